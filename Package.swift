@@ -1,0 +1,40 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// The settings of every Swift target: the strictest that the toolchain offers.
+let house: [SwiftSetting] = [
+  .strictMemorySafety(),
+  .treatAllWarnings(as: .error),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableExperimentalFeature("Lifetimes"),
+]
+
+let package = Package(
+  name: "notelog",
+  platforms: [.macOS(.v26), .iOS(.v26)],
+  products: [
+    .library(name: "Notelog", targets: ["Notelog"]),
+    .executable(name: "notelog", targets: ["NotelogCLI"]),
+  ],
+  targets: [
+    .systemLibrary(
+      name: "COpenSSL", pkgConfig: "libcrypto",
+      providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
+    .systemLibrary(
+      name: "CZlib", pkgConfig: "zlib",
+      providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+
+    .target(name: "NotelogCrypto", dependencies: ["COpenSSL"], swiftSettings: house),
+    .target(name: "NotelogJournal", dependencies: ["CZlib"], swiftSettings: house),
+    .target(name: "Notelog", dependencies: ["NotelogCrypto", "NotelogJournal"], swiftSettings: house),
+    .executableTarget(name: "NotelogCLI", dependencies: ["Notelog"], swiftSettings: house),
+
+    .testTarget(name: "NotelogCryptoTests", dependencies: ["NotelogCrypto"], swiftSettings: house),
+    .testTarget(name: "NotelogJournalTests", dependencies: ["NotelogJournal"], swiftSettings: house),
+    .testTarget(name: "NotelogTests", dependencies: ["Notelog"], swiftSettings: house),
+    .testTarget(name: "NotelogCLITests", dependencies: ["NotelogCLI"], swiftSettings: house),
+    .testTarget(name: "TidyTests", swiftSettings: house),
+  ]
+)

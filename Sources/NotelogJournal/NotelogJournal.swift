@@ -1,0 +1,1 @@
+// Placeholder; removed by the first real file.
