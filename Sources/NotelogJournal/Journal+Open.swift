@@ -31,7 +31,7 @@ extension Journal {
 
   /// Opens a store's journal, and recovers it first if it was not closed in order.
   ///
-  /// - Parameter storeID: The id the store must have; any, where nothing is said.
+  /// A store id that is given must be the store's.
   package static func open(
     in storage: any Storage, storeID: StoreID? = nil, options: JournalOptions = JournalOptions()
   ) throws(JournalError) -> Journal {

@@ -37,7 +37,7 @@ struct Survey {
 
   /// Reads the headers of all segments in the store's folder.
   ///
-  /// - Parameter storeID: The store's id; without it, that of the highest-numbered readable segment.
+  /// The store's id, where it is not given, is that of the highest-numbered readable segment.
   init(_ storage: any Storage, storeID expected: StoreID?) throws(JournalError) {
     let names = try journaling { () throws(StorageError) in try storage.names(in: "") }
     var found: [FoundSegment] = []

@@ -68,9 +68,8 @@ struct SegmentBuilder: ~Copyable {
     try file.sync()
   }
 
-  /// Writes footer and header, makes the file durable and gives it its name.
-  ///
-  /// - Parameter header: Makes the header, given the place where the segment's frames end.
+  /// Writes footer and header, makes the file durable and gives it its name. `header` makes the header, given the place
+  /// where the segment's frames end.
   consuming func publish(_ header: (Int) -> SegmentHeader) throws(StorageError) -> LiveEntry {
     let footerStart = end
     let header = header(footerStart)

@@ -47,7 +47,7 @@ extension SegmentReader {
 
   /// Calls `body` with every content frame from a place up to a limit, below which everything did happen.
   ///
-  /// - Parameter checkingPayloads: Whether payloads are read and checked too.
+  /// Payloads are read and checked where that is asked for, or where an envelope has to be found in one.
   mutating func forEachContentFrame(
     from start: Int, to limit: Int, checkingPayloads: Bool, _ body: (Finding, RawSpan) -> Void
   ) throws(StorageError) {
