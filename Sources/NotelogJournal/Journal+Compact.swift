@@ -87,12 +87,9 @@ extension Journal {
     }
     let segment = Segment(
       number: number, kind: .compacted, salt: SegmentSalt(output.entry.salt), file: file, entry: output.entry)
-    catalog.segments.insert(segment)
     try publish(LiveChange(added: [output.entry], removed: sources.map(\.number)))
     try journaling { () throws(StorageError) in
-      // What was written anew meanwhile does not move: its copy is dead already.
-      for copy in output.copies { _ = try catalog.move(copy.id, from: copy.old, to: copy.new) }
-      for tombstone in output.dropped { try catalog.forget(tombstone.id, at: tombstone.location) }
+      try catalog.adopt(segment, output.copies, dropped: output.dropped)
     }
     // A second transaction names a floor above the first: a witness that must survive before anything is deleted.
     try publish(LiveChange(added: [], removed: []))

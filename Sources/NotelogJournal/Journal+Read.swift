@@ -58,9 +58,7 @@ extension Journal {
     switch finding {
     case .record(let record): return record
     case .nothing: return nil
-    case .damaged(let place):
-      throw JournalError(
-        .damaged, "the record's frame does not check", segment: place.segment, offset: place.offset)
+    case .damaged(let place): throw Self.lost(place)
     }
   }
 
@@ -69,6 +67,22 @@ extension Journal {
     case record(StoredRecord)
     case nothing
     case damaged(Place)
+  }
+
+  /// Reads a record's version at a place that is known to be its.
+  func read(
+    _ id: RecordKey, at place: Place, in segment: Segment, into buffer: inout ReadBuffer
+  ) throws(JournalError) -> StoredRecord {
+    let candidate = try journaling { () throws(StorageError) in
+      try readCandidate(id, at: place, in: segment, into: &buffer)
+    }
+    if case .record(let record) = candidate { return record }
+    throw Self.lost(place)
+  }
+
+  private static func lost(_ place: Place) -> JournalError {
+    JournalError(
+      .damaged, "the record's frame does not check", segment: place.segment, offset: place.offset)
   }
 
   private func find(_ id: RecordKey, into buffer: inout ReadBuffer) throws(StorageError) -> Finding {
@@ -86,7 +100,7 @@ extension Journal {
         if try catalog.index.candidate(fingerprint, ordinal) == place { ordinal += 1 }
         continue
       }
-      switch try read(id, at: place, in: segment, into: &buffer) {
+      switch try readCandidate(id, at: place, in: segment, into: &buffer) {
       case .record(let record): return .record(record)
       case .other: ordinal += 1
       case .damaged: return .damaged(place)
@@ -118,14 +132,13 @@ extension Journal {
     case unreadable
   }
 
-  private func read(
+  private func readCandidate(
     _ id: RecordKey, at place: Place, in segment: Segment, into buffer: inout ReadBuffer
   ) throws(StorageError) -> Candidate {
-    buffer.frame.removeAll()
-    try buffer.frame.fill(4096, from: segment.file, at: place.offset)
-    guard buffer.frame.count >= Layout.frameHeaderByteCount,
+    let start = try segment.readFrame(at: place.offset, into: &buffer.frame, catalog.cache)
+    guard buffer.frame.count - start >= Layout.frameHeaderByteCount,
       case .header(let header) = FrameHeader.read(
-        buffer.frame.bytes, at: 0, salt: segment.salt, place: place.offset),
+        buffer.frame.bytes, at: start, salt: segment.salt, place: place.offset),
       header.kind == .record
     else {
       // The header does not check: who it was, the footer may say.
@@ -133,15 +146,16 @@ extension Journal {
       return listed.id == id ? .damaged : .other
     }
     guard header.id == id else { return .other }
-    let missing = header.frameByteCount - buffer.frame.count
+    let missing = start + header.frameByteCount - buffer.frame.count
     if missing > 0 {
-      try buffer.frame.fill(missing, from: segment.file, at: place.offset + buffer.frame.count)
+      let end = place.offset + buffer.frame.count - start
+      try buffer.frame.fill(missing, from: segment.file, at: end)
     }
-    guard buffer.frame.count >= header.frameByteCount else { return .damaged }
-    let payload = Layout.frameHeaderByteCount..<Layout.frameHeaderByteCount + header.payloadByteCount
-    guard let envelopeByteCount = Self.check(buffer.frame.bytes.extracting(payload), header) else {
-      return .damaged
-    }
+    let payloadStart = start + Layout.frameHeaderByteCount
+    let payload = payloadStart..<payloadStart + header.payloadByteCount
+    guard buffer.frame.count >= payload.upperBound,
+      let envelopeByteCount = Self.check(buffer.frame.bytes.extracting(payload), header)
+    else { return .damaged }
     buffer.divide(payload, envelopeByteCount: envelopeByteCount)
     return .record(
       StoredRecord(

@@ -30,7 +30,7 @@ extension Catalog {
 
   private func standing(at place: Place) throws(StorageError) -> Standing {
     guard let segment = segments[place.segment] else { return .gone }
-    if let entry = try segment.frameEntry(at: place.offset) { return .frame(entry) }
+    if let entry = try segment.frameEntry(at: place.offset, cache) { return .frame(entry) }
     // The header does not check. Its footer says the same, if there is one.
     if let entry = try segment.listedEntry(at: place.offset) { return .frame(entry) }
     return .unreadable
@@ -39,9 +39,12 @@ extension Catalog {
 
 extension Segment {
   /// What the header of the content frame at an offset says, and its envelope's length; nothing where it does not check.
-  func frameEntry(at offset: Int) throws(StorageError) -> FooterEntry? {
+  func frameEntry(at offset: Int, _ cache: BlockCache) throws(StorageError) -> FooterEntry? {
     try withScratch { bytes throws(StorageError) -> FooterEntry? in
-      let count = try file.readFully(into: &bytes, at: offset)
+      var count = bytes.byteCount
+      if entry == nil || !cache.copy(number, at: offset, into: &bytes) {
+        count = try file.readFully(into: &bytes, at: offset)
+      }
       guard count >= Layout.frameHeaderByteCount,
         case .header(let header) = FrameHeader.read(bytes.bytes, at: 0, salt: salt, place: offset),
         header.kind.isContent
@@ -55,7 +58,7 @@ extension Segment {
 
   /// What the segment's footer says of the frame at an offset; nothing where it has none that checks.
   func listedEntry(at offset: Int) throws(StorageError) -> FooterEntry? {
-    guard let byteCount = entry?.byteCount else { return nil }
+    guard let byteCount = entry?.byteCount, try file.byteCount() >= byteCount else { return nil }
     var reader = SegmentReader(file, salt: salt.value, end: byteCount)
     let trailerStart = byteCount - Layout.trailerByteCount
     guard let trailer = Trailer(try reader.bytes(trailerStart..<byteCount), at: 0) else { return nil }

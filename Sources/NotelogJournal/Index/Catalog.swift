@@ -7,10 +7,19 @@ import Synchronization
 final class Catalog: Sendable {
   let index: Index
   let segments = SegmentTable()
+  /// Bytes of finished segments, as they are on disk.
+  let cache: BlockCache
+  /// What live snapshots see and the index no longer says.
+  let history = History()
+  /// Held while records are moved from some segments to another, and while a snapshot is made.
+  let arrangement = Gate()
 
   private let liveByteTotal = Atomic<Int>(0)
 
-  init(key: FingerprintKey) { index = Index(key: key) }
+  init(key: FingerprintKey, cacheByteCount: Int = 0) {
+    index = Index(key: key)
+    cache = BlockCache(byteCount: cacheByteCount)
+  }
 
   /// The bytes of all live frames, with their footer entries.
   var liveByteCount: Int { liveByteTotal.load(ordering: .relaxed) }
@@ -34,6 +43,7 @@ final class Catalog: Sendable {
       }
       // Taken in before, or older than what is known: dead from the start.
       guard location.supersedes(known) else { return }
+      note(known, of: entry.id, supersededBy: location.sequence)
       // Compaction may have moved it in between: then it is looked for again.
       guard try index.replace(fingerprint, at: known.place, with: location.place) else { continue }
       addLive(location.liveByteCount, in: segment.number)
@@ -52,20 +62,33 @@ final class Catalog: Sendable {
     try index.contains(index.fingerprint(of: id), at: location.place)
   }
 
-  /// Moves a record to the copy that compaction made of it.
-  ///
-  /// - Returns: Whether the record was still where the copy was made from.
-  func move(_ id: RecordKey, from old: Location, to new: Location) throws(StorageError) -> Bool {
-    guard try index.replace(index.fingerprint(of: id), at: old.place, with: new.place) else { return false }
-    addLive(-old.liveByteCount, in: old.segment)
-    addLive(new.liveByteCount, in: new.segment)
-    return true
+  /// Keeps a version that is about to be overwritten for the snapshots that see it.
+  private func note(_ known: Location, of id: RecordKey, supersededBy sequence: UInt64) {
+    guard history.isNeeded, !known.isTombstone, let segment = segments[known.segment] else { return }
+    history.note(
+      id,
+      OldVersion(sequence: known.sequence, supersededBy: sequence, place: known.place, segment: segment))
   }
 
-  /// Forgets a tombstone that is needed no longer.
-  func forget(_ id: RecordKey, at location: Location) throws(StorageError) {
-    if try index.remove(index.fingerprint(of: id), at: location.place) {
-      addLive(-location.liveByteCount, in: location.segment)
+  /// Takes in what compaction made: its segment, the copies in it, and that some tombstones are needed no longer.
+  ///
+  /// What was written anew meanwhile does not move: its copy is dead already.
+  func adopt(
+    _ output: Segment, _ copies: [Compaction.Copy], dropped: [(id: RecordKey, location: Location)]
+  ) throws(StorageError) {
+    arrangement.enter()
+    defer { arrangement.leave() }
+    segments.insert(output)
+    for copy in copies {
+      guard try index.replace(index.fingerprint(of: copy.id), at: copy.old.place, with: copy.new.place) else {
+        continue
+      }
+      addLive(-copy.old.liveByteCount, in: copy.old.segment)
+      addLive(copy.new.liveByteCount, in: copy.new.segment)
+    }
+    for tombstone in dropped
+    where try index.remove(index.fingerprint(of: tombstone.id), at: tombstone.location.place) {
+      addLive(-tombstone.location.liveByteCount, in: tombstone.location.segment)
     }
   }
 }
