@@ -15,12 +15,6 @@ public struct FieldScratch {
     append(byteCount: value.storedByteCount) { value.store(into: &$0) }
   }
 
-  /// Appends the first bytes of a value's sort key.
-  @inlinable
-  public mutating func appendSortKey(_ value: some SortableValue) {
-    append(byteCount: min(value.sortKeyByteCount, Limits.sortKeyBytes)) { value.storeSortKey(into: &$0) }
-  }
-
   @usableFromInline
   mutating func append(byteCount: Int, _ body: (inout MutableRawSpan) -> Void) {
     let end = count + byteCount

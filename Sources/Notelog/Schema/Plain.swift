@@ -25,7 +25,7 @@ public struct Plain<R: Record, Value: FieldValue> {
   @inlinable
   public init(_ name: String, _ path: FieldPath<R, Value>, indexed: Bool, formerly: String...)
   where Value.Stored: SortableValue {
-    self.init(name, formerly, path, FieldAccess(sorting: path), indexed: indexed)
+    self.init(name, formerly, path, FieldAccess(path), indexed: indexed)
   }
 
   @usableFromInline
@@ -34,9 +34,9 @@ public struct Plain<R: Record, Value: FieldValue> {
     indexed: Bool
   ) {
     definition = FieldDefinition(
-      name: name, formerNames: formerly,
-      traits: FieldTraits(
-        type: Value.Stored.fieldType, isOptional: Value.Stored.isOptional, isIndexed: indexed),
+      description: FieldDescription(
+        name: name, formerNames: formerly, type: Value.Stored.fieldType, isOptional: Value.Stored.isOptional,
+        isIndexed: indexed),
       path: path, access: access)
   }
 }

@@ -5,12 +5,11 @@
 /// The store keeps a copy, by which fields are numbered, tools read the store, and changes are checked:
 /// fields may be added, retired and renamed; a field's type, and whether it is sealed, never change.
 public struct Schema<R: Record>: Sendable {
-  /// The collection's name.
-  public let name: String
-  /// Names the collection had before.
-  let formerNames: [String]
+  let description: CollectionDescription
   let fields: [FieldDefinition<R>]
-  let retired: [String]
+
+  /// The collection's name.
+  public var name: String { description.name }
 
   /// Declares a schema.
   ///
@@ -20,16 +19,11 @@ public struct Schema<R: Record>: Sendable {
   ///   - elements: The fields.
   public init(_ name: String, formerly: String..., @SchemaBuilder<R> elements: () -> [SchemaElement<R>]) {
     let elements = elements()
-    self.name = name
-    formerNames = formerly
     fields = elements.compactMap { if case .field(let field) = $0 { field } else { nil } }
-    retired = elements.compactMap { if case .retired(let name) = $0 { name } else { nil } }
-    let names = fields.map(\.name) + retired
-    precondition(Set(names).count == names.count, "schema \(name) declares a field twice")
-    precondition(names.count <= Limits.fields, "schema \(name) has more than \(Limits.fields) fields")
-    for name in names + [name] {
-      precondition(!name.isEmpty && name.utf8.count <= Limits.nameBytes, "names have 1 to 255 bytes of UTF-8")
-    }
+    description = CollectionDescription(
+      name: name, formerNames: formerly, fields: fields.map(\.description),
+      retired: elements.compactMap { if case .retired(let name) = $0 { name } else { nil } })
+    if let mistake = description.mistake { preconditionFailure("schema \(name): \(mistake)") }
   }
 }
 

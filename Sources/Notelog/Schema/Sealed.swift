@@ -30,10 +30,9 @@ public struct Sealed<R: Record, Value: FieldValue> {
     _ key: String, _ compressed: Bool, _ padded: Bool
   ) {
     definition = FieldDefinition(
-      name: name, formerNames: formerly,
-      traits: FieldTraits(
-        type: Value.Stored.fieldType, isOptional: Value.Stored.isOptional, isSealed: true,
-        isPadded: padded || compressed, isCompressed: compressed, key: key),
+      description: FieldDescription(
+        name: name, formerNames: formerly, type: Value.Stored.fieldType, isOptional: Value.Stored.isOptional,
+        key: key, isPadded: padded || compressed, isCompressed: compressed),
       path: path, access: access)
   }
 }

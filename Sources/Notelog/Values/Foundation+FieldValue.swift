@@ -19,12 +19,6 @@ extension Date: FieldValue, SortableValue {
     try requireByteCount(bytes, 8, .date)
     self.init(timeIntervalSinceReferenceDate: Double(bitPattern: bytes.u64(at: 0)))
   }
-  /// 8 bytes.
-  public var sortKeyByteCount: Int { 8 }
-  /// Writes the double's sort key.
-  public func storeSortKey(into bytes: inout MutableRawSpan) {
-    timeIntervalSinceReferenceDate.storeSortKey(into: &bytes)
-  }
 }
 
 extension UUID: FieldValue, SortableValue {
@@ -45,16 +39,6 @@ extension UUID: FieldValue, SortableValue {
     try requireByteCount(bytes, 16, .uuid)
     self = RecordID(high: bytes.u64(at: 0).byteSwapped, low: bytes.u64(at: 8).byteSwapped).uuid
   }
-  /// 16 bytes.
-  public var sortKeyByteCount: Int { 16 }
-  /// Writes the first bytes.
-  public func storeSortKey(into bytes: inout MutableRawSpan) {
-    let id = RecordID(self)
-    storeBigEndian(id.high, into: &bytes)
-    guard bytes.byteCount > 8 else { return }
-    var rest = bytes.part(from: 8)
-    storeBigEndian(id.low, into: &rest)
-  }
 }
 
 extension URL: FieldValue, SortableValue {
@@ -73,10 +57,6 @@ extension URL: FieldValue, SortableValue {
     }
     self = url
   }
-  /// The absolute text's UTF-8 bytes.
-  public var sortKeyByteCount: Int { absoluteString.utf8.count }
-  /// Writes the text's first bytes.
-  public func storeSortKey(into bytes: inout MutableRawSpan) { absoluteString.storeSortKey(into: &bytes) }
 }
 
 extension Data: FieldValue {

@@ -17,12 +17,6 @@ extension Bool: FieldValue, SortableValue {
     guard bytes.byte(at: 0) <= 1 else { throw NotelogError(.damaged, "a boolean value is neither 0 nor 1") }
     self = bytes.byte(at: 0) == 1
   }
-  /// One byte.
-  @inlinable public var sortKeyByteCount: Int { 1 }
-  /// Writes 0 or 1.
-  @inlinable public func storeSortKey(into bytes: inout MutableRawSpan) {
-    if bytes.byteCount > 0 { store(into: &bytes) }
-  }
 }
 
 extension Int64: FieldValue, SortableValue {
@@ -42,12 +36,6 @@ extension Int64: FieldValue, SortableValue {
   public init(loading bytes: RawSpan) throws(NotelogError) {
     try requireByteCount(bytes, 8, .integer)
     self = Int64(bitPattern: bytes.u64(at: 0))
-  }
-  /// 8 bytes.
-  @inlinable public var sortKeyByteCount: Int { 8 }
-  /// Writes the integer, big-endian, its sign bit flipped.
-  public func storeSortKey(into bytes: inout MutableRawSpan) {
-    storeBigEndian(UInt64(bitPattern: self) ^ 1 << 63, into: &bytes)
   }
 }
 
@@ -69,10 +57,6 @@ extension UInt64: FieldValue, SortableValue {
     try requireByteCount(bytes, 8, .unsigned)
     self = bytes.u64(at: 0)
   }
-  /// 8 bytes.
-  @inlinable public var sortKeyByteCount: Int { 8 }
-  /// Writes the integer, big-endian.
-  public func storeSortKey(into bytes: inout MutableRawSpan) { storeBigEndian(self, into: &bytes) }
 }
 
 extension Double: FieldValue, SortableValue {
@@ -88,24 +72,6 @@ extension Double: FieldValue, SortableValue {
   public init(loading bytes: RawSpan) throws(NotelogError) {
     try requireByteCount(bytes, 8, .double)
     self.init(bitPattern: bytes.u64(at: 0))
-  }
-  /// 8 bytes.
-  @inlinable public var sortKeyByteCount: Int { 8 }
-  /// Writes bits that compare as the numbers do: both zeros alike, every NaN last.
-  public func storeSortKey(into bytes: inout MutableRawSpan) { storeBigEndian(orderedBits, into: &bytes) }
-
-  /// The bits with the sign bit flipped (positive numbers) or all bits flipped (negative ones).
-  var orderedBits: UInt64 {
-    if isNaN { return .max }
-    let bits = self == 0 ? 0 : bitPattern
-    return bits >> 63 == 0 ? bits | 1 << 63 : ~bits
-  }
-}
-
-/// Writes as many of the value's bytes as fit, the most significant first.
-func storeBigEndian(_ value: UInt64, into bytes: inout MutableRawSpan) {
-  for index in 0..<min(8, bytes.byteCount) {
-    bytes.store(UInt8(truncatingIfNeeded: value >> (56 - 8 * UInt64(index))), at: index)
   }
 }
 

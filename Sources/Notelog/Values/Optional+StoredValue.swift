@@ -35,15 +35,5 @@ extension Optional: StoredValue where Wrapped: StoredValue {
 }
 
 extension Optional: SortableValue where Wrapped: SortableValue {
-  /// A byte that puts nil first, and the value's key.
-  public var sortKeyByteCount: Int { 1 + (map(\.sortKeyByteCount) ?? 0) }
 
-  /// Writes 0 for nil, or 1 and the value's key.
-  public func storeSortKey(into bytes: inout MutableRawSpan) {
-    guard bytes.byteCount > 0 else { return }
-    bytes.store(self == nil ? 0 : 1 as UInt8, at: 0)
-    guard let value = self else { return }
-    var rest = bytes.part(from: 1)
-    value.storeSortKey(into: &rest)
-  }
 }

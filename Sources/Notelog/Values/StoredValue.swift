@@ -24,12 +24,7 @@ extension StoredValue {
 }
 
 /// A stored type whose values have an order that bytes can keep, so that a plain field of it can be indexed.
-public protocol SortableValue: StoredValue {
-  /// How many bytes the whole sort key has; an index keeps at most ``Limits/sortKeyBytes`` of them.
-  var sortKeyByteCount: Int { get }
-  /// Writes the beginning of the sort key, as much of it as `bytes` holds.
-  func storeSortKey(into bytes: inout MutableRawSpan)
-}
+public protocol SortableValue: StoredValue {}
 
 /// Refuses a value whose length is not the type's.
 func requireByteCount(_ bytes: RawSpan, _ count: Int, _ type: FieldType) throws(NotelogError) {

@@ -16,12 +16,6 @@ extension String: FieldValue, SortableValue {
     guard let text = bytes.text() else { throw NotelogError(.damaged, "a text value is not UTF-8") }
     self = text
   }
-  /// The text's UTF-8 bytes.
-  public var sortKeyByteCount: Int { utf8.count }
-  /// Writes the text's first UTF-8 bytes: texts are ordered as their bytes are.
-  public func storeSortKey(into bytes: inout MutableRawSpan) {
-    withUTF8Bytes { bytes.copy($0.extracting(first: bytes.byteCount)) }
-  }
 }
 
 extension [UInt8]: FieldValue, StoredValue, SortableValue {
@@ -35,10 +29,4 @@ extension [UInt8]: FieldValue, StoredValue, SortableValue {
   @inlinable public func store(into bytes: inout MutableRawSpan) { bytes.copy(rawSpan) }
   /// Reads the bytes.
   public init(loading bytes: RawSpan) throws(NotelogError) { self = bytes.array() }
-  /// The bytes themselves.
-  public var sortKeyByteCount: Int { count }
-  /// Writes the first bytes.
-  public func storeSortKey(into bytes: inout MutableRawSpan) {
-    bytes.copy(rawSpan.extracting(first: bytes.byteCount))
-  }
 }
