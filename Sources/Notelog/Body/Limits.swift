@@ -12,6 +12,8 @@ public enum Limits {
   public static let collections = 65_535
   /// How much of a value an ordered index keeps.
   public static let sortKeyBytes = 64
+  /// The least length of a padded value.
+  public static let paddingBucket = 32
   /// The most keys that a field was ever sealed under.
   public static let keysOfField = 255
 }
