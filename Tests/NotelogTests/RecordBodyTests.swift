@@ -108,9 +108,14 @@ private func check(_ bytes: [UInt8]) throws(NotelogError) {
     }
   }
 
-  @Test func `INV-D5 a value is never shorter than its type and its seal`() {
-    #expect(throws: NotelogError(.damaged, "")) {
-      try check(body([Line(number: 1, type: .date, value: [0, 0, 0, 0, 0, 0, 0])]))
+  @Test func `INV-D5 a value is as long as its type and its seal say`() {
+    for length in 0...20 {
+      let value = [UInt8](repeating: 0, count: length)
+      let isPlain = (try? check(body([Line(number: 1, type: .date, value: value)]))) != nil
+      #expect(isPlain == (length == 8))
+      let isOptional =
+        (try? check(body([Line(number: 1, type: .date, flags: .optional, value: value)]))) != nil
+      #expect(isOptional == (length == 9 || length == 1))
     }
     #expect(throws: NotelogError(.damaged, "")) {
       try check(

@@ -120,12 +120,19 @@ struct RecordBody: ~Escapable {
     guard let length = Int(exactly: bytes.u32(at: offset + 8)), length <= room else {
       throw NotelogError(.damaged, "a field's value goes beyond the record's end", offset: place)
     }
-    let payload = flags.contains(.sealed) ? length - sealOverhead : length
-    let least = flags.contains(.optional) ? 1 : type.fixedByteCount ?? 0
-    guard payload >= least else {
-      throw NotelogError(.damaged, "a field's value is shorter than its type", offset: place)
+    let content = flags.contains(.sealed) ? length - sealOverhead : length
+    guard isPossible(content, type, flags) else {
+      throw NotelogError(.damaged, "a field's value has a length that its type can't have", offset: place)
     }
     return length
+  }
+
+  /// Whether a value, its seal taken off, can have this length: **INV-D5**.
+  private static func isPossible(_ length: Int, _ type: FieldType, _ flags: FieldFlags) -> Bool {
+    if flags.contains(.padded) { return length >= Limits.paddingBucket }
+    let presence = flags.contains(.optional) ? 1 : 0
+    guard let fixed = type.fixedByteCount else { return length >= presence }
+    return length == presence + fixed || (presence == 1 && length == 1)
   }
 }
 
