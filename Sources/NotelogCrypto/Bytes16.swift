@@ -25,6 +25,15 @@ package struct Bytes16: Hashable, Sendable {
     self.init(low: low, high: high)
   }
 
+  /// The first sixteen bytes of an array that has at least as many.
+  package init(_ bytes: [UInt8]) {
+    precondition(bytes.count >= 16)
+    func word(_ start: Int) -> UInt64 {
+      bytes[start..<start + 8].reversed().reduce(0) { $0 << 8 | UInt64($1) }
+    }
+    self.init(low: word(0), high: word(8))
+  }
+
   /// The bytes, in order.
   package var array: [UInt8] {
     (0..<16).map { UInt8(truncatingIfNeeded: ($0 < 8 ? low : high) >> UInt64(8 * ($0 & 7))) }

@@ -46,7 +46,7 @@ package enum CryptoError: Error, Equatable, Sendable {
 
   /// What in a keyring's bytes is wrong.
   package enum KeyringDamage: Equatable, Sendable {
-    case length, magic, digest, reserved, order, range
+    case length, magic, digest, reserved, order, range, otherStore
   }
 
   /// What this version does not know.

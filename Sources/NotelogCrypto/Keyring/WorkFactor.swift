@@ -6,10 +6,14 @@ package struct WorkFactor: Equatable, Sendable {
 
   /// N = 2^17: 128 MiB and about a third of a second.
   package static let standard = WorkFactor(logN: 17)
-  /// The least that a new slot may have.
+  /// The least that a new slot may have, but for tests.
   package static let leastForNewSlots = WorkFactor(logN: 16)
-  /// N = 2^14, for tests that would otherwise take minutes.
+  /// N = 2^14, the least that is read; for tests that would otherwise take minutes.
   package static let forTests = WorkFactor(logN: 14)
+
+  static let leastRead = WorkFactor(logN: 14)
+  /// The most that is read where nothing else is asked for: 256 MiB.
+  package static let mostRead = WorkFactor(logN: 18)
 
   package init(logN: UInt8) {
     self.logN = logN

@@ -75,6 +75,18 @@ package struct Secret: ~Copyable, Sendable {
     }
   }
 
+  /// Overwrites its first bytes.
+  package mutating func fill(_ bytes: [UInt8]) {
+    precondition(bytes.count <= byteCount)
+    var target = mutableBytes
+    for (offset, byte) in bytes.enumerated() { target.storeBytes(of: byte, toByteOffset: offset, as: UInt8.self) }
+  }
+
+  /// A part of it in ordinary memory: for what turned out to be no key, such as a key's name.
+  borrowing func array(_ range: Range<Int>) -> [UInt8] {
+    range.map { bytes.byte(at: $0) }
+  }
+
   /// Another copy, as a value of its own.
   package borrowing func copy() throws(CryptoError) -> Secret {
     try Secret(copying: bytes, in: memory)

@@ -35,7 +35,7 @@ package final class SecretMemory: Sendable {
   /// A word that is zero in a forked child.
   private let alive: UInt
   private let owner: Int32
-  private let wipesOnFork: Bool
+  let wipesOnFork: Bool
 
   /// - Parameter lockedBytesMax: How much of it may be locked; less than the system's limit only in tests.
   package init(lockedBytesMax: Int = .max) {
