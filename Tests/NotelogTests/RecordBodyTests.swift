@@ -86,7 +86,7 @@ private func check(_ bytes: [UInt8]) throws(NotelogError) {
       let isSealed = flags.contains(.sealed)
       let bytes = body([
         Line(
-          number: 1, type: .text, flags: flags, key: isSealed ? 1 : 0, value: [UInt8](repeating: 0, count: 50)
+          number: 1, type: .text, flags: flags, key: isSealed ? 1 : 0, value: [UInt8](repeating: 0, count: 80)
         )
       ])
       let isGood = raw < 16 && (isSealed || raw & 12 == 0) && (raw & 8 == 0 || raw & 4 != 0)

@@ -7,8 +7,8 @@ import NotelogJournal
 struct KeyringFiles: Sendable {
   static let name = "keyring"
   static let copyName = "keyring.copy"
-  /// More than any keyring has; what a file's length is compared with before it is read.
-  static let maximumByteCount = 16 << 20
+  /// What a file's length is compared with before it is read.
+  static let maximumByteCount = Keyring.byteCountMax
 
   let storage: any Storage
 
