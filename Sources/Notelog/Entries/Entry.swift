@@ -13,7 +13,7 @@ import NotelogJournal
 /// field needs its key at that moment: after ``Store/lock(_:)`` it throws `locked`.
 @dynamicMemberLookup
 public struct Entry<R: Record>: Sendable, Identifiable {
-  let stored: StoredRecord
+  let stored: OwnedRecord
   let reader: RecordReader<R>
 
   /// The record's identity.

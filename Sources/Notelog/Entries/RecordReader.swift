@@ -25,7 +25,7 @@ struct RecordReader<R: Record>: Sendable {
   /// A record to keep.
   func entry(_ id: RecordID, _ revision: UInt64, _ body: RawSpan) throws(NotelogError) -> Entry<R> {
     Entry(
-      stored: try StoredRecord(
+      stored: try OwnedRecord(
         id: id, revision: revision, collection: plan.collection.schema.collection, copying: body),
       reader: self)
   }

@@ -36,7 +36,7 @@ struct Order<R: Record>: Sendable {
 
     func accepts(_ value: Value, _ id: RecordID) -> Bool {
       guard let last else { return true }
-      return precedes(value, id, last.value, last.id)
+      return Self.precedes(direction, value, id, last.value, last.id)
     }
 
     mutating func insert(_ value: Value, _ entry: Entry<R>) {
@@ -51,12 +51,15 @@ struct Order<R: Record>: Sendable {
     }
 
     private mutating func cut(to count: Int) {
-      found.sort { precedes($0.value, $0.entry.id, $1.value, $1.entry.id) }
+      let direction = direction
+      found.sort { Self.precedes(direction, $0.value, $0.entry.id, $1.value, $1.entry.id) }
       if found.count > count { found.removeLast(found.count - count) }
       if limit == found.count { last = found.last.map { ($0.value, $0.entry.id) } }
     }
 
-    private func precedes(_ left: Value, _ leftID: RecordID, _ right: Value, _ rightID: RecordID) -> Bool {
+    private static func precedes(
+      _ direction: SortDirection, _ left: Value, _ leftID: RecordID, _ right: Value, _ rightID: RecordID
+    ) -> Bool {
       if left == right { return leftID < rightID }
       return direction == .ascending ? left < right : left > right
     }
