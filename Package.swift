@@ -36,12 +36,19 @@ let package = Package(
       swiftSettings: house),
     .executableTarget(name: "NotelogCLI", dependencies: ["Notelog"], swiftSettings: house),
 
-    .testTarget(name: "NotelogCryptoTests", dependencies: ["NotelogCrypto"], swiftSettings: house),
+    .testTarget(
+      name: "NotelogCryptoTests", dependencies: ["NotelogCrypto", "COpenSSL", "SecretsChild"],
+      swiftSettings: house),
     .testTarget(
       name: "NotelogJournalTests", dependencies: ["NotelogConcurrency", "NotelogJournal"],
       swiftSettings: house),
     .testTarget(name: "NotelogTests", dependencies: ["Notelog"], swiftSettings: house),
     .testTarget(name: "NotelogCLITests", dependencies: ["NotelogCLI"], swiftSettings: house),
     .testTarget(name: "TidyTests", swiftSettings: house),
+
+    // What tests start as a process of its own, to look into its memory.
+    .executableTarget(
+      name: "SecretsChild", dependencies: ["NotelogCrypto"], path: "Tests/Helpers/SecretsChild",
+      swiftSettings: house),
   ]
 )
