@@ -100,7 +100,7 @@ extension Keyring {
   /// HMAC-SHA256 over everything before the MAC.
   func computeMAC(root: borrowing Secret, memory: SecretMemory) throws(CryptoError) -> [UInt8] {
     let key = try derive("NL1/keyring", root: root, memory: memory)
-    let message = body + digest
+    let message = body
     // SAFETY: bytes of an array of bytes are all initialised.
     return try Derivation.hmacSHA256(key: key.bytes, unsafe message.span.bytes)
   }
