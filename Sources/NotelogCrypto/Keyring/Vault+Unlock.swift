@@ -80,6 +80,7 @@ extension Keyring {
   func openRoot(
     _ credential: borrowing Credential, slot id: UInt32?, memory: SecretMemory
   ) throws(CryptoError) -> OpenedRoot {
+    try credential.checkSize()
     if let id, !slots.contains(where: { $0.id == id }) { throw .missingSlot(id) }
     for slot in slots where slot.kind == credential.kind && (id == nil || slot.id == id) {
       do throws(CryptoError) {
