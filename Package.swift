@@ -34,7 +34,9 @@ let package = Package(
     .testTarget(name: "NotelogCryptoTests", dependencies: ["NotelogCrypto"], swiftSettings: house),
     .testTarget(name: "NotelogJournalTests", dependencies: ["NotelogJournal"], swiftSettings: house),
     .testTarget(name: "NotelogTests", dependencies: ["Notelog"], swiftSettings: house),
-    .testTarget(name: "NotelogCLITests", dependencies: ["NotelogCLI"], swiftSettings: house),
+    .target(name: "CTestSupport", path: "Tests/CTestSupport"),
+    .testTarget(
+      name: "NotelogCLITests", dependencies: ["NotelogCLI", "CTestSupport"], swiftSettings: house),
     .testTarget(name: "TidyTests", swiftSettings: house),
   ]
 )

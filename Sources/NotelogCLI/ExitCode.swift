@@ -1,7 +1,7 @@
 // The exit codes that scripts rely on.
 
 /// How the tool ended. The numbers never change.
-package enum ExitCode: Int32, CaseIterable, Sendable {
+enum ExitCode: Int32, CaseIterable, Sendable {
   case done = 0
   case no = 1
   case failed = 2
@@ -13,7 +13,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
   case interrupted = 130
 
   /// What the code means, as help and man page say it.
-  package var meaning: String {
+  var meaning: String {
     switch self {
     case .done: "done"
     case .no: "answered no: nothing found, or verify found damage"

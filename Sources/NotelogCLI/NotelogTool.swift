@@ -4,7 +4,7 @@ import Foundation
 @main
 enum NotelogTool {
   /// The version printed by `--version`.
-  package static let version = "0.1.0"
+  static let version = "0.1.0"
 
   static func main() {
     Interrupt.install()

@@ -1,21 +1,21 @@
 // What the tool says when it cannot go on: a message, perhaps a hint, and the exit code.
 
 /// An error for the person at the terminal; the message is lower case and without a full stop.
-package struct ToolError: Error, Equatable, Sendable {
-  package var code: ExitCode
-  package var message: String
-  package var hint: String?
+struct ToolError: Error, Equatable, Sendable {
+  var code: ExitCode
+  var message: String
+  var hint: String?
   /// The reader of stdout went away: the tool ends without a word.
-  package var isClosedPipe = false
+  var isClosedPipe = false
 
-  package init(_ code: ExitCode, _ message: String, hint: String? = nil) {
+  init(_ code: ExitCode, _ message: String, hint: String? = nil) {
     self.code = code
     self.message = message
     self.hint = hint
   }
 
   /// An error in the command line itself.
-  package static func usage(_ message: String, hint: String? = nil) -> ToolError {
+  static func usage(_ message: String, hint: String? = nil) -> ToolError {
     ToolError(.usage, message, hint: hint)
   }
 

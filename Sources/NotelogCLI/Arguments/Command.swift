@@ -1,42 +1,42 @@
 // One command of the tool, and the table of them all.
 
 /// A command: its words, its arguments, its help, and what it does.
-package struct Command: Sendable {
+struct Command: Sendable {
   /// `["list"]`, or `["password", "add"]`.
-  package var words: [String]
+  var words: [String]
   /// One line, in lower case, without a full stop.
-  package var summary: String
+  var summary: String
   /// Paragraphs, for `--help` and the man page.
-  package var discussion: [String] = []
-  package var positionals: [Positional] = []
-  package var options: [Option] = []
+  var discussion: [String] = []
+  var positionals: [Positional] = []
+  var options: [Option] = []
   /// A command line as one would type it, with what it does.
-  package var examples: [Example] = []
-  package var run: @Sendable (Invocation, Console) throws(ToolError) -> ExitCode
+  var examples: [Example] = []
+  var run: @Sendable (Invocation, Console) throws(ToolError) -> ExitCode
 
-  package struct Example: Sendable {
-    package var line: String
-    package var does: String
+  struct Example: Sendable {
+    var line: String
+    var does: String
   }
 
-  package var name: String { words.joined(separator: " ") }
+  var name: String { words.joined(separator: " ") }
 
   /// `notelog list [OPTION]... STORE [COLLECTION]`.
-  package var synopsis: String {
+  var synopsis: String {
     let parts = ["notelog", name] + (options.isEmpty ? [] : ["[OPTION]..."]) + positionals.map(\.synopsis)
     return parts.joined(separator: " ")
   }
 
   /// The command's own options, then the common ones.
-  package var allOptions: [Option] { options + Option.common }
+  var allOptions: [Option] { options + Option.common }
 }
 
 /// All commands that the tool has, in the order in which help lists them.
-package struct CommandTable: Sendable {
-  package var commands: [Command]
+struct CommandTable: Sendable {
+  var commands: [Command]
 
   /// - Precondition: an option's name means the same to every command, with a value or without one.
-  package init(_ commands: [Command]) {
+  init(_ commands: [Command]) {
     self.commands = commands
     var takesValue: [String: Bool] = [:]
     for option in commands.flatMap(\.options) + Option.common {

@@ -1,20 +1,20 @@
 // A command line, understood: the command, its options' values and its arguments.
 
 /// What the parser makes of a command line.
-package struct Invocation: Sendable {
-  package var command: Command
+struct Invocation: Sendable {
+  var command: Command
   /// Values by the option's long name; an option without a value counts as an empty one.
-  package var values: [String: [String]] = [:]
-  package var positionals: [String] = []
+  var values: [String: [String]] = [:]
+  var positionals: [String] = []
 
   /// Whether the option was given.
-  package func has(_ option: Option) -> Bool { values[option.long] != nil }
+  func has(_ option: Option) -> Bool { values[option.long] != nil }
 
   /// The option's value; the last one, where it was given several times.
-  package func value(of option: Option) -> String? { values[option.long]?.last }
+  func value(of option: Option) -> String? { values[option.long]?.last }
 
   /// The option's value as a number within `range`.
-  package func number<N: FixedWidthInteger>(
+  func number<N: FixedWidthInteger>(
     of option: Option, in range: ClosedRange<N>
   ) throws(ToolError) -> N? {
     guard let text = value(of: option) else { return nil }
@@ -26,5 +26,5 @@ package struct Invocation: Sendable {
   }
 
   /// The path of the store: the first argument of every command that has one.
-  package var store: String { positionals[0] }
+  var store: String { positionals[0] }
 }

@@ -1,39 +1,39 @@
 // One option of the command line: everything that parser, help, man page and completions say of it.
 
 /// An option, with a value or without one.
-package struct Option: Sendable, Equatable {
+struct Option: Sendable, Equatable {
   /// How a shell completes a value.
-  package enum Completion: Sendable, Equatable {
+  enum Completion: Sendable, Equatable {
     case nothing, file, folder
     case words([String])
   }
 
-  package var long: String
-  package var short: Character?
+  var long: String
+  var short: Character?
   /// What the value is called in help, `FILE` for instance; `nil` for an option without a value.
-  package var value: String?
-  package var completion = Completion.nothing
+  var value: String?
+  var completion = Completion.nothing
   /// May be given several times.
-  package var repeats = false
-  package var help: String
+  var repeats = false
+  var help: String
 
   /// `-o, --opt VALUE`, as help shows it.
-  package var synopsis: String {
+  var synopsis: String {
     let names = short.map { "-\($0), --\(long)" } ?? "    --\(long)"
     return value.map { "\(names) \($0)" } ?? names
   }
 }
 
 /// An argument known by its place.
-package struct Positional: Sendable, Equatable {
-  package var name: String
-  package var completion = Option.Completion.nothing
-  package var isOptional = false
-  package var repeats = false
-  package var help: String
+struct Positional: Sendable, Equatable {
+  var name: String
+  var completion = Option.Completion.nothing
+  var isOptional = false
+  var repeats = false
+  var help: String
 
   /// `STORE`, `[FIELD]` or `NAME=VALUE...`, as the synopsis shows it.
-  package var synopsis: String {
+  var synopsis: String {
     let name = repeats ? name + "..." : name
     return isOptional ? "[\(name)]" : name
   }
@@ -53,7 +53,7 @@ extension Option {
   static let json = Option(long: "json", help: "print JSON")
 
   /// Understood by every command, anywhere on the command line.
-  package static let common = [help, version, passwordFile, keyFile]
+  static let common = [help, version, passwordFile, keyFile]
 }
 
 extension Positional {

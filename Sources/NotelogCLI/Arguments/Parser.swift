@@ -1,16 +1,16 @@
 // Reads a command line by the option table: `--opt=v`, `--opt v`, `-o v`, `-ov`, `--`, and `-` as an argument.
 
 /// The parser of the tool's command line.
-package struct Parser: Sendable {
-  package var table: CommandTable
+struct Parser: Sendable {
+  var table: CommandTable
 
-  package init(table: CommandTable) { self.table = table }
+  init(table: CommandTable) { self.table = table }
 
   /// Understands `arguments` (without the program's own name).
   ///
   /// Options may stand anywhere, before the command's name too, so the words and the options are told apart
   /// first and checked against the command afterwards.
-  package func parse(_ arguments: [String]) throws(ToolError) -> Invocation {
+  func parse(_ arguments: [String]) throws(ToolError) -> Invocation {
     var options: [(option: Option, spelling: String, value: String)] = []
     var words: [String] = []
     var rest = arguments[...]

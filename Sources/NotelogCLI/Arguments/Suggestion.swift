@@ -1,9 +1,9 @@
 // Near misses: which known word someone may have meant.
 
-package enum Suggestion {
+enum Suggestion {
   /// The nearest of `words`, if it is near enough to have been meant: a third of its letters wrong at most,
   /// or a beginning of it typed.
-  package static func nearest(to typed: String, among words: [String]) -> String? {
+  static func nearest(to typed: String, among words: [String]) -> String? {
     let near = words.map { (word: $0, distance: distance(typed, $0)) }
       .filter { $0.distance <= max(1, $0.word.count / 3) }
       .min { $0.distance < $1.distance }

@@ -1,7 +1,7 @@
 // The commands of the tool, in the order in which help lists them.
 
 extension CommandTable {
-  package static let standard: CommandTable = CommandTable([
+  static let standard: CommandTable = CommandTable([
     .generateMan, .generateCompletions,
   ])
 }

@@ -2,12 +2,12 @@
 
 extension Command {
   /// Help on everything, on a command, or on the commands that share a first word.
-  package static let help: Command = Command(
+  static let help: Command = Command(
     words: ["help"], summary: "show help",
     positionals: [Positional(name: "COMMAND", isOptional: true, repeats: true, help: "the command")],
     run: showHelp)
 
-  package static let version: Command = Command(words: ["--version"], summary: "show the version") {
+  static let version: Command = Command(words: ["--version"], summary: "show the version") {
     (_, console) throws(ToolError) in
     try console.out.write("notelog \(NotelogTool.version)\n")
     return .done

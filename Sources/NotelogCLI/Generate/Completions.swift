@@ -1,12 +1,12 @@
 // Completions for bash, zsh and fish, from the option table.
 
-package enum Shell: String, CaseIterable, Sendable {
+enum Shell: String, CaseIterable, Sendable {
   case bash, zsh, fish
 }
 
 extension CommandTable {
   /// `notelog generate completions SHELL`.
-  package func completions(for shell: Shell) -> String {
+  func completions(for shell: Shell) -> String {
     switch shell {
     case .bash: bash
     case .zsh: zsh

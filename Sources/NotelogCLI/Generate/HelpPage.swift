@@ -2,7 +2,7 @@
 
 extension CommandTable {
   /// `notelog help`: what it is, the commands, the common options and the exit codes.
-  package var overview: String {
+  var overview: String {
     var lines = [
       "notelog: an append-only, encrypted, log-structured file store", "",
       "usage: notelog COMMAND [OPTION]... [ARGUMENT]...", "", "commands:",
@@ -18,7 +18,7 @@ extension CommandTable {
   }
 
   /// The four lines that lead from nothing to a stored, listed and verified note.
-  package static let firstSteps = [
+  static let firstSteps = [
     "notelog init my.notelog",
     "notelog add my.notelog title=Hello body='My first note'",
     "notelog list my.notelog",
@@ -28,7 +28,7 @@ extension CommandTable {
 
 extension Command {
   /// `notelog help COMMAND`.
-  package var helpPage: String {
+  var helpPage: String {
     var lines = ["usage: \(synopsis)", "", wrapped(sentence(summary), width: 80)]
     for paragraph in discussion { lines += ["", wrapped(paragraph, width: 80)] }
     if !positionals.isEmpty {

@@ -2,7 +2,7 @@
 
 extension CommandTable {
   /// `notelog generate man`.
-  package var manPage: String {
+  var manPage: String {
     var lines = [
       ".TH NOTELOG 1 \"\" \"notelog \(NotelogTool.version)\" \"User Commands\"",
       ".SH NAME", "notelog \\- an append\\-only, encrypted, log\\-structured file store",

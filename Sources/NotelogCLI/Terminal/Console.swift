@@ -2,12 +2,12 @@
 import Foundation
 
 /// The tool's outside: its outputs and what they are connected to.
-package struct Console: Sendable {
-  package let out = Output(descriptor: STDOUT_FILENO)
-  package let outIsTerminal = isatty(STDOUT_FILENO) == 1
-  package let errorIsTerminal = isatty(STDERR_FILENO) == 1
+struct Console: Sendable {
+  let out = Output(descriptor: STDOUT_FILENO)
+  let outIsTerminal = isatty(STDOUT_FILENO) == 1
+  let errorIsTerminal = isatty(STDERR_FILENO) == 1
   /// Colour only on a terminal that has it, and only if the user did not refuse it.
-  package let outHasColour: Bool
+  let outHasColour: Bool
 
   init() {
     let environment = ProcessInfo.processInfo.environment
@@ -15,21 +15,21 @@ package struct Console: Sendable {
   }
 
   /// One line on stderr, `notelog: error: …` for instance.
-  package func say(_ kind: String, _ message: String) {
+  func say(_ kind: String, _ message: String) {
     let shown = errorIsTerminal ? Escaping.line(message) : message
     // Nothing can be done where even stderr is gone.
     try? Output(descriptor: STDERR_FILENO).writeNow("notelog: \(kind): \(shown)\n")
   }
 
   /// Stored text for one line of output: as it is in a pipe, made safe on a terminal.
-  package func line(_ text: String) -> String { outIsTerminal ? Escaping.line(text) : text }
+  func line(_ text: String) -> String { outIsTerminal ? Escaping.line(text) : text }
 
   /// `text` in an ANSI style, where the terminal has colour.
-  package func styled(_ text: String, _ style: Style) -> String {
+  func styled(_ text: String, _ style: Style) -> String {
     outHasColour ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
   }
 
-  package enum Style: Int, Sendable {
+  enum Style: Int, Sendable {
     case bold = 1
     case dim = 2
     case red = 31

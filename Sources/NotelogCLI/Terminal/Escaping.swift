@@ -1,11 +1,11 @@
 // Stored text made safe to show: no control character reaches a terminal.
 
-package enum Escaping {
+enum Escaping {
   /// Text for one line of a listing: control characters, line ends too, as `\n`, `\u{1B}`.
-  package static func line(_ text: String) -> String { escaped(text, keeping: []) }
+  static func line(_ text: String) -> String { escaped(text, keeping: []) }
 
   /// Text of several lines: line ends and tabs stay.
-  package static func text(_ text: String) -> String { escaped(text, keeping: ["\n", "\t"]) }
+  static func text(_ text: String) -> String { escaped(text, keeping: ["\n", "\t"]) }
 
   private static func escaped(_ text: String, keeping kept: Set<Unicode.Scalar>) -> String {
     guard text.unicodeScalars.contains(where: { isUnsafe($0) && !kept.contains($0) }) else { return text }

@@ -6,15 +6,15 @@ import Synchronization
 ///
 /// A store is sound at any moment, so most commands simply end. One that has something to finish runs inside
 /// `deferred` and asks `isRequested` between its steps; a second Ctrl-C ends it all the same.
-package enum Interrupt {
+enum Interrupt {
   private static let requested = Atomic(false)
   private static let deferring = Atomic(false)
 
   /// Whether the user asked a deferred command to stop.
-  package static var isRequested: Bool { requested.load(ordering: .relaxed) }
+  static var isRequested: Bool { requested.load(ordering: .relaxed) }
 
   /// Runs `body`, during which the first Ctrl-C only makes `isRequested` true.
-  package static func deferred<Result>(
+  static func deferred<Result>(
     _ body: () throws(ToolError) -> Result
   ) throws(ToolError) -> Result {
     deferring.store(true, ordering: .relaxed)

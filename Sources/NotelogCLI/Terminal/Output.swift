@@ -3,18 +3,18 @@ import Foundation
 import Synchronization
 
 /// Standard output: written in pieces of 64 KiB, and when flushed.
-package final class Output: Sendable {
+final class Output: Sendable {
   private let descriptor: Int32
   private let buffer = Mutex<[UInt8]>([])
   private static let capacity = 64 << 10
 
   init(descriptor: Int32) { self.descriptor = descriptor }
 
-  package func write(_ text: String) throws(ToolError) {
+  func write(_ text: String) throws(ToolError) {
     try write(bytes: Array(text.utf8))
   }
 
-  package func write(bytes: [UInt8]) throws(ToolError) {
+  func write(bytes: [UInt8]) throws(ToolError) {
     let full = buffer.withLock { buffer -> [UInt8]? in
       buffer += bytes
       guard buffer.count >= Self.capacity else { return nil }
@@ -25,7 +25,7 @@ package final class Output: Sendable {
   }
 
   /// Writes what has been collected.
-  package func flush() throws(ToolError) {
+  func flush() throws(ToolError) {
     let rest = buffer.withLock { buffer in
       defer { buffer.removeAll(keepingCapacity: true) }
       return buffer

@@ -1,12 +1,12 @@
 // Asks for a password on the controlling terminal, whatever stdin and stdout are connected to.
 import Foundation
 
-package enum PasswordPrompt {
+enum PasswordPrompt {
   /// The most bytes a password may have.
   static let bytesMax = 1024
 
   /// Asks once.
-  package static func ask(_ question: String) throws(ToolError) -> [UInt8] {
+  static func ask(_ question: String) throws(ToolError) -> [UInt8] {
     // SAFETY: the path is a literal, and the flags ask for no mode argument.
     let terminal = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC)
     guard terminal >= 0 else {
@@ -22,7 +22,7 @@ package enum PasswordPrompt {
   }
 
   /// Asks for a new password, and once more to be sure.
-  package static func askTwice(_ question: String) throws(ToolError) -> [UInt8] {
+  static func askTwice(_ question: String) throws(ToolError) -> [UInt8] {
     let first = try ask(question)
     guard !first.isEmpty else { throw ToolError(.failed, "an empty password protects nothing") }
     guard try ask("The same again") == first else { throw ToolError(.failed, "the two passwords differ") }

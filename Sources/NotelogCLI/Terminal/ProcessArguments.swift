@@ -1,8 +1,8 @@
 // The arguments as the system gave them: bytes, that need not be UTF-8.
 import Foundation
 
-package enum ProcessArguments {
-  package typealias Word = [UInt8]
+enum ProcessArguments {
+  typealias Word = [UInt8]
 
   /// The process's arguments, without its own name.
   static func read() -> [Word] {
