@@ -25,9 +25,10 @@ let package = Package(
     .systemLibrary(
       name: "CZlib", pkgConfig: "zlib",
       providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+    .systemLibrary(name: "CSystem"),
 
     .target(name: "NotelogCrypto", dependencies: ["COpenSSL"], swiftSettings: house),
-    .target(name: "NotelogJournal", dependencies: ["CZlib"], swiftSettings: house),
+    .target(name: "NotelogJournal", dependencies: ["CSystem", "CZlib"], swiftSettings: house),
     .target(name: "Notelog", dependencies: ["NotelogCrypto", "NotelogJournal"], swiftSettings: house),
     .executableTarget(name: "NotelogCLI", dependencies: ["Notelog"], swiftSettings: house),
 
