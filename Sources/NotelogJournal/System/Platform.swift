@@ -43,14 +43,19 @@ enum Syscall {
     _ = close(descriptor)
   }
 
-  static func readAt(_ descriptor: Int32, _ bytes: inout MutableRawSpan, _ offset: Int) -> Result<Int, Errno> {
+  static func readAt(_ descriptor: Int32, _ bytes: inout MutableRawSpan, _ offset: Int) -> Result<Int, Errno>
+  {
     // SAFETY: the pointer covers exactly the span's bytes and does not outlive the call.
-    unsafe bytes.withUnsafeMutableBytes { unsafe result(pread(descriptor, $0.baseAddress, $0.count, off_t(offset))) }
+    unsafe bytes.withUnsafeMutableBytes {
+      unsafe result(pread(descriptor, $0.baseAddress, $0.count, off_t(offset)))
+    }
   }
 
   static func writeAt(_ descriptor: Int32, _ bytes: RawSpan, _ offset: Int) -> Result<Int, Errno> {
     // SAFETY: the pointer covers exactly the span's bytes and does not outlive the call.
-    unsafe bytes.withUnsafeBytes { unsafe result(pwrite(descriptor, $0.baseAddress, $0.count, off_t(offset))) }
+    unsafe bytes.withUnsafeBytes {
+      unsafe result(pwrite(descriptor, $0.baseAddress, $0.count, off_t(offset)))
+    }
   }
 
   /// Promises the range's blocks and grows the file; Darwin has no call that also reads back as zeros.
