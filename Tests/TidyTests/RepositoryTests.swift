@@ -60,19 +60,4 @@ import Testing
     }
     expectNone(PageRules.decisionsAreListed(index: index, names: names.filter { $0 != "README.md" }))
   }
-
-  @Test func `the targets that the README names are the Makefile's`() throws {
-    let help = try Repository.file("Makefile").lines.filter { $0.contains(": ") && $0.contains("## ") }
-    let targets = Set(help.map { String($0.prefix { $0 != ":" }) })
-    let readme = try Repository.file("README.md")
-    let named = readme.text.split(separator: "make ").dropFirst().map { String($0.prefix { $0.isLetter }) }
-    #expect(
-      targets.isSuperset(of: ["help", "demo", "test", "lint", "format", "bench", "docs", "install", "clean"]))
-    for target in PageRules.blocks(of: readme, language: "sh").flatMap({ block in
-      block.split(separator: "\n").filter { $0.hasPrefix("make ") }.map {
-        String($0.dropFirst(5).prefix { $0.isLetter })
-      }
-    }) { #expect(targets.contains(target), "make \(target)") }
-    #expect(named.contains("demo") && named.contains("test"))
-  }
 }

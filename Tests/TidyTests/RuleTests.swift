@@ -186,10 +186,4 @@ import Testing
     let names = ["0001-one.md", "0001-uno.md", "two.md"]
     #expect(PageRules.decisionsAreListed(index: index, names: names).count == 4)
   }
-
-  @Test func `fenced blocks are found by their language`() {
-    let page = File(path: "p", text: "```swift\na\n\nb\n```\nx\n```sh\nc\n```\n```swift\nd\n```")
-    #expect(PageRules.blocks(of: page, language: "swift") == ["a\n\nb\n", "d\n"])
-    #expect(PageRules.blocks(of: page, language: "sh") == ["c\n"])
-  }
 }

@@ -1,4 +1,4 @@
-// The pages: their links, the decisions' index, and the commands they promise.
+// The pages: their links and the decisions' index.
 
 enum PageRules {
   /// Every relative link of a Markdown page leads to a file of the repository, every `#anchor` to a heading.
@@ -47,20 +47,5 @@ enum PageRules {
       }
       return findings
     }
-  }
-
-  /// The fenced blocks of a page in one language.
-  static func blocks(of page: File, language: String) -> [String] {
-    var blocks: [String] = []
-    var open: [String]?
-    for line in page.lines {
-      if line.hasPrefix("```") {
-        if let lines = open { blocks.append(lines.joined(separator: "\n") + "\n") }
-        open = open == nil && line == "```" + language ? [] : nil
-      } else {
-        open?.append(line)
-      }
-    }
-    return blocks
   }
 }
