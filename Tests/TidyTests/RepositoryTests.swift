@@ -32,6 +32,14 @@ import Testing
     expectNone(try Repository.swift(in: "Tests").flatMap(LayoutRules.testsDoNotSleep))
   }
 
+  @Test(arguments: ["CrashTests", "ModelTests"])
+  func `there are suites that run optimised`(ending: String) throws {
+    let suites = try Repository.swift(in: "Tests").filter { file in
+      file.code.contains { $0.contains("struct ") && $0.holds(wordEnding: ending) }
+    }
+    #expect(!suites.isEmpty, "make test runs suites named …\(ending) optimised, but there are none")
+  }
+
   @Test func `the constants of the format equal the code's`() throws {
     let sources = try Repository.swift(in: "Sources")
     expectNone(FormatRules.limitsAgree(format: try Repository.file("FORMAT.md"), sources: sources))

@@ -25,7 +25,7 @@ enum PasswordPrompt {
   static func askTwice(_ question: String) throws(ToolError) -> [UInt8] {
     let first = try ask(question)
     guard !first.isEmpty else { throw ToolError(.failed, "an empty password protects nothing") }
-    guard try ask("The same again") == first else { throw ToolError(.failed, "the two passwords differ") }
+    guard try ask("the same again") == first else { throw ToolError(.failed, "the two passwords differ") }
     return first
   }
 

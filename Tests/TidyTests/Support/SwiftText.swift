@@ -113,6 +113,13 @@ extension String {
   }
 }
 
+extension String {
+  /// Whether a word of the text ends in `ending`.
+  func holds(wordEnding ending: String) -> Bool {
+    split { !$0.isWordPart }.contains { $0.hasSuffix(ending) }
+  }
+}
+
 extension Character {
   fileprivate var isWordPart: Bool { isLetter || isNumber || self == "_" }
 }
