@@ -114,9 +114,9 @@ extension String {
 }
 
 extension String {
-  /// Whether a word of the text ends in `ending`.
-  func holds(wordEnding ending: String) -> Bool {
-    split { !$0.isWordPart }.contains { $0.hasSuffix(ending) }
+  /// Whether the text has a word that contains `part` and ends in `ending`.
+  func holds(wordWith part: String, ending: String) -> Bool {
+    split { !$0.isWordPart }.contains { $0.hasSuffix(ending) && $0.contains(part) }
   }
 }
 
