@@ -54,8 +54,8 @@ private struct Bench {
 
   func entry<R: Record>(_ body: [UInt8], _ id: RecordID, _ plan: RecordPlan<R>) throws -> Entry<R> {
     Entry(
-      stored: try StoredRecord(id: id, revision: 1, collection: 1, copying: body.rawSpan), plan: plan,
-      opener: opener)
+      stored: try OwnedRecord(id: id, revision: 1, collection: 1, copying: body.rawSpan),
+      reader: RecordReader(plan: plan, opener: opener))
   }
 }
 

@@ -21,7 +21,7 @@ private func body(_ lines: [Line]) -> [UInt8] {
     for line in lines {
       let range = writer.add(
         line.number, line.type, line.flags, line.key, length: line.value.count, into: &span)
-      span.copy(line.value.rawSpan, at: range.lowerBound)
+      span.put(line.value.rawSpan, at: range.lowerBound)
     }
   }
   return bytes

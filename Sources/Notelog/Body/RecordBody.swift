@@ -143,9 +143,9 @@ struct DirectoryWriter {
 
   /// Starts a body of so many fields.
   init(fieldCount: Int, into bytes: inout MutableRawSpan) {
-    bytes.store(RecordBody.version, at: 0)
-    bytes.store(0 as UInt8, at: 1)
-    bytes.store(UInt16(fieldCount), at: 2)
+    bytes.put(RecordBody.version, at: 0)
+    bytes.put(0 as UInt8, at: 1)
+    bytes.put(UInt16(fieldCount), at: 2)
     valueOffset = Self.byteCount(fieldCount: fieldCount)
   }
 
@@ -159,11 +159,11 @@ struct DirectoryWriter {
     _ number: UInt16, _ type: FieldType, _ flags: FieldFlags, _ keyReference: UInt32, length: Int,
     into bytes: inout MutableRawSpan
   ) -> Range<Int> {
-    bytes.store(number, at: offset)
-    bytes.store(type.rawValue, at: offset + 2)
-    bytes.store(flags.rawValue, at: offset + 3)
-    bytes.store(keyReference, at: offset + 4)
-    bytes.store(UInt32(length), at: offset + 8)
+    bytes.put(number, at: offset)
+    bytes.put(type.rawValue, at: offset + 2)
+    bytes.put(flags.rawValue, at: offset + 3)
+    bytes.put(keyReference, at: offset + 4)
+    bytes.put(UInt32(length), at: offset + 8)
     offset += RecordBody.entryByteCount
     defer { valueOffset += length }
     return valueOffset..<valueOffset + length

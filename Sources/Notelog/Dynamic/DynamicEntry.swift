@@ -21,13 +21,13 @@ public struct DynamicEntry: Sendable, Identifiable {
     public var isSealed: Bool { keyNumber != nil }
   }
 
-  let stored: StoredRecord
+  let stored: OwnedRecord
   let plan: CollectionPlan
   let opener: FieldOpener
   /// The fields that the record has, in ascending order of number.
   public let fields: [Field]
 
-  init(_ stored: StoredRecord, _ plan: CollectionPlan, _ opener: FieldOpener) throws(NotelogError) {
+  init(_ stored: OwnedRecord, _ plan: CollectionPlan, _ opener: FieldOpener) throws(NotelogError) {
     self.stored = stored
     self.plan = plan
     self.opener = opener

@@ -13,8 +13,8 @@ public struct Draft<R: Record> {
 
   init(_ entry: Entry<R>) {
     self.entry = entry
-    values = entry.plan.prototype
-    isSet = Array(repeating: false, count: entry.plan.slots.count)
+    values = entry.reader.plan.prototype
+    isSet = Array(repeating: false, count: entry.reader.plan.slots.count)
   }
 
   /// The record's identity.
@@ -23,14 +23,14 @@ public struct Draft<R: Record> {
   /// The value of a field: the one set last, or else the stored one.
   public subscript<Value>(dynamicMember path: KeyPath<R, Value>) -> Value {
     get throws {
-      isSet[try entry.plan.slot(of: path)] ? values[keyPath: path] : try entry.value(of: path)
+      isSet[try entry.reader.plan.slot(of: path)] ? values[keyPath: path] : try entry.value(of: path)
     }
   }
 
   /// Sets a field. (A property can't be assigned to, because reading it may throw.)
   public mutating func set<Value>(_ path: WritableKeyPath<R, Value>, _ value: Value) {
     do {
-      isSet[try entry.plan.slot(of: path)] = true
+      isSet[try entry.reader.plan.slot(of: path)] = true
       values[keyPath: path] = value
     } catch {
       mistake = error

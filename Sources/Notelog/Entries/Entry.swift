@@ -13,9 +13,8 @@ import NotelogJournal
 /// field needs its key at that moment: after ``Store/lock(_:)`` it throws `locked`.
 @dynamicMemberLookup
 public struct Entry<R: Record>: Sendable, Identifiable {
-  let stored: StoredRecord
-  let plan: RecordPlan<R>
-  let opener: FieldOpener
+  let stored: OwnedRecord
+  let reader: RecordReader<R>
 
   /// The record's identity.
   public var id: RecordID { stored.id }
@@ -34,28 +33,13 @@ public struct Entry<R: Record>: Sendable, Identifiable {
   /// - Parameter path: A property that the schema declares as a field.
   /// - Throws: `locked`, `missingKey`, `tampered`, `typeMismatch` or `damaged`.
   public func value<Value>(of path: KeyPath<R, Value>) throws -> Value {
-    let slot = plan.slots[try plan.slot(of: path)]
-    var record = plan.prototype
-    try load(slot, into: &record)
-    return record[keyPath: path]
+    try reader.value(of: path, id, stored.body.rawSpan)
   }
 
   /// The whole record, every field opened.
   ///
   /// - Throws: `locked`, `missingKey`, `tampered`, `typeMismatch` or `damaged`.
   public func record() throws -> R {
-    var record = plan.prototype
-    record.id = id
-    for slot in plan.slots { try load(slot, into: &record) }
-    return record
-  }
-
-  private func load(_ slot: RecordPlan<R>.Slot, into record: inout R) throws {
-    let collection = plan.collection
-    guard let entry = try stored.find(collection.fields[slot.index].field.number) else { return }
-    let result = try opener.open(entry, in: stored.body.rawSpan, of: id, slot.index, collection) { bytes in
-      Result { try slot.definition.access.decode(&record, bytes) }
-    }
-    try result.get()
+    try reader.record(id, stored.body.rawSpan)
   }
 }

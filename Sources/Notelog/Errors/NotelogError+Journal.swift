@@ -3,6 +3,27 @@
 import NotelogJournal
 
 extension NotelogError {
+  /// The public error for one of the journal's.
+  init(journal error: JournalError) {
+    let code: Code =
+      switch error.code {
+      case .notAStore: .notFound
+      case .alreadyExists: .alreadyExists
+      case .damaged: .damaged
+      case .unsupportedVersion: .unsupportedVersion
+      case .busy: .busy
+      case .inputOutput: .inputOutput
+      case .full: .full
+      case .poisoned: .poisoned
+      case .closed: .closed
+      case .limitExceeded: .limitExceeded
+      case .readOnly: .readOnly
+      }
+    self.init(
+      code, error.message, segment: error.segment.map(UInt64.init), offset: error.offset.map(UInt64.init),
+      errno: error.cause?.errno)
+  }
+
   /// The public error for a system call that failed.
   init(storage error: StorageError, _ place: String) {
     let isFull = error.errno == SystemErrno.noSpace || error.errno == SystemErrno.quotaExceeded
@@ -11,4 +32,11 @@ extension NotelogError {
       isFull ? .full : .inputOutput, "\(place): \(call) failed: \(SystemErrno.message(error.errno))",
       errno: error.errno)
   }
+}
+
+/// Runs `body`; the journal's errors become public ones.
+func journaling<Result: ~Copyable>(
+  _ body: () throws(JournalError) -> Result
+) throws(NotelogError) -> Result {
+  do { return try body() } catch { throw NotelogError(journal: error) }
 }

@@ -32,6 +32,8 @@ public struct NotelogError: Error, Sendable {
     case poisoned
     /// The store was closed.
     case closed
+    /// The store was opened for reading only.
+    case readOnly
     /// A named limit of the format was exceeded.
     case limitExceeded
     /// A value was read or written as another type than the stored one.

@@ -115,7 +115,7 @@ struct FieldOpener: Sendable {
     guard isMissing else { return try use(value) }
     var bytes = [UInt8](repeating: 1, count: value.byteCount + 1)
     defer { bytes.wipe() }
-    bytes.withBytes(in: 0..<bytes.count) { $0.copy(value, at: 1) }
+    bytes.withBytes(in: 0..<bytes.count) { $0.put(value, at: 1) }
     return try use(bytes.rawSpan)
   }
 }

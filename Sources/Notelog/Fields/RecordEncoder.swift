@@ -123,11 +123,11 @@ struct RecordEncoder {
       let range = directory.add(
         entry.number, entry.type, entry.flags, entry.keyReference, length: entry.range.count, into: &bytes)
       switch field.source {
-      case .carried(let source): bytes.copy(old.extracting(source), at: range.lowerBound)
+      case .carried(let source): bytes.put(old.extracting(source), at: range.lowerBound)
       case .fresh(let source):
         var target = bytes.part(range)
         try scratch.withBytes(in: source) { plaintext throws(NotelogError) in
-          guard entry.flags.contains(.sealed) else { return target.copy(plaintext) }
+          guard entry.flags.contains(.sealed) else { return target.put(plaintext) }
           try seal(plaintext, field, id, plan, &keys, &nonces, &target)
         }
       }

@@ -13,14 +13,14 @@ struct KeyringFiles: Sendable {
   let storage: any Storage
 
   /// Reads both files and chooses the one that counts.
-  func load() throws(NotelogError) -> Keyring.Choice {
+  func load(storeID: Bytes16) throws(NotelogError) -> Keyring.Choice {
     let files = (keyring: try read(Self.name), copy: try read(Self.copyName))
     guard files.keyring != nil || files.copy != nil else {
       throw NotelogError(
         .notFound, "the store has neither keyring nor keyring.copy; restore one from a backup")
     }
     return try naming("reading the keyring") { () throws(CryptoError) in
-      try Keyring.choose(files.keyring, copy: files.copy)
+      try Keyring.choose(files.keyring, copy: files.copy, storeID: storeID)
     }
   }
 

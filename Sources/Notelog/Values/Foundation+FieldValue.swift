@@ -31,8 +31,8 @@ extension UUID: FieldValue, SortableValue {
   /// Writes the UUID's bytes in their usual order.
   public func store(into bytes: inout MutableRawSpan) {
     let id = RecordID(self)
-    bytes.store(id.high.byteSwapped, at: 0)
-    bytes.store(id.low.byteSwapped, at: 8)
+    bytes.put(id.high.byteSwapped, at: 0)
+    bytes.put(id.low.byteSwapped, at: 8)
   }
   /// Reads 16 bytes.
   public init(loading bytes: RawSpan) throws(NotelogError) {

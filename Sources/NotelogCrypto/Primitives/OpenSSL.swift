@@ -11,6 +11,12 @@ enum Cipher {
   @unsafe nonisolated(unsafe) static let gcm: OpaquePointer? = unsafe EVP_CIPHER_fetch(nil, "AES-256-GCM", nil)
 }
 
+/// The name of an OpenSSL parameter. Parameters keep the pointer, so it must be a literal's, which lives for ever.
+private func parameterName(_ name: StaticString) -> UnsafePointer<CChar> {
+  // SAFETY: a static string's bytes end with a zero.
+  unsafe UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
+}
+
 /// The bare AES-256 block cipher under one key.
 @safe
 struct BlockCipher: ~Copyable {
@@ -73,10 +79,9 @@ struct GaloisCounterMode: ~Copyable {
     }
     unsafe self.context = unsafe context
     unsafe parameters = UnsafeMutablePointer<OSSL_PARAM>.allocate(capacity: 2)
-    let name: StaticString = "tag"
-    // SAFETY: the name is a literal with a terminator and lives for ever; the tag outlives this value.
-    let cName = unsafe UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
-    unsafe parameters.initialize(to: OSSL_PARAM_construct_octet_string(cName, tag, SealedValue.tagSize))
+    let name = unsafe parameterName("tag")
+    // SAFETY: the name lives for ever, and the tag outlives this value.
+    unsafe parameters.initialize(to: OSSL_PARAM_construct_octet_string(name, tag, SealedValue.tagSize))
     unsafe (parameters + 1).initialize(to: OSSL_PARAM_construct_end())
   }
 
@@ -187,10 +192,10 @@ enum Derivation {
             guard let context = unsafe EVP_KDF_CTX_new(kdf) else { return false }
             defer { unsafe EVP_KDF_CTX_free(context) }
             let parameters = unsafe [
-              OSSL_PARAM_construct_utf8_string("digest", digestName.baseAddress, 0),
-              OSSL_PARAM_construct_octet_string("key", UnsafeMutableRawPointer(mutating: key.baseAddress), key.count),
-              OSSL_PARAM_construct_octet_string("salt", salt.baseAddress, salt.count),
-              OSSL_PARAM_construct_octet_string("info", info.baseAddress, info.count),
+              OSSL_PARAM_construct_utf8_string(parameterName("digest"), digestName.baseAddress, 0),
+              OSSL_PARAM_construct_octet_string(parameterName("key"), UnsafeMutableRawPointer(mutating: key.baseAddress), key.count),
+              OSSL_PARAM_construct_octet_string(parameterName("salt"), salt.baseAddress, salt.count),
+              OSSL_PARAM_construct_octet_string(parameterName("info"), info.baseAddress, info.count),
               OSSL_PARAM_construct_end(),
             ]
             let target = unsafe output.pointer.assumingMemoryBound(to: UInt8.self)

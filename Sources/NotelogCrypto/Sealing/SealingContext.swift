@@ -241,6 +241,9 @@ struct SealingContext: ~Copyable {
     unsafe memo.storeBytes(of: 1, toByteOffset: 16, as: UInt64.self)
   }
 
+  /// A part of the page, for tests of the intermediate values.
+  borrowing func pageBytes(_ range: Range<Int>) -> [UInt8] { page.array(range) }
+
   // MARK: nonces
 
   /// Whether the page is this process's own; a forked child finds zeros.

@@ -54,7 +54,7 @@ extension RawSpan {
 extension MutableRawSpan {
   /// Copies all of `source` to an offset.
   @inlinable
-  package mutating func copy(_ source: RawSpan, at offset: Int = 0) {
+  package mutating func put(_ source: RawSpan, at offset: Int = 0) {
     precondition(offset >= 0 && source.byteCount <= byteCount - offset, "the copy would not fit")
     // SAFETY: the line above keeps the copy inside the destination; the spans can't overlap, one being exclusive.
     unsafe withUnsafeMutableBytes { destination in
@@ -77,13 +77,13 @@ extension MutableRawSpan {
 
   /// Stores a byte at an offset.
   @inlinable
-  package mutating func store(_ value: UInt8, at offset: Int) {
+  package mutating func put(_ value: UInt8, at offset: Int) {
     storeBytes(of: value, toByteOffset: offset, as: UInt8.self)
   }
 
   /// Stores a little-endian integer at an offset.
   @inlinable
-  package mutating func store<Value: FixedWidthInteger & BitwiseCopyable>(_ value: Value, at offset: Int) {
+  package mutating func put<Value: FixedWidthInteger & BitwiseCopyable>(_ value: Value, at offset: Int) {
     storeBytes(of: value.littleEndian, toByteOffset: offset, as: Value.self)
   }
 }

@@ -3,7 +3,7 @@
 import NotelogJournal
 
 /// A record's bytes, its sealed fields still sealed; it pins nothing in the store.
-struct StoredRecord: Sendable {
+struct OwnedRecord: Sendable {
   let id: RecordID
   let revision: UInt64
   let collection: UInt16
