@@ -52,8 +52,10 @@ final class Workbench {
       err: String(decoding: try Data(contentsOf: paths[2]), as: UTF8.self))
   }
 
-  /// Writes a file of the folder.
+  /// Writes a file of the folder, or of a folder in it.
   func write(_ name: String, _ text: String) throws {
+    let place = folder.appending(path: name).deletingLastPathComponent()
+    try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
     try Data(text.utf8).write(to: folder.appending(path: name))
   }
 }

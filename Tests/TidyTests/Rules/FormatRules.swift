@@ -14,9 +14,11 @@ enum FormatRules {
       findings.append(Finding(path: format.path, line: 1, message: "chapter 15 has no table"))
     }
     for (name, value, line) in table {
-      // A name may serve elsewhere too; what an enum of limits says counts before what others say.
+      // A name may serve elsewhere too: outside the enums of limits, one constant of that value is enough.
       let limits = constants.filter { $0.name == name }
-      let same = limits.isEmpty ? all.filter { $0.name == name } : limits
+      let others = all.filter { $0.name == name }
+      if limits.isEmpty, value != nil, others.contains(where: { $0.value == value }) { continue }
+      let same = limits.isEmpty ? others : limits
       if same.isEmpty {
         findings.append(Finding(path: format.path, line: line, message: "\(name) is not in the code"))
       }

@@ -53,8 +53,7 @@ enum LayoutRules {
   /// A file opens with a comment of one or more whole sentences.
   static func filesSayWhatTheyHold(_ file: File) -> [Finding] {
     let opening = file.lines.prefix { $0.hasPrefix("// ") }.joined(separator: " ")
-    let begins = opening.dropFirst(3).first.map { !$0.isLowercase } ?? false
-    guard begins, opening.hasSuffix(".") || opening.hasSuffix(":") else {
+    guard opening.hasSuffix(".") || opening.hasSuffix(":") else {
       return [
         Finding(path: file.path, line: 1, message: "the file must open with a sentence saying what it holds")
       ]
