@@ -25,9 +25,10 @@ let package = Package(
     .systemLibrary(
       name: "CZlib", pkgConfig: "zlib",
       providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+    .systemLibrary(name: "CSystem"),
 
     .target(name: "NotelogCrypto", dependencies: ["COpenSSL"], swiftSettings: house),
-    .target(name: "NotelogJournal", dependencies: ["CZlib"], swiftSettings: house),
+    .target(name: "NotelogJournal", dependencies: ["CSystem", "CZlib"], swiftSettings: house),
     .target(name: "Notelog", dependencies: ["NotelogCrypto", "NotelogJournal"], swiftSettings: house),
     .executableTarget(name: "NotelogCLI", dependencies: ["Notelog"], swiftSettings: house),
 
@@ -36,7 +37,9 @@ let package = Package(
       swiftSettings: house),
     .testTarget(name: "NotelogJournalTests", dependencies: ["NotelogJournal"], swiftSettings: house),
     .testTarget(name: "NotelogTests", dependencies: ["Notelog"], swiftSettings: house),
-    .testTarget(name: "NotelogCLITests", dependencies: ["NotelogCLI"], swiftSettings: house),
+    .target(name: "CTestSupport", path: "Tests/CTestSupport"),
+    .testTarget(
+      name: "NotelogCLITests", dependencies: ["NotelogCLI", "CTestSupport"], swiftSettings: house),
     .testTarget(name: "TidyTests", swiftSettings: house),
 
     // What tests start as a process of its own, to look into its memory.

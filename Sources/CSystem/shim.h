@@ -1,0 +1,8 @@
+// Calls of the C library that its Swift module leaves out, because their declarations ask for _GNU_SOURCE.
+#pragma once
+#include <sys/types.h>
+
+#if defined(__linux__)
+int fallocate(int descriptor, int mode, off_t offset, off_t count);
+#endif
+void *memmem(const void *haystack, size_t haystackCount, const void *needle, size_t needleCount);

@@ -1,0 +1,81 @@
+// The operating system as the store sees it: one protocol, so that crash and fault tests run the shipping code.
+
+/// A store's folder.
+///
+/// Each requirement is one system call, with its errors and without retries: what survives `EINTR`, a short write or a
+/// failing disk is decided above this protocol, where the simulated disk can try it. Names are relative to the folder.
+package protocol Storage: AnyObject, Sendable {
+  /// Opens a file. The corresponding C function is `open`.
+  func open(_ name: String, _ mode: StorageOpenMode) throws(StorageError) -> any StorageFile
+  /// The names in a folder (`""` is the store's own), in no particular order. The C function is `readdir`.
+  func names(in folder: String) throws(StorageError) -> [String]
+  /// Moves a file over another in one step. The corresponding C function is `rename`.
+  func rename(_ name: String, to newName: String) throws(StorageError)
+  /// Removes a file's name. The corresponding C function is `unlink`.
+  func unlink(_ name: String) throws(StorageError)
+  /// Creates a folder. The corresponding C function is `mkdir`.
+  func makeFolder(_ name: String) throws(StorageError)
+  /// Makes a folder's entries durable. The C function is `fsync` on the folder.
+  func syncFolder(_ name: String) throws(StorageError)
+}
+
+/// An open file of a store.
+package protocol StorageFile: AnyObject, Sendable {
+  /// Reads at most the span's length, less only at the file's end or where the system says so. C's `pread`.
+  func read(into bytes: inout MutableRawSpan, at offset: Int) throws(StorageError) -> Int
+  /// Writes and returns how many bytes were taken, which may be fewer than given. C's `pwrite`.
+  func write(_ bytes: RawSpan, at offset: Int) throws(StorageError) -> Int
+  /// Promises space and grows the file with zeros. C's `fallocate`; throws `EOPNOTSUPP` where there is none.
+  func allocate(_ range: Range<Int>) throws(StorageError)
+  /// Cuts or grows the file. The corresponding C function is `ftruncate`.
+  func truncate(to byteCount: Int) throws(StorageError)
+  /// Makes the file's content and length durable: `fdatasync`, or `F_FULLFSYNC` on Darwin.
+  func sync() throws(StorageError)
+  /// The file's length. The corresponding C function is `fstat`.
+  func byteCount() throws(StorageError) -> Int
+  /// Takes the advisory lock without waiting; throws `EWOULDBLOCK` where another holds it. C's `flock`.
+  func lock(_ kind: StorageLockKind) throws(StorageError)
+  /// Closes the descriptor; the file must not be used afterwards. The corresponding C function is `close`.
+  func close()
+}
+
+/// How a file is opened. Every mode is close-on-exec.
+package enum StorageOpenMode: Sendable {
+  /// For reading an existing file.
+  case read
+  /// For reading and writing an existing file.
+  case update
+  /// For reading and writing a file that must not exist yet.
+  case createNew
+  /// For reading and writing, created empty if missing.
+  case createIfMissing
+}
+
+/// The two kinds of advisory lock.
+package enum StorageLockKind: Sendable {
+  /// Held by many at once.
+  case shared
+  /// Held by one alone.
+  case exclusive
+}
+
+/// A system call that failed.
+package struct StorageError: Error, Equatable, Sendable {
+  /// The calls that can fail.
+  package enum Call: String, Sendable {
+    case open, readdir, rename, unlink, mkdir, read, write, allocate, truncate, sync, syncFolder, stat, lock
+  }
+
+  /// What was asked.
+  package let call: Call
+  /// The file or folder it was asked of.
+  package let name: String
+  /// The system's error number.
+  package let errno: Int32
+
+  package init(_ call: Call, _ name: String, errno: Int32) {
+    self.call = call
+    self.name = name
+    self.errno = errno
+  }
+}

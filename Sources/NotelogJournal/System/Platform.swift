@@ -1,0 +1,203 @@
+// The one file that knows which C library and which system it stands on.
+
+internal import CSystem
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The system's error numbers that the store tells apart.
+package enum SystemErrno {
+  package static let interrupted = EINTR
+  package static let noSpace = ENOSPC
+  package static let quotaExceeded = EDQUOT
+  package static let notFound = ENOENT
+  package static let exists = EEXIST
+  package static let inputOutput = EIO
+  package static let notSupported = EOPNOTSUPP
+  package static let invalidArgument = EINVAL
+  package static let wouldBlock = EWOULDBLOCK
+  package static let notDirectory = ENOTDIR
+  package static let readOnly = EROFS
+  package static let accessDenied = EACCES
+
+  /// The system's words for an error number.
+  package static func message(_ number: Int32) -> String {
+    // SAFETY: strerror returns a C string that lives until this thread's next call; it is copied at once.
+    unsafe strerror(number).map { unsafe String(cString: $0) } ?? "error \(number)"
+  }
+}
+
+/// System calls, one function each: the arguments pass through, a failure is the error number.
+enum Syscall {
+  static func openFile(_ path: String, _ flags: Int32) -> Result<Int32, Errno> {
+    unsafe result(open(path, flags | O_CLOEXEC, 0o600))
+  }
+
+  static func closeFile(_ descriptor: Int32) {
+    // The descriptor is gone even where close reports an error; data were synced, or not promised.
+    _ = close(descriptor)
+  }
+
+  static func readAt(_ descriptor: Int32, _ bytes: inout MutableRawSpan, _ offset: Int) -> Result<Int, Errno>
+  {
+    // SAFETY: the pointer covers exactly the span's bytes and does not outlive the call.
+    unsafe bytes.withUnsafeMutableBytes {
+      unsafe result(pread(descriptor, $0.baseAddress, $0.count, off_t(offset)))
+    }
+  }
+
+  static func writeAt(_ descriptor: Int32, _ bytes: RawSpan, _ offset: Int) -> Result<Int, Errno> {
+    // SAFETY: the pointer covers exactly the span's bytes and does not outlive the call.
+    unsafe bytes.withUnsafeBytes {
+      unsafe result(pwrite(descriptor, $0.baseAddress, $0.count, off_t(offset)))
+    }
+  }
+
+  /// Promises the range's blocks and grows the file; Darwin has no call that also reads back as zeros.
+  static func allocate(_ descriptor: Int32, _ range: Range<Int>) -> Result<Int32, Errno> {
+    #if canImport(Darwin)
+      return .failure(Errno(EOPNOTSUPP))
+    #else
+      return result(fallocate(descriptor, 0, off_t(range.lowerBound), off_t(range.count)))
+    #endif
+  }
+
+  static func truncate(_ descriptor: Int32, _ byteCount: Int) -> Result<Int32, Errno> {
+    result(ftruncate(descriptor, off_t(byteCount)))
+  }
+
+  /// Durable on the medium: on Darwin `fsync` alone stops at the drive's cache.
+  static func syncData(_ descriptor: Int32) -> Result<Int32, Errno> {
+    #if canImport(Darwin)
+      return result(fcntl(descriptor, F_FULLFSYNC))
+    #else
+      return result(fdatasync(descriptor))
+    #endif
+  }
+
+  /// Durable directory entries.
+  static func syncFolder(_ descriptor: Int32) -> Result<Int32, Errno> {
+    #if canImport(Darwin)
+      return result(fcntl(descriptor, F_FULLFSYNC))
+    #else
+      return result(fsync(descriptor))
+    #endif
+  }
+
+  static func byteCount(_ descriptor: Int32) -> Result<Int, Errno> {
+    var status = stat()
+    // SAFETY: the pointer is to a local that outlives the call.
+    return unsafe result(fstat(descriptor, &status)).map { _ in Int(status.st_size) }
+  }
+
+  static func lock(_ descriptor: Int32, _ kind: StorageLockKind) -> Result<Int32, Errno> {
+    result(flock(descriptor, (kind == .shared ? LOCK_SH : LOCK_EX) | LOCK_NB))
+  }
+
+  static func renameFile(_ path: String, _ newPath: String) -> Result<Int32, Errno> {
+    unsafe result(rename(path, newPath))
+  }
+
+  static func unlinkFile(_ path: String) -> Result<Int32, Errno> {
+    unsafe result(unlink(path))
+  }
+
+  static func makeFolder(_ path: String) -> Result<Int32, Errno> {
+    unsafe result(mkdir(path, 0o700))
+  }
+
+  /// The names in a folder, without `.` and `..`; a name that is not UTF-8 is none of ours and is left out.
+  static func names(_ path: String) -> Result<[String], Errno> {
+    // SAFETY: the stream is used by this call alone and closed before it returns; an entry is read before the next.
+    guard let stream = unsafe opendir(path) else { return .failure(Errno(errno)) }
+    defer { unsafe _ = closedir(stream) }
+    var names: [String] = []
+    while true {
+      errno = 0
+      guard let entry = unsafe readdir(stream) else {
+        return errno == 0 ? .success(names) : .failure(Errno(errno))
+      }
+      let name: String? = unsafe withUnsafePointer(to: entry.pointee.d_name) { field in
+        unsafe field.withMemoryRebound(to: CChar.self, capacity: MemoryLayout.size(ofValue: field.pointee)) {
+          unsafe String(validatingCString: $0)
+        }
+      }
+      if let name, name != ".", name != ".." { names.append(name) }
+    }
+  }
+
+  static func processIdentifier() -> Int32 { getpid() }
+
+  private static func result<Value: BinaryInteger>(_ value: Value) -> Result<Value, Errno> {
+    value < 0 ? .failure(Errno(errno)) : .success(value)
+  }
+}
+
+/// An error number on its way from a system call to the error that names call and file.
+struct Errno: Error {
+  let number: Int32
+
+  init(_ number: Int32) { self.number = number }
+}
+
+/// The flags of `open` for each mode.
+extension StorageOpenMode {
+  var flags: Int32 {
+    switch self {
+    case .read: O_RDONLY | O_NONBLOCK
+    case .update: O_RDWR
+    case .createNew: O_RDWR | O_CREAT | O_EXCL
+    case .createIfMissing: O_RDWR | O_CREAT
+    }
+  }
+}
+
+/// The flags that open a folder for syncing.
+enum SystemOpenFlags {
+  static let folder = O_RDONLY | O_DIRECTORY
+}
+
+/// A mutex with its condition variable.
+@safe final class ConditionMutex: Sendable {
+  // SAFETY: allocated in init at addresses that never move, used by the pthread calls alone, freed in deinit.
+  private nonisolated(unsafe) let mutex: UnsafeMutablePointer<pthread_mutex_t>
+  private nonisolated(unsafe) let condition: UnsafeMutablePointer<pthread_cond_t>
+  // SAFETY: read and written with the mutex held.
+  private nonisolated(unsafe) var waiterCount = 0
+
+  init() {
+    unsafe mutex = .allocate(capacity: 1)
+    unsafe condition = .allocate(capacity: 1)
+    unsafe mutex.initialize(to: pthread_mutex_t())
+    unsafe condition.initialize(to: pthread_cond_t())
+    unsafe pthread_mutex_init(mutex, nil)
+    unsafe pthread_cond_init(condition, nil)
+  }
+
+  deinit {
+    unsafe pthread_cond_destroy(condition)
+    unsafe pthread_mutex_destroy(mutex)
+    unsafe condition.deallocate()
+    unsafe mutex.deallocate()
+  }
+
+  func lock() { unsafe pthread_mutex_lock(mutex) }
+
+  /// Gives the lock up until somebody wakes all.
+  func wait() {
+    unsafe waiterCount += 1
+    unsafe pthread_cond_wait(condition, mutex)
+    unsafe waiterCount -= 1
+  }
+
+  func unlockAndWakeAll() {
+    let someoneWaits = unsafe waiterCount > 0
+    unsafe pthread_mutex_unlock(mutex)
+    if someoneWaits { unsafe pthread_cond_broadcast(condition) }
+  }
+}

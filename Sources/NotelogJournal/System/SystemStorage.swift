@@ -1,0 +1,101 @@
+// The real operating system behind `Storage`.
+
+/// A store's folder on this machine.
+package final class SystemStorage: Storage {
+  /// The folder's path.
+  package let path: String
+
+  package init(path: String) { self.path = path }
+
+  /// Creates the folder itself, and makes its entry durable in the folder above it.
+  package func makeStoreFolder() throws(StorageError) {
+    try Syscall.makeFolder(path).orThrow(.mkdir, path)
+    try syncFolder("..")
+  }
+
+  package func open(_ name: String, _ mode: StorageOpenMode) throws(StorageError) -> any StorageFile {
+    let descriptor = try Syscall.openFile(full(name), mode.flags).orThrow(.open, name)
+    return SystemFile(descriptor: descriptor, name: name)
+  }
+
+  package func names(in folder: String) throws(StorageError) -> [String] {
+    try Syscall.names(full(folder)).orThrow(.readdir, folder)
+  }
+
+  package func rename(_ name: String, to newName: String) throws(StorageError) {
+    try Syscall.renameFile(full(name), full(newName)).orThrow(.rename, name)
+  }
+
+  package func unlink(_ name: String) throws(StorageError) {
+    try Syscall.unlinkFile(full(name)).orThrow(.unlink, name)
+  }
+
+  package func makeFolder(_ name: String) throws(StorageError) {
+    try Syscall.makeFolder(full(name)).orThrow(.mkdir, name)
+  }
+
+  package func syncFolder(_ name: String) throws(StorageError) {
+    let descriptor = try Syscall.openFile(full(name), SystemOpenFlags.folder).orThrow(.open, name)
+    defer { Syscall.closeFile(descriptor) }
+    try Syscall.syncFolder(descriptor).orThrow(.syncFolder, name)
+  }
+
+  private func full(_ name: String) -> String { name.isEmpty ? path : path + "/" + name }
+}
+
+/// An open file: owns its descriptor.
+package final class SystemFile: StorageFile {
+  private let descriptor: Int32
+  private let name: String
+  private let isOpen = Flag(true)
+
+  init(descriptor: Int32, name: String) {
+    self.descriptor = descriptor
+    self.name = name
+  }
+
+  deinit { close() }
+
+  package func read(into bytes: inout MutableRawSpan, at offset: Int) throws(StorageError) -> Int {
+    try Syscall.readAt(descriptor, &bytes, offset).orThrow(.read, name)
+  }
+
+  package func write(_ bytes: RawSpan, at offset: Int) throws(StorageError) -> Int {
+    try Syscall.writeAt(descriptor, bytes, offset).orThrow(.write, name)
+  }
+
+  package func allocate(_ range: Range<Int>) throws(StorageError) {
+    try Syscall.allocate(descriptor, range).orThrow(.allocate, name)
+  }
+
+  package func truncate(to byteCount: Int) throws(StorageError) {
+    try Syscall.truncate(descriptor, byteCount).orThrow(.truncate, name)
+  }
+
+  package func sync() throws(StorageError) {
+    try Syscall.syncData(descriptor).orThrow(.sync, name)
+  }
+
+  package func byteCount() throws(StorageError) -> Int {
+    try Syscall.byteCount(descriptor).orThrow(.stat, name)
+  }
+
+  package func lock(_ kind: StorageLockKind) throws(StorageError) {
+    try Syscall.lock(descriptor, kind).orThrow(.lock, name)
+  }
+
+  package func close() {
+    if isOpen.exchange(false) { Syscall.closeFile(descriptor) }
+  }
+}
+
+extension Result where Failure == Errno {
+  /// The value, or the error with the call and the name it was made on.
+  @discardableResult
+  func orThrow(_ call: StorageError.Call, _ name: String) throws(StorageError) -> Success {
+    switch self {
+    case .success(let value): return value
+    case .failure(let errno): throw StorageError(call, name, errno: errno.number)
+    }
+  }
+}
