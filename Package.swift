@@ -43,7 +43,9 @@ let package = Package(
       name: "NotelogJournalTests", dependencies: ["NotelogConcurrency", "NotelogJournal"],
       swiftSettings: house),
     .testTarget(name: "NotelogTests", dependencies: ["Notelog"], swiftSettings: house),
-    .testTarget(name: "NotelogCLITests", dependencies: ["NotelogCLI"], swiftSettings: house),
+    .target(name: "CTestSupport", path: "Tests/CTestSupport"),
+    .testTarget(
+      name: "NotelogCLITests", dependencies: ["NotelogCLI", "CTestSupport"], swiftSettings: house),
     .testTarget(name: "TidyTests", swiftSettings: house),
 
     // What tests start as a process of its own, to look into its memory.
