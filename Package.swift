@@ -32,8 +32,13 @@ let package = Package(
     .target(name: "Notelog", dependencies: ["NotelogCrypto", "NotelogJournal"], swiftSettings: house),
     .executableTarget(name: "NotelogCLI", dependencies: ["Notelog"], swiftSettings: house),
 
+    .target(
+      name: "NotelogTestSupport", dependencies: ["NotelogJournal"], path: "Tests/Support",
+      swiftSettings: house),
     .testTarget(name: "NotelogCryptoTests", dependencies: ["NotelogCrypto"], swiftSettings: house),
-    .testTarget(name: "NotelogJournalTests", dependencies: ["NotelogJournal"], swiftSettings: house),
+    .testTarget(
+      name: "NotelogJournalTests", dependencies: ["NotelogJournal", "NotelogTestSupport"],
+      swiftSettings: house),
     .testTarget(name: "NotelogTests", dependencies: ["Notelog"], swiftSettings: house),
     .testTarget(name: "NotelogCLITests", dependencies: ["NotelogCLI"], swiftSettings: house),
     .testTarget(name: "TidyTests", swiftSettings: house),
