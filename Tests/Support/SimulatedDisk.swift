@@ -170,7 +170,7 @@ package final class SimulatedDisk: Storage {
   package func rename(_ name: String, to newName: String) throws(StorageError) {
     try step(.rename, name) { core throws(StorageError) in
       let node = try core.node(named: name, .rename)
-      try core.requireFolder(of: newName, .rename)
+      try core.requireFolder(of: newName, .rename, for: name)
       guard name != newName else { return }
       core.record(.rename, name, .entry(.move(name, newName, node)))
     }
@@ -195,8 +195,9 @@ package final class SimulatedDisk: Storage {
 
   package func syncFolder(_ name: String) throws(StorageError) {
     try step(.syncFolder, name) { core throws(StorageError) in
+      // The real one opens the folder first.
       guard core.state.isFolder(name) else {
-        throw StorageError(.syncFolder, name, errno: SystemErrno.notFound)
+        throw StorageError(.open, name, errno: SystemErrno.notFound)
       }
       core.record(.syncFolder, name, .syncFolder(name))
     }
@@ -260,9 +261,12 @@ extension SimulatedDisk.Core {
     return node
   }
 
-  func requireFolder(of name: String, _ call: StorageError.Call) throws(StorageError) {
-    guard state.isFolder(parentFolder(of: name)) else {
-      throw StorageError(call, name, errno: SystemErrno.notFound)
+  /// Throws where the folder that is to hold a path is not there, naming the file that the call was about.
+  func requireFolder(
+    of path: String, _ call: StorageError.Call, for name: String? = nil
+  ) throws(StorageError) {
+    guard state.isFolder(parentFolder(of: path)) else {
+      throw StorageError(call, name ?? path, errno: SystemErrno.notFound)
     }
   }
 }
