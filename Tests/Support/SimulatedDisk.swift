@@ -201,7 +201,6 @@ package final class SimulatedDisk: Storage {
       }
       core.record(.syncFolder, name, .syncFolder(name))
     }
-    runHook(.syncFolder, name)
   }
 
   static let isFolder: Int32 = 21
@@ -214,7 +213,8 @@ package final class SimulatedDisk: Storage {
   func step<Result: Sendable>(
     _ call: StorageError.Call, _ name: String, _ body: (inout Core) throws(StorageError) -> Result
   ) throws(StorageError) -> Result {
-    try core.withLock { core throws(StorageError) -> Result in
+    defer { runHook(call, name) }
+    return try core.withLock { core throws(StorageError) -> Result in
       core.callCount += 1
       if case .error(let number)? = core.fault(for: call, name) {
         throw StorageError(call, name, errno: number)

@@ -74,7 +74,6 @@ package final class SimulatedFile: StorageFile {
       }
       core.record(.sync, self.name, .sync(self.node))
     }
-    disk.runHook(.sync, name)
   }
 
   package func byteCount() throws(StorageError) -> Int {
@@ -108,6 +107,7 @@ package final class SimulatedFile: StorageFile {
     precondition(!isClosed.load(ordering: .acquiring), "\(call.rawValue) on \(name), which is closed")
     let changes: Set<StorageError.Call> = [.write, .allocate, .truncate]
     precondition(writes || !changes.contains(call), "\(call.rawValue) on \(name), which is open for reading")
+    defer { disk.runHook(call, name) }
     return try disk.core.withLock { core throws(StorageError) -> Result in
       core.callCount += 1
       let fault = core.fault(for: call, name)

@@ -254,8 +254,8 @@ import Testing
     let file = try disk.open("a", .createNew)
     try disk.syncFolder("")
     try file.writeAll(pages(1), at: 0)
-    disk.whileSyncing { _, _ in
-      _ = try? file.write([UInt8](repeating: 2, count: 4_096), at: 0)
+    disk.afterEachCall { call, _ in
+      if call == .sync { _ = try? file.write([UInt8](repeating: 2, count: 4_096), at: 0) }
     }
     try file.sync()
     #expect(disk.contents("a") == pages(2))
