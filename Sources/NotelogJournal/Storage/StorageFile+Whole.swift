@@ -55,3 +55,25 @@ extension StorageFile {
     }
   }
 }
+
+extension Buffer {
+  /// Appends up to `byteCount` bytes of a file.
+  ///
+  /// - Returns: How many bytes the file had there.
+  @discardableResult
+  mutating func fill(_ byteCount: Int, from file: any StorageFile, at offset: Int) throws(StorageError) -> Int
+  {
+    let start = count
+    resize(to: start + byteCount)
+    var all = mutableBytes
+    var bytes = all._mutatingExtracting(start..<start + byteCount)
+    do {
+      let done = try file.readFully(into: &bytes, at: offset)
+      truncate(to: start + done)
+      return done
+    } catch {
+      truncate(to: start)
+      throw error
+    }
+  }
+}

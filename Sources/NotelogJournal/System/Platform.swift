@@ -43,14 +43,19 @@ enum Syscall {
     _ = close(descriptor)
   }
 
-  static func readAt(_ descriptor: Int32, _ bytes: inout MutableRawSpan, _ offset: Int) -> Result<Int, Errno> {
+  static func readAt(_ descriptor: Int32, _ bytes: inout MutableRawSpan, _ offset: Int) -> Result<Int, Errno>
+  {
     // SAFETY: the pointer covers exactly the span's bytes and does not outlive the call.
-    unsafe bytes.withUnsafeMutableBytes { unsafe result(pread(descriptor, $0.baseAddress, $0.count, off_t(offset))) }
+    unsafe bytes.withUnsafeMutableBytes {
+      unsafe result(pread(descriptor, $0.baseAddress, $0.count, off_t(offset)))
+    }
   }
 
   static func writeAt(_ descriptor: Int32, _ bytes: RawSpan, _ offset: Int) -> Result<Int, Errno> {
     // SAFETY: the pointer covers exactly the span's bytes and does not outlive the call.
-    unsafe bytes.withUnsafeBytes { unsafe result(pwrite(descriptor, $0.baseAddress, $0.count, off_t(offset))) }
+    unsafe bytes.withUnsafeBytes {
+      unsafe result(pwrite(descriptor, $0.baseAddress, $0.count, off_t(offset)))
+    }
   }
 
   /// Promises the range's blocks and grows the file; Darwin has no call that also reads back as zeros.
@@ -155,4 +160,44 @@ extension StorageOpenMode {
 /// The flags that open a folder for syncing.
 enum SystemOpenFlags {
   static let folder = O_RDONLY | O_DIRECTORY
+}
+
+/// A mutex with its condition variable.
+@safe final class ConditionMutex: Sendable {
+  // SAFETY: allocated in init at addresses that never move, used by the pthread calls alone, freed in deinit.
+  private nonisolated(unsafe) let mutex: UnsafeMutablePointer<pthread_mutex_t>
+  private nonisolated(unsafe) let condition: UnsafeMutablePointer<pthread_cond_t>
+  // SAFETY: read and written with the mutex held.
+  private nonisolated(unsafe) var waiterCount = 0
+
+  init() {
+    unsafe mutex = .allocate(capacity: 1)
+    unsafe condition = .allocate(capacity: 1)
+    unsafe mutex.initialize(to: pthread_mutex_t())
+    unsafe condition.initialize(to: pthread_cond_t())
+    unsafe pthread_mutex_init(mutex, nil)
+    unsafe pthread_cond_init(condition, nil)
+  }
+
+  deinit {
+    unsafe pthread_cond_destroy(condition)
+    unsafe pthread_mutex_destroy(mutex)
+    unsafe condition.deallocate()
+    unsafe mutex.deallocate()
+  }
+
+  func lock() { unsafe pthread_mutex_lock(mutex) }
+
+  /// Gives the lock up until somebody wakes all.
+  func wait() {
+    unsafe waiterCount += 1
+    unsafe pthread_cond_wait(condition, mutex)
+    unsafe waiterCount -= 1
+  }
+
+  func unlockAndWakeAll() {
+    let someoneWaits = unsafe waiterCount > 0
+    unsafe pthread_mutex_unlock(mutex)
+    if someoneWaits { unsafe pthread_cond_broadcast(condition) }
+  }
 }

@@ -1,0 +1,83 @@
+// A record's envelope, what the journal must know of it without keys or schema: FORMAT.md §5.
+
+/// A record's envelope, to be written.
+package struct Envelope: Equatable, Sendable {
+  /// An indexed plain field's value as bytes that sort as the value does.
+  package struct SortKey: Equatable, Sendable {
+    package var field: UInt16
+    package var bytes: [UInt8]
+
+    package init(field: UInt16, bytes: [UInt8]) {
+      self.field = field
+      self.bytes = bytes
+    }
+  }
+
+  /// The large values the record refers to.
+  package var values: [RecordKey]
+  /// Sort keys, field numbers strictly ascending.
+  package var sortKeys: [SortKey]
+
+  package init(values: [RecordKey] = [], sortKeys: [SortKey] = []) {
+    self.values = values
+    self.sortKeys = sortKeys
+  }
+
+  /// The bytes it takes.
+  package var byteCount: Int { sortKeys.reduce(4 + 16 * values.count) { $0 + 4 + $1.bytes.count } }
+
+  func append(to buffer: inout Buffer) {
+    let start = buffer.count
+    let byteCount = self.byteCount
+    precondition(byteCount <= Limits.maximumEnvelopeByteCount, "an envelope fits its limit")
+    buffer.appendZeros(byteCount)
+    var bytes = buffer.mutableBytes
+    bytes.store(UInt16(byteCount), at: start)
+    bytes.store(UInt16(values.count), at: start + 2)
+    var place = start + 4
+    for value in values {
+      value.write(into: &bytes, at: place)
+      place += 16
+    }
+    for key in sortKeys {
+      bytes.store(key.field, at: place)
+      bytes.store(UInt16(key.bytes.count), at: place + 2)
+      key.bytes.withBytes { bytes.copy($0, at: place + 4) }
+      place += 4 + key.bytes.count
+    }
+  }
+
+  /// The length of the envelope that a payload begins with; nothing where it is not well formed.
+  static func byteCount(inPayload bytes: RawSpan) -> Int? {
+    guard bytes.byteCount >= 4 else { return nil }
+    let byteCount = Int(bytes.load(UInt16.self, at: 0))
+    guard byteCount >= 4, byteCount <= bytes.byteCount else { return nil }
+    var place = 4 + 16 * Int(bytes.load(UInt16.self, at: 2))
+    var lastField = -1
+    while place + 4 <= byteCount {
+      let field = Int(bytes.load(UInt16.self, at: place))
+      guard field > lastField else { return nil }
+      lastField = field
+      place += 4 + Int(bytes.load(UInt16.self, at: place + 2))
+    }
+    return place == byteCount ? byteCount : nil
+  }
+
+  /// Reads a well-formed envelope.
+  package init?(_ bytes: RawSpan) {
+    guard let byteCount = Self.byteCount(inPayload: bytes) else { return nil }
+    let valueCount = Int(bytes.load(UInt16.self, at: 2))
+    values = []
+    for index in 0..<valueCount { values.append(RecordKey(bytes, at: 4 + 16 * index)) }
+    sortKeys = []
+    var place = 4 + 16 * valueCount
+    while place < byteCount {
+      let length = Int(bytes.load(UInt16.self, at: place + 2))
+      sortKeys.append(
+        SortKey(
+          field: bytes.load(UInt16.self, at: place),
+          bytes: Array(copying: bytes.extracting(place + 4..<place + 4 + length))))
+      place += 4 + length
+    }
+  }
+}

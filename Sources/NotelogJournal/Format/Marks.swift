@@ -1,0 +1,59 @@
+// The marks that close a transaction and a store: FORMAT.md §6.
+
+/// The payload of a commit mark.
+struct CommitMark: Equatable, Sendable {
+  static let byteCount = 16
+
+  var frameCount: Int
+  var firstOffset: Int
+  var floor: LogPosition
+
+  init(frameCount: Int, firstOffset: Int, floor: LogPosition) {
+    self.frameCount = frameCount
+    self.firstOffset = firstOffset
+    self.floor = floor
+  }
+
+  init?(payload bytes: RawSpan) {
+    guard bytes.byteCount == Self.byteCount else { return nil }
+    frameCount = Int(bytes.load(UInt32.self, at: 0))
+    firstOffset = Int(bytes.load(UInt32.self, at: 4))
+    floor = LogPosition(bytes, at: 8)
+  }
+
+  @_lifetime(bytes: copy bytes)
+  func write(into bytes: inout MutableRawSpan, at offset: Int) {
+    bytes.store(UInt32(frameCount), at: offset)
+    bytes.store(UInt32(firstOffset), at: offset + 4)
+    floor.write(into: &bytes, at: offset + 8)
+  }
+}
+
+/// The payload of a close mark.
+struct CloseMark: Equatable, Sendable {
+  static let byteCount = 16
+
+  var place: LogPosition
+  var liveCount: Int
+  var liveChecksum: UInt32
+
+  init(place: LogPosition, liveCount: Int, liveChecksum: UInt32) {
+    self.place = place
+    self.liveCount = liveCount
+    self.liveChecksum = liveChecksum
+  }
+
+  init?(payload bytes: RawSpan) {
+    guard bytes.byteCount == Self.byteCount else { return nil }
+    place = LogPosition(bytes, at: 0)
+    liveCount = Int(bytes.load(UInt32.self, at: 8))
+    liveChecksum = bytes.load(UInt32.self, at: 12)
+  }
+
+  @_lifetime(bytes: copy bytes)
+  func write(into bytes: inout MutableRawSpan, at offset: Int) {
+    place.write(into: &bytes, at: offset)
+    bytes.store(UInt32(liveCount), at: offset + 8)
+    bytes.store(liveChecksum, at: offset + 12)
+  }
+}

@@ -1,0 +1,67 @@
+// Closing in order: FORMAT.md §6, close mark.
+
+extension Journal {
+  /// Makes everything durable, marks the store as closed in order, and gives the lock back.
+  ///
+  /// - Throws: What stood in the way. The lock is given back all the same, and the next opening recovers.
+  package func close() throws(JournalError) {
+    log.gate.enter()
+    defer { log.gate.leave() }
+    let wasClosed = log.state.withLock(when: { $0.isQuiet && !$0.isSyncing }) { state in
+      defer { state.isClosed = true }
+      return state.isClosed
+    }
+    guard !wasClosed else { return }
+    defer {
+      lock?.close()
+      for segment in catalog.segments.all { segment.file.close() }
+    }
+    if options.isReadOnly { return }
+    let ending = try log.state.withLock { state throws(JournalError) -> Ending? in
+      if let failure = state.failure { throw failure }
+      guard let segment = state.head?.segment, let end = state.head?.end, state.head?.isTouched == true else {
+        return nil
+      }
+      return Ending(
+        segment: segment, end: end, older: state.unsynced, sequence: state.nextSequence,
+        liveCount: state.live.count,
+        liveChecksum: state.live.checksum)
+    }
+    guard let ending else { return }
+    do { try write(ending) } catch {
+      throw JournalError(.inputOutput, "the store could not be closed in order", cause: error)
+    }
+  }
+
+  /// What closing needs to know of the log's end.
+  private struct Ending {
+    let segment: Segment
+    let end: Int
+    let older: [Segment]
+    let sequence: UInt64
+    let liveCount: Int
+    let liveChecksum: UInt32
+  }
+
+  private func write(_ ending: Ending) throws(StorageError) {
+    // The mark says that everything before it is durable, so that comes first.
+    for segment in ending.older { try segment.file.sync() }
+    try ending.segment.file.sync()
+    let mark = CloseMark(
+      place: LogPosition(segment: ending.segment.number, offset: ending.end), liveCount: ending.liveCount,
+      liveChecksum: ending.liveChecksum)
+    var buffer = Buffer()
+    buffer.appendZeros(Layout.frameHeaderByteCount + CloseMark.byteCount)
+    var bytes = buffer.mutableBytes
+    mark.write(into: &bytes, at: Layout.frameHeaderByteCount)
+    FrameHeader(
+      .close, payloadByteCount: CloseMark.byteCount, sequence: ending.sequence,
+      payloadChecksum: Checksum.of(bytes.bytes.extracting(droppingFirst: Layout.frameHeaderByteCount))
+    ).write(into: &bytes, at: 0, salt: ending.segment.salt, place: ending.end)
+    try ending.segment.file.writeAll(buffer.bytes, at: ending.end)
+    try retryingInterruptions { () throws(StorageError) in
+      try ending.segment.file.truncate(to: ending.end + buffer.count)
+    }
+    try ending.segment.file.sync()
+  }
+}

@@ -1,0 +1,186 @@
+// Creating, opening and closing a journal: FORMAT.md §12.
+
+extension Journal {
+  /// Creates a store's journal in its folder, which must hold no segment yet.
+  package static func create(
+    in storage: any Storage, storeID: StoreID, options: JournalOptions = JournalOptions()
+  ) throws(JournalError) -> Journal {
+    let lock = try takeLock(storage)
+    let names = try journaling { () throws(StorageError) in try storage.names(in: "") }
+    guard !names.contains(where: { FileName.segmentNumber($0) != nil }) else {
+      lock.close()
+      throw JournalError(.alreadyExists, "there is a store here already")
+    }
+    let catalog = Catalog()
+    let log = Log(
+      storage, catalog: catalog, options: options, storeID: storeID,
+      state: LogState(
+        head: nil, nextSequence: 1, nextVisible: 1, nextDurable: 1, visibleEnd: .zero, floor: .zero,
+        live: LiveSet(),
+        highestNumber: 0))
+    let journal = Journal(
+      storage, options: options, catalog: catalog, log: log, lock: lock, report: RecoveryReport(),
+      staleBelow: 0)
+    log.gate.enter()
+    defer { log.gate.leave() }
+    // The first segment is what makes the folder a store.
+    try log.makeRoom(byteCount: 0, footerByteCount: 0, onlyFrees: false)
+    Reserve(storage).fill(options.segmentByteCount ?? SegmentSize.smallest)
+    return journal
+  }
+
+  /// Opens a store's journal, and recovers it first if it was not closed in order.
+  ///
+  /// A store id that is given must be the store's.
+  package static func open(
+    in storage: any Storage, storeID: StoreID? = nil, options: JournalOptions = JournalOptions()
+  ) throws(JournalError) -> Journal {
+    let lock = options.isReadOnly ? nil : try takeLock(storage)
+    do {
+      var examination = try Examination(storage, storeID: storeID)
+      var report = examination.report
+      if !options.isReadOnly {
+        examination = try settle(examination, storage, options)
+        report.damages = examination.report.damages
+      }
+      let catalog = Catalog()
+      try catalog.load(&examination)
+      report.damages = examination.report.damages
+      let state = try logState(examination, catalog, storage, options)
+      let log = Log(storage, catalog: catalog, options: options, storeID: examination.storeID, state: state)
+      return Journal(
+        storage, options: options, catalog: catalog, log: log, lock: lock, report: report,
+        staleBelow: examination.staleBelow)
+    } catch {
+      lock?.close()
+      throw error
+    }
+  }
+
+  /// Recovers, as often as needed: each step leaves a store that the next one finds whole.
+  private static func settle(
+    _ examination: Examination, _ storage: any Storage, _ options: JournalOptions
+  ) throws(JournalError) -> Examination {
+    var examination = examination
+    for segment in examination.survey.segments.values where segment.header.writeFlags != 0 {
+      throw JournalError(
+        .unsupportedVersion, "segment \(segment.number) asks for a newer version to write",
+        segment: segment.number)
+    }
+    for name in examination.survey.partials {
+      try journaling { () throws(StorageError) in
+        try retryingInterruptions { () throws(StorageError) in try storage.unlink(name) }
+      }
+    }
+    if examination.needsRecovery {
+      let recovery = Recovery(storage: storage, examination: examination)
+      let number = examination.highestKnownNumber + 1
+      do { try recovery.run(number: number, salt: options.random()) } catch {
+        guard error.code == .full, Reserve(storage).release() else { throw error }
+        try? storage.unlink(FileName.segment(number) + FileName.partialSuffix)
+        try recovery.run(number: number, salt: options.random())
+      }
+      examination = try Examination(storage, storeID: examination.storeID)
+    }
+    if try Recovery.finishSources(examination, in: storage) {
+      examination = try Examination(storage, storeID: examination.storeID)
+    }
+    try removeReplaced(examination, storage)
+    return examination
+  }
+
+  /// Unlinks segments that a live compacted segment has taken the place of, and output that was never published.
+  private static func removeReplaced(_ examination: Examination, _ storage: any Storage) throws(JournalError)
+  {
+    let segments = examination.survey.segments
+    var doomed: Set<UInt32> = []
+    for segment in segments.values where segment.header.kind == .compacted {
+      let sources = segment.header.sources.map(\.segment)
+      if examination.live[segment.number] != nil {
+        doomed.formUnion(sources.filter { segments[$0] != nil && examination.live[$0] == nil })
+      } else if sources.allSatisfy({
+        examination.live[$0] != nil && segments[$0]?.entry == examination.live[$0]
+      }) {
+        doomed.insert(segment.number)
+      }
+    }
+    for number in doomed.sorted()
+    where !examination.log.contains(where: { $0.number == number && $0.number == examination.end.segment }) {
+      try journaling { () throws(StorageError) in
+        try retryingInterruptions { () throws(StorageError) in try storage.unlink(FileName.segment(number)) }
+      }
+    }
+  }
+
+  /// The state from which writing goes on.
+  private static func logState(
+    _ examination: Examination, _ catalog: Catalog, _ storage: any Storage, _ options: JournalOptions
+  ) throws(JournalError) -> LogState {
+    let next = examination.nextSequence
+    var state = LogState(
+      head: nil, nextSequence: next, nextVisible: next, nextDurable: next, visibleEnd: examination.end,
+      floor: examination.report.floor, live: examination.live, highestNumber: examination.highestKnownNumber)
+    if !options.isReadOnly, let end = examination.appendable,
+      let found = examination.survey.segments[end.segment]
+    {
+      state.head = try reopenHead(found, end: end.offset, catalog, storage)
+    }
+    return state
+  }
+
+  /// Makes the head of a store that was closed in order ready to be appended to.
+  private static func reopenHead(
+    _ found: FoundSegment, end: Int, _ catalog: Catalog, _ storage: any Storage
+  ) throws(JournalError) -> Head {
+    do {
+      let name = FileName.segment(found.number)
+      let file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, .update) }
+      var footer = FooterBuilder()
+      var reader = SegmentReader(found.file, salt: found.header.salt, end: end)
+      try reader.forEachContentFrame(from: Layout.firstFrameOffset, to: end, checkingPayloads: false) {
+        finding, envelope in
+        if case .content(let entry, _) = finding { footer.add(entry, envelope: envelope) }
+      }
+      let segment = Segment(number: found.number, kind: .log, salt: found.salt, file: file, entry: nil)
+      segment.addLive(catalog.segments[found.number]?.liveBytes ?? 0)
+      catalog.segments.insert(segment)
+      let footerByteCount = footer.byteCount
+      return Head(
+        segment: segment, header: found.header, end: end, allocatedEnd: end, footerByteCount: footerByteCount,
+        footer: footer, isTouched: false, closeMark: try closeMark(endingAt: end, in: found))
+    } catch { throw JournalError(error) }
+  }
+
+  /// The close mark that ends at a place, if one does.
+  private static func closeMark(endingAt end: Int, in found: FoundSegment) throws(StorageError) -> Range<Int>?
+  {
+    let start = end - aligned(Layout.frameHeaderByteCount + CloseMark.byteCount)
+    var reader = SegmentReader(found.file, salt: found.header.salt, end: end)
+    guard start > Layout.firstFrameOffset, case .frame(let header) = try reader.frame(at: start),
+      header.kind == .close
+    else { return nil }
+    return start..<end
+  }
+
+  /// Takes the writing process's lock.
+  private static func takeLock(_ storage: any Storage) throws(JournalError) -> any StorageFile {
+    do throws(StorageError) {
+      let file = try retryingInterruptions { () throws(StorageError) in
+        try storage.open(FileName.lock, .createIfMissing)
+      }
+      do {
+        try retryingInterruptions { () throws(StorageError) in try file.lock(.exclusive) }
+      } catch {
+        file.close()
+        throw error
+      }
+      return file
+    } catch {
+      if error.call == .lock, error.errno == SystemErrno.wouldBlock {
+        throw JournalError(.busy, "the store is open for writing elsewhere", cause: error)
+      }
+      if error.isMissing { throw JournalError(.notAStore, "there is no such folder", cause: error) }
+      throw JournalError(error)
+    }
+  }
+}

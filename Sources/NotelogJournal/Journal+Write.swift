@@ -1,0 +1,92 @@
+// Writing: blind batches side by side, closures one at a time. FORMAT.md §6.
+
+extension Journal {
+  /// Commits a batch that was made without reading.
+  ///
+  /// Batches of several threads are written side by side; each is visible, and acknowledged, after all that came before.
+  ///
+  /// - Returns: The transaction's sequence number: the revision of what it wrote.
+  @discardableResult
+  package func commit(_ batch: inout Batch, _ durability: Durability = .durable) throws(JournalError)
+    -> UInt64
+  {
+    try checkWritable()
+    log.gate.enter()
+    let reservation: Log.Reservation
+    do {
+      defer { log.gate.leave() }
+      reservation = try log.reserve(for: batch)
+    }
+    return try finish(reservation, &batch, durability)
+  }
+
+  /// Runs a closure that reads before it writes, alone: it sees everything that came before it.
+  ///
+  /// What the closure throws is thrown, and nothing is written. An empty batch writes nothing.
+  package func write<Result, Failure: Error>(
+    _ durability: Durability = .durable, _ body: (inout Turn) throws(Failure) -> Result
+  ) throws(WriteError<Failure>) -> Result {
+    var turn = Turn(self)
+    let result: Result
+    let reservation: Log.Reservation
+    do {
+      log.gate.enter()
+      defer { log.gate.leave() }
+      do {
+        try checkWritable()
+        try log.waitUntilQuiet()
+      } catch { throw .journal(error) }
+      do { result = try body(&turn) } catch { throw .body(error) }
+      if turn.batch.isEmpty { return result }
+      do { reservation = try log.reserve(for: turn.batch) } catch { throw .journal(error) }
+    }
+    do { _ = try finish(reservation, &turn.batch, durability) } catch { throw .journal(error) }
+    return result
+  }
+
+  /// Returns when everything committed so far is durable.
+  package func synchronize() throws(JournalError) {
+    try checkWritable()
+    let next = try log.state.withLock { state throws(JournalError) in
+      try state.checkWritable()
+      return state.nextVisible
+    }
+    if next > 1 { try log.awaitDurable(next - 1) }
+  }
+
+  private func finish(
+    _ reservation: Log.Reservation, _ batch: inout Batch, _ durability: Durability
+  ) throws(JournalError) -> UInt64 {
+    try log.fill(reservation, with: &batch)
+    if durability == .durable { try log.awaitDurable(reservation.sequence) }
+    return reservation.sequence
+  }
+
+  func checkWritable() throws(JournalError) {
+    if options.isReadOnly { throw JournalError(.readOnly, "the store was opened for reading") }
+  }
+}
+
+/// What made a write closure fail: itself, or the journal.
+package enum WriteError<Failure: Error>: Error {
+  case body(Failure)
+  case journal(JournalError)
+}
+
+/// A write closure's turn: what it reads, its own writes included, and what it writes.
+package struct Turn: ~Copyable {
+  private let journal: Journal
+  /// The transaction in the making.
+  package var batch = Batch()
+
+  init(_ journal: Journal) { self.journal = journal }
+
+  /// Reads a record as this transaction sees it.
+  package func read(_ id: RecordKey, into buffer: inout ReadBuffer) throws(JournalError) -> StoredRecord? {
+    guard let index = batch.frame(of: id) else { return try journal.read(id, into: &buffer) }
+    let frame = batch.frames[index]
+    if frame.header.kind == .tombstone { return nil }
+    return buffer.take(
+      batch.buffer.bytes.extracting(batch.payload(of: frame)), frame.header, frame.envelopeByteCount)
+  }
+}

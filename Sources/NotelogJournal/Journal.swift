@@ -1,0 +1,35 @@
+// The journal: an append-only store of records it knows by id and collection only. FORMAT.md §2.
+
+/// A store's journal, open.
+///
+/// It knows neither keys nor fields; whatever it does, it does on a locked store too.
+package final class Journal: Sendable {
+  let storage: any Storage
+  let options: JournalOptions
+  let catalog: Catalog
+  let log: Log
+  /// One compaction runs at a time.
+  let compaction = Gate()
+  /// Held by the writing process, for as long as the journal is open.
+  let lock: (any StorageFile)?
+  /// The store's id, the same in all of its segments.
+  package let storeID: StoreID
+  /// What opening it found.
+  package let report: RecoveryReport
+  /// Records with a lower sequence number may have been superseded by frames that are lost.
+  let staleBelow: UInt64
+
+  init(
+    _ storage: any Storage, options: JournalOptions, catalog: Catalog, log: Log, lock: (any StorageFile)?,
+    report: RecoveryReport, staleBelow: UInt64
+  ) {
+    self.storage = storage
+    self.options = options
+    self.catalog = catalog
+    self.log = log
+    self.lock = lock
+    storeID = log.storeID
+    self.report = report
+    self.staleBelow = staleBelow
+  }
+}

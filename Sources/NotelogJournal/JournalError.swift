@@ -1,0 +1,68 @@
+// What can go wrong in the journal.
+
+/// An error of the journal: what, where, and the system's own error where there is one.
+package struct JournalError: Error, Sendable, Equatable {
+  /// What kind of error it is.
+  package enum Code: String, Sendable {
+    /// There is no store here, or there is one where none may be.
+    case notAStore, alreadyExists
+    /// Bytes that were durable do not check.
+    case damaged
+    /// Written by a version that this one must not read, or not write.
+    case unsupportedVersion
+    /// Another process, or this one, has the store open for writing.
+    case busy
+    /// The system failed; the store may be reopened.
+    case inputOutput
+    /// No room: nothing was written, and the store goes on.
+    case full
+    /// An earlier write or sync failed: reads go on, writes need a reopening.
+    case poisoned
+    /// The store was closed, or this process is a fork of the one that opened it.
+    case closed
+    /// A number, length or count is beyond what the format allows.
+    case limitExceeded
+    /// The store was opened for reading.
+    case readOnly
+  }
+
+  package let code: Code
+  package let message: String
+  /// The segment it is about, where there is one.
+  package var segment: UInt32?
+  /// The offset in that segment.
+  package var offset: Int?
+  /// The system call that failed, where one did.
+  package var cause: StorageError?
+
+  package init(
+    _ code: Code, _ message: String, segment: UInt32? = nil, offset: Int? = nil, cause: StorageError? = nil
+  ) {
+    self.code = code
+    self.message = message
+    self.segment = segment
+    self.offset = offset
+    self.cause = cause
+  }
+
+  /// Two errors are equal when they are of one kind: what tests ask.
+  package static func == (left: JournalError, right: JournalError) -> Bool { left.code == right.code }
+
+  /// A system call that failed where nothing was promised yet.
+  init(_ cause: StorageError) {
+    if cause.isNoSpace {
+      self.init(.full, "no space left on the device", cause: cause)
+    } else {
+      let reason = SystemErrno.message(cause.errno)
+      self.init(.inputOutput, "\(cause.call.rawValue) of '\(cause.name)' failed: \(reason)", cause: cause)
+    }
+  }
+}
+
+/// Runs system calls; their errors become the journal's.
+@inline(__always)
+func journaling<Result: ~Copyable>(
+  _ body: () throws(StorageError) -> Result
+) throws(JournalError) -> Result {
+  do { return try body() } catch { throw JournalError(error) }
+}

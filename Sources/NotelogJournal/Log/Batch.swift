@@ -1,0 +1,122 @@
+// A transaction in the making: its frames laid out, but for what is known only when its place is. FORMAT.md §6.
+
+/// The frames of one transaction, built in memory of its own.
+///
+/// Bodies are written straight into their place, so a sealed value is sealed where it will be written from. Nothing of a
+/// batch depends on where in the log it will go but its frame headers, which are completed once that is known. An
+/// emptied batch keeps its memory.
+package struct Batch: ~Copyable {
+  /// A frame whose header waits for sequence number and place.
+  struct PendingFrame: BitwiseCopyable {
+    var header: FrameHeader
+    var start: Int
+    var envelopeByteCount: Int
+  }
+
+  private(set) var buffer = Buffer(capacity: 4096)
+  private(set) var frames: [PendingFrame] = []
+  /// The bytes that the frames' entries will take in the footer.
+  private(set) var footerByteCount = 0
+
+  package init() {}
+
+  /// Whether nothing is in it.
+  package var isEmpty: Bool { frames.isEmpty }
+  /// How many frames it holds.
+  package var count: Int { frames.count }
+  /// The bytes it takes in the log, its commit mark included.
+  var byteCount: Int { buffer.count + aligned(Layout.frameHeaderByteCount + CommitMark.byteCount) }
+
+  /// Empties the batch and keeps its memory.
+  package mutating func removeAll() {
+    buffer.removeAll()
+    frames.removeAll(keepingCapacity: true)
+    footerByteCount = 0
+  }
+
+  /// Adds a record, whose body `write` fills in.
+  ///
+  /// A later version of an id that is in the batch already takes the earlier one's place when the batch is read, so
+  /// callers put each id once.
+  package mutating func put<Failure: Error>(
+    _ id: RecordKey, collection: UInt16, envelope: Envelope? = nil, bodyByteCount: Int,
+    _ write: (inout MutableRawSpan) throws(Failure) -> Void
+  ) throws(Failure) {
+    let start = buffer.count
+    buffer.appendZeros(Layout.frameHeaderByteCount)
+    envelope?.append(to: &buffer)
+    let bodyStart = buffer.count
+    let envelopeByteCount = bodyStart - start - Layout.frameHeaderByteCount
+    buffer.appendZeros(aligned(bodyStart + bodyByteCount) - bodyStart)
+    do throws(Failure) {
+      var bytes = buffer.mutableBytes
+      var body = bytes._mutatingExtracting(bodyStart..<bodyStart + bodyByteCount)
+      try write(&body)
+    } catch {
+      buffer.truncate(to: start)
+      throw error
+    }
+    append(
+      FrameHeader(
+        .record, hasEnvelope: envelope != nil, collection: collection,
+        payloadByteCount: envelopeByteCount + bodyByteCount, id: id),
+      start: start, envelopeByteCount: envelopeByteCount)
+  }
+
+  /// Adds a deletion.
+  package mutating func delete(_ id: RecordKey, collection: UInt16) {
+    let start = buffer.count
+    buffer.appendZeros(Layout.frameHeaderByteCount)
+    append(FrameHeader(.tombstone, collection: collection, id: id), start: start, envelopeByteCount: 0)
+  }
+
+  /// Adds the publication of a compaction.
+  mutating func publish(_ change: LiveChange) {
+    let start = buffer.count
+    buffer.appendZeros(Layout.frameHeaderByteCount)
+    change.append(to: &buffer)
+    let payloadByteCount = buffer.count - start - Layout.frameHeaderByteCount
+    buffer.appendZeros(aligned(buffer.count) - buffer.count)
+    append(FrameHeader(.liveChange, payloadByteCount: payloadByteCount), start: start, envelopeByteCount: 0)
+  }
+
+  /// Whether it holds deletions only: then a full disk is no reason to refuse it.
+  var onlyFrees: Bool { frames.allSatisfy { $0.header.kind == .tombstone || $0.header.kind == .liveChange } }
+
+  /// The index of the frame that an id has in the batch.
+  func frame(of id: RecordKey) -> Int? { frames.lastIndex { $0.header.id == id && $0.header.kind.isContent } }
+
+  /// The payload of a frame in the batch.
+  func payload(of frame: PendingFrame) -> Range<Int> {
+    let start = frame.start + Layout.frameHeaderByteCount
+    return start..<start + frame.header.payloadByteCount
+  }
+
+  private mutating func append(_ header: FrameHeader, start: Int, envelopeByteCount: Int) {
+    var header = header
+    let payloadStart = start + Layout.frameHeaderByteCount
+    header.payloadChecksum = Checksum.of(
+      buffer.bytes.extracting(payloadStart..<payloadStart + header.payloadByteCount))
+    if header.kind.isContent { footerByteCount += Layout.footerEntryByteCount + envelopeByteCount }
+    frames.append(PendingFrame(header: header, start: start, envelopeByteCount: envelopeByteCount))
+  }
+
+  /// Completes the frame headers and appends the commit mark: now the bytes are what the log will hold at `place`.
+  mutating func complete(sequence: UInt64, salt: SegmentSalt, place: Int, floor: LogPosition) {
+    let markStart = buffer.count
+    var mark = FrameHeader(.commit, payloadByteCount: CommitMark.byteCount, sequence: sequence)
+    buffer.appendZeros(mark.frameByteCount)
+    for index in frames.indices { frames[index].header.sequence = sequence }
+    let frames = self.frames
+    var bytes = buffer.mutableBytes
+    for frame in frames {
+      frame.header.write(into: &bytes, at: frame.start, salt: salt, place: place + frame.start)
+    }
+    let payloadStart = markStart + Layout.frameHeaderByteCount
+    CommitMark(frameCount: frames.count, firstOffset: place, floor: floor).write(
+      into: &bytes, at: payloadStart)
+    mark.payloadChecksum = Checksum.of(
+      bytes.bytes.extracting(payloadStart..<payloadStart + CommitMark.byteCount))
+    mark.write(into: &bytes, at: markStart, salt: salt, place: place + markStart)
+  }
+}

@@ -1,0 +1,233 @@
+// Space: preallocation, the switch to the next segment, and a full disk. FORMAT.md §12, "Order of writing".
+
+extension Log {
+  /// What a close mark takes; room for one is always promised.
+  private static let closeMarkByteCount = aligned(Layout.frameHeaderByteCount + CloseMark.byteCount)
+
+  /// Sees to it that the head has promised space for a transaction and for the footer and close mark behind it. The
+  /// caller holds the gate.
+  func makeRoom(byteCount: Int, footerByteCount: Int, onlyFrees: Bool) throws(JournalError) {
+    do {
+      try tryMakeRoom(byteCount: byteCount, footerByteCount: footerByteCount)
+    } catch {
+      // The reserve is for whoever makes room.
+      guard error.code == .full, onlyFrees, Reserve(storage).release() else { throw error }
+      try tryMakeRoom(byteCount: byteCount, footerByteCount: footerByteCount)
+    }
+  }
+
+  /// The size that the next segment aims at.
+  var aim: Int { options.segmentByteCount ?? SegmentSize.aim(liveByteCount: catalog.liveByteCount) }
+
+  private struct HeadRoom {
+    let segment: Segment
+    let end: Int
+    let allocatedEnd: Int
+    let footerByteCount: Int
+    let isEmpty: Bool
+    let closeMark: Range<Int>?
+  }
+
+  private func tryMakeRoom(byteCount: Int, footerByteCount: Int) throws(JournalError) {
+    let aim = self.aim
+    let room = try state.withLock { state throws(JournalError) -> HeadRoom? in
+      try state.checkWritable()
+      guard let segment = state.head?.segment, let end = state.head?.end,
+        let allocatedEnd = state.head?.allocatedEnd, let footer = state.head?.footerByteCount
+      else { return nil }
+      return HeadRoom(
+        segment: segment, end: end, allocatedEnd: allocatedEnd, footerByteCount: footer,
+        isEmpty: footer == FooterBuilder().byteCount, closeMark: state.head?.closeMark)
+    }
+    guard let room else {
+      try openHead(aim: aim, needing: byteCount + footerByteCount)
+      return
+    }
+    if let closeMark = room.closeMark { try rewrite(closeMark, room.segment) }
+    let needed = room.end + byteCount + room.footerByteCount + footerByteCount + Self.closeMarkByteCount + 8
+    if needed > aim, !room.isEmpty {
+      try switchSegment(aim: aim, needing: byteCount + footerByteCount)
+      return
+    }
+    guard needed > room.allocatedEnd else { return }
+    let allocatedEnd = try allocate(room.segment.file, from: room.allocatedEnd, to: needed, aim: aim)
+    state.withLock { state in
+      state.head?.allocatedEnd = allocatedEnd
+      state.head?.isTouched = true
+    }
+  }
+
+  /// Writes the close mark that the head ends in once more.
+  ///
+  /// A sync that failed before the store was reopened may have left it in memory only, looking as if it were on the
+  /// medium; written again, it is covered by the next sync.
+  private func rewrite(_ closeMark: Range<Int>, _ segment: Segment) throws(JournalError) {
+    do {
+      var buffer = Buffer()
+      try buffer.fill(closeMark.count, from: segment.file, at: closeMark.lowerBound)
+      try segment.file.writeAll(buffer.bytes, at: closeMark.lowerBound)
+    } catch { throw poison(error) }
+    state.withLock { state in
+      state.head?.closeMark = nil
+      state.head?.isTouched = true
+    }
+  }
+
+  /// Promises space in steps, or just what is needed where a step finds no room.
+  private func allocate(
+    _ file: any StorageFile, from start: Int, to needed: Int, aim: Int
+  ) throws(JournalError) -> Int {
+    let step = min(SegmentSize.allocationStep, max(aim - start, 0))
+    let wished = aligned(max(needed, start + step))
+    do {
+      try file.promise(start..<wished)
+      return wished
+    } catch {
+      guard error.isNoSpace, wished > aligned(needed) else { throw JournalError(error) }
+    }
+    try journaling { () throws(StorageError) in try file.promise(start..<aligned(needed)) }
+    return aligned(needed)
+  }
+
+  /// Goes on in the segment that is there, or creates the first. The caller holds the gate.
+  private func openHead(aim: Int, needing byteCount: Int) throws(JournalError) {
+    let (live, firstSequence, number) = state.withLock { ($0.live, $0.nextSequence, $0.highestNumber + 1) }
+    try createHead(
+      number: number, live: live, firstSequence: firstSequence,
+      floor: LogPosition(segment: number, offset: Layout.firstFrameOffset), aim: aim, needing: byteCount)
+    state.withLock { state in
+      state.floor = LogPosition(segment: number, offset: Layout.firstFrameOffset)
+      state.visibleEnd = state.floor
+    }
+  }
+
+  /// Finishes the head and goes on in a new segment. The caller holds the gate.
+  func switchSegment(aim: Int, needing byteCount: Int) throws(JournalError) {
+    try waitUntilQuiet()
+    try syncOlderSegments()
+    var footer = Buffer()
+    let finished = state.withLock { state -> Finished? in
+      guard let head = state.head?.segment, let header = state.head?.header, let end = state.head?.end,
+        let checksum = state.head?.footer.append(to: &footer, at: end, header: header, salt: head.salt)
+      else { return nil }
+      let entry = LiveEntry(
+        number: head.number, byteCount: end + footer.count, salt: head.salt.value, footerChecksum: checksum)
+      var live = state.live
+      live.insert(entry)
+      return Finished(
+        segment: head, end: end, entry: entry, live: live, firstSequence: state.nextSequence,
+        number: state.highestNumber + 1, floor: state.floor)
+    }
+    guard let finished else { throw JournalError(.closed, "the store is closed") }
+    try createHead(
+      number: finished.number, live: finished.live, firstSequence: finished.firstSequence,
+      floor: finished.floor,
+      aim: aim, needing: byteCount)
+    // Only now, as the successor exists, does the old head become a finished segment.
+    do {
+      try finished.segment.file.writeAll(footer.bytes, at: finished.end)
+      try retryingInterruptions { () throws(StorageError) in
+        try finished.segment.file.truncate(to: finished.entry.byteCount)
+      }
+    } catch { throw poison(error) }
+    let old = Segment(
+      number: finished.segment.number, kind: .log, salt: finished.segment.salt, file: finished.segment.file,
+      entry: finished.entry)
+    old.addLive(finished.segment.liveBytes)
+    catalog.segments.insert(old)
+    state.withLock { state in
+      state.live = finished.live
+      state.unsynced.append(old)
+    }
+  }
+
+  /// What a switch knows of the segment it finishes.
+  private struct Finished {
+    let segment: Segment
+    let end: Int
+    let entry: LiveEntry
+    let live: LiveSet
+    let firstSequence: UInt64
+    let number: UInt32
+    let floor: LogPosition
+  }
+
+  /// Creates a segment and makes it the head. It exists once it and its name are durable.
+  private func createHead(
+    number: UInt32, live: LiveSet, firstSequence: UInt64, floor: LogPosition, aim: Int, needing byteCount: Int
+  ) throws(JournalError) {
+    let salt = options.random()
+    let header = SegmentHeader(
+      .log, number: number, storeID: storeID, salt: salt, firstSequence: firstSequence, floor: floor,
+      live: live)
+    var start = Buffer(capacity: Layout.firstFrameOffset * 2)
+    header.appendStart(to: &start, live: live)
+    let name = FileName.segment(number)
+    state.withLock { $0.highestNumber = max($0.highestNumber, number) }
+    let file: any StorageFile
+    do {
+      file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, .createNew) }
+    } catch { throw JournalError(error) }
+    let needed = start.count + byteCount + FooterBuilder().byteCount + Self.closeMarkByteCount + 8
+    let allocatedEnd: Int
+    do { allocatedEnd = try allocate(file, from: 0, to: needed, aim: aim) } catch {
+      // Nothing was promised and nothing written: what stays of it is an interrupted creation.
+      file.close()
+      try? storage.unlink(name)
+      throw error
+    }
+    do {
+      try file.writeAll(start.bytes, at: 0)
+      try file.sync()
+      try retryingInterruptions { () throws(StorageError) in try storage.syncFolder("") }
+    } catch {
+      // It may or may not be there after a crash: nothing that would contradict it may be written.
+      throw poison(error)
+    }
+    let segment = Segment(number: number, kind: .log, salt: SegmentSalt(salt), file: file, entry: nil)
+    catalog.segments.insert(segment)
+    state.withLock { state in
+      state.head = Head(
+        segment: segment, header: header, end: start.count, allocatedEnd: allocatedEnd,
+        footerByteCount: FooterBuilder().byteCount, footer: FooterBuilder(), isTouched: true)
+    }
+  }
+}
+
+extension SegmentHeader {
+  /// Appends the start of a log segment: header, zeros, copy, live set.
+  func appendStart(to buffer: inout Buffer, live: LiveSet) {
+    buffer.appendZeros(Layout.firstFrameOffset)
+    var payload = Buffer()
+    live.append(to: &payload)
+    var frame = FrameHeader(.liveSet, payloadByteCount: payload.count, sequence: firstSequence)
+    frame.payloadChecksum = Checksum.of(payload.bytes)
+    buffer.appendZeros(Layout.frameHeaderByteCount)
+    buffer.append(payload.bytes)
+    buffer.appendZeros(aligned(buffer.count) - buffer.count)
+    var bytes = buffer.mutableBytes
+    write(into: &bytes, at: 0)
+    write(into: &bytes, at: Layout.headerCopyOffset)
+    frame.write(
+      into: &bytes, at: Layout.firstFrameOffset, salt: SegmentSalt(salt), place: Layout.firstFrameOffset)
+  }
+}
+
+extension StorageFile {
+  /// Promises space: by the system's own means, or by writing zeros where it has none.
+  func promise(_ range: Range<Int>) throws(StorageError) {
+    do {
+      try retryingInterruptions { () throws(StorageError) in try allocate(range) }
+    } catch {
+      guard error.isUnsupported else { throw error }
+      var zeros = Buffer()
+      zeros.appendZeros(min(range.count, 1 << 16))
+      var place = range.lowerBound
+      while place < range.upperBound {
+        let count = min(zeros.count, range.upperBound - place)
+        try writeAll(zeros.bytes.extracting(first: count), at: place)
+        place += count
+      }
+    }
+  }
+}

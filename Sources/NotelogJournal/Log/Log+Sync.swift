@@ -1,0 +1,63 @@
+// Durability, shared by whoever waits for it: group commit. FORMAT.md §6, INV-T3 to INV-T5.
+
+extension Log {
+  /// What a thread that waits for durability is to do.
+  private enum Role {
+    case done
+    case sync(older: [Segment], head: Segment?, upTo: UInt64, end: LogPosition)
+  }
+
+  /// Returns when the transaction is durable. One of those who wait syncs for all.
+  func awaitDurable(_ sequence: UInt64) throws(JournalError) {
+    while true {
+      let role = try state.withLock(when: { !$0.isSyncing || $0.nextDurable > sequence || $0.failure != nil })
+      {
+        state throws(JournalError) -> Role in
+        if state.nextDurable > sequence { return .done }
+        if let failure = state.failure { throw failure }
+        state.isSyncing = true
+        return .sync(
+          older: state.unsynced, head: state.head?.segment, upTo: state.nextVisible, end: state.visibleEnd)
+      }
+      guard case .sync(let older, let head, let nextVisible, let end) = role else { return }
+      do {
+        // Oldest first: a later segment must not be on the medium while an earlier one is not.
+        for segment in older { try segment.file.sync() }
+        try head?.file.sync()
+      } catch {
+        let failure = poison(error)
+        state.withLock { $0.isSyncing = false }
+        throw failure
+      }
+      state.withLock { state in
+        state.isSyncing = false
+        state.nextDurable = max(state.nextDurable, nextVisible)
+        state.floor = max(state.floor, end)
+        state.unsynced.removeAll { segment in older.contains { $0 === segment } }
+      }
+    }
+  }
+
+  /// Syncs the segments before the head, so that at most two ever reach above the floor. The caller holds the gate.
+  func syncOlderSegments() throws(JournalError) {
+    let older = try state.withLock(when: { !$0.isSyncing || $0.failure != nil }) {
+      state throws(JournalError) -> [Segment] in
+      try state.checkWritable()
+      if !state.unsynced.isEmpty { state.isSyncing = true }
+      return state.unsynced
+    }
+    guard !older.isEmpty else { return }
+    do { for segment in older { try segment.file.sync() } } catch {
+      let failure = poison(error)
+      state.withLock { $0.isSyncing = false }
+      throw failure
+    }
+    state.withLock { state in
+      state.isSyncing = false
+      state.unsynced.removeAll { segment in older.contains { $0 === segment } }
+      // All before the head is durable, and so is the head's own start.
+      let number = state.head?.segment.number ?? 0
+      state.floor = max(state.floor, LogPosition(segment: number, offset: Layout.firstFrameOffset))
+    }
+  }
+}

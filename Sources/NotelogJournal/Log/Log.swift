@@ -1,0 +1,107 @@
+// The end of the log: reservations, the order in which they become visible, and durability. FORMAT.md §6.
+
+/// Where the next transactions are written.
+///
+/// Who holds the *gate* may reserve space, and so decides what comes next. Frames are completed and written outside
+/// it, side by side; they become visible in the order of their reservations.
+final class Log: Sendable {
+  let storage: any Storage
+  let catalog: Catalog
+  let options: JournalOptions
+  let storeID: StoreID
+  let gate = Gate()
+  let state: Monitor<LogState>
+
+  init(
+    _ storage: any Storage, catalog: Catalog, options: JournalOptions, storeID: StoreID,
+    state: consuming LogState
+  ) {
+    self.storage = storage
+    self.catalog = catalog
+    self.options = options
+    self.storeID = storeID
+    self.state = Monitor(state)
+  }
+
+  /// A transaction's place in the log.
+  struct Reservation {
+    let sequence: UInt64
+    let segment: Segment
+    let offset: Int
+    let floor: LogPosition
+  }
+
+  /// Reserves space for a batch. The caller holds the gate.
+  func reserve(for batch: borrowing Batch) throws(JournalError) -> Reservation {
+    let byteCount = batch.byteCount
+    let footerByteCount = batch.footerByteCount
+    guard byteCount <= Limits.maximumTransactionByteCount else {
+      throw JournalError(.limitExceeded, "a transaction of \(byteCount) bytes is larger than 64 MiB")
+    }
+    try makeRoom(byteCount: byteCount, footerByteCount: footerByteCount, onlyFrees: batch.onlyFrees)
+    return try state.withLock { state throws(JournalError) in
+      try state.checkWritable()
+      // `makeRoom` left a head, and nobody else changes that while the gate is ours.
+      guard let segment = state.head?.segment, let offset = state.head?.end else {
+        throw JournalError(.closed, "the store is closed")
+      }
+      let reservation = Reservation(
+        sequence: state.nextSequence, segment: segment, offset: offset, floor: state.floor)
+      state.nextSequence += 1
+      state.head?.end += byteCount
+      state.head?.footerByteCount += footerByteCount
+      state.head?.isTouched = true
+      return reservation
+    }
+  }
+
+  /// Writes a batch into its place, and makes it visible when everything before it is.
+  func fill(_ reservation: Reservation, with batch: inout Batch) throws(JournalError) {
+    batch.complete(
+      sequence: reservation.sequence, salt: reservation.segment.salt, place: reservation.offset,
+      floor: reservation.floor)
+    do { try reservation.segment.file.writeAll(batch.buffer.bytes, at: reservation.offset) } catch {
+      throw poison(error)
+    }
+    let end = LogPosition(
+      segment: reservation.segment.number, offset: reservation.offset + batch.buffer.count)
+    let frames = batch.frames
+    let bytes = batch.buffer.bytes
+    try state.withLock(when: { $0.nextVisible == reservation.sequence || $0.failure != nil }) {
+      state throws(JournalError) in
+      if let failure = state.failure { throw failure }
+      for frame in frames where frame.header.kind.isContent {
+        let entry = FooterEntry(
+          frame.header, offset: reservation.offset + frame.start, envelopeByteCount: frame.envelopeByteCount)
+        let start = frame.start + Layout.frameHeaderByteCount
+        state.head?.footer.add(entry, envelope: bytes.extracting(start..<start + frame.envelopeByteCount))
+        catalog.take(entry, in: reservation.segment)
+      }
+      for frame in frames where frame.header.kind == .liveChange {
+        let start = frame.start + Layout.frameHeaderByteCount
+        let payload = bytes.extracting(start..<start + frame.header.payloadByteCount)
+        if let change = LiveChange(payload: payload) { state.live.apply(change) }
+      }
+      state.nextVisible += 1
+      state.visibleEnd = end
+    }
+  }
+
+  /// Waits until all that was reserved so far is visible. The caller holds the gate, so nothing new is reserved.
+  func waitUntilQuiet() throws(JournalError) {
+    try state.withLock(when: { $0.isQuiet }) { state throws(JournalError) in try state.checkWritable() }
+  }
+
+  /// After a failed write or sync nothing more is written: what the medium holds is no longer known.
+  func poison(_ cause: StorageError) -> JournalError {
+    let reason = SystemErrno.message(cause.errno)
+    let error = JournalError(
+      .poisoned,
+      "\(cause.call.rawValue) of '\(cause.name)' failed (\(reason)); reopen the store to write again",
+      cause: cause)
+    return state.withLock { state in
+      if state.failure == nil { state.failure = error }
+      return error
+    }
+  }
+}

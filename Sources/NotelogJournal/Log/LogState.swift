@@ -1,0 +1,54 @@
+// What the log's writers share: FORMAT.md §6, INV-T2 to INV-T5.
+
+/// The state of the end of the log.
+struct LogState: ~Copyable, Sendable {
+  /// The segment that is appended to.
+  var head: Head?
+  /// The sequence number that the next transaction gets.
+  var nextSequence: UInt64
+  /// The lowest sequence number that is not yet visible.
+  var nextVisible: UInt64
+  /// Everything below it is durable.
+  var nextDurable: UInt64
+  /// Where the last visible transaction ends.
+  var visibleEnd: LogPosition
+  /// The durable floor.
+  var floor: LogPosition
+  /// Whether somebody is syncing for all.
+  var isSyncing = false
+  /// Segments before the head that have not been synced since they were written.
+  var unsynced: [Segment] = []
+  /// The finished segments.
+  var live: LiveSet
+  /// The highest segment number in use.
+  var highestNumber: UInt32
+  /// Why nothing more is written.
+  var failure: JournalError?
+  var isClosed = false
+
+  /// Throws unless the log takes writes.
+  func checkWritable() throws(JournalError) {
+    if isClosed { throw JournalError(.closed, "the store is closed") }
+    if let failure { throw failure }
+  }
+
+  /// Whether all reserved space is filled.
+  var isQuiet: Bool { nextVisible == nextSequence || failure != nil }
+}
+
+/// The segment that is appended to.
+struct Head: ~Copyable, Sendable {
+  let segment: Segment
+  let header: SegmentHeader
+  /// Where the next reservation starts.
+  var end: Int
+  /// Up to where space has been promised by the system.
+  var allocatedEnd: Int
+  /// The bytes that the footer will take, reservations that are not filled yet included.
+  var footerByteCount: Int
+  var footer: FooterBuilder
+  /// Whether anything was written to it, or promised for it, since it was opened.
+  var isTouched: Bool
+  /// The close mark it ended in when it was opened; it is written again before anything follows it.
+  var closeMark: Range<Int>?
+}

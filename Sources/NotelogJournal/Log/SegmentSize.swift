@@ -1,0 +1,12 @@
+// How large a segment becomes: FORMAT.md §4.
+
+/// The size that segments aim at.
+enum SegmentSize {
+  static let smallest = 1 << 20
+  static let largest = 64 << 20
+  /// The most that is preallocated at a time.
+  static let allocationStep = 4 << 20
+
+  /// The size for a store with that many live bytes.
+  static func aim(liveByteCount: Int) -> Int { min(max(liveByteCount / 16, smallest), largest) }
+}

@@ -1,0 +1,75 @@
+// Builds the index from what an examination accepted: footers first, frames where there is none.
+
+extension Catalog {
+  /// Takes in every live segment and the log's unfinished end.
+  func load(_ examination: inout Examination) throws(JournalError) {
+    do {
+      let listed = Set(examination.live.entries.map(\.number))
+      for entry in examination.live.entries {
+        guard let found = examination.survey.segments[entry.number] else { continue }
+        let isCut = examination.log.contains { $0.number == entry.number && $0.isCut }
+        try load(found, entry: entry, isCut: isCut, &examination)
+      }
+      for segment in examination.log where !listed.contains(segment.number) {
+        let limit = segment.number == examination.end.segment ? examination.end.offset : segment.end
+        try loadFrames(
+          segment.found, entry: nil, to: max(limit, floorOffset(segment, examination)), &examination)
+      }
+    } catch { throw JournalError(error) }
+  }
+
+  private func floorOffset(_ segment: Examination.LogSegment, _ examination: Examination) -> Int {
+    guard examination.report.floor.segment == segment.number else { return 0 }
+    return min(examination.report.floor.offset, segment.end)
+  }
+
+  private func load(
+    _ found: FoundSegment, entry: LiveEntry, isCut: Bool, _ examination: inout Examination
+  ) throws(StorageError) {
+    // A source that was cut and not finished yet holds what its kept length covers; the rest is in its successor.
+    guard !isCut, let trailer = found.trailer else {
+      let kept = examination.log.first { $0.number == found.number }?.end
+      return try loadFrames(found, entry: entry, to: kept ?? found.byteCount, &examination)
+    }
+    let segment = Segment(found, entry: entry)
+    segments.insert(segment)
+    var reader = SegmentReader(found.file, salt: found.header.salt, end: found.byteCount)
+    if try !reader.forEachFooterEntry(trailer, { entry, _ in take(entry, in: segment) }) {
+      examination.report.damages.append(
+        Damage(
+          .footer, segment: found.number, offset: trailer.footerOffset, byteCount: trailer.footerByteCount))
+      try loadFrames(found, entry: entry, to: trailer.footerOffset, &examination)
+    }
+  }
+
+  private func loadFrames(
+    _ found: FoundSegment, entry: LiveEntry?, to limit: Int, _ examination: inout Examination
+  ) throws(StorageError) {
+    let segment = Segment(found, entry: entry)
+    segments.insert(segment)
+    var reader = SegmentReader(found.file, salt: found.header.salt, end: min(limit, found.byteCount))
+    var damages: [Damage] = []
+    var highest: UInt64 = 0
+    try reader.forEachContentFrame(
+      from: Layout.firstFrameOffset, to: min(limit, found.byteCount), checkingPayloads: false
+    ) { finding, _ in
+      switch finding {
+      case .content(let entry, _):
+        highest = max(highest, entry.sequence)
+        take(entry, in: segment)
+      case .lost(let range):
+        damages.append(
+          Damage(.lostFrames, segment: found.number, offset: range.lowerBound, byteCount: range.count))
+      }
+    }
+    examination.report.damages += damages
+    // What the lost frames superseded can't be known: every older record may be stale.
+    if !damages.isEmpty { examination.staleBelow = max(examination.staleBelow, highest + 1) }
+  }
+}
+
+extension Segment {
+  convenience init(_ found: FoundSegment, entry: LiveEntry?) {
+    self.init(number: found.number, kind: found.header.kind, salt: found.salt, file: found.file, entry: entry)
+  }
+}

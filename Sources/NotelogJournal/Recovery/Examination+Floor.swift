@@ -1,0 +1,33 @@
+// Finds the durable floor: FORMAT.md §12, line 3.
+
+extension Examination {
+  /// Takes the highest position that any surviving witness names.
+  mutating func findFloor() throws(StorageError) {
+    for segment in survey.segments.values { witness(segment.header.floor) }
+    for segment in log.suffix(2) { try findMarks(in: segment) }
+  }
+
+  private mutating func witness(_ position: LogPosition) { report.floor = max(report.floor, position) }
+
+  /// Looks for marks to the segment's end, past anything broken.
+  private mutating func findMarks(in segment: LogSegment) throws(StorageError) {
+    var reader = segment.reader
+    var place = Layout.firstFrameOffset
+    while let next = try reader.nextFrame(from: place) {
+      place = next
+      guard case .frame(let header) = try reader.frame(at: place) else { return }
+      if header.kind != .footer, header.kind != .liveSet, header.kind != .close {
+        highestSequence = max(highestSequence, header.sequence)
+      }
+      if header.kind == .commit || header.kind == .close, try reader.isWhole(header, at: place) {
+        let payload = try reader.payload(of: header, at: place)
+        if header.kind == .commit, let mark = CommitMark(payload: payload) {
+          witness(mark.floor)
+        } else if header.kind == .close, let mark = CloseMark(payload: payload), mark.place.offset == place {
+          witness(LogPosition(segment: segment.number, offset: place))
+        }
+      }
+      place += header.frameByteCount
+    }
+  }
+}

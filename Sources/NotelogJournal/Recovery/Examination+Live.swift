@@ -1,0 +1,88 @@
+// Finds the live set and holds the files against it: FORMAT.md §12, line 7.
+
+extension Examination {
+  /// The live set of the newest log segment, with the changes published since.
+  mutating func findLiveSet() throws(StorageError) {
+    guard let newest else { return }
+    var reader = newest.reader
+    var place = Layout.firstFrameOffset
+    if case .frame(let header) = try reader.frame(at: place), header.kind == .liveSet,
+      try reader.isWhole(header, at: place),
+      let set = LiveSet(payload: try reader.payload(of: header, at: place)),
+      set.count == newest.found.header.liveCount
+    {
+      live = set
+      place += header.frameByteCount
+    } else {
+      report.damages.append(Damage(.liveSet, segment: newest.number, offset: place))
+      live = inferredLiveSet(before: newest)
+    }
+    let limit = newest.number == end.segment ? max(end.offset, floorOffset(in: newest)) : newest.end
+    while let next = try reader.nextFrame(from: place), next < limit {
+      guard case .frame(let header) = try reader.frame(at: next) else { break }
+      if header.kind == .liveChange, newest.found.header.kind == .log, try reader.isWhole(header, at: next),
+        let change = LiveChange(payload: try reader.payload(of: header, at: next))
+      {
+        live.apply(change)
+      }
+      place = next + header.frameByteCount
+    }
+    // A finished segment that is the newest has nobody after it to list it.
+    if let entry = newest.found.entry, newest.end == newest.found.byteCount, isFinished(newest) {
+      live.insert(entry)
+    }
+  }
+
+  private func floorOffset(in segment: LogSegment) -> Int {
+    report.floor.segment == segment.number ? report.floor.offset : 0
+  }
+
+  /// Whether the log's walk passed the segment's footer, or it lies below the floor with a trailer.
+  private func isFinished(_ segment: LogSegment) -> Bool {
+    segment.found.hasTrailer && (report.wasClosed || end.segment != segment.number)
+  }
+
+  /// The live set where its frame can't be read: every finished segment that no other takes the place of.
+  private func inferredLiveSet(before newest: LogSegment) -> LiveSet {
+    var set = LiveSet()
+    let replaced = Set(
+      survey.segments.values.flatMap { $0.header.sources.filter { $0.keptByteCount == 0 }.map(\.segment) })
+    for segment in survey.segments.values
+    where segment.number != newest.number && !gone.contains(segment.number) {
+      if let entry = segment.entry, !replaced.contains(segment.number) { set.insert(entry) }
+    }
+    return set
+  }
+
+  /// Reports segments of the live set that are not there or are not what it says, and files that nobody claims.
+  mutating func checkLiveSet() {
+    let unfinished = Set(
+      newest.map { $0.found.header.kind == .recovered ? $0.found.header.sources.map(\.segment) : [] } ?? [])
+    for entry in live.entries {
+      guard let found = survey.segments[entry.number] else {
+        let isUnreadable = survey.unreadable.contains(entry.number)
+        report.damages.append(
+          Damage(isUnreadable ? .unreadableSegment : .missingSegment, segment: entry.number))
+        continue
+      }
+      // A recovered segment names its sources as they will be once they are cut and finished.
+      if found.entry != entry, !unfinished.contains(entry.number) {
+        let isShort = found.header.salt == entry.salt && found.byteCount < entry.byteCount
+        report.damages.append(
+          Damage(isShort ? .truncated : .replacedSegment, segment: entry.number, offset: found.byteCount))
+      }
+    }
+    let accounted = Set(live.entries.map(\.number) + log.map(\.number) + cut.map(\.number)).union(gone)
+    for segment in survey.segments.values where !accounted.contains(segment.number) {
+      report.strays.append(FileName.segment(segment.number))
+    }
+    for number in survey.unreadable where live[number] == nil {
+      if number == report.floor.segment {
+        report.damages.append(Damage(.unreadableSegment, segment: number))
+      } else {
+        report.strays.append(FileName.segment(number))
+      }
+    }
+    report.strays.sort()
+  }
+}

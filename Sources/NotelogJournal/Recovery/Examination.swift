@@ -1,0 +1,112 @@
+// What a folder of segments amounts to: the rules of FORMAT.md §12, lines 2 to 8. It reads and never writes.
+
+/// The state of a store, worked out from its segments.
+struct Examination {
+  /// A segment of the log and where reading it ends.
+  struct LogSegment {
+    let found: FoundSegment
+    /// The file's length, or the length that a later recovered segment kept of it.
+    let end: Int
+    /// Whether `end` is a kept length.
+    let isCut: Bool
+
+    var number: UInt32 { found.number }
+    var reader: SegmentReader { SegmentReader(found.file, salt: found.header.salt, end: end) }
+  }
+
+  /// A transaction above the floor that is whole.
+  struct KeptTransaction {
+    let segment: UInt32
+    let range: TransactionRange
+  }
+
+  let survey: Survey
+  let storeID: StoreID
+  /// The log's segments in order, without those that a recovered segment took the place of.
+  var log: [LogSegment] = []
+  /// Log segments that are gone: a recovered segment kept nothing of them.
+  private(set) var gone: Set<UInt32> = []
+  var report = RecoveryReport()
+  /// The whole transactions from the floor to the break, in order.
+  var kept: [KeptTransaction] = []
+  /// Where whole units end in the log's last accepted segment.
+  var end = LogPosition.zero
+  /// Log segments that lie wholly behind the break.
+  var cut: [LogSegment] = []
+  /// The highest sequence number seen in any frame, torn ones included.
+  var highestSequence: UInt64 = 0
+  var live = LiveSet()
+  /// Records with a lower sequence number may have been superseded by frames that are lost.
+  var staleBelow: UInt64 = 0
+  /// The head, if a writer may go on in it, and where.
+  var appendable: LogPosition?
+
+  init(_ storage: any Storage, storeID expected: StoreID?) throws(JournalError) {
+    survey = try Survey(storage, storeID: expected)
+    guard let id = survey.storeID else {
+      throw JournalError(.notAStore, "there is no readable segment of a store here")
+    }
+    storeID = id
+    arrangeLog()
+    noteSurveyDamage()
+    do {
+      try findFloor()
+      try walkFromFloor()
+      try findLiveSet()
+    } catch { throw JournalError(error) }
+    checkLiveSet()
+  }
+
+  /// The log's last segment that is not cut.
+  var newest: LogSegment? { log.last }
+
+  /// Whether a writer has to write a recovered segment before it goes on.
+  var needsRecovery: Bool { !report.wasClosed }
+
+  /// The sequence number that the next transaction gets.
+  var nextSequence: UInt64 { max(highestSequence + 1, newest?.found.header.firstSequence ?? 1) }
+
+  /// The highest segment number that anything in the store bears.
+  var highestKnownNumber: UInt32 {
+    let named =
+      survey.segments.values.flatMap { $0.header.sources.map(\.segment) } + live.entries.map(\.number)
+    return max(survey.highestNumber, report.floor.segment, named.max() ?? 0)
+  }
+
+  /// Line 2: the log in order, with the ends that recovered segments gave to their sources.
+  private mutating func arrangeLog() {
+    let all = survey.segments.values.filter { $0.header.kind.isLog }.sorted { $0.number < $1.number }
+    var keptByteCounts: [UInt32: Int] = [:]
+    for segment in all where segment.header.kind == .recovered {
+      for source in segment.header.sources where source.segment < segment.number {
+        keptByteCounts[source.segment] = source.keptByteCount
+      }
+    }
+    for segment in all {
+      guard let kept = keptByteCounts[segment.number] else {
+        log.append(LogSegment(found: segment, end: segment.byteCount, isCut: false))
+        continue
+      }
+      if kept == 0 {
+        gone.insert(segment.number)
+      } else {
+        // Cut and finished already, it is read like any other; until then it ends where it was cut.
+        let isFinished = segment.trailer?.footerOffset == kept
+        log.append(
+          LogSegment(
+            found: segment, end: isFinished ? segment.byteCount : min(kept, segment.byteCount),
+            isCut: !isFinished))
+      }
+    }
+  }
+
+  private mutating func noteSurveyDamage() {
+    for number in survey.foreign { report.damages.append(Damage(.foreignSegment, segment: number)) }
+    for segment in survey.segments.values.sorted(by: { $0.number < $1.number }) {
+      for place in segment.badCopies {
+        report.damages.append(
+          Damage(.headerCopy, segment: segment.number, offset: place, byteCount: Layout.headerByteCount))
+      }
+    }
+  }
+}

@@ -1,0 +1,194 @@
+// Writes what an unclean close leaves to be written: FORMAT.md §12, lines 9 to 12.
+
+/// Brings a store that was not closed in order into a state in which every segment is finished.
+struct Recovery {
+  let storage: any Storage
+  let examination: Examination
+
+  /// A log segment that reaches beyond the floor, and what of it stays.
+  private struct Cut {
+    let source: SegmentSource
+    /// How the live set will identify what stays; nothing where nothing does.
+    let entry: LiveEntry?
+  }
+
+  /// Copies what is above the floor into a recovered segment and cuts its sources.
+  func run(number: UInt32, salt: UInt64) throws(JournalError) {
+    do {
+      try keepTornAside()
+      let cuts = try findCuts()
+      try writeRecoveredSegment(number: number, salt: salt, cuts)
+    } catch { throw JournalError(error) }
+  }
+
+  /// Line 10: what will be cut is kept aside first.
+  private func keepTornAside() throws(StorageError) {
+    guard !examination.report.torn.isEmpty else { return }
+    do { try storage.makeFolder(FileName.torn) } catch {
+      guard error.errno == SystemErrno.exists else { throw error }
+    }
+    var room = Limits.maximumTornByteCount
+    for tail in examination.report.torn {
+      guard let found = examination.survey.segments[tail.segment] else { continue }
+      var buffer = Buffer()
+      try buffer.fill(min(room, tail.byteCount), from: found.file, at: tail.offset)
+      room -= buffer.count
+      let name = FileName.tail(of: tail.segment, at: tail.offset)
+      let file = try retryingInterruptions { () throws(StorageError) in
+        try storage.open(name, .createIfMissing)
+      }
+      defer { file.close() }
+      try file.writeAll(buffer.bytes, at: 0)
+      try file.sync()
+    }
+    try retryingInterruptions { () throws(StorageError) in try storage.syncFolder(FileName.torn) }
+  }
+
+  /// The segments of the log that reach beyond the floor, with the length of each that lies below it.
+  private func findCuts() throws(StorageError) -> [Cut] {
+    let floor = examination.report.floor
+    var cuts: [Cut] = []
+    for segment in examination.log + examination.cut
+    where segment.number >= floor.segment && segment.found.header.kind == .log {
+      let keeps = segment.number == floor.segment
+      guard keeps, floor.offset > (try framesStart(segment)) else {
+        cuts.append(Cut(source: SegmentSource(segment: segment.number, keptByteCount: 0), entry: nil))
+        continue
+      }
+      let kept = min(floor.offset, segment.end)
+      var buffer = Buffer()
+      let finished = try Self.footer(of: segment.found, kept: kept, into: &buffer)
+      cuts.append(Cut(source: SegmentSource(segment: segment.number, keptByteCount: kept), entry: finished))
+    }
+    return cuts
+  }
+
+  /// Where the first unit of a log segment starts.
+  private func framesStart(_ segment: Examination.LogSegment) throws(StorageError) -> Int {
+    var reader = segment.reader
+    guard case .frame(let header) = try reader.frame(at: Layout.firstFrameOffset), header.kind == .liveSet
+    else {
+      return Layout.firstFrameOffset
+    }
+    return Layout.firstFrameOffset + header.frameByteCount
+  }
+
+  /// The footer of a log segment cut at a length: the same whenever it is made, as it says what the frames say.
+  private static func footer(
+    of found: FoundSegment, kept: Int, into buffer: inout Buffer
+  ) throws(StorageError) -> LiveEntry {
+    var footer = FooterBuilder()
+    var reader = SegmentReader(found.file, salt: found.header.salt, end: kept)
+    try reader.forEachContentFrame(from: Layout.firstFrameOffset, to: kept, checkingPayloads: false) {
+      finding, envelope in
+      if case .content(let entry, _) = finding { footer.add(entry, envelope: envelope) }
+    }
+    let checksum = footer.append(to: &buffer, at: kept, header: found.header, salt: found.salt)
+    return LiveEntry(
+      number: found.number, byteCount: kept + buffer.count, salt: found.header.salt, footerChecksum: checksum)
+  }
+
+  /// Line 9: a new segment with every whole transaction above the floor. It is written also when there is none: it is
+  /// the witness of the cut.
+  private func writeRecoveredSegment(number: UInt32, salt: UInt64, _ cuts: [Cut]) throws(StorageError) {
+    var live = examination.live
+    for cut in cuts {
+      live.remove(cut.source.segment)
+      if let entry = cut.entry { live.insert(entry) }
+    }
+    let firstSequence = examination.nextSequence
+    var builder = try SegmentBuilder.create(in: storage, number: number, salt: salt)
+    do {
+      try builder.append(live, firstSequence: firstSequence)
+      for kept in examination.kept { try copy(kept, to: &builder) }
+    } catch {
+      builder.abandon()
+      throw error
+    }
+    _ = try builder.publish { end in
+      SegmentHeader(
+        .recovered, number: number, storeID: examination.storeID, salt: salt, firstSequence: firstSequence,
+        floor: LogPosition(segment: number, offset: end), live: live, sources: cuts.map(\.source))
+    }
+  }
+
+  /// Copies a transaction. Its live changes are in the live set already and are left out.
+  private func copy(
+    _ kept: Examination.KeptTransaction, to builder: inout SegmentBuilder
+  ) throws(StorageError) {
+    guard let segment = examination.log.first(where: { $0.number == kept.segment }) else { return }
+    var reader = segment.reader
+    let start = builder.end
+    var frameCount = 0
+    var place = kept.range.start
+    while place < kept.range.markStart {
+      // It was whole a moment ago; a disk that says otherwise now must not be copied from.
+      guard case .frame(let header) = try reader.frame(at: place), try reader.isWhole(header, at: place)
+      else {
+        throw StorageError(.read, FileName.segment(kept.segment), errno: SystemErrno.inputOutput)
+      }
+      if header.kind != .liveChange {
+        try builder.append(header, try reader.payload(of: header, at: place))
+        frameCount += 1
+      }
+      place += header.frameByteCount
+    }
+    guard frameCount > 0 else { return }
+    let mark = CommitMark(frameCount: frameCount, firstOffset: start, floor: kept.range.mark.floor)
+    var payload = Buffer(capacity: CommitMark.byteCount)
+    mark.append(to: &payload)
+    try builder.append(
+      FrameHeader(.commit, payloadByteCount: CommitMark.byteCount, sequence: kept.range.sequence),
+      payload.bytes)
+  }
+
+  /// Line 11: cuts and finishes, or deletes, the sources of the newest recovered segment.
+  ///
+  /// - Returns: Whether anything had to be done.
+  static func finishSources(_ examination: Examination, in storage: any Storage) throws(JournalError) -> Bool
+  {
+    guard let newest = examination.newest?.found, newest.header.kind == .recovered else { return false }
+    do {
+      var isChanged = false
+      for source in newest.header.sources {
+        guard let found = examination.survey.segments[source.segment] else { continue }
+        if source.keptByteCount == 0 {
+          try retryingInterruptions { () throws(StorageError) in
+            try storage.unlink(FileName.segment(source.segment))
+          }
+          isChanged = true
+        } else if let entry = examination.live[source.segment], found.entry != entry {
+          isChanged = try cutAndFinish(found, kept: source.keptByteCount, as: entry, storage) || isChanged
+        }
+      }
+      if isChanged { try retryingInterruptions { () throws(StorageError) in try storage.syncFolder("") } }
+      return isChanged
+    } catch { throw JournalError(error) }
+  }
+
+  /// - Returns: Whether it was done; not where the frames are no longer those that the recovered segment spoke of: then
+  ///   they are damaged, and stay as they are.
+  private static func cutAndFinish(
+    _ found: FoundSegment, kept: Int, as entry: LiveEntry, _ storage: any Storage
+  ) throws(StorageError) -> Bool {
+    guard found.byteCount >= kept else { return false }
+    var buffer = Buffer()
+    guard try footer(of: found, kept: kept, into: &buffer) == entry else { return false }
+    let name = FileName.segment(found.number)
+    let file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, .update) }
+    defer { file.close() }
+    try retryingInterruptions { () throws(StorageError) in try file.truncate(to: kept) }
+    try file.writeAll(buffer.bytes, at: kept)
+    try file.sync()
+    return true
+  }
+}
+
+extension CommitMark {
+  func append(to buffer: inout Buffer) {
+    let start = buffer.count
+    buffer.appendZeros(Self.byteCount)
+    var bytes = buffer.mutableBytes
+    write(into: &bytes, at: start)
+  }
+}

@@ -1,0 +1,144 @@
+// Which segments are in a folder, by their headers: FORMAT.md §12, line 1.
+
+/// A segment's file as found, before anything is believed of it but its header.
+struct FoundSegment {
+  let number: UInt32
+  let file: any StorageFile
+  let byteCount: Int
+  let header: SegmentHeader
+  /// Offsets at which a header should be and isn't, or is another.
+  let badCopies: [Int]
+  /// Where the trailer says that the footer is; nothing where there is no valid trailer.
+  let trailer: Trailer?
+
+  var salt: SegmentSalt { SegmentSalt(header.salt) }
+  /// Whether it ends in a trailer that points where a footer can be.
+  var hasTrailer: Bool { trailer != nil }
+  /// How the live set would identify it.
+  var entry: LiveEntry? {
+    trailer.map {
+      LiveEntry(number: number, byteCount: byteCount, salt: header.salt, footerChecksum: $0.footerChecksum)
+    }
+  }
+}
+
+/// The segments of a folder.
+struct Survey {
+  private(set) var segments: [UInt32: FoundSegment] = [:]
+  private(set) var storeID: StoreID?
+  /// Numbers of files without any valid header.
+  private(set) var unreadable: [UInt32] = []
+  /// Numbers of files whose header is of another store, or of another number.
+  private(set) var foreign: [UInt32] = []
+  /// Output that was never published.
+  private(set) var partials: [String] = []
+  /// The highest number that any file name bears.
+  private(set) var highestNumber: UInt32 = 0
+
+  /// Reads the headers of all segments in the store's folder.
+  ///
+  /// The store's id, where it is not given, is that of the highest-numbered readable segment.
+  init(_ storage: any Storage, storeID expected: StoreID?) throws(JournalError) {
+    let names = try journaling { () throws(StorageError) in try storage.names(in: "") }
+    var found: [FoundSegment] = []
+    for name in names {
+      if name.hasSuffix(FileName.partialSuffix) {
+        partials.append(name)
+        note(FileName.segmentNumber(String(name.dropLast(FileName.partialSuffix.count))))
+      }
+      guard let number = FileName.segmentNumber(name) else { continue }
+      note(number)
+      if let segment = try Self.read(name, number, storage) {
+        found.append(segment)
+      } else {
+        unreadable.append(number)
+      }
+    }
+    found.sort { $0.number < $1.number }
+    storeID = expected ?? found.last?.header.storeID
+    for segment in found {
+      if segment.header.storeID == storeID, segment.header.number == segment.number {
+        segments[segment.number] = segment
+      } else {
+        foreign.append(segment.number)
+      }
+    }
+    try noteTails(storage, names)
+  }
+
+  private mutating func note(_ number: UInt32?) { highestNumber = max(highestNumber, number ?? 0) }
+
+  /// Numbers in the names of tails kept aside count too: no number is used twice.
+  private mutating func noteTails(_ storage: any Storage, _ names: [String]) throws(JournalError) {
+    guard names.contains(FileName.torn) else { return }
+    for name in try journaling({ () throws(StorageError) in try storage.names(in: FileName.torn) }) {
+      note(FileName.tailSegmentNumber(name))
+    }
+  }
+
+  /// Reads a segment's header from the first of its three places that is valid.
+  private static func read(
+    _ name: String, _ number: UInt32, _ storage: any Storage
+  ) throws(JournalError) -> FoundSegment? {
+    var buffer = Buffer(capacity: Layout.firstFrameOffset)
+    let file: any StorageFile
+    let byteCount: Int
+    do {
+      file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, .read) }
+      byteCount = try file.byteCount()
+      try buffer.fill(min(byteCount, Layout.firstFrameOffset), from: file, at: 0)
+    } catch { throw JournalError(error) }
+    guard byteCount <= Limits.maximumSegmentByteCount else {
+      throw JournalError(.limitExceeded, "segment \(number) is larger than a segment can be", segment: number)
+    }
+    var header: SegmentHeader?
+    var badCopies: [Int] = []
+    var isUnsupported = false
+    for place in [0, Layout.headerCopyOffset] {
+      do {
+        let copy = try SegmentHeader(buffer.bytes, at: min(place, buffer.count))
+        if header == nil { header = copy } else if header != copy { badCopies.append(place) }
+      } catch {
+        if error == .unsupportedVersion { isUnsupported = true }
+        badCopies.append(place)
+      }
+    }
+    let trailer = try readTrailer(file, byteCount)
+    if header == nil, let trailer {
+      header = try readFooterHeader(file, trailer)
+    }
+    guard let header else {
+      if isUnsupported {
+        throw JournalError(
+          .unsupportedVersion, "segment \(number) was written by a newer version", segment: number)
+      }
+      return nil
+    }
+    return FoundSegment(
+      number: number, file: file, byteCount: byteCount, header: header, badCopies: badCopies, trailer: trailer
+    )
+  }
+
+  private static func readTrailer(_ file: any StorageFile, _ byteCount: Int) throws(JournalError) -> Trailer?
+  {
+    guard byteCount >= Layout.firstFrameOffset + Layout.trailerByteCount else { return nil }
+    var buffer = Buffer(capacity: Layout.trailerByteCount)
+    let start = byteCount - Layout.trailerByteCount
+    do { try buffer.fill(Layout.trailerByteCount, from: file, at: start) } catch { throw JournalError(error) }
+    guard buffer.count == Layout.trailerByteCount, let trailer = Trailer(buffer.bytes, at: 0),
+      trailer.footerOffset >= Layout.firstFrameOffset, trailer.footerOffset % 8 == 0,
+      trailer.footerByteCount >= Layout.frameHeaderByteCount + Layout.footerPrefixByteCount,
+      trailer.footerOffset + trailer.footerByteCount == start
+    else { return nil }
+    return trailer
+  }
+
+  private static func readFooterHeader(
+    _ file: any StorageFile, _ trailer: Trailer
+  ) throws(JournalError) -> SegmentHeader? {
+    var buffer = Buffer(capacity: Layout.headerByteCount)
+    let place = trailer.footerOffset + Layout.frameHeaderByteCount
+    do { try buffer.fill(Layout.headerByteCount, from: file, at: place) } catch { throw JournalError(error) }
+    return try? SegmentHeader(buffer.bytes, at: 0)
+  }
+}

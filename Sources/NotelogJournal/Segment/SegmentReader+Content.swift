@@ -1,0 +1,77 @@
+// Lists a segment's record, tombstone and chunk frames: from its footer, or from the frames themselves.
+
+extension SegmentReader {
+  /// Calls `body` with every entry of the footer and its envelope.
+  ///
+  /// - Returns: Whether the footer checks; if it doesn't, nothing has been passed on.
+  mutating func forEachFooterEntry(
+    _ trailer: Trailer, _ body: (FooterEntry, RawSpan) -> Void
+  ) throws(StorageError) -> Bool {
+    guard case .frame(let header) = try frame(at: trailer.footerOffset), header.kind == .footer,
+      header.payloadChecksum == trailer.footerChecksum, header.frameByteCount == trailer.footerByteCount,
+      try isWhole(header, at: trailer.footerOffset)
+    else { return false }
+    let payload = try payload(of: header, at: trailer.footerOffset)
+    guard payload.byteCount >= Layout.footerPrefixByteCount else { return false }
+    let count = Int(payload.load(UInt32.self, at: Layout.headerByteCount))
+    guard payload.load(UInt32.self, at: Layout.headerByteCount + 4) == 0,
+      Self.entriesFit(payload, count: count)
+    else { return false }
+    var place = Layout.footerPrefixByteCount
+    for _ in 0..<count {
+      guard let entry = FooterEntry(payload, at: place) else { return false }
+      let envelopeStart = place + Layout.footerEntryByteCount
+      body(entry, payload.extracting(envelopeStart..<envelopeStart + entry.envelopeByteCount))
+      place += entry.entryByteCount
+    }
+    return true
+  }
+
+  /// Whether that many entries fill the payload exactly.
+  private static func entriesFit(_ payload: RawSpan, count: Int) -> Bool {
+    var place = Layout.footerPrefixByteCount
+    for _ in 0..<count {
+      guard let entry = FooterEntry(payload, at: place) else { return false }
+      place += entry.entryByteCount
+    }
+    return place == payload.byteCount
+  }
+
+  /// What listing the frames of a range came upon.
+  enum Finding {
+    /// A content frame; the envelope is empty where it has none or its payload does not check.
+    case content(FooterEntry, isWhole: Bool)
+    /// Bytes in which no frame could be read.
+    case lost(Range<Int>)
+  }
+
+  /// Calls `body` with every content frame from a place up to a limit, below which everything did happen.
+  ///
+  /// Payloads are read and checked where that is asked for, or where an envelope has to be found in one.
+  mutating func forEachContentFrame(
+    from start: Int, to limit: Int, checkingPayloads: Bool, _ body: (Finding, RawSpan) -> Void
+  ) throws(StorageError) {
+    var place = start
+    while place < limit {
+      guard case .frame(let header) = try frame(at: place), header.frameByteCount <= limit - place else {
+        let next = try nextFrame(from: place + 8) ?? limit
+        body(.lost(place..<min(next, limit)), RawSpan())
+        place = next
+        continue
+      }
+      if header.kind == .footer { return }
+      if header.kind.isContent {
+        let needsPayload = checkingPayloads || header.hasEnvelope
+        let isWhole = needsPayload ? try isWhole(header, at: place) : true
+        var envelopeByteCount = 0
+        if header.hasEnvelope, isWhole {
+          envelopeByteCount = Envelope.byteCount(inPayload: try payload(of: header, at: place)) ?? 0
+        }
+        let entry = FooterEntry(header, offset: place, envelopeByteCount: envelopeByteCount)
+        let payloadStart = place + Layout.frameHeaderByteCount
+        body(.content(entry, isWhole: isWhole), try bytes(payloadStart..<payloadStart + envelopeByteCount))
+      }
+      place += header.frameByteCount
+    }
+  }
+}

@@ -1,0 +1,101 @@
+// Reads a segment's frames in order, through a window of large reads.
+
+/// A window over a file's bytes that moves forward as frames are read.
+struct SegmentReader: ~Copyable {
+  /// How much is read at a time: `pread` is fastest in pieces of this size.
+  static let windowByteCount = 1 << 20
+
+  let file: any StorageFile
+  let salt: SegmentSalt
+  /// Where reading ends: the file's length, or less.
+  let end: Int
+  private var window = Buffer()
+  private var windowStart = 0
+
+  init(_ file: any StorageFile, salt: UInt64, end: Int) {
+    self.file = file
+    self.salt = SegmentSalt(salt)
+    self.end = end
+  }
+
+  /// What stands at a place.
+  enum Reading {
+    /// Fewer bytes than a frame header are left.
+    case end
+    case zero
+    case invalid
+    case frame(FrameHeader)
+  }
+
+  /// Reads the frame header at a place; a frame that passes the end is invalid.
+  mutating func frame(at place: Int) throws(StorageError) -> Reading {
+    guard place + Layout.frameHeaderByteCount <= end else { return .end }
+    try load(place..<place + Layout.frameHeaderByteCount)
+    switch FrameHeader.read(window.bytes, at: place - windowStart, salt: salt, place: place) {
+    case .zero: return .zero
+    case .invalid: return .invalid
+    case .header(let header): return header.frameByteCount <= end - place ? .frame(header) : .invalid
+    }
+  }
+
+  /// The payload of the frame at a place, until the next read.
+  @_lifetime(&self)
+  mutating func payload(of header: FrameHeader, at place: Int) throws(StorageError) -> RawSpan {
+    let start = place + Layout.frameHeaderByteCount
+    return try bytes(start..<start + header.payloadByteCount)
+  }
+
+  /// Bytes that lie within the end, until the next read.
+  @_lifetime(&self)
+  mutating func bytes(_ range: Range<Int>) throws(StorageError) -> RawSpan {
+    try load(range)
+    return window.bytes.extracting(range.lowerBound - windowStart..<range.upperBound - windowStart)
+  }
+
+  /// Whether payload, envelope and padding of the frame at a place are what its header says.
+  mutating func isWhole(_ header: FrameHeader, at place: Int) throws(StorageError) -> Bool {
+    try load(place..<place + header.frameByteCount)
+    let start = place - windowStart
+    let payloadEnd = start + Layout.frameHeaderByteCount + header.payloadByteCount
+    let payload = window.bytes.extracting(start + Layout.frameHeaderByteCount..<payloadEnd)
+    return Checksum.of(payload) == header.payloadChecksum
+      && window.bytes.extracting(payloadEnd..<start + header.frameByteCount).isZero
+      && (!header.hasEnvelope || Envelope.byteCount(inPayload: payload) != nil)
+  }
+
+  /// The first place at or after `place` where a frame header checks, or nothing up to the end.
+  mutating func nextFrame(from place: Int) throws(StorageError) -> Int? {
+    var place = aligned(place)
+    while true {
+      switch try frame(at: place) {
+      case .end: return nil
+      case .frame: return place
+      case .zero, .invalid: place += 8
+      }
+    }
+  }
+
+  /// Whether every byte from a place to the end is zero.
+  mutating func isZero(from place: Int) throws(StorageError) -> Bool {
+    var place = place
+    while place < end {
+      let upper = min(end, place + Self.windowByteCount)
+      try load(place..<upper)
+      if !window.bytes.extracting(place - windowStart..<upper - windowStart).isZero { return false }
+      place = upper
+    }
+    return true
+  }
+
+  /// Sees to it that the window holds a range that lies within the end.
+  private mutating func load(_ range: Range<Int>) throws(StorageError) {
+    if range.lowerBound >= windowStart, range.upperBound <= windowStart + window.count { return }
+    precondition(range.upperBound <= end, "a segment is read within its end")
+    let wanted = min(end, range.lowerBound + max(Self.windowByteCount, range.count))
+    windowStart = range.lowerBound
+    window.removeAll()
+    let count = try window.fill(wanted - range.lowerBound, from: file, at: range.lowerBound)
+    // The file got shorter than it was when it was measured.
+    if count < range.count { throw StorageError(.read, "", errno: SystemErrno.inputOutput) }
+  }
+}

@@ -1,0 +1,92 @@
+// Checks every byte of one segment: FORMAT.md §4, INV-S2 and INV-S3, and §5.
+
+/// Reads a segment from its first byte to its last.
+struct SegmentVerifier: ~Copyable {
+  private let found: FoundSegment
+  private let entry: LiveEntry?
+  /// Where frames end in a segment that is not finished.
+  private let end: Int
+  private(set) var damages: [Damage] = []
+  private(set) var frameCount = 0
+  /// The footer as the frames say it must be.
+  private var expected = FooterBuilder()
+
+  init(_ found: FoundSegment, entry: LiveEntry?, end: Int) {
+    self.found = found
+    self.entry = entry
+    self.end = end
+  }
+
+  private var isFinished: Bool { entry != nil && found.trailer != nil }
+
+  mutating func run() throws(StorageError) {
+    var reader = SegmentReader(found.file, salt: found.header.salt, end: found.byteCount)
+    let gap = Layout.headerByteCount..<min(Layout.headerCopyOffset, found.byteCount)
+    if !gap.isEmpty, try !reader.bytes(gap).isZero { add(.notZero, gap.lowerBound, gap.count) }
+    try checkFrames(&reader)
+    if isFinished { try checkFooter(&reader) }
+  }
+
+  private mutating func add(_ kind: Damage.Kind, _ offset: Int, _ byteCount: Int, record: RecordKey? = nil) {
+    damages.append(Damage(kind, segment: found.number, offset: offset, byteCount: byteCount, record: record))
+  }
+
+  private mutating func checkFrames(_ reader: inout SegmentReader) throws(StorageError) {
+    let limit = isFinished ? (found.trailer?.footerOffset ?? end) : min(end, found.byteCount)
+    var place = Layout.firstFrameOffset
+    var transaction = (start: place, frameCount: 0)
+    while place < limit {
+      guard case .frame(let header) = try reader.frame(at: place), header.frameByteCount <= limit - place
+      else {
+        let next = min(try reader.nextFrame(from: place + 8) ?? limit, limit)
+        add(.lostFrames, place, next - place)
+        place = next
+        transaction = (place, 0)
+        continue
+      }
+      frameCount += 1
+      let isWhole = try reader.isWhole(header, at: place)
+      if !isWhole {
+        add(.payload, place, header.frameByteCount, record: header.kind.isContent ? header.id : nil)
+      }
+      if isWhole {
+        expected.note(header, at: place, payload: try reader.payload(of: header, at: place))
+      }
+      let next = place + header.frameByteCount
+      switch header.kind {
+      case .record, .tombstone, .chunk, .liveChange:
+        transaction.frameCount += 1
+      case .commit:
+        if isWhole {
+          let mark = CommitMark(payload: try reader.payload(of: header, at: place))
+          if mark?.firstOffset != transaction.start || mark?.frameCount != transaction.frameCount,
+            !damages.contains(where: { $0.kind == .lostFrames })
+          {
+            add(.commitMark, place, header.frameByteCount)
+          }
+        }
+        transaction = (next, 0)
+      case .liveSet, .close:
+        transaction = (next, 0)
+      case .footer:
+        add(.footer, place, header.frameByteCount)
+        transaction = (next, 0)
+      }
+      place = next
+    }
+  }
+
+  /// The footer must be, byte for byte, what the frames make it.
+  private mutating func checkFooter(_ reader: inout SegmentReader) throws(StorageError) {
+    guard let trailer = found.trailer else { return }
+    var buffer = Buffer()
+    _ = expected.append(to: &buffer, at: trailer.footerOffset, header: found.header, salt: found.salt)
+    let range = trailer.footerOffset..<found.byteCount
+    let isEqual = try buffer.count == range.count ? reader.bytes(range).equals(buffer.bytes) : false
+    if !isEqual {
+      // Where frames are damaged, the footer is the better witness; it has its own checksum.
+      let isSound = try reader.forEachFooterEntry(trailer) { _, _ in }
+      if !isSound || damages.isEmpty { add(.footer, trailer.footerOffset, range.count) }
+    }
+  }
+}

@@ -1,0 +1,90 @@
+// Memory of our own: a growable run of bytes that frames are built in and read into.
+
+/// A run of bytes with one owner.
+///
+/// Unlike an array it is never copied, never counted, and hands out spans without exclusivity checks in between.
+@safe package struct Buffer: ~Copyable {
+  private var base: UnsafeMutableRawPointer
+  private var capacity: Int
+
+  /// How many bytes it holds.
+  package private(set) var count: Int
+
+  package init(capacity: Int = 0) {
+    // SAFETY: allocated here, owned by this value alone, freed in deinit or when grown.
+    unsafe base = .allocate(byteCount: max(capacity, 64), alignment: 16)
+    self.capacity = max(capacity, 64)
+    count = 0
+  }
+
+  deinit { unsafe base.deallocate() }
+
+  /// The bytes it holds.
+  package var bytes: RawSpan {
+    @_lifetime(borrow self)
+    borrowing get {
+      // SAFETY: `count` bytes from `base` are initialised; the span's lifetime is tied to this value's.
+      let span = unsafe RawSpan(_unsafeStart: base, byteCount: count)
+      return unsafe _overrideLifetime(span, borrowing: self)
+    }
+  }
+
+  /// The bytes it holds, to be written.
+  package var mutableBytes: MutableRawSpan {
+    @_lifetime(&self)
+    mutating get {
+      // SAFETY: as above; the exclusive access to this value lasts as long as the span.
+      let span = unsafe MutableRawSpan(_unsafeStart: base, byteCount: count)
+      return unsafe _overrideLifetime(span, mutating: &self)
+    }
+  }
+
+  /// Forgets the bytes and keeps the memory.
+  package mutating func removeAll() { count = 0 }
+
+  /// Forgets the bytes from `newCount` on.
+  package mutating func truncate(to newCount: Int) {
+    precondition(newCount >= 0 && newCount <= count, "a buffer is truncated to at most its length")
+    count = newCount
+  }
+
+  /// Makes the length `newCount`; bytes that are new are zero.
+  package mutating func resize(to newCount: Int) {
+    if newCount > count { appendZeros(newCount - count) } else { truncate(to: newCount) }
+  }
+
+  /// Appends zeros.
+  package mutating func appendZeros(_ byteCount: Int) {
+    reserve(byteCount)
+    // SAFETY: `reserve` made room for these bytes behind `count`.
+    unsafe (base + count).initializeMemory(as: UInt8.self, repeating: 0, count: byteCount)
+    count += byteCount
+  }
+
+  /// Appends bytes.
+  package mutating func append(_ bytes: RawSpan) {
+    reserve(bytes.byteCount)
+    // SAFETY: `reserve` made room; source and destination can't overlap, as this value is exclusively ours.
+    unsafe bytes.withUnsafeBytes { source in
+      guard let start = source.baseAddress else { return }
+      unsafe (base + count).copyMemory(from: start, byteCount: source.count)
+    }
+    count += bytes.byteCount
+  }
+
+  /// Makes room for that many bytes more, at least doubling when it must grow.
+  package mutating func reserve(_ byteCount: Int) {
+    precondition(byteCount >= 0, "a buffer grows by zero bytes or more")
+    guard count + byteCount > capacity else { return }
+    let newCapacity = max(count + byteCount, capacity * 2)
+    // SAFETY: the old memory is freed once its `count` bytes have been copied; nobody else holds a pointer to it.
+    let newBase = UnsafeMutableRawPointer.allocate(byteCount: newCapacity, alignment: 16)
+    unsafe newBase.copyMemory(from: base, byteCount: count)
+    unsafe base.deallocate()
+    unsafe base = newBase
+    capacity = newCapacity
+  }
+}
+
+// SAFETY: the memory has one owner, the value, which can't be copied: whoever has it may use it on any thread.
+extension Buffer: @unchecked Sendable {}

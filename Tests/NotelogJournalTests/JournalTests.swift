@@ -1,0 +1,94 @@
+// The journal's first duties: what is written is read, survives closing, and survives not closing.
+
+import NotelogJournal
+import Testing
+
+@Suite struct JournalTests {
+  /// A body that can be recognised, of a length that varies.
+  private func body(_ number: Int, version: Int = 0) -> [UInt8] {
+    (0..<(20 + number % 300)).map { UInt8(truncatingIfNeeded: number &* 31 &+ version &* 7 &+ $0) }
+  }
+
+  @Test func `what is written is read, in this opening and the next`() throws {
+    let store = try TemporaryStore()
+    let journal = try Journal.create(in: store.storage, storeID: key(99), options: .small)
+    for number in 0..<500 { try journal.put(key(number), body(number)) }
+    for number in 0..<500 { #expect(try journal.body(of: key(number)) == body(number)) }
+    try journal.close()
+    let again = try Journal.open(in: store.storage, options: .small)
+    #expect(again.report.verdict == .clean)
+    #expect(again.report.wasClosed)
+    #expect(again.records().count == 500)
+    for number in 0..<500 { #expect(try again.body(of: key(number)) == body(number)) }
+    try again.put(key(1000), body(1000), .durable)
+    try again.close()
+    #expect(try Journal.verify(store.storage).report.verdict == .clean)
+  }
+
+  @Test func `a store that was not closed is recovered, twice the same`() throws {
+    let store = try TemporaryStore()
+    do {
+      let journal = try Journal.create(in: store.storage, storeID: key(99), options: .small)
+      for number in 0..<300 {
+        try journal.put(key(number), body(number), number % 7 == 0 ? .durable : .flushed)
+      }
+      for number in 0..<50 { try journal.delete(key(number)) }
+    }
+    for _ in 0..<2 {
+      let journal = try Journal.open(in: store.storage, options: .small)
+      #expect(journal.report.verdict == .clean)
+      #expect(!journal.report.wasClosed || journal.report.keptTransactions == 0)
+      #expect(journal.records().count == 250)
+      for number in 50..<300 { #expect(try journal.body(of: key(number)) == body(number)) }
+      #expect(try journal.body(of: key(3)) == nil)
+    }
+    let verification = try Journal.verify(store.storage)
+    #expect(verification.report.damages == [])
+  }
+
+  @Test func `compaction keeps what is live and frees the rest`() throws {
+    let store = try TemporaryStore()
+    let journal = try Journal.create(in: store.storage, storeID: key(99), options: .small)
+    for version in 0..<10 {
+      for number in 0..<100 { try journal.put(key(number), body(number, version: version)) }
+    }
+    for number in 0..<20 { try journal.delete(key(number)) }
+    let result = try journal.compact()
+    #expect(result.byteCountAfter < result.byteCountBefore / 4)
+    for number in 20..<100 { #expect(try journal.body(of: key(number)) == body(number, version: 9)) }
+    try journal.close()
+    let again = try Journal.open(in: store.storage, options: .small)
+    #expect(again.report.damages == [])
+    #expect(again.records().count == 80)
+    for number in 20..<100 { #expect(try again.body(of: key(number)) == body(number, version: 9)) }
+    #expect(try Journal.verify(store.storage).report.damages == [])
+  }
+
+  @Test func `a second writer is refused at once`() throws {
+    let store = try TemporaryStore()
+    let journal = try Journal.create(in: store.storage, storeID: key(99))
+    #expect(throws: JournalError(.busy, "")) { try Journal.open(in: store.storage) }
+    try journal.close()
+    try Journal.open(in: store.storage).close()
+  }
+
+  @Test func `a write closure reads its own writes, and what it throws undoes it`() throws {
+    struct Refusal: Error {}
+    let store = try TemporaryStore()
+    let journal = try Journal.create(in: store.storage, storeID: key(99))
+    try journal.write(.flushed) { turn throws(JournalError) in
+      turn.batch.put(key(1), collection: 1, bodyByteCount: 1) { $0.store(UInt8(7), at: 0) }
+      var buffer = ReadBuffer()
+      let record = try turn.read(key(1), into: &buffer)
+      #expect(record != nil)
+      #expect(Array(copying: buffer.body) == [7])
+    }
+    #expect(throws: (any Error).self) {
+      try journal.write(.flushed) { turn throws(Refusal) in
+        turn.batch.delete(key(1), collection: 1)
+        throw Refusal()
+      }
+    }
+    #expect(try journal.body(of: key(1)) == [7])
+  }
+}

@@ -1,0 +1,52 @@
+// A store's folder for one test, on the real file system.
+
+import Foundation
+import NotelogJournal
+
+/// A folder that is deleted with the value.
+final class TemporaryStore: Sendable {
+  let storage: SystemStorage
+
+  init() throws {
+    let path = FileManager.default.temporaryDirectory.appendingPathComponent("notelog-\(UUID().uuidString)")
+      .path
+    storage = SystemStorage(path: path)
+    try storage.makeStoreFolder()
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: storage.path) }
+}
+
+/// Ids and bodies that tests write.
+func key(_ number: Int) -> RecordKey { RecordKey(low: UInt64(number), high: 0x7465_7374) }
+
+extension JournalOptions {
+  /// Small segments, so that switches are common.
+  static var small: JournalOptions {
+    var options = JournalOptions()
+    options.segmentByteCount = 16 << 10
+    return options
+  }
+}
+
+extension Journal {
+  func put(_ id: RecordKey, _ body: [UInt8], _ durability: Durability = .flushed) throws {
+    var batch = Batch()
+    batch.put(id, collection: 1, bodyByteCount: body.count) { bytes in
+      body.withBytes { bytes.copy($0, at: 0) }
+    }
+    try commit(&batch, durability)
+  }
+
+  func delete(_ id: RecordKey, _ durability: Durability = .flushed) throws {
+    var batch = Batch()
+    batch.delete(id, collection: 1)
+    try commit(&batch, durability)
+  }
+
+  func body(of id: RecordKey) throws -> [UInt8]? {
+    var buffer = ReadBuffer()
+    guard try read(id, into: &buffer) != nil else { return nil }
+    return Array(copying: buffer.body)
+  }
+}
