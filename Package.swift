@@ -36,11 +36,15 @@ let package = Package(
       swiftSettings: house),
     .executableTarget(name: "NotelogCLI", dependencies: ["Notelog"], swiftSettings: house),
 
+    .target(
+      name: "NotelogTestSupport", dependencies: ["NotelogJournal"], path: "Tests/Support",
+      swiftSettings: house),
     .testTarget(
       name: "NotelogCryptoTests", dependencies: ["NotelogCrypto", "COpenSSL", "SecretsChild"],
       swiftSettings: house),
     .testTarget(
-      name: "NotelogJournalTests", dependencies: ["NotelogConcurrency", "NotelogJournal"],
+      name: "NotelogJournalTests",
+      dependencies: ["NotelogConcurrency", "NotelogJournal", "NotelogTestSupport"],
       swiftSettings: house),
     .testTarget(name: "NotelogTests", dependencies: ["Notelog"], swiftSettings: house),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
