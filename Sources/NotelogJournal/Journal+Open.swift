@@ -168,7 +168,7 @@ extension Journal {
       let footerByteCount = footer.byteCount
       return Head(
         segment: segment, header: found.header, end: end, allocatedEnd: end, footerByteCount: footerByteCount,
-        footer: footer, isTouched: false, closeMark: try closeMark(endingAt: end, in: found))
+        footer: footer, isTouched: false, unproven: try closeMark(endingAt: end, in: found) ?? 0..<end)
     } catch { throw JournalError(error) }
   }
 

@@ -55,6 +55,7 @@ struct Head: ~Copyable, Sendable {
   var footer: FooterBuilder
   /// Whether anything was written to it, or promised for it, since it was opened.
   var isTouched: Bool
-  /// The close mark it ended in when it was opened; it is written again before anything follows it.
-  var closeMark: Range<Int>?
+  /// What was there to read when it was opened, but may not be on the medium: the close mark it ended in, or its start
+  /// where nothing follows that. It is written again before anything follows it.
+  var unproven: Range<Int>?
 }

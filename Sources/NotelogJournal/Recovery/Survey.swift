@@ -40,7 +40,8 @@ struct Survey {
 
   /// Reads the headers of all segments in the store's folder.
   ///
-  /// The store's id, where it is not given, is that of the highest-numbered readable segment.
+  /// The store's id, where it is not given, is the one that most segments bear: a file that was being created when
+  /// the power went may hold anything, the header of another store's segment among it.
   init(_ storage: any Storage, storeID expected: StoreID?) throws(JournalError) {
     let names = try journaling { () throws(StorageError) in try storage.names(in: "") }
     var found: [FoundSegment] = []
@@ -59,7 +60,7 @@ struct Survey {
       }
     }
     found.sort { $0.number < $1.number }
-    storeID = expected ?? found.last?.header.storeID
+    storeID = expected ?? Self.mostFrequentStoreID(in: found)
     for segment in found {
       if segment.header.storeID == storeID, segment.header.number == segment.number {
         segments[segment.number] = segment
@@ -68,6 +69,15 @@ struct Survey {
       }
     }
     try noteTails(storage, names)
+  }
+
+  private static func mostFrequentStoreID(in segments: [FoundSegment]) -> StoreID? {
+    var counts: [StoreID: Int] = [:]
+    for segment in segments where segment.header.number == segment.number {
+      counts[segment.header.storeID, default: 0] += 1
+    }
+    // Of equally many, the smallest: the same whenever the store is opened.
+    return counts.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key
   }
 
   private mutating func note(_ number: UInt32?) { highestNumber = max(highestNumber, number ?? 0) }
@@ -110,18 +120,17 @@ struct Survey {
       try buffer.fill(min(byteCount, Layout.firstFrameOffset), from: file, at: 0)
     } catch { throw JournalError(error) }
     guard byteCount <= Limits.maximumSegmentByteCount else { return nil }
-    var header: SegmentHeader?
-    var badCopies: [Int] = []
+    var copies: [Int: SegmentHeader] = [:]
+    let places = [0, Layout.headerCopyOffset]
     var isUnsupported = false
-    for place in [0, Layout.headerCopyOffset] {
-      do {
-        let copy = try SegmentHeader(buffer.bytes, at: min(place, buffer.count))
-        if header == nil { header = copy } else if header != copy { badCopies.append(place) }
-      } catch {
+    for place in places {
+      do { copies[place] = try SegmentHeader(buffer.bytes, at: min(place, buffer.count)) } catch {
         if error == .unsupportedVersion { isUnsupported = true }
-        badCopies.append(place)
       }
     }
+    let valid = places.compactMap { copies[$0] }
+    var header = valid.first { $0.number == number } ?? valid.first
+    let badCopies = places.filter { copies[$0] == nil || copies[$0] != header }
     let trailer = try readTrailer(file, byteCount)
     if header == nil, let trailer {
       header = try readFooterHeader(file, trailer)
