@@ -9,7 +9,7 @@ extension Catalog {
     case .missing: examination.report.checkpoint = .missing
     case .damaged: examination.report.checkpoint = .damaged
     case .found(let checkpoint):
-      do {
+      do throws(StorageError) {
         if let catalog = try take(checkpoint, examination, options) {
           examination.report.checkpoint = .used
           return catalog

@@ -134,7 +134,10 @@ struct CheckpointHead: Equatable, Sendable {
         number: bytes.load(UInt32.self, at: place), salt: bytes.load(UInt64.self, at: place + 8),
         liveByteCount: Int(truncatingIfNeeded: bytes.load(UInt64.self, at: place + 16)))
     }
-    guard declaredCount <= UInt64(Self.maximumEntryCount), entryCount == Int(declaredCount),
+    let shardsEnd = Self.shardsOffset + 8 * Index.shardCount
+    guard bytes.extracting(72..<Self.shardsOffset).isZero,
+      bytes.extracting(shardsEnd..<CheckpointBlock.contentByteCount).isZero,
+      declaredCount <= UInt64(Self.maximumEntryCount), entryCount == Int(declaredCount),
       zip(tombstoneCounts, entryCounts).allSatisfy({ $0 <= $1 }),
       zip(segments, segments.dropFirst()).allSatisfy({ $0.number < $1.number }),
       segments.allSatisfy({ $0.liveByteCount >= 0 && $0.liveByteCount <= Limits.maximumSegmentByteCount })
