@@ -27,9 +27,13 @@ let package = Package(
       providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
     .systemLibrary(name: "CSystem"),
 
-    .target(name: "NotelogCrypto", dependencies: ["COpenSSL"], swiftSettings: house),
-    .target(name: "NotelogJournal", dependencies: ["CSystem", "CZlib"], swiftSettings: house),
-    .target(name: "Notelog", dependencies: ["NotelogCrypto", "NotelogJournal"], swiftSettings: house),
+    .target(name: "NotelogConcurrency", swiftSettings: house),
+    .target(name: "NotelogCrypto", dependencies: ["COpenSSL", "NotelogConcurrency"], swiftSettings: house),
+    .target(
+      name: "NotelogJournal", dependencies: ["CSystem", "CZlib", "NotelogConcurrency"], swiftSettings: house),
+    .target(
+      name: "Notelog", dependencies: ["NotelogConcurrency", "NotelogCrypto", "NotelogJournal"],
+      swiftSettings: house),
     .executableTarget(name: "NotelogCLI", dependencies: ["Notelog"], swiftSettings: house),
 
     .target(
@@ -37,7 +41,8 @@ let package = Package(
       swiftSettings: house),
     .testTarget(name: "NotelogCryptoTests", dependencies: ["NotelogCrypto"], swiftSettings: house),
     .testTarget(
-      name: "NotelogJournalTests", dependencies: ["NotelogJournal", "NotelogTestSupport"],
+      name: "NotelogJournalTests",
+      dependencies: ["NotelogConcurrency", "NotelogJournal", "NotelogTestSupport"],
       swiftSettings: house),
     .testTarget(name: "NotelogTests", dependencies: ["Notelog"], swiftSettings: house),
     .testTarget(name: "NotelogCLITests", dependencies: ["NotelogCLI"], swiftSettings: house),

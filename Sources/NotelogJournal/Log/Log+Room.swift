@@ -1,5 +1,7 @@
 // Space: preallocation, the switch to the next segment, and a full disk. FORMAT.md §12, "Order of writing".
 
+import NotelogConcurrency
+
 extension Log {
   /// What a close mark takes; room for one is always promised.
   private static let closeMarkByteCount = aligned(Layout.frameHeaderByteCount + CloseMark.byteCount)
@@ -96,7 +98,7 @@ extension Log {
 
   /// Goes on in the segment that is there, or creates the first. The caller holds the gate.
   private func openHead(aim: Int, needing byteCount: Int) throws(JournalError) {
-    let (live, firstSequence, number) = state.withLock { ($0.live, $0.nextSequence, $0.highestNumber + 1) }
+    let (live, firstSequence, number) = state.withLock { ($0.live, $0.nextSequence, $0.takeNumber()) }
     try createHead(
       number: number, live: live, firstSequence: firstSequence,
       floor: LogPosition(segment: number, offset: Layout.firstFrameOffset), aim: aim, needing: byteCount)
@@ -121,7 +123,7 @@ extension Log {
       live.insert(entry)
       return Finished(
         segment: head, end: end, entry: entry, live: live, firstSequence: state.nextSequence,
-        number: state.highestNumber + 1, floor: state.floor)
+        number: state.takeNumber(), floor: state.floor)
     }
     guard let finished else { throw JournalError(.closed, "the store is closed") }
     try createHead(
@@ -170,7 +172,6 @@ extension Log {
     var start = Buffer(capacity: Layout.firstFrameOffset * 2)
     header.appendStart(to: &start, live: live)
     let name = FileName.segment(number)
-    state.withLock { $0.highestNumber = max($0.highestNumber, number) }
     let file: any StorageFile
     do {
       file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, .createNew) }

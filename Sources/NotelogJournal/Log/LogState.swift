@@ -26,6 +26,12 @@ struct LogState: ~Copyable, Sendable {
   var failure: JournalError?
   var isClosed = false
 
+  /// A segment number that nobody has used: INV-L1. Writers and compaction take them side by side.
+  mutating func takeNumber() -> UInt32 {
+    highestNumber += 1
+    return highestNumber
+  }
+
   /// Throws unless the log takes writes.
   func checkWritable() throws(JournalError) {
     if isClosed { throw JournalError(.closed, "the store is closed") }

@@ -28,6 +28,9 @@ struct Survey {
   private(set) var storeID: StoreID?
   /// Numbers of files without any valid header.
   private(set) var unreadable: [UInt32] = []
+  /// Numbers of those among them that hold nothing behind the place of a header and an empty live set: their creation
+  /// was interrupted.
+  private(set) var interruptedCreations: [UInt32] = []
   /// Numbers of files whose header is of another store, or of another number.
   private(set) var foreign: [UInt32] = []
   /// Output that was never published.
@@ -53,6 +56,7 @@ struct Survey {
         found.append(segment)
       } else {
         unreadable.append(number)
+        if try Self.isInterruptedCreation(name, storage) { interruptedCreations.append(number) }
       }
     }
     found.sort { $0.number < $1.number }
@@ -86,6 +90,23 @@ struct Survey {
     }
   }
 
+  /// Whether there is no segment at all, but for interrupted creations.
+  var isEmpty: Bool { segments.isEmpty && foreign.isEmpty && unreadable == interruptedCreations }
+
+  /// Whether a file without a header has nothing where the first unit would be, and behind.
+  private static func isInterruptedCreation(
+    _ name: String, _ storage: any Storage
+  ) throws(JournalError) -> Bool {
+    do {
+      let file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, .read) }
+      defer { file.close() }
+      let byteCount = try file.byteCount()
+      guard byteCount <= Limits.maximumSegmentByteCount else { return false }
+      var reader = SegmentReader(file, salt: 0, end: byteCount)
+      return try reader.isZero(from: Layout.firstFrameOffset + Layout.frameHeaderByteCount)
+    } catch { throw JournalError(error) }
+  }
+
   /// Reads a segment's header from the first of its three places that is valid.
   private static func read(
     _ name: String, _ number: UInt32, _ storage: any Storage
@@ -98,9 +119,7 @@ struct Survey {
       byteCount = try file.byteCount()
       try buffer.fill(min(byteCount, Layout.firstFrameOffset), from: file, at: 0)
     } catch { throw JournalError(error) }
-    guard byteCount <= Limits.maximumSegmentByteCount else {
-      throw JournalError(.limitExceeded, "segment \(number) is larger than a segment can be", segment: number)
-    }
+    guard byteCount <= Limits.maximumSegmentByteCount else { return nil }
     var copies: [Int: SegmentHeader] = [:]
     let places = [0, Layout.headerCopyOffset]
     var isUnsupported = false
