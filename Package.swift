@@ -39,13 +39,22 @@ let package = Package(
     .target(
       name: "NotelogTestSupport", dependencies: ["NotelogJournal"], path: "Tests/Support",
       swiftSettings: house),
-    .testTarget(name: "NotelogCryptoTests", dependencies: ["NotelogCrypto"], swiftSettings: house),
+    .testTarget(
+      name: "NotelogCryptoTests", dependencies: ["NotelogCrypto", "COpenSSL", "SecretsChild"],
+      swiftSettings: house),
     .testTarget(
       name: "NotelogJournalTests",
       dependencies: ["NotelogConcurrency", "NotelogJournal", "NotelogTestSupport"],
       swiftSettings: house),
     .testTarget(name: "NotelogTests", dependencies: ["Notelog"], swiftSettings: house),
-    .testTarget(name: "NotelogCLITests", dependencies: ["NotelogCLI"], swiftSettings: house),
+    .target(name: "CTestSupport", path: "Tests/CTestSupport"),
+    .testTarget(
+      name: "NotelogCLITests", dependencies: ["NotelogCLI", "CTestSupport"], swiftSettings: house),
     .testTarget(name: "TidyTests", swiftSettings: house),
+
+    // What tests start as a process of its own, to look into its memory.
+    .executableTarget(
+      name: "SecretsChild", dependencies: ["NotelogCrypto"], path: "Tests/Helpers/SecretsChild",
+      swiftSettings: house),
   ]
 )
