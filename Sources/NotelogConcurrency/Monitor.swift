@@ -10,6 +10,7 @@ package final class Monitor<State: Sendable & ~Copyable>: Sendable {
 
   package init(_ state: consuming State) {
     mutex = ConditionMutex()
+    // SAFETY: nobody else has this object yet.
     unsafe self.state = state
   }
 
