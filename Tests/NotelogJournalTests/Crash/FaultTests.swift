@@ -6,11 +6,18 @@ import Testing
 
 @Suite struct `Failing calls` {
   /// Small enough that every call of it can fail, long enough to switch segments, reopen and close.
-  private func script(seed: UInt64) -> Script { Script(seed: seed, byteCount: 24_000, threadCount: 1) }
+  private static func script(seed: UInt64) -> Script { Script(seed: seed, byteCount: 30_000, threadCount: 1) }
 
-  @Test(arguments: [UInt64(2), 5, 11, 23])
+  /// Workloads that open the store again and compact it.
+  private static let seeds = (UInt64(1)...400).filter { seed in
+    let steps = script(seed: seed).threads[0]
+    return steps.contains { if case .reopen = $0 { true } else { false } }
+      && steps.contains { if case .compact = $0 { true } else { false } }
+  }.prefix(6)
+
+  @Test(arguments: seeds)
   func `end in an error and a sound store`(seed: UInt64) {
-    let script = script(seed: seed)
+    let script = Self.script(seed: seed)
     let start = SimulatedDisk()
     start.allocates = script.allocates
     let (struck, failures) = FaultSweep.run(from: start) { disk, kind in

@@ -28,6 +28,8 @@ struct FaultyRun {
     var journal = try create()
     for step in script.threads[0] {
       switch step {
+      case .compact:
+        do { _ = try journal.compact() } catch { try recover(&journal, from: error, of: nil) }
       case .reopen:
         do {
           try journal.close()
@@ -83,7 +85,7 @@ struct FaultyRun {
 
   /// What must hold once a commit has failed.
   private mutating func recover(
-    _ journal: inout Journal, from error: JournalError, of transaction: ScriptedTransaction
+    _ journal: inout Journal, from error: JournalError, of transaction: ScriptedTransaction?
   ) throws {
     try checkIsAnError(error)
     let lostReads = kind == .syncDropsPages(readsOldBytes: true)
@@ -92,7 +94,8 @@ struct FaultyRun {
       for durability in Durability.allCases {
         do {
           _ = try ScriptedStore.commit(
-            ScriptedTransaction(number: 1, changes: transaction.changes), durability, to: journal)
+            ScriptedTransaction(number: 1, changes: [ScriptedChange(record: 1, byteCount: 8)]), durability,
+            to: journal)
           throw Violation("a write was accepted after a failed one")
         } catch let error as JournalError {
           if error.code != .poisoned { throw Violation("after a failed write: \(error.code)") }
@@ -111,16 +114,16 @@ struct FaultyRun {
       throw Violation("a failed sync came out as \(error.code), and the store goes on")
     }
     disk.forgetFaults()
-    if try ScriptedStore.state(of: journal) != model {
+    if try readState(journal) != model {
       throw Violation("a commit that failed with \(error.code) changed the store")
     }
   }
 
-  private func checkVisible(_ journal: Journal, _ transaction: ScriptedTransaction) throws {
-    let found = try ScriptedStore.state(of: journal)
+  private func checkVisible(_ journal: Journal, _ transaction: ScriptedTransaction?) throws {
+    let found = try readState(journal)
     if found == model { return }
     var with = model
-    History.apply(entry(transaction, in: found), to: &with)
+    if let transaction { History.apply(entry(transaction, in: found), to: &with) }
     if found != with { throw Violation("after a failed commit reads show something else") }
   }
 
@@ -145,7 +148,7 @@ struct FaultyRun {
     }
     guard let journal = opened else { throw Violation("the store does not open once the fault is over") }
     if !journal.report.damages.isEmpty { throw Violation("reopened: \(journal.report.damages)") }
-    let found = try ScriptedStore.state(of: journal)
+    let found = try readState(journal)
     var candidates = entries
     if let doubtful { candidates.append(entry(doubtful, in: found)) }
     doubtful = nil
@@ -158,6 +161,15 @@ struct FaultyRun {
     // What an opening for writing serves, it has made durable.
     durableCount = journal.report.wasClosed ? min(durableCount, count) : count
     return journal
+  }
+
+  /// Reads everything; the fault may strike in that too.
+  private func readState(_ journal: Journal) throws -> History.State {
+    do { return try ScriptedStore.state(of: journal) } catch let error as JournalError {
+      try checkIsAnError(error)
+      disk.forgetFaults()
+      return try ScriptedStore.state(of: journal)
+    }
   }
 
   /// Errors that must not come out are failures of the test.
