@@ -76,7 +76,8 @@ struct SealingContext: ~Copyable {
   /// Seals under the next nonce of the buffer; `output` has the plaintext's length and 40 bytes more.
   @inline(__always)
   borrowing func seal(
-    _ plaintext: UnsafeRawBufferPointer, additionalData: UnsafeRawBufferPointer, to output: UnsafeMutableRawPointer
+    _ plaintext: UnsafeRawBufferPointer, additionalData: UnsafeRawBufferPointer,
+    to output: UnsafeMutableRawPointer
   ) -> Outcome {
     var words = InlineArray<3, UInt64>(repeating: 0)
     let drawn = drawNonce(&words)
@@ -92,13 +93,15 @@ struct SealingContext: ~Copyable {
   ) -> Outcome {
     let drawn = advance(&run)
     guard drawn == .done else { return drawn }
-    return unsafe seal(plaintext, additionalData: additionalData, nonce: run.words, reusesKey: true, to: output)
+    return unsafe seal(
+      plaintext, additionalData: additionalData, nonce: run.words, reusesKey: true, to: output)
   }
 
   /// Seals under a nonce given as three little-endian words, which is also written in front of the ciphertext.
   @inline(__always)
   borrowing func seal(
-    _ plaintext: UnsafeRawBufferPointer, additionalData: UnsafeRawBufferPointer, nonce: InlineArray<3, UInt64>,
+    _ plaintext: UnsafeRawBufferPointer, additionalData: UnsafeRawBufferPointer,
+    nonce: InlineArray<3, UInt64>,
     reusesKey: Bool, to output: UnsafeMutableRawPointer
   ) -> Outcome {
     let base = unsafe page.pointer
@@ -129,7 +132,8 @@ struct SealingContext: ~Copyable {
   /// Opens a sealed value of at least 40 bytes; `output` has 40 bytes fewer, and is wiped where it is refused.
   @inline(__always)
   borrowing func open(
-    _ sealed: UnsafeRawBufferPointer, additionalData: UnsafeRawBufferPointer, to output: UnsafeMutableRawBufferPointer
+    _ sealed: UnsafeRawBufferPointer, additionalData: UnsafeRawBufferPointer,
+    to output: UnsafeMutableRawBufferPointer
   ) -> Outcome {
     guard isAlive else { return .forked }
     let base = unsafe page.pointer
@@ -137,7 +141,8 @@ struct SealingContext: ~Copyable {
     var nonce = InlineArray<3, UInt64>(repeating: 0)
     for index in 0..<3 {
       // SAFETY: a sealed value starts with its twenty-four bytes of nonce.
-      nonce[index] = unsafe UInt64(littleEndian: start.loadUnaligned(fromByteOffset: 8 * index, as: UInt64.self))
+      nonce[index] = unsafe UInt64(
+        littleEndian: start.loadUnaligned(fromByteOffset: 8 * index, as: UInt64.self))
     }
     let count = sealed.count - SealedValue.overhead
     // SAFETY: as above; the tag is the sealed value's last sixteen bytes.
@@ -211,7 +216,9 @@ struct SealingContext: ~Copyable {
   ) throws(CryptoError) {
     // SAFETY: all offsets are constants within the page, aligned to eight.
     unsafe (base + Page.cmacKey).initializeMemory(as: UInt8.self, repeating: 0, count: 16)
-    guard unsafe cipher.encrypt(base + Page.cmacKey, to: base + Page.cmacKey, byteCount: 16) else { throw .library }
+    guard unsafe cipher.encrypt(base + Page.cmacKey, to: base + Page.cmacKey, byteCount: 16) else {
+      throw .library
+    }
     let high = unsafe UInt64(bigEndian: (base + Page.cmacKey).load(as: UInt64.self))
     let low = unsafe UInt64(bigEndian: (base + Page.cmacKey + 8).load(as: UInt64.self))
     let doubledHigh = high << 1 | low >> 63
@@ -250,7 +257,9 @@ struct SealingContext: ~Copyable {
   @inline(__always)
   private var isAlive: Bool {
     // SAFETY: the mark is the page's first word.
-    guard unsafe page.pointer.load(fromByteOffset: Page.mark, as: UInt64.self) == Self.markValue else { return false }
+    guard unsafe page.pointer.load(fromByteOffset: Page.mark, as: UInt64.self) == Self.markValue else {
+      return false
+    }
     return memory.wipesOnFork || memory.isOriginalProcess
   }
 
@@ -284,7 +293,9 @@ struct SealingContext: ~Copyable {
     let base = unsafe page.pointer
     // SAFETY: all offsets lie within the page.
     if cursor == Page.size {
-      guard unsafe Random.library(base + Page.nonces, byteCount: Page.size - Page.nonces) else { return .noRandomness }
+      guard unsafe Random.library(base + Page.nonces, byteCount: Page.size - Page.nonces) else {
+        return .noRandomness
+      }
       cursor = Page.nonces
     }
     let epoch = unsafe source.copyEntropy(to: base + Page.entropy)

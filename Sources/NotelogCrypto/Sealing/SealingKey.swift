@@ -95,7 +95,8 @@ package final class SealingKey: Sendable {
           guard let target = output.baseAddress, let context = unsafe lane.pointee.context else {
             return SealingContext.Outcome.library
           }
-          return unsafe context.pointee.seal(plaintext, additionalData: additionalData, nonces: &nonces, to: target)
+          return unsafe context.pointee.seal(
+            plaintext, additionalData: additionalData, nonces: &nonces, to: target)
         }
       }
     }
@@ -168,7 +169,9 @@ package final class SealingKey: Sendable {
 
   /// The lane of a thread whose first choice is taken, or that has none yet.
   @inline(never)
-  private func searchLane(_ thread: UInt, from start: Int) throws(CryptoError) -> UnsafeMutablePointer<SealingLane> {
+  private func searchLane(_ thread: UInt, from start: Int) throws(CryptoError) -> UnsafeMutablePointer<
+    SealingLane
+  > {
     while nonces.memory.isOriginalProcess {
       for step in 0..<Self.laneCount {
         let index = (start + step) % Self.laneCount
@@ -197,7 +200,9 @@ package final class SealingKey: Sendable {
 
   /// Makes the context of a lane that the caller holds.
   @inline(never)
-  private func fill(_ lane: UnsafeMutablePointer<SealingLane>) throws(CryptoError) -> UnsafeMutablePointer<SealingLane> {
+  private func fill(_ lane: UnsafeMutablePointer<SealingLane>) throws(CryptoError) -> UnsafeMutablePointer<
+    SealingLane
+  > {
     do throws(CryptoError) {
       guard nonces.memory.isOriginalProcess else { throw .forked }
       let context = try makeContext()
@@ -233,9 +238,12 @@ package final class SealingKey: Sendable {
   // MARK: checks
 
   @inline(__always)
-  private func check(_ plaintextCount: Int, _ additionalData: RawSpan, _ outputCount: Int) throws(CryptoError) {
+  private func check(_ plaintextCount: Int, _ additionalData: RawSpan, _ outputCount: Int) throws(CryptoError)
+  {
     guard plaintextCount <= SealedValue.plaintextMax else { throw .limitExceeded(.plaintext) }
-    guard additionalData.byteCount <= SealedValue.additionalDataMax else { throw .limitExceeded(.additionalData) }
+    guard additionalData.byteCount <= SealedValue.additionalDataMax else {
+      throw .limitExceeded(.additionalData)
+    }
     precondition(outputCount == plaintextCount, "the output's size is the input's, ± SealedValue.overhead")
   }
 

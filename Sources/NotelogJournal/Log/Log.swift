@@ -1,6 +1,7 @@
 // The end of the log: reservations, the order in which they become visible, and durability. FORMAT.md §6.
 
 import NotelogConcurrency
+import Synchronization
 
 /// Where the next transactions are written.
 ///
@@ -12,6 +13,8 @@ final class Log: Sendable {
   let options: JournalOptions
   let storeID: StoreID
   let gate = Gate()
+  /// Whether the reserve is gone. What is left is then taken by the byte, so that a compaction finds some of it.
+  let isSparing = Atomic(false)
   let state: Monitor<LogState>
 
   init(
