@@ -5,6 +5,7 @@ import Notelog
 
 /// What the engine needs of a kind of note.
 protocol StoredNote: Record {
+  init(id: RecordID, time: Date, title: String, body: String)
   var time: Date { get set }
   var title: String { get set }
   var body: String { get set }
@@ -20,6 +21,15 @@ struct Note: StoredNote {
   var time = Date(timeIntervalSince1970: 0)
   var title = ""
   var body = ""
+
+  init() {}
+
+  init(id: RecordID, time: Date, title: String, body: String) {
+    self.id = id
+    self.time = time
+    self.title = title
+    self.body = body
+  }
 
   static let timePath: any KeyPath<Note, Date> & Sendable = \.time
   static let titlePath: any KeyPath<Note, String> & Sendable = \.title
@@ -38,6 +48,15 @@ struct TimedNote: StoredNote {
   var title = ""
   var body = ""
 
+  init() {}
+
+  init(id: RecordID, time: Date, title: String, body: String) {
+    self.id = id
+    self.time = time
+    self.title = title
+    self.body = body
+  }
+
   static let timePath: any KeyPath<TimedNote, Date> & Sendable = \.time
   static let titlePath: any KeyPath<TimedNote, String> & Sendable = \.title
   static let bodyPath: any KeyPath<TimedNote, String> & Sendable = \.body
@@ -54,6 +73,15 @@ struct PackedNote: StoredNote {
   var time = Date(timeIntervalSince1970: 0)
   var title = ""
   var body = ""
+
+  init() {}
+
+  init(id: RecordID, time: Date, title: String, body: String) {
+    self.id = id
+    self.time = time
+    self.title = title
+    self.body = body
+  }
 
   static let timePath: any KeyPath<PackedNote, Date> & Sendable = \.time
   static let titlePath: any KeyPath<PackedNote, String> & Sendable = \.title
@@ -117,12 +145,9 @@ final class NotelogSession<R: StoredNote>: NoteSession {
   }
 
   private func note(_ index: Int, text source: Int) -> R {
-    var note = R()
-    note.id = dataset.ids[index]
-    note.time = dataset.times[index]
-    note.title = dataset.titles[source]
-    note.body = dataset.bodies[source]
-    return note
+    R(
+      id: dataset.ids[index], time: dataset.times[index], title: dataset.titles[source],
+      body: dataset.bodies[source])
   }
 
   /// Runs `body` for one operation after another, and takes the time of each where that is asked for.
