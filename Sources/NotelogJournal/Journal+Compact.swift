@@ -127,12 +127,10 @@ extension Journal {
     }
     let segment = Segment(
       number: number, kind: .compacted, salt: SegmentSalt(output.entry.salt), file: file, entry: output.entry)
-    catalog.segments.insert(segment)
     try publish(LiveChange(added: [output.entry], removed: sources.map(\.number)))
-    for copy in output.copies where !catalog.move(copy.id, from: copy.old, to: copy.new) {
-      // It was written anew meanwhile: the copy is dead already.
+    try journaling { () throws(StorageError) in
+      try catalog.adopt(segment, output.copies, dropped: output.dropped)
     }
-    for tombstone in output.dropped { catalog.forget(tombstone.id, at: tombstone.location) }
     // A second transaction names a floor above the first: a witness that must survive before anything is deleted.
     try publish(LiveChange(added: [], removed: []))
     for source in sources {

@@ -16,7 +16,7 @@ extension Journal {
       lock.close()
       throw error
     }
-    let catalog = Catalog()
+    let catalog = Catalog(key: options.fingerprintKey, cacheByteCount: options.cacheByteCount)
     let log = Log(
       storage, catalog: catalog, options: options, storeID: storeID,
       state: LogState(
@@ -48,7 +48,7 @@ extension Journal {
         examination = try settle(examination, storage, options)
         report.damages = examination.report.damages
       }
-      let catalog = Catalog()
+      let catalog = Catalog(key: options.fingerprintKey, cacheByteCount: options.cacheByteCount)
       try catalog.load(&examination)
       report.damages = examination.report.damages
       let state = try logState(examination, catalog, storage, options)

@@ -80,7 +80,12 @@ final class Log: Sendable {
           frame.header, offset: reservation.offset + frame.start, envelopeByteCount: frame.envelopeByteCount)
         let start = frame.start + Layout.frameHeaderByteCount
         state.head?.footer.add(entry, envelope: bytes.extracting(start..<start + frame.envelopeByteCount))
-        catalog.take(entry, in: reservation.segment)
+        do throws(StorageError) { try catalog.take(entry, in: reservation.segment) } catch {
+          // The transaction is in the log, but what it replaced can't be told: what is indexed would be wrong.
+          let failure = Log.poisoned(error)
+          state.failure = failure
+          throw failure
+        }
       }
       for frame in frames where frame.header.kind == .liveChange {
         let start = frame.start + Layout.frameHeaderByteCount
@@ -99,14 +104,18 @@ final class Log: Sendable {
 
   /// After a failed write or sync nothing more is written: what the medium holds is no longer known.
   func poison(_ cause: StorageError) -> JournalError {
-    let reason = SystemErrno.message(cause.errno)
-    let error = JournalError(
-      .poisoned,
-      "\(cause.call.rawValue) of '\(cause.name)' failed (\(reason)); reopen the store to write again",
-      cause: cause)
+    let error = Self.poisoned(cause)
     return state.withLock { state in
       if state.failure == nil { state.failure = error }
       return error
     }
+  }
+
+  private static func poisoned(_ cause: StorageError) -> JournalError {
+    let reason = SystemErrno.message(cause.errno)
+    return JournalError(
+      .poisoned,
+      "\(cause.call.rawValue) of '\(cause.name)' failed (\(reason)); reopen the store to write again",
+      cause: cause)
   }
 }
