@@ -108,11 +108,8 @@ struct RecordEncoder {
     }
   }
 
-  /// Writes the body: directory, plain values, sealed values.
-  ///
-  /// - Parameters:
-  ///   - bytes: Exactly ``bodyByteCount`` bytes.
-  ///   - old: The body that carried fields come from.
+  /// Writes the body into exactly ``bodyByteCount`` bytes: directory, plain values, sealed values. Carried fields come
+  /// from `old`.
   func write(
     _ id: RecordID, of plan: CollectionPlan, carriedFrom old: RawSpan, keys: inout SealingKeys,
     nonces: inout NonceRun, into bytes: inout MutableRawSpan

@@ -17,6 +17,7 @@ extension Store {
   /// - Parameters:
   ///   - durability: What the commit survives.
   ///   - body: The closure.
+  /// - Returns: What the closure returns.
   /// - Throws: `locked`, `full`, `poisoned`, `closed`, and what the closure throws.
   @discardableResult
   public func write<Result>(
