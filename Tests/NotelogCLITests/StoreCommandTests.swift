@@ -204,7 +204,7 @@ private let prelude = """
     let expected = """
       condition   clean, closed in order
       records     1, next revision 3
-      collection  note: 1 records of time (date, plain, indexed), title (text, sealed under key 1), \
+      collection  note: 1 record of time (date, plain, indexed), title (text, sealed under key 1), \
       body (text, sealed under key 1)
       slot        0, password, scrypt 2^14
       key         1, its name is sealed, whenUnlocked

@@ -33,7 +33,7 @@ private func compactStore(_ invocation: Invocation, _ console: Console) throws(T
   } else {
     try console.out.write(
       "\(done.byteCountBefore) bytes before, \(byteCountAfter) after; "
-        + "\(done.removedSegments) segments became \(done.addedSegments)\n")
+        + "\(counted(done.removedSegments, "segment")) became \(done.addedSegments)\n")
   }
   for number in done.damagedSegments {
     console.say("error", "segment \(number) is damaged and was left as it is")

@@ -33,7 +33,7 @@ private func text(_ info: StoreInfo, _ collections: [DynamicCollection], _ conso
   for collection in collections {
     let fields = collection.fields.filter { !$0.isRetired }.map { "\($0.name) (\($0.words))" }
     text +=
-      "collection  \(collection.name): \(collection.count) records of \(fields.joined(separator: ", "))\n"
+      "collection  \(collection.name): \(counted(collection.count, "record")) of \(fields.joined(separator: ", "))\n"
   }
   for slot in info.slots {
     text += "slot        \(slot.number), \(slot.kind)\(slot.work.map { ", scrypt 2^\($0)" } ?? "")\n"

@@ -31,14 +31,14 @@ private func verifyStore(_ invocation: Invocation, _ console: Console) throws(To
     return code
   }
   var lines = [
-    "structure  \(found.segmentCount) segments, \(found.frameCount) frames, \(found.byteCount) bytes read",
+    "structure  \(counted(found.segmentCount, "segment")), \(counted(found.frameCount, "frame")), \(found.byteCount) bytes read",
     "records    \(found.recordCount)",
   ]
   if credential == nil {
-    lines.append("sealed     not opened: \(found.lockedCount) values, no key was given")
+    lines.append("sealed     not opened: \(counted(found.lockedCount, "value")), no key was given")
   } else {
     let locked = found.lockedCount > 0 ? ", \(found.lockedCount) under keys that are locked" : ""
-    lines.append("sealed     \(found.openedCount) values opened\(locked)")
+    lines.append("sealed     \(counted(found.openedCount, "value")) opened\(locked)")
   }
   if found.tornByteCount > 0 {
     lines.append("torn       \(found.tornByteCount) bytes after a crash, never acknowledged as durable")
