@@ -7,8 +7,13 @@ let package = Package(
   products: [.executable(name: "notelog-bench", targets: ["NotelogBench"])],
   dependencies: [.package(name: "notelog", path: "..")],
   targets: [
+    .target(
+      name: "CFloor", cSettings: [.unsafeFlags(["-O2", "-Wall", "-Werror"])],
+      linkerSettings: [.linkedLibrary("crypto")]),
+    .target(name: "CAllocationCount", cSettings: [.unsafeFlags(["-O2", "-Wall", "-Werror"])]),
     .executableTarget(
-      name: "NotelogBench", dependencies: [.product(name: "Notelog", package: "notelog")],
-      swiftSettings: [.strictMemorySafety(), .treatAllWarnings(as: .error)])
+      name: "NotelogBench",
+      dependencies: [.product(name: "Notelog", package: "notelog"), "CFloor", "CAllocationCount"],
+      swiftSettings: [.strictMemorySafety(), .treatAllWarnings(as: .error)]),
   ]
 )

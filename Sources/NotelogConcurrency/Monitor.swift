@@ -3,19 +3,20 @@
 /// State behind a lock, entered when a condition holds.
 ///
 /// The state is only touched inside `withLock`; waiting happens between accesses, never during one.
-final class Monitor<State: Sendable & ~Copyable>: Sendable {
-  private let mutex: ConditionMutex
+package final class Monitor<State: Sendable & ~Copyable>: Sendable {
+  @usableFromInline let mutex: ConditionMutex
   // SAFETY: read and written only between `mutex.lock()` and `mutex.unlock()`.
-  private nonisolated(unsafe) var state: State
+  @usableFromInline nonisolated(unsafe) var state: State
 
-  init(_ state: consuming State) {
+  package init(_ state: consuming State) {
     mutex = ConditionMutex()
+    // SAFETY: nobody else has this object yet.
     unsafe self.state = state
   }
 
   /// Waits until the condition holds, then runs `body` with the lock held. Whoever else waits looks again afterwards.
-  @inline(__always)
-  func withLock<Result: ~Copyable, Failure: Error>(
+  @inlinable
+  package func withLock<Result: ~Copyable, Failure: Error>(
     when condition: (borrowing State) -> Bool = { _ in true },
     _ body: (inout State) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -28,12 +29,14 @@ final class Monitor<State: Sendable & ~Copyable>: Sendable {
 }
 
 /// A gate that one holder passes at a time.
-final class Gate: Sendable {
+package final class Gate: Sendable {
   private let isTaken = Monitor(false)
 
+  package init() {}
+
   /// Waits for the gate and takes it.
-  func enter() { isTaken.withLock(when: { !$0 }) { $0 = true } }
+  package func enter() { isTaken.withLock(when: { !$0 }) { $0 = true } }
 
   /// Gives the gate back.
-  func leave() { isTaken.withLock { $0 = false } }
+  package func leave() { isTaken.withLock { $0 = false } }
 }
