@@ -98,6 +98,7 @@ package final class SecretMemory: Sendable {
     guard isOriginalProcess else { throw .forked }
     let granted: UInt? =
       byteCount <= Self.cellSize ? state.withLock { Self.takeCell(&$0) } : state.withLock { Self.map(byteCount, &$0) }
+    // SAFETY: the address is that of memory just granted.
     guard let granted, let pointer = unsafe UnsafeMutableRawPointer(bitPattern: granted) else { throw .outOfMemory }
     return unsafe pointer
   }
