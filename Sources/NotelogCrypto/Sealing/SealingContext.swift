@@ -82,6 +82,7 @@ struct SealingContext: ~Copyable {
     var words = InlineArray<3, UInt64>(repeating: 0)
     let drawn = drawNonce(&words)
     guard drawn == .done else { return drawn }
+    // SAFETY: the caller's buffers are handed on as they came.
     return unsafe seal(plaintext, additionalData: additionalData, nonce: words, reusesKey: false, to: output)
   }
 
@@ -93,6 +94,7 @@ struct SealingContext: ~Copyable {
   ) -> Outcome {
     let drawn = advance(&run)
     guard drawn == .done else { return drawn }
+    // SAFETY: the caller's buffers are handed on as they came.
     return unsafe seal(
       plaintext, additionalData: additionalData, nonce: run.words, reusesKey: true, to: output)
   }
@@ -317,6 +319,7 @@ struct SealingContext: ~Copyable {
     let drawn = drawNonce(&run.words)
     guard drawn == .done else { return drawn }
     run.left = NonceRun.countMax - 1
+    // SAFETY: the offset lies within the page.
     run.epoch = unsafe page.pointer.load(fromByteOffset: Page.epoch, as: UInt64.self)
     run.source = ObjectIdentifier(source)
     return .done

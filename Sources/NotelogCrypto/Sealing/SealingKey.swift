@@ -176,6 +176,7 @@ package final class SealingKey: Sendable {
       for step in 0..<Self.laneCount {
         let index = (start + step) % Self.laneCount
         guard owners.claim(index, for: thread) else { continue }
+        // SAFETY: a lane that was taken is ours until it is given back.
         if let lane = unsafe try takeAndFill(index) { return unsafe lane }
       }
       // More threads than lanes have come by: any free lane will do, and changes its owner.
