@@ -1,6 +1,7 @@
 // What the tests of this module share: bytes as hex, keys made of one byte, spans over arrays.
 
-import NotelogCrypto
+import Foundation
+import Synchronization
 import Testing
 
 @testable import NotelogCrypto
@@ -26,7 +27,8 @@ func reveal(_ secret: borrowing Secret) -> [UInt8] { secret.array(0..<secret.byt
 extension SealingKey {
   /// A key of thirty-two equal bytes.
   convenience init(
-    byte: UInt8, reference: UInt32 = 1, class accessClass: AccessClass = .whenUnlocked, nonces: NonceSource? = nil
+    byte: UInt8, reference: UInt32 = 1, class accessClass: AccessClass = .whenUnlocked,
+    nonces: NonceSource? = nil
   ) throws {
     try self.init(
       reference: KeyReference(rawValue: reference), accessClass: accessClass,
@@ -45,7 +47,8 @@ extension SealingKey {
     var output = [UInt8](repeating: 0xEE, count: plaintext.count + SealedValue.overhead)
     var span = output.mutableSpan
     var target = unsafe span.mutableBytes
-    try unsafe seal(plaintext.span.bytes, additionalData: additionalData.span.bytes, nonces: &run, into: &target)
+    try unsafe seal(
+      plaintext.span.bytes, additionalData: additionalData.span.bytes, nonces: &run, into: &target)
     return output
   }
 
@@ -69,4 +72,23 @@ extension SealingKey {
       return (error, output)
     }
   }
+}
+
+/// Runs a body on threads of its own, all alive at once, and collects what it returns.
+func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Int) -> [Int] {
+  let results = Mutex([Int](repeating: 0, count: count))
+  let start = DispatchSemaphore(value: 0)
+  let done = DispatchGroup()
+  for index in 0..<count {
+    done.enter()
+    Thread {
+      start.wait()
+      let result = body(index)
+      results.withLock { $0[index] = result }
+      done.leave()
+    }.start()
+  }
+  for _ in 0..<count { start.signal() }
+  done.wait()
+  return results.withLock { $0 }
 }

@@ -21,7 +21,8 @@ import Testing
   /// the commitment behind them.
   static let vectors = [
     Vector(
-      key: 1, nonce: String(repeating: "42", count: 24), plaintext: "48656c6c6f2c20584145532d3235362d47434d21",
+      key: 1, nonce: String(repeating: "42", count: 24),
+      plaintext: "48656c6c6f2c20584145532d3235362d47434d21",
       additionalData: "", sealed: "01e5f78bc99de880bd2eeff2870d361f0eab5b2fc55268f34b14045878fe3668db980319",
       commitment: "bf37571be1b43aeca64a95d99a2f162e24f8bfd79bbb71fa7d943e6fc060a8ae"),
     Vector(
@@ -35,7 +36,9 @@ import Testing
       commitment: "5553cd21d1592b422e3129632a3187eee8a658cdca5c5b32ce86308dcc18e9d1"),
   ]
 
-  @Test(arguments: vectors) func `XAES and its commitment agree with the published vectors`(_ vector: Vector) throws {
+  @Test(arguments: vectors) func `XAES and its commitment agree with the published vectors`(_ vector: Vector)
+    throws
+  {
     let key = try secret([UInt8](repeating: vector.key, count: 32))
     let context = try SealingContext(key: key, source: nil, memory: .shared)
     let plaintext = try secret(hex(vector.plaintext))
@@ -57,7 +60,9 @@ import Testing
       "e9c621d4cdd9b11b00a6427ad7e559aeedd66b3857646677748f8ca796cb3fd8"
     ),
   ])
-  func `the intermediate values of XAES are C2SP's`(_ key: UInt8, _ l: String, _ k1: String, _ kx: String) throws {
+  func `the intermediate values of XAES are C2SP's`(_ key: UInt8, _ l: String, _ k1: String, _ kx: String)
+    throws
+  {
     let secretKey = try secret([UInt8](repeating: key, count: 32))
     let cipher = try unsafe BlockCipher(key: secretKey.pointer.assumingMemoryBound(to: UInt8.self))
     var block = [UInt8](repeating: 0, count: 16)
@@ -89,10 +94,22 @@ import Testing
 
   /// RFC 7914, section 12. The last of its four vectors takes a gigabyte, and is left to the soak.
   @Test(arguments: [
-    ("", "", 16, 1, 1, "77d6576238657b203b19ca42c18a0497f16b4844e3074ae8dfdffa3fede21442fcd0069ded0948f8326a753a0fc81f17e8d3e0fb2e0d3628cf35e20c38d18906"),
-    ("password", "NaCl", 1024, 8, 16, "fdbabe1c9d3472007856e7190d01e9fe7c6ad7cbc8237830e77376634b3731622eaf30d92e22a3886ff109279d9830dac727afb94a83ee6d8360cbdfa2cc0640"),
-    ("pleaseletmein", "SodiumChloride", 16384, 8, 1, "7023bdcb3afd7348461c06cd81fd38ebfda8fbba904f8e3ea9b543f6545da1f2d5432955613f0fcf62d49705242a9af9e61e85dc0d651e40dfcf017b45575887"),
-    ("pleaseletmein", "SodiumChloride", 1_048_576, 8, 1, "2101cb9b6a511aaeaddbbe09cf70f881ec568d574a2ffd4dabe5ee9820adaa478e56fd8f4ba5d09ffa1c6d927c40f4c337304049e8a952fbcbf45c6fa77a41a4"),
+    (
+      "", "", 16, 1, 1,
+      "77d6576238657b203b19ca42c18a0497f16b4844e3074ae8dfdffa3fede21442fcd0069ded0948f8326a753a0fc81f17e8d3e0fb2e0d3628cf35e20c38d18906"
+    ),
+    (
+      "password", "NaCl", 1024, 8, 16,
+      "fdbabe1c9d3472007856e7190d01e9fe7c6ad7cbc8237830e77376634b3731622eaf30d92e22a3886ff109279d9830dac727afb94a83ee6d8360cbdfa2cc0640"
+    ),
+    (
+      "pleaseletmein", "SodiumChloride", 16384, 8, 1,
+      "7023bdcb3afd7348461c06cd81fd38ebfda8fbba904f8e3ea9b543f6545da1f2d5432955613f0fcf62d49705242a9af9e61e85dc0d651e40dfcf017b45575887"
+    ),
+    (
+      "pleaseletmein", "SodiumChloride", 1_048_576, 8, 1,
+      "2101cb9b6a511aaeaddbbe09cf70f881ec568d574a2ffd4dabe5ee9820adaa478e56fd8f4ba5d09ffa1c6d927c40f4c337304049e8a952fbcbf45c6fa77a41a4"
+    ),
   ])
   func `scrypt agrees with RFC 7914`(
     _ password: String, _ salt: String, _ n: UInt64, _ r: UInt64, _ p: UInt64, _ expected: String
@@ -106,9 +123,19 @@ import Testing
 
   /// RFC 5869, appendix A.1 to A.3.
   @Test(arguments: [
-    ("0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b", "000102030405060708090a0b0c", "f0f1f2f3f4f5f6f7f8f9", "3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf34007208d5b887185865"),
-    ((0..<80).map { hexByte($0) }.joined(), (0x60..<0xB0).map { hexByte($0) }.joined(), (0xB0..<0x100).map { hexByte($0) }.joined(), "b11e398dc80327a1c8e7f78c596a49344f012eda2d4efad8a050cc4c19afa97c59045a99cac7827271cb41c65e590e09da3275600c2f09b8367793a9aca3db71cc30c58179ec3e87c14c01d5c1f3434f1d87"),
-    ("0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b", "", "", "8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d9d201395faa4b61a96c8"),
+    (
+      "0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b", "000102030405060708090a0b0c", "f0f1f2f3f4f5f6f7f8f9",
+      "3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf34007208d5b887185865"
+    ),
+    (
+      (0..<80).map { hexByte($0) }.joined(), (0x60..<0xB0).map { hexByte($0) }.joined(),
+      (0xB0..<0x100).map { hexByte($0) }.joined(),
+      "b11e398dc80327a1c8e7f78c596a49344f012eda2d4efad8a050cc4c19afa97c59045a99cac7827271cb41c65e590e09da3275600c2f09b8367793a9aca3db71cc30c58179ec3e87c14c01d5c1f3434f1d87"
+    ),
+    (
+      "0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b", "", "",
+      "8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d9d201395faa4b61a96c8"
+    ),
   ])
   func `HKDF agrees with RFC 5869`(_ key: String, _ salt: String, _ info: String, _ expected: String) throws {
     let key = try secret(hex(key))

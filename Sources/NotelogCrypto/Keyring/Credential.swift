@@ -21,23 +21,32 @@ package enum Credential: ~Copyable, Sendable {
   static let keySize = 32
   static let passwordByteCountMax = 4096
 
+  /// Refuses a password too long and a key that is no key, before any work.
+  borrowing func checkSize() throws(CryptoError) {
+    let isFit =
+      switch self {
+      case .password(let password): password.byteCount <= Self.passwordByteCountMax
+      case .rawKey(let key): key.byteCount == Self.keySize
+      case .recoveryKey(let key): key.byteCount == Self.keySize
+      }
+    guard isFit else { throw .limitExceeded(.secret) }
+  }
+
   /// The key that wraps the unlock root in a slot: HKDF over the key itself, or over scrypt of the password.
   borrowing func slotKey(
     salt: [UInt8], logN: UInt8, storeID: Bytes16, memory: SecretMemory
   ) throws(CryptoError) -> Secret {
+    try checkSize()
     let info = Array("NL1/kek".utf8) + [kind.rawValue]
     switch self {
     case .password(let password):
-      guard password.byteCount <= Self.passwordByteCountMax else { throw .limitExceeded(.secret) }
       let stretched = try Derivation.scrypt(
         password: password.bytes, salt: Array("NL1/pw".utf8) + salt, n: 1 << UInt64(logN),
         r: UInt64(Keyring.Slot.blockSize), p: UInt64(Keyring.Slot.parallelism), in: memory)
       return try Derivation.hkdfSHA256(stretched.bytes, salt: storeID.array, info: info, in: memory)
     case .rawKey(let key):
-      guard key.byteCount == Self.keySize else { throw .limitExceeded(.secret) }
       return try Derivation.hkdfSHA256(key.bytes, salt: storeID.array, info: info, in: memory)
     case .recoveryKey(let key):
-      guard key.byteCount == Self.keySize else { throw .limitExceeded(.secret) }
       return try Derivation.hkdfSHA256(key.bytes, salt: storeID.array, info: info, in: memory)
     }
   }

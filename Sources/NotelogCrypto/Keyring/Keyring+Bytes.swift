@@ -14,7 +14,8 @@ extension Keyring {
     var reader = ByteReader(bytes)
     guard try reader.take(Self.magic.count) == Self.magic else { throw .damagedKeyring(.magic) }
     let end = bytes.count - Self.macSize - Self.digestSize
-    guard try Derivation.sha256(Array(bytes[..<end])) == Array(bytes[end..<end + Self.digestSize]) else {
+    let digest = Array(bytes[(end + Self.macSize)...])
+    guard try Derivation.sha256(Array(bytes.dropLast(Self.digestSize))) == digest else {
       throw .damagedKeyring(.digest)
     }
     let version = try reader.uint16()
@@ -47,15 +48,15 @@ extension Keyring {
     for _ in 0..<namedKeyCount { namedKeys.append(try NamedKey(&reader)) }
     dataKeys = []
     for _ in 0..<dataKeyCount { dataKeys.append(try DataKey(&reader)) }
-    digest = Array(bytes[end..<end + Self.digestSize])
-    mac = Array(bytes[(end + Self.digestSize)...])
+    mac = Array(bytes[end..<end + Self.macSize])
+    self.digest = digest
     try checkConsistency()
   }
 
   /// As it is written to disk.
-  package var bytes: [UInt8] { body + digest + mac }
+  package var bytes: [UInt8] { body + mac + digest }
 
-  /// Everything but digest and MAC.
+  /// Everything but MAC and digest: what the MAC covers.
   var body: [UInt8] {
     var bytes = Self.magic
     bytes.append(littleEndian: Self.version)

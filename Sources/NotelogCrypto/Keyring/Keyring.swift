@@ -41,10 +41,10 @@ package struct Keyring: Equatable, Sendable {
   package internal(set) var namedKeys: [NamedKey]
   /// By ascending reference.
   package internal(set) var dataKeys: [DataKey]
-  /// SHA-256 of everything before it: finds damage without a key.
-  var digest: [UInt8]
   /// HMAC-SHA256 under a key from the unlock root, over everything before it.
   var mac: [UInt8]
+  /// SHA-256 of everything before it, the MAC included: finds damage without a key.
+  var digest: [UInt8]
 
   /// One generation of a named key.
   package func dataKey(_ reference: KeyReference) -> DataKey? {

@@ -162,7 +162,7 @@ extension Keyring {
     let root = try Secret.random(byteCount: Credential.keySize, in: memory)
     var keyring = Keyring(
       storeID: storeID, generation: 1, rootGeneration: 1, nextKeyReference: 1, nextSlotID: 1, slots: [],
-      classKeys: [], namedKeys: [], dataKeys: [], digest: [], mac: [])
+      classKeys: [], namedKeys: [], dataKeys: [], mac: [], digest: [])
     keyring.slots = [try keyring.makeSlot(credential, id: 0, work: work, root: root, memory: memory)]
     let whenUnlocked = try Secret.random(byteCount: Credential.keySize, in: memory)
     let afterFirstUnlock = try Secret.random(byteCount: Credential.keySize, in: memory)
@@ -175,10 +175,10 @@ extension Keyring {
       keyring, root: root, whenUnlocked: whenUnlocked, afterFirstUnlock: afterFirstUnlock, nonces: nonces)
   }
 
-  /// Computes digest and MAC, the last step of every change.
+  /// Computes MAC and digest, the last step of every change.
   fileprivate mutating func seal(root: borrowing Secret, memory: SecretMemory) throws(CryptoError) {
-    digest = try Derivation.sha256(body)
     mac = try computeMAC(root: root, memory: memory)
+    digest = try Derivation.sha256(body + mac)
   }
 
   fileprivate func makeSlot(

@@ -80,6 +80,7 @@ extension Keyring {
   func openRoot(
     _ credential: borrowing Credential, slot id: UInt32?, memory: SecretMemory
   ) throws(CryptoError) -> OpenedRoot {
+    try credential.checkSize()
     if let id, !slots.contains(where: { $0.id == id }) { throw .missingSlot(id) }
     for slot in slots where slot.kind == credential.kind && (id == nil || slot.id == id) {
       do throws(CryptoError) {
@@ -100,7 +101,7 @@ extension Keyring {
   /// HMAC-SHA256 over everything before the MAC.
   func computeMAC(root: borrowing Secret, memory: SecretMemory) throws(CryptoError) -> [UInt8] {
     let key = try derive("NL1/keyring", root: root, memory: memory)
-    let message = body + digest
+    let message = body
     // SAFETY: bytes of an array of bytes are all initialised.
     return try Derivation.hmacSHA256(key: key.bytes, unsafe message.span.bytes)
   }

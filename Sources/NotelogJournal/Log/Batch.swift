@@ -36,8 +36,7 @@ package struct Batch: ~Copyable {
 
   /// Adds a record, whose body `write` fills in.
   ///
-  /// A later version of an id that is in the batch already takes the earlier one's place when the batch is read, so
-  /// callers put each id once.
+  /// Of several frames of one id in a transaction the last one counts.
   package mutating func put<Failure: Error>(
     _ id: RecordKey, collection: UInt16, envelope: Envelope? = nil, bodyByteCount: Int,
     _ write: (inout MutableRawSpan) throws(Failure) -> Void
