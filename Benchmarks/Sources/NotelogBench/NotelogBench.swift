@@ -10,7 +10,7 @@ enum NotelogBench {
     if suite == "hotpath" { return try hotPath(arguments) }
     guard suite == "notes" else {
       print("usage: notelog-bench notes [--count N] [--json] [--quick]")
-      print("       notelog-bench hotpath [--json] [--quick]")
+      print("       notelog-bench hotpath [--json] [--quick] [--case seal/64]")
       exit(64)
     }
     var count = 200_000
@@ -34,13 +34,20 @@ enum NotelogBench {
 
   /// The sealing hot path; in quick mode too, an allocation in it is a failure.
   private static func hotPath(_ arguments: ArraySlice<String>) throws {
-    for argument in arguments where !["--json", "--quick"].contains(argument) {
-      print("notelog-bench: unknown argument \(argument)")
-      exit(64)
+    var arguments = arguments
+    var (isJSON, isQuick, only) = (false, false, nil as String?)
+    while let argument = arguments.popFirst() {
+      switch argument {
+      case "--json": isJSON = true
+      case "--quick": isQuick = true
+      case "--case": only = arguments.popFirst()
+      default:
+        print("notelog-bench: unknown argument \(argument)")
+        exit(64)
+      }
     }
-    let isJSON = arguments.contains("--json")
     var allocating: [String] = []
-    try HotPath(isQuick: arguments.contains("--quick")).run { line in
+    try HotPath(isQuick: isQuick, only: only).run { line in
       print(isJSON ? line.json : line.row)
       if let allocations = line.allocations, allocations > 0 { allocating.append(line.name) }
     }

@@ -79,7 +79,9 @@ package struct Secret: ~Copyable, Sendable {
   package mutating func fill(_ bytes: [UInt8]) {
     precondition(bytes.count <= byteCount)
     var target = mutableBytes
-    for (offset, byte) in bytes.enumerated() { target.storeBytes(of: byte, toByteOffset: offset, as: UInt8.self) }
+    for (offset, byte) in bytes.enumerated() {
+      target.storeBytes(of: byte, toByteOffset: offset, as: UInt8.self)
+    }
   }
 
   /// A part of it in ordinary memory: for what turned out to be no key, such as a key's name.
