@@ -15,7 +15,7 @@ extension Journal {
     -> Verification
   {
     var examination = try Examination(storage, storeID: storeID)
-    let catalog = Catalog()
+    let catalog = Catalog(key: JournalOptions().fingerprintKey)
     try catalog.load(&examination)
     var verification = Verification(report: examination.report)
     do {

@@ -6,7 +6,7 @@ enum NotelogBench {
   private static let usage = """
     usage: \(NotesCommand.usage)
            \(DeviceCommand.usage)
-           notelog-bench hotpath [--json] [--quick]
+           notelog-bench hotpath [--json] [--quick] [--case seal/64]
     """
 
   static func main() {
@@ -26,12 +26,18 @@ enum NotelogBench {
 
   /// The sealing hot path; in quick mode too, an allocation in it is a failure.
   private static func hotPath(_ arguments: ArraySlice<String>) throws {
-    for argument in arguments where !["--json", "--quick"].contains(argument) {
-      throw Failure("unknown argument \(argument)\n\(usage)")
+    var arguments = arguments
+    var (isJSON, isQuick, only) = (false, false, nil as String?)
+    while let argument = arguments.popFirst() {
+      switch argument {
+      case "--json": isJSON = true
+      case "--quick": isQuick = true
+      case "--case": only = arguments.popFirst()
+      default: throw Failure("unknown argument \(argument)\n\(usage)")
+      }
     }
-    let isJSON = arguments.contains("--json")
     var allocating: [String] = []
-    try HotPath(isQuick: arguments.contains("--quick")).run { line in
+    try HotPath(isQuick: isQuick, only: only).run { line in
       print(isJSON ? line.json : line.row)
       if let allocations = line.allocations, allocations > 0 { allocating.append(line.name) }
     }

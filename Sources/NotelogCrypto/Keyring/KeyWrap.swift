@@ -17,7 +17,8 @@ struct KeyWrap: Equatable, Sendable {
 
   /// Wraps a key.
   init(
-    _ key: borrowing Secret, under wrappingKey: borrowing Secret, additionalData: [UInt8], memory: SecretMemory
+    _ key: borrowing Secret, under wrappingKey: borrowing Secret, additionalData: [UInt8],
+    memory: SecretMemory
   ) throws(CryptoError) {
     let context = try SealingContext(key: wrappingKey, source: nil, memory: memory)
     self.bytes = try context.sealCommitting(

@@ -20,7 +20,8 @@ package struct AdditionalData: Sendable {
   package init(
     store: Bytes16, record: Bytes16, name: Bytes16, type: UInt8, flags: UInt16, key: KeyReference
   ) {
-    self.init(store: store, record: record, name: name, type: type, flags: flags, key: key, size: Self.fieldSize)
+    self.init(
+      store: store, record: record, name: name, type: type, flags: flags, key: key, size: Self.fieldSize)
     words[0] = Self.fieldDomain.littleEndian
   }
 
@@ -29,7 +30,8 @@ package struct AdditionalData: Sendable {
     store: Bytes16, record: Bytes16, name: Bytes16, type: UInt8, flags: UInt16, key: KeyReference,
     value: Bytes16, chunk: UInt64, isLast: Bool
   ) {
-    self.init(store: store, record: record, name: name, type: type, flags: flags, key: key, size: Self.chunkSize)
+    self.init(
+      store: store, record: record, name: name, type: type, flags: flags, key: key, size: Self.chunkSize)
     words[0] = Self.chunkDomain.littleEndian
     put(value, at: 8)
     words[10] = chunk.littleEndian

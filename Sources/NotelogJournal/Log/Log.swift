@@ -1,6 +1,7 @@
 // The end of the log: reservations, the order in which they become visible, and durability. FORMAT.md §6.
 
 import NotelogConcurrency
+import Synchronization
 
 /// Where the next transactions are written.
 ///
@@ -12,6 +13,8 @@ final class Log: Sendable {
   let options: JournalOptions
   let storeID: StoreID
   let gate = Gate()
+  /// Whether the reserve is gone. What is left is then taken by the byte, so that a compaction finds some of it.
+  let isSparing = Atomic(false)
   let state: Monitor<LogState>
 
   init(
@@ -80,7 +83,12 @@ final class Log: Sendable {
           frame.header, offset: reservation.offset + frame.start, envelopeByteCount: frame.envelopeByteCount)
         let start = frame.start + Layout.frameHeaderByteCount
         state.head?.footer.add(entry, envelope: bytes.extracting(start..<start + frame.envelopeByteCount))
-        catalog.take(entry, in: reservation.segment)
+        do throws(StorageError) { try catalog.take(entry, in: reservation.segment) } catch {
+          // The transaction is in the log, but what it replaced can't be told: what is indexed would be wrong.
+          let failure = Log.poisoned(error)
+          state.failure = failure
+          throw failure
+        }
       }
       for frame in frames where frame.header.kind == .liveChange {
         let start = frame.start + Layout.frameHeaderByteCount
@@ -99,14 +107,18 @@ final class Log: Sendable {
 
   /// After a failed write or sync nothing more is written: what the medium holds is no longer known.
   func poison(_ cause: StorageError) -> JournalError {
-    let reason = SystemErrno.message(cause.errno)
-    let error = JournalError(
-      .poisoned,
-      "\(cause.call.rawValue) of '\(cause.name)' failed (\(reason)); reopen the store to write again",
-      cause: cause)
+    let error = Self.poisoned(cause)
     return state.withLock { state in
       if state.failure == nil { state.failure = error }
       return error
     }
+  }
+
+  private static func poisoned(_ cause: StorageError) -> JournalError {
+    let reason = SystemErrno.message(cause.errno)
+    return JournalError(
+      .poisoned,
+      "\(cause.call.rawValue) of '\(cause.name)' failed (\(reason)); reopen the store to write again",
+      cause: cause)
   }
 }

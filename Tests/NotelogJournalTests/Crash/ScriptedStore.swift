@@ -41,6 +41,8 @@ final class ScriptedStore: Sendable {
           let sequence = try Self.commit(transaction, durability, to: journal.withLock { $0 })
           entries.withLock { $0.append(History.Entry(sequence: sequence, transaction: transaction)) }
           notes.note(.committed(sequence: sequence, durability))
+        case .compact:
+          _ = try journal.withLock { $0 }.compact()
         case .reopen:
           try journal.withLock { journal in
             try journal.close()
