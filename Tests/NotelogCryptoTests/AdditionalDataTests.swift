@@ -44,12 +44,16 @@ import Testing
   static let axes: [(String, AdditionalData)] = [
     ("store", .init(store: .zero, record: record, name: name, type: 0xB1, flags: 0xC2C1, key: key)),
     ("record", .init(store: store, record: .zero, name: name, type: 0xB1, flags: 0xC2C1, key: key)),
-    ("field or collection", .init(store: store, record: record, name: .zero, type: 0xB1, flags: 0xC2C1, key: key)),
+    (
+      "field or collection",
+      .init(store: store, record: record, name: .zero, type: 0xB1, flags: 0xC2C1, key: key)
+    ),
     ("type", .init(store: store, record: record, name: name, type: 0xB2, flags: 0xC2C1, key: key)),
     ("flags", .init(store: store, record: record, name: name, type: 0xB1, flags: 0xC2C0, key: key)),
     (
       "key or generation",
-      .init(store: store, record: record, name: name, type: 0xB1, flags: 0xC2C1, key: KeyReference(rawValue: 1))
+      .init(
+        store: store, record: record, name: name, type: 0xB1, flags: 0xC2C1, key: KeyReference(rawValue: 1))
     ),
     ("chunk for a field", chunk),
   ]

@@ -69,20 +69,20 @@
     }
 
     /// A file of /proc, which has no size to go by: read until there is no more.
-  private static func readWhole(_ path: String) throws -> String {
-    let file = unsafe Glibc.open(path, O_RDONLY)
-    try #require(file >= 0, "\(path) can't be read")
-    defer { Glibc.close(file) }
-    var text: [UInt8] = []
-    var piece = [UInt8](repeating: 0, count: 65_536)
-    while true {
-      let count = unsafe Glibc.read(file, &piece, piece.count)
-      if count <= 0 { return String(decoding: text, as: UTF8.self) }
-      text += piece[..<count]
+    private static func readWhole(_ path: String) throws -> String {
+      let file = unsafe Glibc.open(path, O_RDONLY)
+      try #require(file >= 0, "\(path) can't be read")
+      defer { Glibc.close(file) }
+      var text: [UInt8] = []
+      var piece = [UInt8](repeating: 0, count: 65_536)
+      while true {
+        let count = unsafe Glibc.read(file, &piece, piece.count)
+        if count <= 0 { return String(decoding: text, as: UTF8.self) }
+        text += piece[..<count]
+      }
     }
-  }
 
-  /// A region's bytes; pages that can't be read (beyond a mapped file's end) are zeros.
+    /// A region's bytes; pages that can't be read (beyond a mapped file's end) are zeros.
     private static func read(_ memory: Int32, from start: UInt64, to end: UInt64) throws -> [UInt8] {
       var region = [UInt8](repeating: 0, count: Int(end - start))
       unsafe region.withUnsafeMutableBytes { bytes in

@@ -16,7 +16,9 @@ import Testing
     return vault.keyring
   }
 
-  static func rawKey(_ byte: UInt8) throws -> Credential { .rawKey(try secret([UInt8](repeating: byte, count: 32))) }
+  static func rawKey(_ byte: UInt8) throws -> Credential {
+    .rawKey(try secret([UInt8](repeating: byte, count: 32)))
+  }
 
   @Test func `what is written is read again, to the byte`() throws {
     let keyring = try Self.makeKeyring()
@@ -98,7 +100,9 @@ import Testing
     let vault = try Keyring.create(
       storeID: Self.storeID, credential: password("p"), work: .forTests, nonces: NonceSource())
     let bytes = vault.keyring.bytes
-    for (offset, value) in [(65, UInt8(30)), (65, 19), (65, 13), (65, 0), (66, 16), (66, 0), (67, 255), (67, 0)] {
+    for (offset, value) in [
+      (65, UInt8(30)), (65, 19), (65, 13), (65, 0), (66, 16), (66, 0), (67, 255), (67, 0),
+    ] {
       var forged = bytes
       forged[offset] = value
       forged = try Self.fixDigest(forged)

@@ -41,7 +41,9 @@ import Testing
   @Test func `what a run sealed opens by itself, in any order`() throws {
     let key = try SealingKey(byte: 9)
     var run = NonceRun()
-    let values = try (0..<300).map { try key.seal([UInt8(truncatingIfNeeded: $0)], additionalData: [1], run: &run) }
+    let values = try (0..<300).map {
+      try key.seal([UInt8(truncatingIfNeeded: $0)], additionalData: [1], run: &run)
+    }
     for index in values.indices.reversed() {
       #expect(try key.open(values[index], additionalData: [1]) == [UInt8(truncatingIfNeeded: index)])
       #expect(key.refusal(values[index], additionalData: [2]).0 == .tampered)

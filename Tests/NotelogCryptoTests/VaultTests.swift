@@ -9,7 +9,8 @@ import Testing
   static let wrongRawKey = CryptoError.wrongKey
 
   private func makeVault(_ text: String = "password") throws -> Vault {
-    try Keyring.create(storeID: Self.storeID, credential: password(text), work: .forTests, nonces: NonceSource())
+    try Keyring.create(
+      storeID: Self.storeID, credential: password(text), work: .forTests, nonces: NonceSource())
   }
 
   private func rawKey(_ byte: UInt8) throws -> Credential {
@@ -113,8 +114,12 @@ import Testing
     #expect(throws: CryptoError.limitExceeded(.keyName)) {
       try vault.addingKey(named: String(repeating: "z", count: 64), class: .whenUnlocked)
     }
-    #expect(throws: CryptoError.limitExceeded(.keyName)) { try vault.addingKey(named: "", class: .whenUnlocked) }
-    #expect(throws: CryptoError.duplicateKeyName) { try vault.addingKey(named: "a", class: .afterFirstUnlock) }
+    #expect(throws: CryptoError.limitExceeded(.keyName)) {
+      try vault.addingKey(named: "", class: .whenUnlocked)
+    }
+    #expect(throws: CryptoError.duplicateKeyName) {
+      try vault.addingKey(named: "a", class: .afterFirstUnlock)
+    }
   }
 
   @Test func `a new generation seals, and the old one still opens`() throws {
@@ -152,7 +157,9 @@ import Testing
     #expect(throws: CryptoError.lastSlot) { try vault.removingSlot(0) }
     #expect(throws: CryptoError.missingSlot(5)) { try vault.removingSlot(5) }
     for index in 1..<8 { vault.adopt(try vault.addingSlot(password("\(index)"), work: .forTests)) }
-    #expect(throws: CryptoError.limitExceeded(.slots)) { try vault.addingSlot(password("9"), work: .forTests) }
+    #expect(throws: CryptoError.limitExceeded(.slots)) {
+      try vault.addingSlot(password("9"), work: .forTests)
+    }
     vault.adopt(try vault.removingSlot(0))
     vault.adopt(try vault.addingSlot(password("9"), work: .forTests))
     for index in 0..<8 { vault.adopt(try vault.addingSlot(rawKey(UInt8(index)))) }

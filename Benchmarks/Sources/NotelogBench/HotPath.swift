@@ -1,4 +1,4 @@
-// `notelog-bench hotpath [--json] [--quick]`: sealing and opening beside C, the floor, and beside what others do.
+// `notelog-bench hotpath [--json] [--quick] [--case seal/64]`: sealing and opening beside C, the floor, and beside what others do.
 
 import Foundation
 @_spi(Benchmarks) import Notelog
@@ -16,7 +16,11 @@ struct HotPath {
   let rounds: Int
   let roundSeconds: Double
 
-  init(isQuick: Bool) {
+  /// The only case to run, such as `seal/64`; nil runs all.
+  let only: String?
+
+  init(isQuick: Bool, only: String? = nil) {
+    self.only = only
     rounds = isQuick ? 5 : 31
     roundSeconds = isQuick ? 0.002 : 0.01
   }
@@ -59,14 +63,15 @@ struct HotPath {
 
   func run(_ report: (Line) -> Void) throws {
     for size in Self.sizes {
-      for verb in ["seal", "open"] {
+      for verb in ["seal", "open"] where only == nil || only == "\(verb)/\(size)" {
         let bench = try Contest(isSeal: verb == "seal", size: size, keyByte: Self.keyByte)
         let count = try calibrate(bench)
         let (own, floor) = try alternate(bench.notelog, bench.floor, count: count, threads: 1)
         let name = "\(verb)/\(size)"
         report(
           Line(
-            name: name, nanoseconds: own, floorNanoseconds: floor, allocations: try bench.allocations(over: count)))
+            name: name, nanoseconds: own, floorNanoseconds: floor,
+            allocations: try bench.allocations(over: count)))
         let (ownTwo, floorTwo) = try alternate(bench.notelog, bench.floor, count: count, threads: 2)
         report(
           Line(
@@ -113,11 +118,14 @@ struct HotPath {
   }
 
   private func median(count: Int, _ body: Contest.Body) throws -> Double {
-    Self.median(try (0..<max(3, rounds / 4)).map { _ in try Self.seconds { try body(0, count) } / Double(count) * 1e9 })
+    Self.median(
+      try (0..<max(3, rounds / 4)).map { _ in try Self.seconds { try body(0, count) } / Double(count) * 1e9 })
   }
 
   /// Wall time divided by all operations of all threads.
-  private static func nanoseconds(_ threads: Int, _ count: Int, _ body: @escaping Contest.Body) throws -> Double {
+  private static func nanoseconds(_ threads: Int, _ count: Int, _ body: @escaping Contest.Body) throws
+    -> Double
+  {
     guard threads > 1 else { return try seconds { try body(0, count) } / Double(count) * 1e9 }
     let crew = Crew(threads) { thread in try? body(thread, count) }
     return crew.run() / Double(threads * count) * 1e9

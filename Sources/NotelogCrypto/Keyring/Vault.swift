@@ -72,7 +72,7 @@ package final class Vault: Sendable {
   /// Counts the locks, so that what was opened can be told to belong to an earlier time.
   package var lockEpoch: UInt64 { epoch.load(ordering: .acquiring) }
 
-  /// Wipes keys. Calls under way on other threads finish, and wipe what they used as they end.
+  /// Wipes keys. Waits for calls under way on other threads.
   package func lock(_ scope: LockScope = .whenUnlocked) {
     // In a forked child all of it is zero already, and another thread may have held the mutex.
     guard memory.isOriginalProcess else { return }

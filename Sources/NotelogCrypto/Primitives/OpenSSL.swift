@@ -5,6 +5,7 @@ import COpenSSL
 
 /// The ciphers, fetched once: fetching costs 200 ns, and the implicit fetch of older calls contends between threads.
 enum Cipher {
+  // SAFETY: fetched once, never freed, and only read by OpenSSL, which counts references itself.
   /// AES-256 in ECB mode: the bare block cipher, for deriving keys.
   @unsafe nonisolated(unsafe) static let blocks: OpaquePointer? = unsafe EVP_CIPHER_fetch(
     nil, "AES-256-ECB", nil)

@@ -35,6 +35,8 @@ struct SealingContext: ~Copyable {
     static let prefixes = 128
     static let blocks = 160
     static let subkey = 192
+    /// The IV of the value being sealed, as one aligned store: what OpenSSL reads back at once.
+    static let initialisationVector = 224
     static let nonces = 256
   }
 
@@ -82,6 +84,7 @@ struct SealingContext: ~Copyable {
     var words = InlineArray<3, UInt64>(repeating: 0)
     let drawn = drawNonce(&words)
     guard drawn == .done else { return drawn }
+    // SAFETY: the caller's buffers are handed on as they came.
     return unsafe seal(plaintext, additionalData: additionalData, nonce: words, reusesKey: false, to: output)
   }
 
@@ -93,6 +96,7 @@ struct SealingContext: ~Copyable {
   ) -> Outcome {
     let drawn = advance(&run)
     guard drawn == .done else { return drawn }
+    // SAFETY: the caller's buffers are handed on as they came.
     return unsafe seal(
       plaintext, additionalData: additionalData, nonce: run.words, reusesKey: true, to: output)
   }
@@ -109,6 +113,8 @@ struct SealingContext: ~Copyable {
     for index in 0..<3 {
       unsafe output.storeBytes(of: nonce[index].littleEndian, toByteOffset: 8 * index, as: UInt64.self)
     }
+    let vector = SIMD2(nonce[1] >> 32 | nonce[2] << 32, nonce[2] >> 32)
+    unsafe base.storeBytes(of: vector, toByteOffset: Page.initialisationVector, as: SIMD2<UInt64>.self)
     let isKeyed = unsafe reusesKey && keyed(with: nonce, at: base + Page.sealingSalt)
     if !isKeyed {
       guard deriveKey(nonce) else { return .library }
@@ -116,7 +122,7 @@ struct SealingContext: ~Copyable {
     }
     let sealed = unsafe sealing.seal(
       key: isKeyed ? nil : (base + Page.subkey).assumingMemoryBound(to: UInt8.self),
-      initialisationVector: (output + SealedValue.saltSize).assumingMemoryBound(to: UInt8.self),
+      initialisationVector: (base + Page.initialisationVector).assumingMemoryBound(to: UInt8.self),
       additionalData: additionalData, plaintext, to: output + SealedValue.nonceSize)
     guard sealed else {
       unsafe base.storeBytes(of: 0, toByteOffset: Page.sealingSalt + 16, as: UInt64.self)
@@ -317,6 +323,7 @@ struct SealingContext: ~Copyable {
     let drawn = drawNonce(&run.words)
     guard drawn == .done else { return drawn }
     run.left = NonceRun.countMax - 1
+    // SAFETY: the offset lies within the page.
     run.epoch = unsafe page.pointer.load(fromByteOffset: Page.epoch, as: UInt64.self)
     run.source = ObjectIdentifier(source)
     return .done

@@ -15,6 +15,7 @@ package struct Secret: ~Copyable, Sendable {
     precondition(byteCount >= 0)
     self.byteCount = byteCount
     self.memory = memory
+    // SAFETY: the memory is this value's alone, and given back in deinit.
     address = UInt(bitPattern: unsafe try memory.allocate(byteCount: max(1, byteCount)))
   }
 

@@ -100,6 +100,7 @@ package final class SecretMemory: Sendable {
     let granted: UInt? =
       byteCount <= Self.cellSize
       ? state.withLock { Self.takeCell(&$0) } : state.withLock { Self.map(byteCount, &$0) }
+    // SAFETY: the address is that of memory just granted.
     guard let granted, let pointer = unsafe UnsafeMutableRawPointer(bitPattern: granted) else {
       throw .outOfMemory
     }

@@ -1,20 +1,31 @@
 // Which of the index's candidates is a record's: the id in the frame decides. FORMAT.md §14.
 
-extension Catalog {
-  /// What stands where an entry of the index points.
-  private enum Standing {
-    case frame(FooterEntry)
-    /// Neither the frame's header nor the footer says what it is.
-    case unreadable
-    /// The segment is gone: the frame was moved or is dead.
-    case gone
-  }
+/// What stands where an entry of the index points.
+enum Standing {
+  case frame(FooterEntry)
+  /// Neither the frame's header nor the footer says what it is.
+  case unreadable
+  /// The segment is gone: the frame was moved or is dead.
+  case gone
+}
 
+extension SegmentTable {
+  /// What the frame at a place is.
+  func standing(at place: Place, _ cache: BlockCache) throws(StorageError) -> Standing {
+    guard let segment = self[place.segment] else { return .gone }
+    if let entry = try segment.frameEntry(at: place.offset, cache) { return .frame(entry) }
+    // The header does not check. Its footer says the same, if there is one.
+    if let entry = try segment.listedEntry(at: place.offset) { return .frame(entry) }
+    return .unreadable
+  }
+}
+
+extension Catalog {
   /// The candidate whose frame bears the id.
   func settle(_ id: RecordKey, _ fingerprint: UInt64) throws(StorageError) -> Location? {
     var ordinal = 0
     while let place = try index.candidate(fingerprint, ordinal) {
-      switch try standing(at: place) {
+      switch try segments.standing(at: place, cache) {
       case .frame(let entry):
         if entry.id == id { return Location(entry, segment: place.segment) }
         ordinal += 1
@@ -26,14 +37,6 @@ extension Catalog {
       }
     }
     return nil
-  }
-
-  private func standing(at place: Place) throws(StorageError) -> Standing {
-    guard let segment = segments[place.segment] else { return .gone }
-    if let entry = try segment.frameEntry(at: place.offset, cache) { return .frame(entry) }
-    // The header does not check. Its footer says the same, if there is one.
-    if let entry = try segment.listedEntry(at: place.offset) { return .frame(entry) }
-    return .unreadable
   }
 }
 

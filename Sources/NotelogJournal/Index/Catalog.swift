@@ -6,7 +6,7 @@ import Synchronization
 /// What the store holds: the index, and the segments that it points into.
 final class Catalog: Sendable {
   let index: Index
-  let segments = SegmentTable()
+  let segments: SegmentTable
   /// Bytes of finished segments, as they are on disk.
   let cache: BlockCache
   /// What live snapshots see and the index no longer says.
@@ -14,25 +14,44 @@ final class Catalog: Sendable {
   /// Held while records are moved from some segments to another, and while a snapshot is made.
   let arrangement = Gate()
 
-  private let liveByteTotal = Atomic<Int>(0)
+  private let changes = Atomic<Int>(0)
 
+  /// How many frames came in, or were moved, since the last checkpoint.
+  var changeCount: Int { changes.load(ordering: .relaxed) }
+
+  /// A checkpoint holds everything.
+  func noteCheckpoint() { changes.store(0, ordering: .relaxed) }
+
+  /// Where the part of the index comes from that is not in memory yet.
+  let source: ShardSource?
+
+  /// A catalog that is empty yet.
   init(key: FingerprintKey, cacheByteCount: Int = 0) {
     index = Index(key: key)
+    segments = SegmentTable()
     cache = BlockCache(byteCount: cacheByteCount)
+    source = nil
+  }
+
+  /// A catalog of what a checkpoint holds and what came after it.
+  init(_ source: ShardSource, _ segments: SegmentTable, _ cache: BlockCache) {
+    index = Index(key: source.head.key, source: source)
+    self.segments = segments
+    self.cache = cache
+    self.source = source
+    changes.add(source.tailCount, ordering: .relaxed)
   }
 
   /// The bytes of all live frames, with their footer entries.
-  var liveByteCount: Int { liveByteTotal.load(ordering: .relaxed) }
+  var liveByteCount: Int { segments.liveByteCount }
 
-  private func addLive(_ byteCount: Int, in segment: UInt32) {
-    segments[segment]?.addLive(byteCount)
-    liveByteTotal.add(byteCount, ordering: .relaxed)
-  }
+  private func addLive(_ byteCount: Int, in segment: UInt32) { segments.addLive(byteCount, in: segment) }
 
   /// Takes in a frame of a segment; what it replaces no longer counts as live. Frames come in one at a time.
   func take(_ entry: FooterEntry, in segment: Segment) throws(StorageError) {
     // Chunks are found through the records that refer to them.
     guard entry.kind != .chunk else { return }
+    changes.add(1, ordering: .relaxed)
     let location = Location(entry, segment: segment.number)
     let fingerprint = index.fingerprint(of: entry.id)
     while true {
@@ -79,6 +98,7 @@ final class Catalog: Sendable {
     arrangement.enter()
     defer { arrangement.leave() }
     segments.insert(output)
+    changes.add(copies.count + dropped.count, ordering: .relaxed)
     for copy in copies {
       guard try index.replace(index.fingerprint(of: copy.id), at: copy.old.place, with: copy.new.place) else {
         continue

@@ -12,27 +12,42 @@ final class Index: Sendable {
   let key: FingerprintKey
   private let shards: InlineArray<256, Lock<Shard>>
 
-  init(key: FingerprintKey) {
+  /// An index that is empty, or holds what a checkpoint holds.
+  init(key: FingerprintKey, source: ShardSource? = nil) {
     self.key = key
-    shards = InlineArray { _ in Lock(Shard()) }
+    shards = InlineArray { number in Lock(Shard(number, source: source)) }
   }
 
   /// The fingerprint that a record is found by; its highest byte is the shard's number.
   @inline(__always)
   func fingerprint(of id: RecordKey) -> UInt64 { key.fingerprint(of: id) }
 
+  /// Runs `body` with a shard that is in memory.
   @inline(__always)
-  private func withShard<Result, Failure: Error>(
-    of fingerprint: UInt64, _ body: (inout Shard) throws(Failure) -> Result
-  ) throws(Failure) -> Result {
-    try shards[Int(fingerprint >> 56)].withLock { shard throws(Failure) in try body(&shard) }
+  private func withShard<Result>(
+    of fingerprint: UInt64, _ body: (inout Shard) throws(StorageError) -> Result
+  ) throws(StorageError) -> Result {
+    try shards[Int(fingerprint >> 56)].withLock { shard throws(StorageError) in
+      if shard.isCold { try shard.load() }
+      return try body(&shard)
+    }
+  }
+
+  /// Brings all of the index into memory.
+  func loadAll() throws(StorageError) {
+    for number in 0..<Self.shardCount {
+      try shards[number].withLock { shard throws(StorageError) in
+        if shard.isCold { try shard.load() }
+      }
+    }
   }
 
   /// The place of the nth candidate; nothing behind the last.
   @inline(__always)
   func candidate(_ fingerprint: UInt64, _ ordinal: Int) throws(StorageError) -> Place? {
-    try withShard(of: fingerprint) { shard throws(StorageError) in
-      shard.table.place(fingerprint, at: ordinal)
+    try shards[Int(fingerprint >> 56)].withLock { shard throws(StorageError) in
+      if shard.isCold { return try shard.placeInFile(fingerprint, at: ordinal) }
+      return shard.table.place(fingerprint, at: ordinal)
     }
   }
 
@@ -81,15 +96,20 @@ final class Index: Sendable {
   var recordCount: Int {
     var count = 0
     for number in 0..<Self.shardCount {
-      count += shards[number].withLock { $0.table.count - $0.tombstoneCount }
+      count += shards[number].withLock { $0.recordCount }
     }
     return count
   }
-}
 
-/// One of the index's shards.
-struct Shard: ~Copyable, Sendable {
-  var table = EntryTable()
-  /// How many of the entries are deletions.
-  var tombstoneCount = 0
+  /// Calls `body` with each shard's table, all of it in memory.
+  func forEachShard(
+    _ body: (borrowing EntryTable, _ tombstoneCount: Int) throws(StorageError) -> Void
+  ) throws(StorageError) {
+    for number in 0..<Self.shardCount {
+      try shards[number].withLock { shard throws(StorageError) in
+        if shard.isCold { try shard.load() }
+        try body(shard.table, shard.tombstoneCount)
+      }
+    }
+  }
 }

@@ -47,7 +47,7 @@ extension Log {
 
   private func tryMakeRoom(byteCount: Int, footerByteCount: Int) throws(JournalError) {
     let aim = self.aim
-    let room = try state.withLock { state throws(JournalError) -> HeadRoom? in
+    let room = try state.withLock(waking: .nobody) { state throws(JournalError) -> HeadRoom? in
       try state.checkWritable()
       guard let segment = state.head?.segment, let end = state.head?.end,
         let allocatedEnd = state.head?.allocatedEnd, let footer = state.head?.footerByteCount

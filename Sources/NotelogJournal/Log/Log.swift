@@ -25,7 +25,7 @@ final class Log: Sendable {
     self.catalog = catalog
     self.options = options
     self.storeID = storeID
-    self.state = Monitor(state)
+    self.state = Monitor(state, roomCount: LogRoom.count)
   }
 
   /// A transaction's place in the log.
@@ -44,7 +44,7 @@ final class Log: Sendable {
       throw JournalError(.limitExceeded, "a transaction of \(byteCount) bytes is larger than 64 MiB")
     }
     try makeRoom(byteCount: byteCount, footerByteCount: footerByteCount, onlyFrees: batch.onlyFrees)
-    return try state.withLock { state throws(JournalError) in
+    return try state.withLock(waking: .nobody) { state throws(JournalError) in
       try state.checkWritable()
       // `makeRoom` left a head, and nobody else changes that while the gate is ours.
       guard let segment = state.head?.segment, let offset = state.head?.end else {
@@ -72,8 +72,11 @@ final class Log: Sendable {
       segment: reservation.segment.number, offset: reservation.offset + batch.buffer.count)
     let frames = batch.frames
     let bytes = batch.buffer.bytes
-    try state.withLock(when: { $0.nextVisible == reservation.sequence || $0.failure != nil }) {
-      state throws(JournalError) in
+    try state.withLock(
+      when: { $0.nextVisible == reservation.sequence || $0.failure != nil },
+      in: { _ in LogRoom.order(of: reservation.sequence) },
+      waking: .rooms(LogRoom.general, LogRoom.order(of: reservation.sequence + 1))
+    ) { state throws(JournalError) in
       if let failure = state.failure { throw failure }
       for frame in frames where frame.header.kind.isContent {
         let entry = FooterEntry(
