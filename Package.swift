@@ -44,7 +44,7 @@ let package = Package(
 
     // What tests start as a process of its own, to look into its memory.
     .executableTarget(
-      name: "SecretsChild", dependencies: ["NotelogCrypto"], path: "Tests/Helpers/SecretsChild",
+      name: "SecretsChild", dependencies: ["NotelogCrypto"], path: "Tests/SecretsChild",
       swiftSettings: house),
   ]
 )
