@@ -30,7 +30,7 @@ extension Journal {
     defer { log.gate.leave() }
     // The first segment is what makes the folder a store.
     try log.makeRoom(byteCount: 0, footerByteCount: 0, onlyFrees: false)
-    Reserve(storage).fill(options.segmentByteCount ?? SegmentSize.smallest)
+    log.refillReserve()
     return journal
   }
 
@@ -53,6 +53,7 @@ extension Journal {
       report.damages = examination.report.damages
       let state = try logState(examination, catalog, storage, options)
       let log = Log(storage, catalog: catalog, options: options, storeID: examination.storeID, state: state)
+      if !options.isReadOnly { log.refillReserve() }
       return Journal(
         storage, options: options, catalog: catalog, log: log, lock: lock, report: report,
         staleBelow: examination.staleBelow)
@@ -87,9 +88,12 @@ extension Journal {
       }
       examination = try Examination(storage, storeID: examination.storeID)
     }
-    if try Recovery.finishSources(examination, in: storage) {
-      examination = try Examination(storage, storeID: examination.storeID)
+    var isChanged: Bool
+    do { isChanged = try Recovery.finishSources(examination, in: storage) } catch {
+      guard error.code == .full, Reserve(storage).release() else { throw error }
+      isChanged = try Recovery.finishSources(examination, in: storage)
     }
+    if isChanged { examination = try Examination(storage, storeID: examination.storeID) }
     try removeReplaced(examination, storage)
     try removeInterruptedCreations(
       examination.survey.interruptedCreations.filter {

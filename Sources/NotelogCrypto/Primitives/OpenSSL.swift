@@ -5,10 +5,13 @@ import COpenSSL
 
 /// The ciphers, fetched once: fetching costs 200 ns, and the implicit fetch of older calls contends between threads.
 enum Cipher {
+  // SAFETY: fetched once, never freed, and only read by OpenSSL, which counts references itself.
   /// AES-256 in ECB mode: the bare block cipher, for deriving keys.
-  @unsafe nonisolated(unsafe) static let blocks: OpaquePointer? = unsafe EVP_CIPHER_fetch(nil, "AES-256-ECB", nil)
+  @unsafe nonisolated(unsafe) static let blocks: OpaquePointer? = unsafe EVP_CIPHER_fetch(
+    nil, "AES-256-ECB", nil)
   /// AES-256-GCM.
-  @unsafe nonisolated(unsafe) static let gcm: OpaquePointer? = unsafe EVP_CIPHER_fetch(nil, "AES-256-GCM", nil)
+  @unsafe nonisolated(unsafe) static let gcm: OpaquePointer? = unsafe EVP_CIPHER_fetch(
+    nil, "AES-256-GCM", nil)
 }
 
 /// The name of an OpenSSL parameter. Parameters keep the pointer, so it must be a literal's, which lives for ever.
@@ -42,7 +45,9 @@ struct BlockCipher: ~Copyable {
 
   /// Encrypts whole blocks.
   @inline(__always)
-  borrowing func encrypt(_ input: UnsafeRawPointer, to output: UnsafeMutableRawPointer, byteCount: Int32) -> Bool {
+  borrowing func encrypt(_ input: UnsafeRawPointer, to output: UnsafeMutableRawPointer, byteCount: Int32)
+    -> Bool
+  {
     var written: Int32 = 0
     // SAFETY: both hold `byteCount` bytes, a multiple of sixteen; without padding exactly as many come out.
     return unsafe EVP_EncryptUpdate(
@@ -95,7 +100,8 @@ struct GaloisCounterMode: ~Copyable {
   @inline(__always)
   borrowing func seal(
     key: UnsafePointer<UInt8>?, initialisationVector: UnsafePointer<UInt8>,
-    additionalData: UnsafeRawBufferPointer, _ plaintext: UnsafeRawBufferPointer, to output: UnsafeMutableRawPointer
+    additionalData: UnsafeRawBufferPointer, _ plaintext: UnsafeRawBufferPointer,
+    to output: UnsafeMutableRawPointer
   ) -> Bool {
     var count: Int32 = 0
     // SAFETY: the IV has twelve bytes, the output room for the plaintext's length, and the callers have checked both
@@ -103,13 +109,17 @@ struct GaloisCounterMode: ~Copyable {
     guard unsafe EVP_EncryptInit_ex2(context, nil, key, initialisationVector, nil) == 1 else { return false }
     if let start = additionalData.baseAddress, additionalData.count > 0 {
       let bytes = unsafe start.assumingMemoryBound(to: UInt8.self)
-      guard unsafe EVP_EncryptUpdate(context, nil, &count, bytes, Int32(truncatingIfNeeded: additionalData.count)) == 1
+      guard
+        unsafe EVP_EncryptUpdate(context, nil, &count, bytes, Int32(truncatingIfNeeded: additionalData.count))
+          == 1
       else { return false }
     }
     let target = unsafe output.assumingMemoryBound(to: UInt8.self)
     if let start = plaintext.baseAddress, plaintext.count > 0 {
       let bytes = unsafe start.assumingMemoryBound(to: UInt8.self)
-      guard unsafe EVP_EncryptUpdate(context, target, &count, bytes, Int32(truncatingIfNeeded: plaintext.count)) == 1
+      guard
+        unsafe EVP_EncryptUpdate(context, target, &count, bytes, Int32(truncatingIfNeeded: plaintext.count))
+          == 1
       else { return false }
     }
     return unsafe EVP_EncryptFinal_ex(context, target + plaintext.count, &count) == 1
@@ -122,20 +132,27 @@ struct GaloisCounterMode: ~Copyable {
   @inline(__always)
   borrowing func open(
     key: UnsafePointer<UInt8>?, initialisationVector: UnsafePointer<UInt8>,
-    additionalData: UnsafeRawBufferPointer, _ ciphertext: UnsafeRawBufferPointer, to output: UnsafeMutableRawPointer
+    additionalData: UnsafeRawBufferPointer, _ ciphertext: UnsafeRawBufferPointer,
+    to output: UnsafeMutableRawPointer
   ) -> Bool {
     var count: Int32 = 0
     // SAFETY: as for `seal`; the tag is set for each message, in the same call as the IV.
-    guard unsafe EVP_DecryptInit_ex2(context, nil, key, initialisationVector, parameters) == 1 else { return false }
+    guard unsafe EVP_DecryptInit_ex2(context, nil, key, initialisationVector, parameters) == 1 else {
+      return false
+    }
     if let start = additionalData.baseAddress, additionalData.count > 0 {
       let bytes = unsafe start.assumingMemoryBound(to: UInt8.self)
-      guard unsafe EVP_DecryptUpdate(context, nil, &count, bytes, Int32(truncatingIfNeeded: additionalData.count)) == 1
+      guard
+        unsafe EVP_DecryptUpdate(context, nil, &count, bytes, Int32(truncatingIfNeeded: additionalData.count))
+          == 1
       else { return false }
     }
     let target = unsafe output.assumingMemoryBound(to: UInt8.self)
     if let start = ciphertext.baseAddress, ciphertext.count > 0 {
       let bytes = unsafe start.assumingMemoryBound(to: UInt8.self)
-      guard unsafe EVP_DecryptUpdate(context, target, &count, bytes, Int32(truncatingIfNeeded: ciphertext.count)) == 1
+      guard
+        unsafe EVP_DecryptUpdate(context, target, &count, bytes, Int32(truncatingIfNeeded: ciphertext.count))
+          == 1
       else { return false }
     }
     return unsafe EVP_DecryptFinal_ex(context, target + ciphertext.count, &count) == 1
@@ -149,7 +166,9 @@ enum Derivation {
   static func sha256(_ bytes: [UInt8]) throws(CryptoError) -> [UInt8] {
     var digest = [UInt8](repeating: 0, count: digestSize)
     // SAFETY: the digest has SHA-256's size.
-    guard unsafe EVP_Q_digest(nil, "SHA256", nil, bytes, bytes.count, &digest, nil) == 1 else { throw .library }
+    guard unsafe EVP_Q_digest(nil, "SHA256", nil, bytes, bytes.count, &digest, nil) == 1 else {
+      throw .library
+    }
     return digest
   }
 
@@ -167,7 +186,8 @@ enum Derivation {
         // SAFETY: `mac` has HMAC-SHA256's size.
         unsafe EVP_Q_mac(
           nil, "HMAC", nil, "SHA256", nil, key.baseAddress, key.count,
-          message.baseAddress?.assumingMemoryBound(to: UInt8.self), message.count, &mac, mac.count, nil) != nil
+          message.baseAddress?.assumingMemoryBound(to: UInt8.self), message.count, &mac, mac.count, nil)
+          != nil
       }
     }
     guard done else { throw .library }
@@ -193,7 +213,8 @@ enum Derivation {
             defer { unsafe EVP_KDF_CTX_free(context) }
             let parameters = unsafe [
               OSSL_PARAM_construct_utf8_string(parameterName("digest"), digestName.baseAddress, 0),
-              OSSL_PARAM_construct_octet_string(parameterName("key"), UnsafeMutableRawPointer(mutating: key.baseAddress), key.count),
+              OSSL_PARAM_construct_octet_string(
+                parameterName("key"), UnsafeMutableRawPointer(mutating: key.baseAddress), key.count),
               OSSL_PARAM_construct_octet_string(parameterName("salt"), salt.baseAddress, salt.count),
               OSSL_PARAM_construct_octet_string(parameterName("info"), info.baseAddress, info.count),
               OSSL_PARAM_construct_end(),
@@ -210,7 +231,8 @@ enum Derivation {
 
   /// scrypt (RFC 7914). The work factor has been checked by the caller.
   static func scrypt(
-    password: RawSpan, salt: [UInt8], n: UInt64, r: UInt64, p: UInt64, byteCount: Int = 32, in memory: SecretMemory
+    password: RawSpan, salt: [UInt8], n: UInt64, r: UInt64, p: UInt64, byteCount: Int = 32,
+    in memory: SecretMemory
   ) throws(CryptoError) -> Secret {
     let output = try Secret(byteCount: byteCount, in: memory)
     // OpenSSL's own default of 32 MiB refuses N = 2^15; this is what RFC 7914 needs, and some slack.
@@ -220,7 +242,8 @@ enum Derivation {
       let target = unsafe output.pointer.assumingMemoryBound(to: UInt8.self)
       // SAFETY: a nil password would derive nothing, silently, so an empty one still points somewhere.
       return unsafe EVP_PBE_scrypt(
-        start ?? UnsafeRawPointer(target).assumingMemoryBound(to: CChar.self), password.count, salt, salt.count,
+        start ?? UnsafeRawPointer(target).assumingMemoryBound(to: CChar.self), password.count, salt,
+        salt.count,
         n, r, p, memoryMax, target, byteCount) == 1
     }
     guard done else { throw .library }

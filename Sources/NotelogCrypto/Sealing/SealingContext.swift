@@ -35,6 +35,8 @@ struct SealingContext: ~Copyable {
     static let prefixes = 128
     static let blocks = 160
     static let subkey = 192
+    /// The IV of the value being sealed, as one aligned store: what OpenSSL reads back at once.
+    static let initialisationVector = 224
     static let nonces = 256
   }
 
@@ -76,11 +78,13 @@ struct SealingContext: ~Copyable {
   /// Seals under the next nonce of the buffer; `output` has the plaintext's length and 40 bytes more.
   @inline(__always)
   borrowing func seal(
-    _ plaintext: UnsafeRawBufferPointer, additionalData: UnsafeRawBufferPointer, to output: UnsafeMutableRawPointer
+    _ plaintext: UnsafeRawBufferPointer, additionalData: UnsafeRawBufferPointer,
+    to output: UnsafeMutableRawPointer
   ) -> Outcome {
     var words = InlineArray<3, UInt64>(repeating: 0)
     let drawn = drawNonce(&words)
     guard drawn == .done else { return drawn }
+    // SAFETY: the caller's buffers are handed on as they came.
     return unsafe seal(plaintext, additionalData: additionalData, nonce: words, reusesKey: false, to: output)
   }
 
@@ -92,13 +96,16 @@ struct SealingContext: ~Copyable {
   ) -> Outcome {
     let drawn = advance(&run)
     guard drawn == .done else { return drawn }
-    return unsafe seal(plaintext, additionalData: additionalData, nonce: run.words, reusesKey: true, to: output)
+    // SAFETY: the caller's buffers are handed on as they came.
+    return unsafe seal(
+      plaintext, additionalData: additionalData, nonce: run.words, reusesKey: true, to: output)
   }
 
   /// Seals under a nonce given as three little-endian words, which is also written in front of the ciphertext.
   @inline(__always)
   borrowing func seal(
-    _ plaintext: UnsafeRawBufferPointer, additionalData: UnsafeRawBufferPointer, nonce: InlineArray<3, UInt64>,
+    _ plaintext: UnsafeRawBufferPointer, additionalData: UnsafeRawBufferPointer,
+    nonce: InlineArray<3, UInt64>,
     reusesKey: Bool, to output: UnsafeMutableRawPointer
   ) -> Outcome {
     let base = unsafe page.pointer
@@ -106,6 +113,8 @@ struct SealingContext: ~Copyable {
     for index in 0..<3 {
       unsafe output.storeBytes(of: nonce[index].littleEndian, toByteOffset: 8 * index, as: UInt64.self)
     }
+    let vector = SIMD2(nonce[1] >> 32 | nonce[2] << 32, nonce[2] >> 32)
+    unsafe base.storeBytes(of: vector, toByteOffset: Page.initialisationVector, as: SIMD2<UInt64>.self)
     let isKeyed = unsafe reusesKey && keyed(with: nonce, at: base + Page.sealingSalt)
     if !isKeyed {
       guard deriveKey(nonce) else { return .library }
@@ -113,7 +122,7 @@ struct SealingContext: ~Copyable {
     }
     let sealed = unsafe sealing.seal(
       key: isKeyed ? nil : (base + Page.subkey).assumingMemoryBound(to: UInt8.self),
-      initialisationVector: (output + SealedValue.saltSize).assumingMemoryBound(to: UInt8.self),
+      initialisationVector: (base + Page.initialisationVector).assumingMemoryBound(to: UInt8.self),
       additionalData: additionalData, plaintext, to: output + SealedValue.nonceSize)
     guard sealed else {
       unsafe base.storeBytes(of: 0, toByteOffset: Page.sealingSalt + 16, as: UInt64.self)
@@ -129,7 +138,8 @@ struct SealingContext: ~Copyable {
   /// Opens a sealed value of at least 40 bytes; `output` has 40 bytes fewer, and is wiped where it is refused.
   @inline(__always)
   borrowing func open(
-    _ sealed: UnsafeRawBufferPointer, additionalData: UnsafeRawBufferPointer, to output: UnsafeMutableRawBufferPointer
+    _ sealed: UnsafeRawBufferPointer, additionalData: UnsafeRawBufferPointer,
+    to output: UnsafeMutableRawBufferPointer
   ) -> Outcome {
     guard isAlive else { return .forked }
     let base = unsafe page.pointer
@@ -137,7 +147,8 @@ struct SealingContext: ~Copyable {
     var nonce = InlineArray<3, UInt64>(repeating: 0)
     for index in 0..<3 {
       // SAFETY: a sealed value starts with its twenty-four bytes of nonce.
-      nonce[index] = unsafe UInt64(littleEndian: start.loadUnaligned(fromByteOffset: 8 * index, as: UInt64.self))
+      nonce[index] = unsafe UInt64(
+        littleEndian: start.loadUnaligned(fromByteOffset: 8 * index, as: UInt64.self))
     }
     let count = sealed.count - SealedValue.overhead
     // SAFETY: as above; the tag is the sealed value's last sixteen bytes.
@@ -211,7 +222,9 @@ struct SealingContext: ~Copyable {
   ) throws(CryptoError) {
     // SAFETY: all offsets are constants within the page, aligned to eight.
     unsafe (base + Page.cmacKey).initializeMemory(as: UInt8.self, repeating: 0, count: 16)
-    guard unsafe cipher.encrypt(base + Page.cmacKey, to: base + Page.cmacKey, byteCount: 16) else { throw .library }
+    guard unsafe cipher.encrypt(base + Page.cmacKey, to: base + Page.cmacKey, byteCount: 16) else {
+      throw .library
+    }
     let high = unsafe UInt64(bigEndian: (base + Page.cmacKey).load(as: UInt64.self))
     let low = unsafe UInt64(bigEndian: (base + Page.cmacKey + 8).load(as: UInt64.self))
     let doubledHigh = high << 1 | low >> 63
@@ -250,7 +263,9 @@ struct SealingContext: ~Copyable {
   @inline(__always)
   private var isAlive: Bool {
     // SAFETY: the mark is the page's first word.
-    guard unsafe page.pointer.load(fromByteOffset: Page.mark, as: UInt64.self) == Self.markValue else { return false }
+    guard unsafe page.pointer.load(fromByteOffset: Page.mark, as: UInt64.self) == Self.markValue else {
+      return false
+    }
     return memory.wipesOnFork || memory.isOriginalProcess
   }
 
@@ -284,7 +299,9 @@ struct SealingContext: ~Copyable {
     let base = unsafe page.pointer
     // SAFETY: all offsets lie within the page.
     if cursor == Page.size {
-      guard unsafe Random.library(base + Page.nonces, byteCount: Page.size - Page.nonces) else { return .noRandomness }
+      guard unsafe Random.library(base + Page.nonces, byteCount: Page.size - Page.nonces) else {
+        return .noRandomness
+      }
       cursor = Page.nonces
     }
     let epoch = unsafe source.copyEntropy(to: base + Page.entropy)
@@ -306,6 +323,7 @@ struct SealingContext: ~Copyable {
     let drawn = drawNonce(&run.words)
     guard drawn == .done else { return drawn }
     run.left = NonceRun.countMax - 1
+    // SAFETY: the offset lies within the page.
     run.epoch = unsafe page.pointer.load(fromByteOffset: Page.epoch, as: UInt64.self)
     run.source = ObjectIdentifier(source)
     return .done

@@ -16,6 +16,10 @@ package final class SealingKey: Sendable {
   private let nonces: NonceSource
   /// The key itself, for contexts still to be made; nil once wiped.
   private let key: Mutex<Secret?>
+  /// Set first when the key is wiped, so that threads in a loop of calls don't keep their lanes from being closed.
+  private let isClosed = Atomic<Bool>(false)
+  /// Whether the key is wiped; held while it is being wiped.
+  private let closing = Mutex(false)
   /// `laneCount` lanes.
   private let lanes: UInt
   /// Which thread last used each lane; 0 is none. Apart from the lanes, because all threads read them.
@@ -72,7 +76,7 @@ package final class SealingKey: Sendable {
         }
       }
     }
-    unsafe giveBack(lane)
+    unsafe lane.pointee.giveBack()
     if outcome != .done { throw error(for: outcome) }
   }
 
@@ -95,11 +99,12 @@ package final class SealingKey: Sendable {
           guard let target = output.baseAddress, let context = unsafe lane.pointee.context else {
             return SealingContext.Outcome.library
           }
-          return unsafe context.pointee.seal(plaintext, additionalData: additionalData, nonces: &nonces, to: target)
+          return unsafe context.pointee.seal(
+            plaintext, additionalData: additionalData, nonces: &nonces, to: target)
         }
       }
     }
-    unsafe giveBack(lane)
+    unsafe lane.pointee.giveBack()
     if outcome != .done { throw error(for: outcome) }
   }
 
@@ -126,20 +131,25 @@ package final class SealingKey: Sendable {
         }
       }
     }
-    unsafe giveBack(lane)
+    unsafe lane.pointee.giveBack()
     if outcome != .done { throw error(for: outcome) }
   }
 
-  /// Wipes the key and all contexts. Calls that are under way finish, and wipe their own context as they end.
+  /// Wipes the key and all contexts, and waits for calls under way on other threads to end; none begins any more.
   package func wipe() {
     // In a forked child another thread may have held the mutex for ever, and the memory is zero already.
     guard nonces.memory.isOriginalProcess else { return }
-    key.withLock { key in
-      key = nil
+    // Not under the key's mutex: a thread that makes its context holds a lane and waits for that.
+    closing.withLock { isWiped in
+      guard !isWiped else { return }
+      isWiped = true
+      isClosed.store(true, ordering: .sequentiallyConsistent)
+      key.withLock { $0 = nil }
       for index in 0..<Self.laneCount {
-        // SAFETY: a lane that `close` found free belongs to this call.
+        // SAFETY: a closed lane belongs to this call.
         let lane = unsafe lane(index)
-        if unsafe lane.pointee.close() { unsafe lane.pointee.wipe() }
+        unsafe lane.pointee.close()
+        unsafe lane.pointee.wipe()
       }
     }
   }
@@ -155,6 +165,7 @@ package final class SealingKey: Sendable {
   /// This thread's lane, with a context in it.
   @inline(__always)
   private func takeLane() throws(CryptoError) -> UnsafeMutablePointer<SealingLane> {
+    if isClosed.load(ordering: .relaxed) { throw .locked(accessClass) }
     let thread = Platform.threadID()
     let start = LaneOwners.start(for: thread)
     // SAFETY: `start` is below the lanes' count.
@@ -168,11 +179,14 @@ package final class SealingKey: Sendable {
 
   /// The lane of a thread whose first choice is taken, or that has none yet.
   @inline(never)
-  private func searchLane(_ thread: UInt, from start: Int) throws(CryptoError) -> UnsafeMutablePointer<SealingLane> {
+  private func searchLane(_ thread: UInt, from start: Int) throws(CryptoError) -> UnsafeMutablePointer<
+    SealingLane
+  > {
     while nonces.memory.isOriginalProcess {
       for step in 0..<Self.laneCount {
         let index = (start + step) % Self.laneCount
         guard owners.claim(index, for: thread) else { continue }
+        // SAFETY: a lane that was taken is ours until it is given back.
         if let lane = unsafe try takeAndFill(index) { return unsafe lane }
       }
       // More threads than lanes have come by: any free lane will do, and changes its owner.
@@ -181,7 +195,7 @@ package final class SealingKey: Sendable {
         owners.reassign(index, to: thread)
         return unsafe lane
       }
-      if key.withLock({ $0 == nil }) { throw .locked(accessClass) }
+      if isClosed.load(ordering: .relaxed) { throw .locked(accessClass) }
       Platform.yield()
     }
     throw .forked
@@ -197,7 +211,9 @@ package final class SealingKey: Sendable {
 
   /// Makes the context of a lane that the caller holds.
   @inline(never)
-  private func fill(_ lane: UnsafeMutablePointer<SealingLane>) throws(CryptoError) -> UnsafeMutablePointer<SealingLane> {
+  private func fill(_ lane: UnsafeMutablePointer<SealingLane>) throws(CryptoError) -> UnsafeMutablePointer<
+    SealingLane
+  > {
     do throws(CryptoError) {
       guard nonces.memory.isOriginalProcess else { throw .forked }
       let context = try makeContext()
@@ -205,7 +221,7 @@ package final class SealingKey: Sendable {
       unsafe lane.pointee.context = UnsafeMutablePointer(bitPattern: context)
       return unsafe lane
     } catch {
-      unsafe giveBack(lane)
+      unsafe lane.pointee.giveBack()
       throw error
     }
   }
@@ -224,18 +240,15 @@ package final class SealingKey: Sendable {
     }
   }
 
-  @inline(__always)
-  private func giveBack(_ lane: UnsafeMutablePointer<SealingLane>) {
-    // SAFETY: the caller holds the lane, and where it can't give it back, still does.
-    if unsafe !lane.pointee.giveBack() { unsafe lane.pointee.wipe() }
-  }
-
   // MARK: checks
 
   @inline(__always)
-  private func check(_ plaintextCount: Int, _ additionalData: RawSpan, _ outputCount: Int) throws(CryptoError) {
+  private func check(_ plaintextCount: Int, _ additionalData: RawSpan, _ outputCount: Int) throws(CryptoError)
+  {
     guard plaintextCount <= SealedValue.plaintextMax else { throw .limitExceeded(.plaintext) }
-    guard additionalData.byteCount <= SealedValue.additionalDataMax else { throw .limitExceeded(.additionalData) }
+    guard additionalData.byteCount <= SealedValue.additionalDataMax else {
+      throw .limitExceeded(.additionalData)
+    }
     precondition(outputCount == plaintextCount, "the output's size is the input's, ± SealedValue.overhead")
   }
 

@@ -15,6 +15,7 @@ package struct Secret: ~Copyable, Sendable {
     precondition(byteCount >= 0)
     self.byteCount = byteCount
     self.memory = memory
+    // SAFETY: the memory is this value's alone, and given back in deinit.
     address = UInt(bitPattern: unsafe try memory.allocate(byteCount: max(1, byteCount)))
   }
 
@@ -79,7 +80,9 @@ package struct Secret: ~Copyable, Sendable {
   package mutating func fill(_ bytes: [UInt8]) {
     precondition(bytes.count <= byteCount)
     var target = mutableBytes
-    for (offset, byte) in bytes.enumerated() { target.storeBytes(of: byte, toByteOffset: offset, as: UInt8.self) }
+    for (offset, byte) in bytes.enumerated() {
+      target.storeBytes(of: byte, toByteOffset: offset, as: UInt8.self)
+    }
   }
 
   /// A part of it in ordinary memory: for what turned out to be no key, such as a key's name.

@@ -44,7 +44,8 @@ package final class SecretMemory: Sendable {
     let page = Platform.pageSize
     if let base = unsafe Platform.mapGuarded(byteCount: page) {
       // SAFETY: a fresh page, aligned, written before anyone else sees it.
-      state.granted.formIntersection(unsafe Platform.protect(base, byteCount: page, locking: false).union(.locked))
+      state.granted.formIntersection(
+        unsafe Platform.protect(base, byteCount: page, locking: false).union(.locked))
       unsafe base.storeBytes(of: Self.aliveMark, as: UInt64.self)
       alive = UInt(bitPattern: base)
     } else {
@@ -97,8 +98,12 @@ package final class SecretMemory: Sendable {
     guard byteCount <= Self.byteCountMax else { throw .limitExceeded(.secret) }
     guard isOriginalProcess else { throw .forked }
     let granted: UInt? =
-      byteCount <= Self.cellSize ? state.withLock { Self.takeCell(&$0) } : state.withLock { Self.map(byteCount, &$0) }
-    guard let granted, let pointer = unsafe UnsafeMutableRawPointer(bitPattern: granted) else { throw .outOfMemory }
+      byteCount <= Self.cellSize
+      ? state.withLock { Self.takeCell(&$0) } : state.withLock { Self.map(byteCount, &$0) }
+    // SAFETY: the address is that of memory just granted.
+    guard let granted, let pointer = unsafe UnsafeMutableRawPointer(bitPattern: granted) else {
+      throw .outOfMemory
+    }
     return unsafe pointer
   }
 
@@ -112,7 +117,9 @@ package final class SecretMemory: Sendable {
     guard byteCount <= Self.cellSize else {
       let mapped = Self.mappedCount(byteCount)
       unsafe Platform.unmapGuarded(pointer, byteCount: mapped)
-      state.withLock { if $0.granted.contains(.locked), $0.lockedBytesLeft != .max { $0.lockedBytesLeft += mapped } }
+      state.withLock {
+        if $0.granted.contains(.locked), $0.lockedBytesLeft != .max { $0.lockedBytesLeft += mapped }
+      }
       return
     }
     state.withLock { state in

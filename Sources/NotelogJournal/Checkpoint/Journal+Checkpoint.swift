@@ -55,7 +55,8 @@ extension Journal {
         segments: segments.map {
           CheckpointHead.SegmentFigures(
             number: $0.number, salt: $0.salt.value, liveByteCount: max($0.liveBytes, 0))
-        })
+        },
+        listed: catalog.listing.entries)
       do throws(StorageError) { try CheckpointFile.write(head, catalog.index, to: storage) } catch {
         try? storage.unlink(FileName.index + FileName.partialSuffix)
         throw error

@@ -19,6 +19,7 @@
     count = 0
   }
 
+  // SAFETY: this value alone owns the memory, and nothing outlives it.
   deinit { unsafe base.deallocate() }
 
   /// The bytes it holds.

@@ -35,6 +35,7 @@ package enum SystemErrno {
 /// System calls, one function each: the arguments pass through, a failure is the error number.
 enum Syscall {
   static func openFile(_ path: String, _ flags: Int32) -> Result<Int32, Errno> {
+    // SAFETY: Swift lends the path as a C string for the call.
     unsafe result(open(path, flags | O_CLOEXEC, 0o600))
   }
 
@@ -100,14 +101,17 @@ enum Syscall {
   }
 
   static func renameFile(_ path: String, _ newPath: String) -> Result<Int32, Errno> {
+    // SAFETY: Swift lends the paths as C strings for the call.
     unsafe result(rename(path, newPath))
   }
 
   static func unlinkFile(_ path: String) -> Result<Int32, Errno> {
+    // SAFETY: Swift lends the path as a C string for the call.
     unsafe result(unlink(path))
   }
 
   static func makeFolder(_ path: String) -> Result<Int32, Errno> {
+    // SAFETY: Swift lends the path as a C string for the call.
     unsafe result(mkdir(path, 0o700))
   }
 
