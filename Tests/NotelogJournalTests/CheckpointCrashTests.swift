@@ -83,7 +83,10 @@ import Testing
           }
           throw Wrong(acknowledged: acknowledged, nearest: best ?? 0, report: journal.report)
         }
-        #expect(journal.statistics.recordCount == state.count)
+        guard journal.statistics.recordCount == state.count else {
+          throw Wrong(
+            acknowledged: acknowledged, nearest: journal.statistics.recordCount, report: journal.report)
+        }
         try journal.close()
       })
     let tally = sweep.run()

@@ -71,12 +71,15 @@ extension LogPosition {
 }
 
 extension Examination {
-  /// The segments that reads find records in: those of the live set, and the log's unfinished end.
+  /// The segments that reads find records in: those of the live set, and the log's unfinished end. Other segments of the
+  /// log were compacted away and not yet deleted: what they hold is dead, and what deleted it may be gone.
   var accepted: [(found: FoundSegment, entry: LiveEntry?)] {
     var accepted = live.entries.compactMap { entry in
-      survey.segments[entry.number].map { (found: $0, entry: Optional(entry)) }
+      survey.segments[entry.number].flatMap {
+        $0.header.salt == entry.salt ? (found: $0, entry: Optional(entry)) : nil
+      }
     }
-    for segment in log where live[segment.number] == nil { accepted.append((segment.found, nil)) }
+    if let newest, live[newest.number] == nil { accepted.append((newest.found, nil)) }
     return accepted
   }
 }
