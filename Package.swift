@@ -27,15 +27,25 @@ let package = Package(
       providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
     .systemLibrary(name: "CSystem"),
 
-    .target(name: "NotelogCrypto", dependencies: ["COpenSSL"], swiftSettings: house),
-    .target(name: "NotelogJournal", dependencies: ["CSystem", "CZlib"], swiftSettings: house),
-    .target(name: "Notelog", dependencies: ["NotelogCrypto", "NotelogJournal"], swiftSettings: house),
+    .target(name: "NotelogConcurrency", swiftSettings: house),
+    .target(name: "NotelogCrypto", dependencies: ["COpenSSL", "NotelogConcurrency"], swiftSettings: house),
+    .target(
+      name: "NotelogJournal", dependencies: ["CSystem", "CZlib", "NotelogConcurrency"], swiftSettings: house),
+    .target(
+      name: "Notelog", dependencies: ["NotelogConcurrency", "NotelogCrypto", "NotelogJournal"],
+      swiftSettings: house),
     .executableTarget(name: "NotelogCLI", dependencies: ["Notelog"], swiftSettings: house),
 
+    .target(
+      name: "NotelogTestSupport", dependencies: ["NotelogJournal"], path: "Tests/Support",
+      swiftSettings: house),
     .testTarget(
       name: "NotelogCryptoTests", dependencies: ["NotelogCrypto", "COpenSSL", "SecretsChild"],
       swiftSettings: house),
-    .testTarget(name: "NotelogJournalTests", dependencies: ["NotelogJournal"], swiftSettings: house),
+    .testTarget(
+      name: "NotelogJournalTests",
+      dependencies: ["NotelogConcurrency", "NotelogJournal", "NotelogTestSupport"],
+      swiftSettings: house),
     .testTarget(name: "NotelogTests", dependencies: ["Notelog"], swiftSettings: house),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     .testTarget(
@@ -44,7 +54,7 @@ let package = Package(
 
     // What tests start as a process of its own, to look into its memory.
     .executableTarget(
-      name: "SecretsChild", dependencies: ["NotelogCrypto"], path: "Tests/SecretsChild",
+      name: "SecretsChild", dependencies: ["NotelogCrypto"], path: "Tests/Children/SecretsChild",
       swiftSettings: house),
   ]
 )

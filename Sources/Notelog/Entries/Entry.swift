@@ -31,6 +31,7 @@ public struct Entry<R: Record>: Sendable, Identifiable {
   /// The value of a field; what the stored record lacks has its initial value.
   ///
   /// - Parameter path: A property that the schema declares as a field.
+  /// - Returns: The value.
   /// - Throws: `locked`, `missingKey`, `tampered`, `typeMismatch` or `damaged`.
   public func value<Value>(of path: KeyPath<R, Value>) throws -> Value {
     try reader.value(of: path, id, stored.body.rawSpan)

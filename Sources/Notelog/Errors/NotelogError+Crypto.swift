@@ -3,9 +3,8 @@
 import NotelogCrypto
 
 extension NotelogError {
-  /// The public error for one of the sealing layer's.
-  ///
-  /// - Parameter place: What was being done to what, such as "note.title of record 12…".
+  /// The public error for one of the sealing layer's. The place says what was being done to what, such as "note.title of
+  /// record 12…".
   init(crypto error: CryptoError, _ place: String) {
     switch error {
     case .wrongPassword:

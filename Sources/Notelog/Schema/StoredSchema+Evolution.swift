@@ -1,9 +1,8 @@
 // How a stored schema follows the one in code, and when it refuses to (FORMAT.md 9.2).
 
 extension StoredSchema {
-  /// The schema of a collection that the store doesn't have yet.
-  ///
-  /// - Parameter key: The reference of a named key's current generation.
+  /// The schema of a collection that the store doesn't have yet. `key` gives the reference of a named key's current
+  /// generation.
   init(
     declaring declared: CollectionDescription, collection: UInt16,
     key: (String) throws(NotelogError) -> UInt32
@@ -19,18 +18,25 @@ extension StoredSchema {
 
   /// Follows a declaration: fields are added, renamed, retired; a type or a seal that would change is refused.
   ///
-  /// - Parameter key: The reference of a named key's current generation; nil where names are locked: what the store
-  ///   knows then stands.
+  /// - Parameters:
+  ///   - declared: What code declares.
+  ///   - key: The reference of a named key's current generation; nil where names are locked: what the store knows
+  ///     then stands.
+  ///   - newKey: The same for fields that are new, where it differs.
   /// - Returns: Whether anything changed.
+  /// - Throws: `schemaConflict`; `locked` where a new field's key can't be looked up.
   @discardableResult
   mutating func evolve(
-    to declared: CollectionDescription, key: (String) throws(NotelogError) -> UInt32?
+    to declared: CollectionDescription, key: (String) throws(NotelogError) -> UInt32?,
+    newKey: ((String) throws(NotelogError) -> UInt32?)? = nil
   ) throws(NotelogError) -> Bool {
     let before = self
     name = declared.name
     for field in declared.fields {
       if let index = try index(of: field) {
         try fields[index].evolve(to: field, in: name, key: key)
+      } else if let newKey {
+        try add(field, key: newKey)
       } else {
         try add(field, key: key)
       }

@@ -35,8 +35,11 @@ struct SchemaRegistry: Sendable {
   /// The plan of a record type, if it was made before and still holds.
   func plan<R: Record>(for type: R.Type) -> RecordPlan<R>? { typed[ObjectIdentifier(type)] as? RecordPlan<R> }
 
-  /// Keeps the plan of a record type.
-  mutating func keep<R: Record>(_ plan: RecordPlan<R>) { typed[ObjectIdentifier(R.self)] = plan }
+  /// Keeps the plan of a record type, unless the schema it was made of has been replaced meanwhile.
+  mutating func keep<R: Record>(_ plan: RecordPlan<R>) {
+    guard byNumber[plan.collection.schema.collection]?.plan === plan.collection else { return }
+    typed[ObjectIdentifier(R.self)] = plan
+  }
 
   /// Takes in a stored schema; plans made of an older version no longer hold.
   mutating func take(_ stored: Stored) {

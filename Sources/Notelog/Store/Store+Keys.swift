@@ -65,6 +65,8 @@ extension Store {
   /// - Parameters:
   ///   - old: The password in force, which finds its slot.
   ///   - new: What takes its place.
+  ///   - work: For a password, the exponent of scrypt's *N*.
+  /// - Throws: `wrongPassword`, `tampered`, `full`, `inputOutput`.
   public func changeCredential(
     _ old: Credential, to new: Credential, work: UInt8 = 17
   ) throws(NotelogError) {

@@ -30,6 +30,7 @@ extension Store {
   ///   - path: The folder's path; `.notelog` is the usual ending.
   ///   - credential: What unlocks the store from now on.
   ///   - options: Options.
+  /// - Returns: The store, unlocked.
   /// - Throws: `alreadyExists`, `inputOutput`, `full`.
   public static func create(
     at path: String, unlocking credential: Credential, options: Options = Options()
@@ -49,6 +50,7 @@ extension Store {
   ///   - path: The folder's path.
   ///   - credential: What unlocks it; nil leaves it locked.
   ///   - options: Options.
+  /// - Returns: The store.
   /// - Throws: `notFound`, `busy`, `wrongPassword`, `tampered`, `damaged`, `unsupportedVersion`.
   public static func open(
     at path: String, unlocking credential: Credential? = nil, options: Options = Options()
@@ -78,7 +80,10 @@ extension Store {
     let journal = try journaling { () throws(JournalError) in
       try Journal.create(in: storage, storeID: id.key, options: options.journal)
     }
-    return try Store(journal: journal, storage: storage, vault: vault, nonces: nonces, finding: .bothSound)
+    let store = try Store(
+      journal: journal, storage: storage, vault: vault, nonces: nonces, finding: .bothSound)
+    try store.verifySchemas()
+    return store
   }
 
   static func open(

@@ -64,19 +64,14 @@ extension Store {
       (registry.find(declared), try registry.nextNumber())
     }
     // A key that doesn't exist yet sealed nothing yet either: any number will do to look for it.
-    func key(_ name: String) throws(NotelogError) -> UInt32? { try keyReference(name) }
+    func newKey(_ name: String) throws(NotelogError) -> UInt32 { try keyReference(name) ?? UInt32.max }
     guard let stored else {
-      let schema = try StoredSchema(declaring: declared, collection: number) { name throws(NotelogError) in
-        try key(name) ?? UInt32.max
-      }
+      let schema = try StoredSchema(declaring: declared, collection: number, key: newKey)
       return RecordReader(
         plan: try RecordPlan(R.schema, CollectionPlan(schema, storeID: storeID)), opener: opener)
     }
     var schema = stored.plan.schema
-    let isChanged = try schema.evolve(to: declared) { name throws(NotelogError) in
-      let known = try key(name)
-      return known ?? (isUnlocked ? UInt32.max : nil)
-    }
+    let isChanged = try schema.evolve(to: declared, key: keyReference, newKey: newKey)
     let collection = isChanged ? try CollectionPlan(schema, storeID: storeID) : stored.plan
     let plan = try RecordPlan(R.schema, collection)
     if !isChanged { registry.withLock { $0.keep(plan) } }

@@ -17,6 +17,7 @@ extension Store {
   /// - Parameters:
   ///   - durability: What the commit survives.
   ///   - body: The closure.
+  /// - Returns: What the closure returns.
   /// - Throws: `locked`, `full`, `poisoned`, `closed`, and what the closure throws.
   @discardableResult
   public func write<Result>(
@@ -67,11 +68,11 @@ extension Store {
     var encoder = RecordEncoder()
     var run = NonceRun()
     var keys = SealingKeys(vault, for: plan.collection)
-    var written: Set<RecordKey> = []
+    var written = KeySet()
     defer { encoder.wipe() }
     for record in records {
       let id = record.id
-      guard !id.isReserved, written.insert(id.key).inserted else {
+      guard !id.isReserved, written.insert(id.key) else {
         throw NotelogError(.invalidArgument, "id \(id) is the store's own, or occurs twice")
       }
       encoder.begin()

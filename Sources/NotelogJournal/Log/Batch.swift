@@ -36,8 +36,7 @@ package struct Batch: ~Copyable {
 
   /// Adds a record, whose body `write` fills in.
   ///
-  /// A later version of an id that is in the batch already takes the earlier one's place when the batch is read, so
-  /// callers put each id once.
+  /// Of several frames of one id in a transaction the last one counts.
   package mutating func put<Failure: Error>(
     _ id: RecordKey, collection: UInt16, envelope: Envelope? = nil, bodyByteCount: Int,
     _ write: (inout MutableRawSpan) throws(Failure) -> Void
@@ -59,6 +58,38 @@ package struct Batch: ~Copyable {
     append(
       FrameHeader(
         .record, hasEnvelope: envelope != nil, collection: collection,
+        payloadByteCount: envelopeByteCount + bodyByteCount, id: id),
+      start: start, envelopeByteCount: envelopeByteCount)
+  }
+
+  /// Adds a record whose envelope and body `write` fills in, one behind the other.
+  ///
+  /// - Parameters:
+  ///   - id: The record's id.
+  ///   - collection: Its collection.
+  ///   - envelopeByteCount: The envelope's length; 0 for none.
+  ///   - bodyByteCount: The body's length.
+  ///   - write: Fills in exactly the bytes of both, all zero before. A malformed envelope is a programmer's mistake.
+  package mutating func put<Failure: Error>(
+    _ id: RecordKey, collection: UInt16, envelopeByteCount: Int, bodyByteCount: Int,
+    _ write: (inout MutableRawSpan) throws(Failure) -> Void
+  ) throws(Failure) {
+    precondition(envelopeByteCount <= Limits.maximumEnvelopeByteCount, "an envelope fits its limit")
+    let start = buffer.count
+    let payloadStart = start + Layout.frameHeaderByteCount
+    let payloadEnd = payloadStart + envelopeByteCount + bodyByteCount
+    buffer.appendZeros(aligned(payloadEnd) - start)
+    do throws(Failure) {
+      var bytes = buffer.mutableBytes
+      var payload = bytes._mutatingExtracting(payloadStart..<payloadEnd)
+      try write(&payload)
+    } catch {
+      buffer.truncate(to: start)
+      throw error
+    }
+    append(
+      FrameHeader(
+        .record, hasEnvelope: envelopeByteCount > 0, collection: collection,
         payloadByteCount: envelopeByteCount + bodyByteCount, id: id),
       start: start, envelopeByteCount: envelopeByteCount)
   }

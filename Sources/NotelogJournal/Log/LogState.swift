@@ -16,6 +16,10 @@ struct LogState: ~Copyable, Sendable {
   var floor: LogPosition
   /// Whether somebody is syncing for all.
   var isSyncing = false
+  /// Counts the syncs that waiting threads share: the number of the one under way, or of the last.
+  var syncNumber: UInt64 = 0
+  /// What that sync makes durable: transactions below it.
+  var syncLimit: UInt64 = 0
   /// Segments before the head that have not been synced since they were written.
   var unsynced: [Segment] = []
   /// The finished segments.
@@ -26,14 +30,36 @@ struct LogState: ~Copyable, Sendable {
   var failure: JournalError?
   var isClosed = false
 
+  /// A segment number that nobody has used: INV-L1. Writers and compaction take them side by side.
+  mutating func takeNumber() -> UInt32 {
+    highestNumber += 1
+    return highestNumber
+  }
+
   /// Throws unless the log takes writes.
   func checkWritable() throws(JournalError) {
     if isClosed { throw JournalError(.closed, "the store is closed") }
     if let failure { throw failure }
   }
 
+  /// The number of the shared sync that makes a visible transaction durable.
+  func syncNumber(covering sequence: UInt64) -> UInt64 { sequence < syncLimit ? syncNumber : syncNumber + 1 }
+
   /// Whether all reserved space is filled.
   var isQuiet: Bool { nextVisible == nextSequence || failure != nil }
+}
+
+/// Where threads wait for the log, so that each change wakes those it concerns and lets the others sleep.
+enum LogRoom {
+  private static let orderRoomCount = 8
+
+  static let count = 1 + orderRoomCount + 2
+  /// For everything that isn't listed below.
+  static let general = 0
+  /// For the turn to become visible.
+  static func order(of sequence: UInt64) -> Int { 1 + Int(sequence % UInt64(orderRoomCount)) }
+  /// For the end of a sync. Only two matter at a time: the one under way and the next.
+  static func sync(_ number: UInt64) -> Int { 1 + orderRoomCount + Int(number % 2) }
 }
 
 /// The segment that is appended to.
@@ -49,6 +75,7 @@ struct Head: ~Copyable, Sendable {
   var footer: FooterBuilder
   /// Whether anything was written to it, or promised for it, since it was opened.
   var isTouched: Bool
-  /// The close mark it ended in when it was opened; it is written again before anything follows it.
-  var closeMark: Range<Int>?
+  /// What was there to read when it was opened, but may not be on the medium: the close mark it ended in, or its start
+  /// where nothing follows that. It is written again before anything follows it.
+  var unproven: Range<Int>?
 }

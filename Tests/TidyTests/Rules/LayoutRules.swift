@@ -3,6 +3,14 @@
 enum LayoutRules {
   /// What a module must not import: the arrows between modules only go up.
   static let forbiddenImports: [(folder: String, modules: Set<String>)] = [
+    (
+      "Sources/NotelogConcurrency/",
+      ["Foundation", "NotelogCrypto", "NotelogJournal", "Notelog", "COpenSSL", "CZlib"]
+    ),
+    (
+      "Sources/NotelogConcurrency/",
+      ["Foundation", "NotelogCrypto", "NotelogJournal", "Notelog", "COpenSSL", "CZlib"]
+    ),
     ("Sources/NotelogCrypto/", ["Foundation", "NotelogJournal", "Notelog", "CZlib"]),
     ("Sources/NotelogJournal/", ["Foundation", "NotelogCrypto", "Notelog", "COpenSSL"]),
     ("Sources/Notelog/", ["COpenSSL", "CZlib"]),

@@ -1,0 +1,81 @@
+// A mutex and its condition variables, as the C library has them: the one file here that knows which library it is.
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// A mutex, and the rooms in which threads wait for what it guards: each room has a condition variable of its own.
+// SAFETY: all live at addresses that never move, are reached by the pthread calls alone, and end with this object.
+@safe package final class ConditionMutex: Sendable {
+  // SAFETY: as said above.
+  private nonisolated(unsafe) let mutex: UnsafeMutablePointer<pthread_mutex_t>
+  private nonisolated(unsafe) let rooms: UnsafeMutablePointer<pthread_cond_t>
+  // SAFETY: read and written with the mutex held.
+  private nonisolated(unsafe) let waiterCounts: UnsafeMutablePointer<Int>
+  private let roomCount: Int
+
+  package init(roomCount: Int = 1) {
+    precondition(roomCount >= 1 && roomCount <= Wake.roomLimit, "a mutex has 1 to \(Wake.roomLimit) rooms")
+    self.roomCount = roomCount
+    // SAFETY: allocated and initialised before anything uses them.
+    unsafe mutex = .allocate(capacity: 1)
+    unsafe rooms = .allocate(capacity: roomCount)
+    unsafe waiterCounts = .allocate(capacity: roomCount)
+    unsafe mutex.initialize(to: pthread_mutex_t())
+    unsafe rooms.initialize(repeating: pthread_cond_t(), count: roomCount)
+    unsafe waiterCounts.initialize(repeating: 0, count: roomCount)
+    unsafe pthread_mutex_init(mutex, nil)
+    for room in 0..<roomCount { unsafe pthread_cond_init(rooms + room, nil) }
+  }
+
+  deinit {
+    // SAFETY: nobody holds or waits for a mutex whose last owner is gone.
+    for room in 0..<roomCount { unsafe pthread_cond_destroy(rooms + room) }
+    unsafe pthread_mutex_destroy(mutex)
+    unsafe waiterCounts.deallocate()
+    unsafe rooms.deallocate()
+    unsafe mutex.deallocate()
+  }
+
+  // SAFETY: the mutex is initialised as long as this object lives.
+  package func lock() { unsafe pthread_mutex_lock(mutex) }
+
+  // SAFETY: as above.
+  package func unlock() { unsafe pthread_mutex_unlock(mutex) }
+
+  /// Gives the lock up until somebody wakes the room.
+  package func wait(in room: Int) {
+    precondition(room >= 0 && room < roomCount, "there is such a room")
+    // SAFETY: the room was checked; called with the mutex held, as the count requires and the condition variable too.
+    unsafe waiterCounts[room] += 1
+    unsafe pthread_cond_wait(rooms + room, mutex)
+    unsafe waiterCounts[room] -= 1
+  }
+
+  /// Gives the lock up, and wakes those who wait in the rooms that are named.
+  package func unlock(waking wake: Wake) {
+    var all: UInt32 = 0
+    var one: UInt32 = 0
+    if wake != .nobody {
+      // SAFETY: called with the mutex held; the counts are read before it is given up.
+      for room in 0..<roomCount where unsafe waiterCounts[room] > 0 {
+        all |= wake.all & 1 << UInt32(room)
+        one |= wake.one & 1 << UInt32(room)
+      }
+    }
+    unlock()
+    guard all | one != 0 else { return }
+    for room in 0..<roomCount {
+      // SAFETY: the condition variables live as long as this object.
+      if all >> UInt32(room) & 1 != 0 {
+        unsafe pthread_cond_broadcast(rooms + room)
+      } else if one >> UInt32(room) & 1 != 0 {
+        unsafe pthread_cond_signal(rooms + room)
+      }
+    }
+  }
+}
