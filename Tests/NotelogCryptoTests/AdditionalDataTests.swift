@@ -58,6 +58,7 @@ import Testing
     ("chunk for a field", chunk),
   ]
 
+  /// INV-E1.
   @Test(arguments: axes.map(\.0)) func `a field moved along an axis does not open`(_ axis: String) throws {
     let expected = try #require(Self.axes.first { $0.0 == axis }).1
     let key = try SealingKey(byte: 5)

@@ -5,6 +5,7 @@ import Testing
 @testable import NotelogCrypto
 
 @Suite struct NonceTests {
+  /// INV-E3.
   @Test func `no nonce comes twice, from single seals and from runs, on several threads`() async throws {
     let source = try NonceSource()
     let key = try SealingKey(byte: 9, nonces: source)
@@ -99,6 +100,7 @@ extension SealingContext {
   /// Seals nothing, under the next nonce.
   borrowing func sealNext() throws -> [UInt8] {
     var output = [UInt8](repeating: 0, count: SealedValue.overhead)
+    // SAFETY: the output has room for a sealed empty value.
     let outcome = unsafe output.withUnsafeMutableBytes { output -> Outcome in
       guard let target = output.baseAddress else { return .library }
       let empty = unsafe UnsafeRawBufferPointer(start: nil, count: 0)

@@ -5,8 +5,8 @@ import Testing
 @testable import NotelogCrypto
 
 @Suite struct PaddingTests {
-  /// The published rule (Nikitin et al., "Reducing Metadata Leakage from Encrypted Files and Communication with
-  /// PURBs", algorithm 1), computed with real logarithms by another program.
+  /// The published rule (Nikitin et al., "Reducing Metadata Leakage from Encrypted Files and Communication
+  /// with PURBs", algorithm 1), computed with real logarithms by another program.
   @Test(arguments: [
     (0, 1), (1, 2), (2, 3), (8, 10), (9, 10), (11, 12), (15, 16), (16, 18), (17, 18), (18, 20), (30, 32),
     (31, 32),
@@ -39,6 +39,7 @@ import Testing
         value + [UInt8](repeating: 0xEE, count: Padding.paddedCount(of: value.count, minimumBucket: 16))
       bytes = Array(bytes[..<Padding.paddedCount(of: value.count, minimumBucket: 16)])
       var span = bytes.mutableSpan
+      // SAFETY: arrays of bytes are initialised throughout.
       var target = unsafe span.mutableBytes
       Padding.pad(&target, valueCount: value.count)
       let count = try unsafe Padding.valueCount(in: bytes.span.bytes)
@@ -48,6 +49,7 @@ import Testing
 
   @Test(arguments: [[], [0], [0, 0, 0], [1], [0x80, 1], [0x80, 0, 7]] as [[UInt8]])
   func `bytes without an end mark are refused`(_ bytes: [UInt8]) {
+    // SAFETY: arrays of bytes are initialised throughout.
     #expect(throws: CryptoError.tampered) { try unsafe Padding.valueCount(in: bytes.span.bytes) }
   }
 }

@@ -1,4 +1,5 @@
-// The vault: unlocking, locking by class, changing slots and keys, and errors told apart (FORMAT.md 10.3 to 10.9).
+// The vault: unlocking, locking by class, changing slots and keys, and errors told apart (FORMAT.md 10.3 to
+// 10.9).
 
 import Testing
 
@@ -61,8 +62,8 @@ import Testing
     #expect(throws: CryptoError.unknownKeyName) { try reopened.currentReference(ofKeyNamed: "nots") }
   }
 
-  /// The salt goes into the password's key, so an altered one is as good as a wrong password; ciphertext and id are
-  /// bound by the tag, and altering them is seen for what it is.
+  /// The salt goes into the password's key, so an altered one is as good as a wrong password; ciphertext and
+  /// id are bound by the tag, and altering them is seen for what it is.
   @Test func `an altered salt reads as a wrong password, altered contents as a tampered slot`() throws {
     let bytes = try makeVault().keyring.bytes
     func forge(_ offset: Int) throws -> Vault {

@@ -4,8 +4,8 @@ import Synchronization
 
 /// Holds a store's keyring, and the keys that are open now.
 ///
-/// Data keys are unwrapped when first asked for. ``lock(_:)`` wipes by access class; a ``SealingKey`` that somebody
-/// still holds then throws `locked`, and is asked for anew after the next `unlock`.
+/// Data keys are unwrapped when first asked for. ``lock(_:)`` wipes by access class; a ``SealingKey`` that
+/// somebody still holds then throws `locked`, and is asked for anew after the next `unlock`.
 package final class Vault: Sendable {
   /// What ``lock(_:)`` closes.
   package enum LockScope: Sendable {
@@ -112,8 +112,8 @@ package final class Vault: Sendable {
 
   /// The generation of a named key that new values are sealed under.
   ///
-  /// - Throws: ``CryptoError/rootLocked`` while names can't be read, ``CryptoError/unknownKeyName`` where there is no
-  ///   such name.
+  /// - Throws: ``CryptoError/rootLocked`` while names can't be read, ``CryptoError/unknownKeyName`` where
+  ///   there is no such name.
   package func currentReference(ofKeyNamed name: String) throws(CryptoError) -> KeyReference {
     try state.withLock { state throws(CryptoError) in
       let number = state.names.first { $0.value == name }?.key

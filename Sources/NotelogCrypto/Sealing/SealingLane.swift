@@ -40,9 +40,9 @@ struct SealingLane: ~Copyable {
 
   /// Frees the context, which cleanses page and key schedules. After `close`.
   mutating func wipe() {
+    // SAFETY: made by `SealingKey` with one allocation and one initialisation; nobody else points to it.
     guard let context = unsafe context else { return }
     unsafe self.context = nil
-    // SAFETY: made by `SealingKey` with one allocation and one initialisation; nobody else points to it.
     unsafe context.deinitialize(count: 1)
     unsafe context.deallocate()
   }
