@@ -218,4 +218,15 @@ import Testing
     store.lock(.everything)
     #expect(throws: NotelogError(.locked, "")) { try entry.line }
   }
+
+  @Test func `computed and observed properties are fields like others`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    var record = Observed()
+    record.watched = "pot"
+    record.fahrenheit = 212
+    try store.write { tx in try tx.put(record) }
+    let back = try #require(try store.get(Observed.self, record.id)).record()
+    #expect(back.watched == "pot" && back.changes == 1 && back.celsius == 100)
+  }
 }

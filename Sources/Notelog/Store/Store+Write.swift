@@ -1,8 +1,8 @@
 // Writing: closures one at a time, and batches side by side.
 
+import NotelogConcurrency
 import NotelogCrypto
 import NotelogJournal
-import Synchronization
 
 extension Store {
   /// Runs a closure that reads and writes, alone; what it wrote is committed when it has returned.
@@ -68,11 +68,11 @@ extension Store {
     var encoder = RecordEncoder()
     var run = NonceRun()
     var keys = SealingKeys(vault, for: plan.collection)
-    var written: Set<RecordKey> = []
+    var written = KeySet()
     defer { encoder.wipe() }
     for record in records {
       let id = record.id
-      guard !id.isReserved, written.insert(id.key).inserted else {
+      guard !id.isReserved, written.insert(id.key) else {
         throw NotelogError(.invalidArgument, "id \(id) is the store's own, or occurs twice")
       }
       encoder.begin()

@@ -155,25 +155,17 @@ extension RecordEncoder {
         .limitExceeded,
         "record \(id) of \(plan.schema.name) would have \(bodyByteCount) bytes, over the limit")
     }
-    let envelope = try envelope(plan, carriedFrom: old)
+    let envelopeByteCount = envelopeByteCount(plan)
     try batch.put(
-      id.key, collection: plan.schema.collection, envelope: envelope, bodyByteCount: bodyByteCount
+      id.key, collection: plan.schema.collection, envelopeByteCount: envelopeByteCount,
+      bodyByteCount: bodyByteCount
     ) { (bytes: inout MutableRawSpan) throws(NotelogError) in
-      try write(id, of: plan, carriedFrom: old.rawSpan, keys: &keys, nonces: &nonces, into: &bytes)
-    }
-  }
-
-  /// The sort keys of indexed fields; nil where there are none.
-  private func envelope(_ plan: CollectionPlan, carriedFrom old: [UInt8]) throws(NotelogError) -> Envelope? {
-    var envelope: Envelope?
-    try forEachIndexed(of: plan, carriedFrom: old.rawSpan) { field, value throws(NotelogError) in
-      var key = [UInt8](repeating: 0, count: SortKey.byteCount(of: value))
-      key.withBytes(in: 0..<key.count) { bytes in
-        SortKey.write(field.type, isOptional: field.isOptional, value, into: &bytes)
+      if envelopeByteCount > 0 {
+        var envelope = bytes.part(0..<envelopeByteCount)
+        writeEnvelope(plan, carriedFrom: old.rawSpan, into: &envelope)
       }
-      envelope = envelope ?? Envelope()
-      envelope?.sortKeys.append(Envelope.SortKey(field: field.number, bytes: key))
+      var body = bytes.part(from: envelopeByteCount)
+      try write(id, of: plan, carriedFrom: old.rawSpan, keys: &keys, nonces: &nonces, into: &body)
     }
-    return envelope
   }
 }

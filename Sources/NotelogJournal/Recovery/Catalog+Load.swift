@@ -10,10 +10,12 @@ extension Catalog {
         let isCut = examination.log.contains { $0.number == entry.number && $0.isCut }
         try load(found, entry: entry, isCut: isCut, &examination)
       }
-      for segment in examination.log where !listed.contains(segment.number) {
-        let limit = segment.number == examination.end.segment ? examination.end.offset : segment.end
+      // Nobody lists the newest but itself. Others that are not listed were compacted away and not yet deleted: what
+      // they hold is dead, and what deleted it may be gone.
+      if let newest = examination.newest, !listed.contains(newest.number) {
+        let limit = newest.number == examination.end.segment ? examination.end.offset : newest.end
         try loadFrames(
-          segment.found, entry: nil, to: max(limit, floorOffset(segment, examination)), &examination)
+          newest.found, entry: nil, to: max(limit, floorOffset(newest, examination)), &examination)
       }
     } catch { throw JournalError(error) }
   }
@@ -34,7 +36,9 @@ extension Catalog {
     let segment = Segment(found, entry: entry)
     segments.insert(segment)
     var reader = SegmentReader(found.file, salt: found.header.salt, end: found.byteCount)
-    if try !reader.forEachFooterEntry(trailer, { entry, _ in take(entry, in: segment) }) {
+    if try !reader.forEachFooterEntry(
+      trailer, { (entry, _) throws(StorageError) in try take(entry, in: segment) })
+    {
       examination.report.damages.append(
         Damage(
           .footer, segment: found.number, offset: trailer.footerOffset, byteCount: trailer.footerByteCount))
@@ -52,11 +56,11 @@ extension Catalog {
     var highest: UInt64 = 0
     try reader.forEachContentFrame(
       from: Layout.firstFrameOffset, to: min(limit, found.byteCount), checkingPayloads: false
-    ) { finding, _ in
+    ) { (finding, _) throws(StorageError) in
       switch finding {
       case .content(let entry, _):
         highest = max(highest, entry.sequence)
-        take(entry, in: segment)
+        try take(entry, in: segment)
       case .lost(let range):
         damages.append(
           Damage(.lostFrames, segment: found.number, offset: range.lowerBound, byteCount: range.count))

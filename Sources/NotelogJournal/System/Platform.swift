@@ -165,3 +165,22 @@ extension StorageOpenMode {
 enum SystemOpenFlags {
   static let folder = O_RDONLY | O_DIRECTORY
 }
+
+/// Whole pages of memory.
+enum SystemMemory {
+  /// Zeroed pages, as many as hold that many bytes; nothing where the system refuses.
+  static func map(_ byteCount: Int) -> (start: UnsafeMutableRawPointer, byteCount: Int)? {
+    let pageByteCount = Int(getpagesize())
+    let rounded = (byteCount + pageByteCount - 1) / pageByteCount * pageByteCount
+    // SAFETY: an anonymous mapping at an address of the system's choice touches no memory that is in use.
+    let start = unsafe mmap(nil, rounded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0)
+    guard let start = unsafe start, unsafe start != MAP_FAILED else { return nil }
+    return unsafe (start, rounded)
+  }
+
+  /// Gives pages back.
+  static func unmap(_ start: UnsafeMutableRawPointer, _ byteCount: Int) {
+    // SAFETY: the caller owns the mapping and does not use it again.
+    _ = unsafe munmap(start, byteCount)
+  }
+}
