@@ -274,7 +274,7 @@ extension MutableRawSpan {
   fileprivate var start: UnsafeMutableRawPointer? {
     mutating get {
       // SAFETY: see above.
-      unsafe withUnsafeMutableBytes { unsafe $0.baseAddress }
+      unsafe withUnsafeMutableBytes { $0.baseAddress }
     }
   }
 }
