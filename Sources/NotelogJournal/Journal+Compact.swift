@@ -21,6 +21,8 @@ extension Journal {
     compaction.enter()
     defer { compaction.leave() }
     var result = CompactionResult()
+    // How much is live in each segment is known only when all of the index is.
+    try journaling { () throws(StorageError) in try catalog.index.loadAll() }
     result.byteCountBefore = statistics.byteCount
     do { try finishHeadWithDeadBytes() } catch {
       // Without room for another head, the finished segments come first.
@@ -75,6 +77,7 @@ extension Journal {
     log.gate.enter()
     defer { log.gate.leave() }
     try log.waitUntilQuiet()
+    try log.readFooter()
     let hasDeadBytes = log.state.withLock { state in
       guard let segment = state.head?.segment, let footer = state.head?.footerByteCount,
         let end = state.head?.end

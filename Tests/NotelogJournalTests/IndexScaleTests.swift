@@ -2,6 +2,7 @@
 
 import Foundation
 @testable import NotelogJournal
+import NotelogTestSupport
 import Testing
 
 @Suite struct IndexScaleTests {

@@ -1,6 +1,7 @@
 // The index against a dictionary, with fingerprints that collide.
 
 @testable import NotelogJournal
+import NotelogTestSupport
 import Testing
 
 @Suite struct IndexTests {
@@ -120,20 +121,5 @@ import Testing
     #expect(journal.statistics.recordCount == model.count)
     try journal.close()
     #expect(try Journal.verify(store.storage).report.verdict == .clean)
-  }
-}
-
-/// A generator whose numbers follow from its seed (SplitMix64).
-struct SeededGenerator: RandomNumberGenerator {
-  var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
   }
 }

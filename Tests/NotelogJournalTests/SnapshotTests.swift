@@ -3,6 +3,7 @@
 import Foundation
 import NotelogConcurrency
 @testable import NotelogJournal
+import NotelogTestSupport
 import Testing
 
 @Suite struct SnapshotTests {

@@ -14,7 +14,7 @@ package enum FrameWalk: String, Sendable, CaseIterable {
   /// - Returns: How many frames there were, and the bytes of the segments.
   package func run(_ storage: any Storage) throws(JournalError) -> (frameCount: Int, byteCount: Int) {
     let survey = try Survey(storage, storeID: nil)
-    let catalog = Catalog()
+    let catalog = Catalog(key: FingerprintKey(low: 1, high: 2))
     var frameCount = 0
     var byteCount = 0
     do {
@@ -25,10 +25,10 @@ package enum FrameWalk: String, Sendable, CaseIterable {
         var reader = SegmentReader(found.file, salt: found.header.salt, end: end)
         try reader.forEachContentFrame(
           from: Layout.firstFrameOffset, to: end, checkingPayloads: self == .payloads
-        ) { finding, _ in
+        ) { (finding, _) throws(StorageError) in
           guard case .content(let entry, _) = finding else { return }
           frameCount += 1
-          if self != .headers { catalog.take(entry, in: segment) }
+          if self != .headers { try catalog.take(entry, in: segment) }
         }
         byteCount += end
       }

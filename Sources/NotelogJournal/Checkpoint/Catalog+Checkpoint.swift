@@ -9,7 +9,7 @@ extension Catalog {
     case .missing: examination.report.checkpoint = .missing
     case .damaged: examination.report.checkpoint = .damaged
     case .found(let checkpoint):
-      do {
+      do throws(StorageError) {
         if let catalog = try take(checkpoint, examination, options) {
           examination.report.checkpoint = .used
           return catalog
@@ -33,11 +33,13 @@ extension Catalog {
     else { return nil }
     let present = Dictionary(uniqueKeysWithValues: head.segments.map { ($0.number, $0) })
     let segments = SegmentTable()
+    let listing = Listing(head.listed)
     var tail: [[TailEntry]] = Array(repeating: [], count: Index.shardCount)
     for (found, entry) in examination.accepted {
       let figures = present[found.number]
       guard figures == nil || figures?.salt == found.header.salt,
-        found.number != head.covered.segment || head.coveredSalt == found.header.salt
+        found.number != head.covered.segment || head.coveredSalt == found.header.salt,
+        !found.header.kind.isLog || found.number >= head.covered.segment || figures != nil
       else { return nil }
       let segment = Segment(found, entry: entry)
       segments.insert(segment)
@@ -50,11 +52,16 @@ extension Catalog {
       guard
         try segment.forEachTailEntry(
           key: head.key, from: head.covered, to: end,
-          { entry in tail[Int(entry.fingerprint >> 56)].append(entry) })
+          { entry in
+            tail[Int(entry.fingerprint >> 56)].append(entry)
+            // Listed before or not: one that is elsewhere now is not in the collection any longer.
+            let isPresent = !entry.location.isTombstone && entry.location.collection == Listing.collection
+            listing.take(entry.id, sequence: entry.location.sequence, isPresent: isPresent)
+          })
       else { return nil }
     }
     let cache = BlockCache(byteCount: options.cacheByteCount)
-    return Catalog(ShardSource(checkpoint.file, head, tail: tail, segments, cache), segments, cache)
+    return Catalog(ShardSource(checkpoint.file, head, tail: tail, segments, cache), segments, cache, listing)
   }
 }
 

@@ -57,7 +57,8 @@ struct CheckpointFile: Sendable {
   /// Writes a checkpoint of all that an index holds, and gives it its name.
   static func write(_ head: CheckpointHead, _ index: Index, to storage: any Storage) throws(StorageError) {
     let name = FileName.index + FileName.partialSuffix
-    let file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, .createIfMissing) }
+    let file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, .createIfMissing)
+    }
     defer { file.close() }
     try retryingInterruptions { () throws(StorageError) in try file.truncate(to: 0) }
     var buffer = Buffer(capacity: pieceByteCount)
@@ -109,5 +110,39 @@ struct CheckpointFile: Sendable {
       buffer.removeAll()
       filledCount = 0
     }
+  }
+}
+
+extension Examination {
+  /// What the checkpoint would be good for, every block of it checked. That it is damaged is no damage to the store.
+  func verifiedCheckpoint() throws(StorageError) -> CheckpointUse {
+    switch checkpoint {
+    case .missing: return .missing
+    case .damaged: return .damaged
+    case .found(let found):
+      guard found.head.storeID == storeID else { return .stale }
+      return try found.isSound() ? .used : .damaged
+    }
+  }
+}
+
+extension CheckpointFile {
+  /// Whether every block checks and the entries are in order.
+  fileprivate func isSound() throws(StorageError) -> Bool {
+    var buffer = Buffer()
+    var last: UInt64 = 0
+    var entriesLeft = head.entryCount
+    for block in head.firstEntryBlock..<head.blockCount {
+      buffer.removeAll()
+      try buffer.fill(CheckpointBlock.byteCount, from: file, at: block * CheckpointBlock.byteCount)
+      guard CheckpointBlock.isSound(buffer.bytes, at: 0, number: block, salt: head.salt) else { return false }
+      for index in 0..<min(entriesLeft, CheckpointBlock.entryCount) {
+        let fingerprint = buffer.bytes.load(UInt64.self, at: index * IndexEntry.byteCount)
+        guard fingerprint >= last else { return false }
+        last = fingerprint
+      }
+      entriesLeft -= min(entriesLeft, CheckpointBlock.entryCount)
+    }
+    return true
   }
 }

@@ -4,8 +4,6 @@
 struct CheckpointHead: Equatable, Sendable {
   /// A segment that was live when the checkpoint was written, or the head.
   struct SegmentFigures: Equatable, Sendable {
-    static let byteCount = 24
-
     let number: UInt32
     let salt: UInt64
     let liveByteCount: Int
@@ -15,10 +13,13 @@ struct CheckpointHead: Equatable, Sendable {
   static let version: UInt16 = 1
   /// Where the shards' counts begin in the first block.
   private static let shardsOffset = 128
-  /// No store has more segments than their numbers allow, or than fit into a table that is read at once.
-  static let maximumSegmentCount = 1 << 20
+  private static let shardsEnd = shardsOffset + 8 * Index.shardCount
+  /// No store has more than that, and tables are read at once.
+  static let maximumItemCount = 1 << 20
   static let maximumEntryCount = 1 << 40
-  private static let segmentsInBlock = CheckpointBlock.contentByteCount / SegmentFigures.byteCount
+  /// Segments and listed records take the same space.
+  private static let itemByteCount = 24
+  private static let itemsInBlock = CheckpointBlock.contentByteCount / itemByteCount
 
   let storeID: StoreID
   /// Random for each file; in every block.
@@ -31,10 +32,12 @@ struct CheckpointHead: Equatable, Sendable {
   let entryCounts: [UInt32]
   let tombstoneCounts: [UInt32]
   let segments: [SegmentFigures]
+  /// The records of collection 0.
+  let listed: [Listing.Entry]
 
   init(
     storeID: StoreID, salt: UInt64, key: FingerprintKey, covered: LogPosition, coveredSalt: UInt64,
-    entryCounts: [UInt32], tombstoneCounts: [UInt32], segments: [SegmentFigures]
+    entryCounts: [UInt32], tombstoneCounts: [UInt32], segments: [SegmentFigures], listed: [Listing.Entry]
   ) {
     self.storeID = storeID
     self.salt = salt
@@ -44,21 +47,25 @@ struct CheckpointHead: Equatable, Sendable {
     self.entryCounts = entryCounts
     self.tombstoneCounts = tombstoneCounts
     self.segments = segments
+    self.listed = listed
   }
 
   var entryCount: Int { entryCounts.reduce(0) { $0 + Int($1) } }
   var tombstoneCount: Int { tombstoneCounts.reduce(0) { $0 + Int($1) } }
-  private static func segmentBlockCount(_ count: Int) -> Int {
-    (count + segmentsInBlock - 1) / segmentsInBlock
+  private static func blockCount(items count: Int) -> Int { (count + itemsInBlock - 1) / itemsInBlock }
+
+  /// Where an item of a table lies that begins with a block.
+  private static func place(of index: Int, firstBlock: Int) -> Int {
+    (firstBlock + index / itemsInBlock) * CheckpointBlock.byteCount + index % itemsInBlock * itemByteCount
   }
+
+  private var firstListedBlock: Int { 1 + Self.blockCount(items: segments.count) }
   /// The number of the first block of entries.
-  var firstEntryBlock: Int { 1 + Self.segmentBlockCount(segments.count) }
+  var firstEntryBlock: Int { firstListedBlock + Self.blockCount(items: listed.count) }
   /// The blocks of the whole file.
   var blockCount: Int {
     firstEntryBlock + (entryCount + CheckpointBlock.entryCount - 1) / CheckpointBlock.entryCount
   }
-
-  subscript(number: UInt32) -> SegmentFigures? { segments.first { $0.number == number } }
 
   /// The blocks before the entries.
   func append(to buffer: inout Buffer) {
@@ -75,17 +82,21 @@ struct CheckpointHead: Equatable, Sendable {
     covered.write(into: &bytes, at: start + 48)
     bytes.store(coveredSalt, at: start + 56)
     bytes.store(UInt64(entryCount), at: start + 64)
+    bytes.store(UInt32(listed.count), at: start + 72)
     for shard in 0..<Index.shardCount {
       bytes.store(entryCounts[shard], at: start + Self.shardsOffset + 8 * shard)
       bytes.store(tombstoneCounts[shard], at: start + Self.shardsOffset + 8 * shard + 4)
     }
     for (index, segment) in segments.enumerated() {
-      let place =
-        start + (1 + index / Self.segmentsInBlock) * CheckpointBlock.byteCount
-        + index % Self.segmentsInBlock * SegmentFigures.byteCount
+      let place = start + Self.place(of: index, firstBlock: 1)
       bytes.store(segment.number, at: place)
       bytes.store(segment.salt, at: place + 8)
       bytes.store(UInt64(segment.liveByteCount), at: place + 16)
+    }
+    for (index, entry) in listed.enumerated() {
+      let place = start + Self.place(of: index, firstBlock: firstListedBlock)
+      entry.id.write(into: &bytes, at: place)
+      bytes.store(entry.sequence, at: place + 16)
     }
     let salt = self.salt
     CheckpointBlock.seal(&buffer, salt: salt, first: 0)
@@ -100,44 +111,60 @@ struct CheckpointHead: Equatable, Sendable {
       buffer.bytes.load(UInt16.self, at: 8) == Self.version
     else { return nil }
     let segmentCount = Int(buffer.bytes.load(UInt32.self, at: 12))
-    guard segmentCount <= Self.maximumSegmentCount else { return nil }
-    let needed = (1 + Self.segmentBlockCount(segmentCount)) * CheckpointBlock.byteCount
+    let listedCount = Int(buffer.bytes.load(UInt32.self, at: 72))
+    guard segmentCount <= Self.maximumItemCount, listedCount <= Self.maximumItemCount else { return nil }
+    let blockCount = 1 + Self.blockCount(items: segmentCount) + Self.blockCount(items: listedCount)
+    let needed = blockCount * CheckpointBlock.byteCount
     if buffer.count < needed { try buffer.fill(needed - buffer.count, from: file, at: buffer.count) }
     guard buffer.count >= needed else { return nil }
-    self.init(buffer.bytes.extracting(0..<needed), segmentCount: segmentCount)
+    self.init(buffer.bytes.extracting(0..<needed), segmentCount: segmentCount, listedCount: listedCount)
   }
 
-  private init?(_ bytes: RawSpan, segmentCount: Int) {
-    salt = bytes.load(UInt64.self, at: CheckpointBlock.contentByteCount)
+  private init?(_ bytes: RawSpan, segmentCount: Int, listedCount: Int) {
+    let salt = bytes.load(UInt64.self, at: CheckpointBlock.contentByteCount)
     for block in 0..<bytes.byteCount / CheckpointBlock.byteCount {
       guard
         CheckpointBlock.isSound(bytes, at: block * CheckpointBlock.byteCount, number: block, salt: salt)
       else { return nil }
     }
     let bitCount = Int(bytes.load(UInt16.self, at: 10))
-    guard bitCount >= 1, bitCount <= 64 else { return nil }
-    storeID = StoreID(bytes, at: 16)
-    key = FingerprintKey(
-      low: bytes.load(UInt64.self, at: 32), high: bytes.load(UInt64.self, at: 40), bitCount: bitCount)
-    covered = LogPosition(bytes, at: 48)
-    coveredSalt = bytes.load(UInt64.self, at: 56)
+    guard bitCount >= 1, bitCount <= 64, bytes.extracting(76..<Self.shardsOffset).isZero,
+      bytes.extracting(Self.shardsEnd..<CheckpointBlock.contentByteCount).isZero
+    else { return nil }
+    var entryCounts: [UInt32] = []
+    var tombstoneCounts: [UInt32] = []
+    for place in stride(from: Self.shardsOffset, to: Self.shardsEnd, by: 8) {
+      entryCounts.append(bytes.load(UInt32.self, at: place))
+      tombstoneCounts.append(bytes.load(UInt32.self, at: place + 4))
+    }
+    var segments: [SegmentFigures] = []
+    for index in 0..<segmentCount {
+      let place = Self.place(of: index, firstBlock: 1)
+      let liveByteCount = bytes.load(UInt64.self, at: place + 16)
+      let number = bytes.load(UInt32.self, at: place)
+      guard liveByteCount <= UInt64(Limits.maximumSegmentByteCount),
+        bytes.load(UInt32.self, at: place + 4) == 0,
+        segments.last.map({ $0.number < number }) ?? true
+      else { return nil }
+      segments.append(
+        SegmentFigures(
+          number: number, salt: bytes.load(UInt64.self, at: place + 8), liveByteCount: Int(liveByteCount)))
+    }
+    var listed: [Listing.Entry] = []
+    for index in 0..<listedCount {
+      let place = Self.place(of: index, firstBlock: 1 + Self.blockCount(items: segmentCount))
+      listed.append(
+        Listing.Entry(id: RecordKey(bytes, at: place), sequence: bytes.load(UInt64.self, at: place + 16)))
+    }
+    self.init(
+      storeID: StoreID(bytes, at: 16), salt: salt,
+      key: FingerprintKey(
+        low: bytes.load(UInt64.self, at: 32), high: bytes.load(UInt64.self, at: 40), bitCount: bitCount),
+      covered: LogPosition(bytes, at: 48), coveredSalt: bytes.load(UInt64.self, at: 56),
+      entryCounts: entryCounts, tombstoneCounts: tombstoneCounts, segments: segments, listed: listed)
     let declaredCount = bytes.load(UInt64.self, at: 64)
-    entryCounts = (0..<Index.shardCount).map { bytes.load(UInt32.self, at: Self.shardsOffset + 8 * $0) }
-    tombstoneCounts = (0..<Index.shardCount).map {
-      bytes.load(UInt32.self, at: Self.shardsOffset + 8 * $0 + 4)
-    }
-    segments = (0..<segmentCount).map { index in
-      let place =
-        (1 + index / Self.segmentsInBlock) * CheckpointBlock.byteCount
-        + index % Self.segmentsInBlock * SegmentFigures.byteCount
-      return SegmentFigures(
-        number: bytes.load(UInt32.self, at: place), salt: bytes.load(UInt64.self, at: place + 8),
-        liveByteCount: Int(truncatingIfNeeded: bytes.load(UInt64.self, at: place + 16)))
-    }
     guard declaredCount <= UInt64(Self.maximumEntryCount), entryCount == Int(declaredCount),
-      zip(tombstoneCounts, entryCounts).allSatisfy({ $0 <= $1 }),
-      zip(segments, segments.dropFirst()).allSatisfy({ $0.number < $1.number }),
-      segments.allSatisfy({ $0.liveByteCount >= 0 && $0.liveByteCount <= Limits.maximumSegmentByteCount })
+      zip(tombstoneCounts, entryCounts).allSatisfy({ $0 <= $1 })
     else { return nil }
   }
 }

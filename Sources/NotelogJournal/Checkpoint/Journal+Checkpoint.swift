@@ -37,7 +37,8 @@ extension Journal {
     let next = log.state.withLock { $0.nextVisible }
     // Its head is a witness of the floor: what it covers must be durable before it gets its name.
     if next > 1 { try log.awaitDurable(next - 1) }
-    let covered = log.state.withLock { $0.visibleEnd }
+    // What is visible is durable now, and so before the floor: but for a close mark that nothing has followed.
+    let covered = log.state.withLock { $0.floor }
     do throws(StorageError) {
       try catalog.index.loadAll()
       var entryCounts: [UInt32] = []
@@ -54,7 +55,8 @@ extension Journal {
         segments: segments.map {
           CheckpointHead.SegmentFigures(
             number: $0.number, salt: $0.salt.value, liveByteCount: max($0.liveBytes, 0))
-        })
+        },
+        listed: catalog.listing.entries)
       do throws(StorageError) { try CheckpointFile.write(head, catalog.index, to: storage) } catch {
         try? storage.unlink(FileName.index + FileName.partialSuffix)
         throw error
@@ -62,4 +64,9 @@ extension Journal {
     } catch { throw JournalError(error) }
     catalog.noteCheckpoint()
   }
+}
+
+extension Journal {
+  /// Whether a part of the checkpoint that was read since the opening did not check; it was built from the segments.
+  package var isCheckpointDamaged: Bool { catalog.source?.isDamaged ?? false }
 }

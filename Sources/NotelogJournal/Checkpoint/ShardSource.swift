@@ -193,7 +193,10 @@ final class ShardSource: Sendable {
   /// Builds what the checkpoint held from what the segments list.
   private func rebuild(_ rebuilt: inout RebuiltShards) throws(StorageError) {
     for figures in head.segments {
-      guard let segment = segments[figures.number] else { continue }
+      // A head that was empty when the checkpoint was written: what is in it came later.
+      guard let segment = segments[figures.number],
+        !segment.kind.isLog || segment.number <= head.covered.segment
+      else { continue }
       try segment.forEachTailEntry(key: head.key, from: nil, to: head.covered) { entry throws(StorageError) in
         _ = try rebuilt.shards[Int(entry.fingerprint >> 56)].take(entry, segments, cache)
       }

@@ -51,7 +51,7 @@ extension Segment {
   ) throws(StorageError) -> Bool {
     let first = start?.segment == number ? start?.offset ?? 0 : 0
     let limit = end.segment == number ? end.offset : Int.max
-    let pass = { (entry: FooterEntry) throws(StorageError) in
+    func pass(_ entry: FooterEntry) throws(StorageError) {
       guard entry.kind != .chunk, entry.offset >= first, entry.offset < limit else { return }
       try body(
         TailEntry(

@@ -9,6 +9,8 @@ final class Catalog: Sendable {
   let segments: SegmentTable
   /// Bytes of finished segments, as they are on disk.
   let cache: BlockCache
+  /// The records of collection 0.
+  let listing: Listing
   /// What live snapshots see and the index no longer says.
   let history = History()
   /// Held while records are moved from some segments to another, and while a snapshot is made.
@@ -30,11 +32,13 @@ final class Catalog: Sendable {
     index = Index(key: key)
     segments = SegmentTable()
     cache = BlockCache(byteCount: cacheByteCount)
+    listing = Listing()
     source = nil
   }
 
   /// A catalog of what a checkpoint holds and what came after it.
-  init(_ source: ShardSource, _ segments: SegmentTable, _ cache: BlockCache) {
+  init(_ source: ShardSource, _ segments: SegmentTable, _ cache: BlockCache, _ listing: Listing) {
+    self.listing = listing
     index = Index(key: source.head.key, source: source)
     self.segments = segments
     self.cache = cache
@@ -57,6 +61,7 @@ final class Catalog: Sendable {
     while true {
       guard let known = try settle(entry.id, fingerprint) else {
         try index.insert(fingerprint, location.place)
+        list(entry, known: nil)
         addLive(location.liveByteCount, in: segment.number)
         return
       }
@@ -65,10 +70,30 @@ final class Catalog: Sendable {
       note(known, of: entry.id, supersededBy: location.sequence)
       // Compaction may have moved it in between: then it is looked for again.
       guard try index.replace(fingerprint, at: known.place, with: location.place) else { continue }
+      list(entry, known: known)
       addLive(location.liveByteCount, in: segment.number)
       addLive(-known.liveByteCount, in: known.segment)
       return
     }
+  }
+
+  private func list(_ entry: FooterEntry, known: Location?) {
+    guard entry.collection == Listing.collection || known?.collection == Listing.collection else { return }
+    let isPresent = entry.kind == .record && entry.collection == Listing.collection
+    listing.take(entry.id, sequence: entry.sequence, isPresent: isPresent)
+  }
+
+  /// The ids of collection 0's records, in order of id.
+  func listedRecords() throws(StorageError) -> [RecordKey] {
+    var ids: [RecordKey] = []
+    for entry in listing.entries {
+      // One that was deleted may be listed still, if nothing is left of the deletion either.
+      guard let location = try location(of: entry.id), !location.isTombstone,
+        location.collection == Listing.collection
+      else { continue }
+      ids.append(entry.id)
+    }
+    return ids
   }
 
   /// Where a record's newest frame is and what it says, tombstones included.

@@ -84,14 +84,6 @@ final class Index: Sendable {
     }
   }
 
-  /// Makes room for that many records in all, as a hint.
-  func reserve(_ count: Int) {
-    // Shards differ by a few times the square root of what they hold; a little too much would be wasted on all.
-    for number in 0..<Self.shardCount {
-      shards[number].withLock { $0.table.reserve(count / Self.shardCount) }
-    }
-  }
-
   /// How many records there are, tombstones not counted.
   var recordCount: Int {
     var count = 0

@@ -73,6 +73,8 @@ struct Head: ~Copyable, Sendable {
   /// The bytes that the footer will take, reservations that are not filled yet included.
   var footerByteCount: Int
   var footer: FooterBuilder
+  /// Whether footer and length are what the frames say: not in a head that was opened, until `Log.readFooter`.
+  var isFooterKnown: Bool
   /// Whether anything was written to it, or promised for it, since it was opened.
   var isTouched: Bool
   /// What was there to read when it was opened, but may not be on the medium: the close mark it ended in, or its start

@@ -6,9 +6,13 @@ extension Snapshot {
   /// Calls `body` with every record of a collection, or of all, in the order in which they lie on disk: its header, its
   /// envelope and its body, all checked. It stops when `body` returns false.
   ///
-  /// Several threads may each take a part of the segments.
-  ///
-  /// - Parameter onDamage: Called with what does not check, and with the record where it is known. Scanning goes on.
+  /// - Parameters:
+  ///   - collection: The collection; nothing for all.
+  ///   - part: The part of the segments that this thread takes.
+  ///   - partCount: How many threads share the segments.
+  ///   - onDamage: Called with what does not check, and with the record where it is known. Scanning goes on.
+  ///   - body: Returns whether to go on.
+  /// - Throws: What `body` throws, and `inputOutput` where the system fails.
   package func forEach(
     in collection: UInt16? = nil, part: Int = 0, of partCount: Int = 1, onDamage: (Damage) -> Void,
     _ body: (StoredRecord, RawSpan, RawSpan) throws(JournalError) -> Bool

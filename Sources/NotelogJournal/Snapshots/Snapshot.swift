@@ -75,6 +75,9 @@ extension Journal {
 
   /// The ids of a collection's records, or of all records, in order of id.
   package func records(in collection: UInt16? = nil) throws(JournalError) -> [RecordKey] {
-    try snapshot().records(in: collection)
+    if collection == Listing.collection {
+      return try journaling { () throws(StorageError) in try catalog.listedRecords() }
+    }
+    return try snapshot().records(in: collection)
   }
 }
