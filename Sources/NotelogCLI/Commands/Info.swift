@@ -15,7 +15,7 @@ private func showInfo(_ invocation: Invocation, _ console: Console) throws(ToolE
     if invocation.has(.json) {
       try console.out.write(bytes: try json(info, store.collections))
     } else {
-      try console.out.write(try text(info, store.collections, console))
+      try console.out.write(text(info, store.collections, console))
     }
     return .done
   }
@@ -33,10 +33,10 @@ private func text(
 
     """
   for collection in collections {
+    let count = try recordCount(of: collection)
     let fields = collection.fields.filter { !$0.isRetired }.map { "\($0.name) (\($0.words))" }
-    let records = counted(try recordCount(of: collection), "record")
     text +=
-      "collection  \(collection.name): \(records) of \(fields.joined(separator: ", "))\n"
+      "collection  \(collection.name): \(counted(count, "record")) of \(fields.joined(separator: ", "))\n"
   }
   for slot in info.slots {
     text += "slot        \(slot.number), \(slot.kind)\(slot.work.map { ", scrypt 2^\($0)" } ?? "")\n"
@@ -58,10 +58,6 @@ private func text(
     text += "\n"
   }
   return console.outIsTerminal ? Escaping.text(text) : text
-}
-
-private func recordCount(of collection: DynamicCollection) throws(ToolError) -> Int {
-  do { return try collection.count } catch { throw ToolError(any: error) }
 }
 
 extension FieldInfo {
@@ -124,6 +120,10 @@ private func json(_ info: StoreInfo, _ collections: [DynamicCollection]) throws(
   }
   json.endLine()
   return json.take()
+}
+
+private func recordCount(of collection: DynamicCollection) throws(ToolError) -> Int {
+  do { return try collection.count } catch { throw ToolError(error) }
 }
 
 private func write(_ collection: DynamicCollection, to json: inout JSONWriter) throws(ToolError) {
