@@ -66,7 +66,8 @@ public struct Query<R: Record>: Sendable {
   /// The records found, their sealed fields unopened.
   ///
   /// - Throws: `locked` where a condition or the order needs a locked field; `damaged` and others as they are met.
-  /// - Complexity: O(*n*) in the records of the collection, and O(limit) in memory where there is a limit.
+  /// - Complexity: O(*n*) in the records of the collection, and O(limit) in memory where there is a limit. Sorted by an
+  ///   indexed plain field and with a limit, it reads hardly more records than it returns.
   public func entries() throws -> [Entry<R>] {
     guard limit != 0 else { return [] }
     let reader = try store.reader(for: R.self)
@@ -101,6 +102,12 @@ public struct Query<R: Record>: Sendable {
       for condition in conditions where try !condition(reader, id, bytes) { return true }
       return try body(id, revision, bytes)
     }
+  }
+
+  /// Whether a record satisfies all conditions.
+  func accepts(_ reader: RecordReader<R>, _ stored: OwnedRecord) throws -> Bool {
+    for condition in conditions where try !condition(reader, stored.id, stored.body.rawSpan) { return false }
+    return true
   }
 
   private func adding(_ condition: @escaping Condition) -> Query {

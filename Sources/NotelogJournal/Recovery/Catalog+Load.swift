@@ -10,10 +10,12 @@ extension Catalog {
         let isCut = examination.log.contains { $0.number == entry.number && $0.isCut }
         try load(found, entry: entry, isCut: isCut, &examination)
       }
-      for segment in examination.log where !listed.contains(segment.number) {
-        let limit = segment.number == examination.end.segment ? examination.end.offset : segment.end
+      // Nobody lists the newest but itself. Others that are not listed were compacted away and not yet deleted: what
+      // they hold is dead, and what deleted it may be gone.
+      if let newest = examination.newest, !listed.contains(newest.number) {
+        let limit = newest.number == examination.end.segment ? examination.end.offset : newest.end
         try loadFrames(
-          segment.found, entry: nil, to: max(limit, floorOffset(segment, examination)), &examination)
+          newest.found, entry: nil, to: max(limit, floorOffset(newest, examination)), &examination)
       }
     } catch { throw JournalError(error) }
   }
