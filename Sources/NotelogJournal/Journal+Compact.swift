@@ -21,17 +21,55 @@ extension Journal {
     compaction.enter()
     defer { compaction.leave() }
     var result = CompactionResult()
+    // How much is live in each segment is known only when all of the index is.
+    try journaling { () throws(StorageError) in try catalog.index.loadAll() }
     result.byteCountBefore = statistics.byteCount
-    try finishHeadWithDeadBytes()
-    for group in compactionGroups() {
-      do { try replace(group, &result) } catch {
-        guard error.code == .inputOutput else { throw error }
-        // A frame of it does not check, or can't be read. It stays, and so do the others of its group this time.
-        result.damagedSegments += group.map(\.number)
-      }
+    do { try finishHeadWithDeadBytes() } catch {
+      // Without room for another head, the finished segments come first.
+      guard error.code == .full else { throw error }
     }
+    try replaceInTurn(compactionGroups(), &result)
+    log.refillReserve()
     result.byteCountAfter = statistics.byteCount
     return result
+  }
+
+  /// Replaces groups one after another. On a disk too full for a group's copy its segments are tried one by one,
+  /// those with the least to copy first: each leaves more room for the next.
+  private func replaceInTurn(
+    _ groups: [[Segment]], _ result: inout CompactionResult
+  ) throws(JournalError) {
+    var full: JournalError?
+    for group in groups {
+      guard let error = try replaceIfRoom(group, &result) else { continue }
+      full = error
+      guard group.count > 1 else { continue }
+      for segment in group.sorted(by: { $0.liveBytes < $1.liveBytes }) where segment.hasDeadBytes {
+        _ = try replaceIfRoom([segment], &result)
+      }
+    }
+    if let full, result.removedSegments == 0 { throw full }
+  }
+
+  /// Replaces a group, unless it is damaged.
+  ///
+  /// - Returns: The error where there is no room for the copy.
+  private func replaceIfRoom(
+    _ group: [Segment], _ result: inout CompactionResult
+  ) throws(JournalError) -> JournalError? {
+    do {
+      try replace(group, &result)
+      return nil
+    } catch {
+      switch error.code {
+      case .full: return error
+      case .inputOutput:
+        // A frame of it does not check, or can't be read. It stays, and so do the others of its group this time.
+        result.damagedSegments += group.map(\.number)
+        return nil
+      default: throw error
+      }
+    }
   }
 
   /// Makes the head a finished segment if something in it is dead, so that it can be compacted too.
@@ -39,6 +77,7 @@ extension Journal {
     log.gate.enter()
     defer { log.gate.leave() }
     try log.waitUntilQuiet()
+    try log.readFooter()
     let hasDeadBytes = log.state.withLock { state in
       guard let segment = state.head?.segment, let footer = state.head?.footerByteCount,
         let end = state.head?.end
@@ -46,7 +85,10 @@ extension Journal {
       return footer > FooterBuilder().byteCount && end > Layout.firstFrameOffset + segment.liveBytes
     }
     guard hasDeadBytes else { return }
-    try log.switchSegment(aim: log.aim, needing: 0)
+    do { try log.switchSegment(aim: log.aim, needing: 0) } catch {
+      guard error.code == .full, log.releaseReserve() else { throw error }
+      try log.switchSegment(aim: log.aim, needing: 0)
+    }
   }
 
   /// Segments worth compacting, in groups whose live bytes fill one segment each.
@@ -74,11 +116,12 @@ extension Journal {
 
   /// Writes a group's copy, publishes it in one transaction and deletes the sources.
   private func replace(_ sources: [Segment], _ result: inout CompactionResult) throws(JournalError) {
+    try promisePublication(of: sources.count)
     let number = log.state.withLock { $0.takeNumber() }
     let compaction = Compaction(journal: self, sources: sources)
     let output: Compaction.Output
     do { output = try compaction.run(number: number) } catch {
-      guard error.code == .full, Reserve(storage).release() else { throw error }
+      guard error.code == .full, log.releaseReserve() else { throw error }
       output = try compaction.run(number: number)
     }
     let file = try journaling { () throws(StorageError) in
@@ -87,12 +130,10 @@ extension Journal {
     }
     let segment = Segment(
       number: number, kind: .compacted, salt: SegmentSalt(output.entry.salt), file: file, entry: output.entry)
-    catalog.segments.insert(segment)
     try publish(LiveChange(added: [output.entry], removed: sources.map(\.number)))
-    for copy in output.copies where !catalog.move(copy.id, from: copy.old, to: copy.new) {
-      // It was written anew meanwhile: the copy is dead already.
+    try journaling { () throws(StorageError) in
+      try catalog.adopt(segment, output.copies, dropped: output.dropped)
     }
-    for tombstone in output.dropped { catalog.forget(tombstone.id, at: tombstone.location) }
     // A second transaction names a floor above the first: a witness that must survive before anything is deleted.
     try publish(LiveChange(added: [], removed: []))
     for source in sources {
@@ -102,6 +143,16 @@ extension Journal {
     }
     result.removedSegments += sources.count
     result.addedSegments += 1
+  }
+
+  /// Promises the room that publishing takes before the copy is made, which on a full disk may take all there is.
+  private func promisePublication(of sourceCount: Int) throws(JournalError) {
+    let markByteCount = Layout.frameHeaderByteCount + CommitMark.byteCount
+    let changeByteCount = Layout.frameHeaderByteCount + 8 + Layout.liveEntryByteCount + 4 * sourceCount
+    log.gate.enter()
+    defer { log.gate.leave() }
+    try log.makeRoom(
+      byteCount: 2 * (markByteCount + changeByteCount + 16), footerByteCount: 0, onlyFrees: true)
   }
 
   /// Commits a change of the live set durably.

@@ -46,7 +46,7 @@ package struct CrashSweep<Note: Sendable>: Sendable {
       tally.failures.append("\(name): the workload itself: \(error)")
       return tally
     }
-    if let line = TestEffort.variable("NOTELOG_REPLAY") {
+    if let line = TestEffort.replay {
       guard line.hasPrefix(name + "@"), let point = CrashPoint(line.dropFirst(name.count + 1)) else {
         return tally
       }

@@ -51,5 +51,8 @@ package enum TestEffort {
   package static func variable(_ name: String) -> String? { ProcessInfo.processInfo.environment[name] }
 
   /// Whether this is a soak run, with many times the cases.
-  package static let isSoak = variable("NOTELOG_SOAK") == "1"
+  package static let isSoak = variable("NOTELOG_SOAK") == "1" || replay != nil
+
+  /// The one case that is to be repeated, if any.
+  package static let replay = variable("NOTELOG_REPLAY")
 }

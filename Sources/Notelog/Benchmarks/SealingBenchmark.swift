@@ -48,7 +48,9 @@ import NotelogCrypto
     _ plaintext: RawSpan, additionalData: RawSpan, into output: inout MutableRawSpan, count: Int
   ) throws {
     var run = NonceRun()
-    for _ in 0..<count { try key.seal(plaintext, additionalData: additionalData, nonces: &run, into: &output) }
+    for _ in 0..<count {
+      try key.seal(plaintext, additionalData: additionalData, nonces: &run, into: &output)
+    }
   }
 
   /// Opens values in turn, so that no key derived for one serves the next.
@@ -61,7 +63,8 @@ import NotelogCrypto
   ///   - count: How many are opened in all.
   /// - Throws: What opening throws.
   public func open(
-    _ first: RawSpan, _ second: RawSpan, additionalData: RawSpan, into output: inout MutableRawSpan, count: Int
+    _ first: RawSpan, _ second: RawSpan, additionalData: RawSpan, into output: inout MutableRawSpan,
+    count: Int
   ) throws {
     for index in 0..<count {
       try key.open(index & 1 == 0 ? first : second, additionalData: additionalData, into: &output)

@@ -40,7 +40,7 @@ extension Store {
     _ collection: UInt16, _ body: (RecordID, UInt64, RawSpan) throws -> Bool
   ) throws {
     var buffer = ReadBuffer()
-    for key in journal.records(in: collection) {
+    for key in try journaling({ () throws(JournalError) in try journal.records(in: collection) }) {
       // What was deleted or moved to another collection meanwhile is left out.
       let found = try journaling { () throws(JournalError) in try journal.read(key, into: &buffer) }
       guard let found, found.collection == collection else { continue }

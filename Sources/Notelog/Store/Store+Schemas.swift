@@ -13,7 +13,8 @@ extension Store {
   /// Reads all schemas. Their MACs can't be checked before the store is unlocked.
   func loadSchemas() throws(NotelogError) {
     var buffer = ReadBuffer()
-    for key in journal.records(in: Self.schemaCollection) {
+    let keys = try journaling { () throws(JournalError) in try journal.records(in: Self.schemaCollection) }
+    for key in keys {
       let found = try journaling { () throws(JournalError) in try journal.read(key, into: &buffer) }
       guard found?.collection == Self.schemaCollection else { continue }
       let stored = try parseSchema(buffer.body, key)

@@ -64,6 +64,7 @@ struct Assignment: Sendable {
   }
 
   private func parse(_ text: String, as type: FieldType) throws(ToolError) -> DynamicValue {
+    if type == .date, text == "now" { return .date(Moment.now) }
     if type == .date, let seconds = Moment.seconds(text) {
       return .date(Date(timeIntervalSinceReferenceDate: seconds))
     }

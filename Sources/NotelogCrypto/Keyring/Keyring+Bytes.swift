@@ -8,9 +8,13 @@ extension Keyring {
   /// - Parameters:
   ///   - bytes: The whole file.
   ///   - workFactorLimit: The most work that a password slot may ask for.
+  /// - Throws: ``CryptoError/damagedKeyring(_:)``, ``CryptoError/unsupported(_:)``,
+  ///   ``CryptoError/limitExceeded(_:)``.
   package init(parsing bytes: [UInt8], workFactorLimit: WorkFactor = .mostRead) throws(CryptoError) {
     guard bytes.count <= Self.byteCountMax else { throw .limitExceeded(.keyringSize) }
-    guard bytes.count >= Header.byteCount + Self.digestSize + Self.macSize else { throw .damagedKeyring(.length) }
+    guard bytes.count >= Header.byteCount + Self.digestSize + Self.macSize else {
+      throw .damagedKeyring(.length)
+    }
     var reader = ByteReader(bytes)
     guard try reader.take(Self.magic.count) == Self.magic else { throw .damagedKeyring(.magic) }
     let end = bytes.count - Self.macSize - Self.digestSize
@@ -63,7 +67,8 @@ extension Keyring {
     bytes += [Suite.wraps.rawValue, 0]
     let count =
       Header.byteCount + slots.count * Slot.byteCount + classKeys.count * ClassKey.byteCount
-      + namedKeys.count * NamedKey.byteCount + dataKeys.count * DataKey.byteCount + Self.digestSize + Self.macSize
+      + namedKeys.count * NamedKey.byteCount + dataKeys.count * DataKey.byteCount + Self.digestSize
+      + Self.macSize
     bytes.reserveCapacity(count)
     bytes.append(littleEndian: UInt32(count))
     bytes += storeID.array
@@ -88,7 +93,9 @@ extension Keyring {
     guard Self.ascends(slots.map(\.id)), Self.ascends(classKeys.map(\.accessClass.rawValue)),
       Self.ascends(namedKeys.map(\.number)), Self.ascends(dataKeys.map(\.reference.rawValue))
     else { throw .damagedKeyring(.order) }
-    guard slots.count(where: { $0.kind == .password }) <= Self.passwordSlotsMax else { throw .limitExceeded(.slots) }
+    guard slots.count(where: { $0.kind == .password }) <= Self.passwordSlotsMax else {
+      throw .limitExceeded(.slots)
+    }
     guard !slots.isEmpty, slots.allSatisfy({ $0.id < nextSlotID && $0.rootGeneration == rootGeneration }),
       classKeys.allSatisfy({ $0.rootGeneration == rootGeneration }),
       dataKeys.allSatisfy({ $0.reference.rawValue < nextKeyReference })

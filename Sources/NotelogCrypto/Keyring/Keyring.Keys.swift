@@ -96,7 +96,9 @@ extension AccessClass {
   /// Reads a class that this version can use.
   init(_ reader: inout ByteReader) throws(CryptoError) {
     let raw = try reader.uint8()
-    guard let value = AccessClass(rawValue: raw), value.isSupported else { throw .unsupported(.accessClass(raw)) }
+    guard let value = AccessClass(rawValue: raw), value.isSupported else {
+      throw .unsupported(.accessClass(raw))
+    }
     self = value
   }
 }

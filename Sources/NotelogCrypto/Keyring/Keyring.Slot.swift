@@ -31,7 +31,8 @@ extension Keyring {
       Self.header(kind: kind, logN: logN, id: id, rootGeneration: rootGeneration, salt: salt)
     }
 
-    static func header(kind: Kind, logN: UInt8, id: UInt32, rootGeneration: UInt32, salt: [UInt8]) -> [UInt8] {
+    static func header(kind: Kind, logN: UInt8, id: UInt32, rootGeneration: UInt32, salt: [UInt8]) -> [UInt8]
+    {
       let isPassword = kind == .password
       var bytes = [kind.rawValue, logN, isPassword ? blockSize : 0, isPassword ? parallelism : 0]
       bytes.append(littleEndian: id)
@@ -80,7 +81,8 @@ extension Keyring {
 
     /// A new slot for a credential.
     init(
-      id: UInt32, rootGeneration: UInt32, storeID: Bytes16, credential: borrowing Credential, work: WorkFactor,
+      id: UInt32, rootGeneration: UInt32, storeID: Bytes16, credential: borrowing Credential,
+      work: WorkFactor,
       root: borrowing Secret, memory: SecretMemory
     ) throws(CryptoError) {
       kind = credential.kind
@@ -92,13 +94,14 @@ extension Keyring {
       let key = try credential.slotKey(salt: salt, logN: logN, storeID: storeID, memory: memory)
       let header = Self.header(kind: kind, logN: logN, id: id, rootGeneration: rootGeneration, salt: salt)
       wrap = try KeyWrap(
-        root, under: key, additionalData: Self.additionalData(header: header, storeID: storeID), memory: memory)
+        root, under: key, additionalData: Self.additionalData(header: header, storeID: storeID),
+        memory: memory)
     }
 
     /// The unlock root.
     ///
-    /// - Throws: ``CryptoError/wrongKey`` where the credential is not this slot's, ``CryptoError/tamperedSlot(_:)``
-    ///   where it is and the slot was altered.
+    /// - Throws: ``CryptoError/wrongKey`` where the credential is not this slot's,
+    ///   ``CryptoError/tamperedSlot(_:)`` where it is and the slot was altered.
     func open(
       _ credential: borrowing Credential, storeID: Bytes16, memory: SecretMemory
     ) throws(CryptoError) -> Secret {

@@ -5,8 +5,8 @@ import Synchronization
 extension Vault {
   /// A changed keyring, not yet in force.
   ///
-  /// Write ``bytes`` to both files, safely, then ``Vault/adopt(_:)`` it. A change that is never adopted is as if it
-  /// had not been made. One change at a time: the next is made from what was adopted last.
+  /// Write ``bytes`` to both files, safely, then ``Vault/adopt(_:)`` it. A change that is never adopted is as
+  /// if it had not been made. One change at a time: the next is made from what was adopted last.
   package struct Change: Sendable {
     package let keyring: Keyring
     /// The name of a key that the change adds.
@@ -20,13 +20,16 @@ extension Vault {
   /// - Parameters:
   ///   - credential: What the new slot accepts.
   ///   - work: What a guess of a password costs.
+  /// - Returns: The change, with a slot whose id is new.
+  /// - Throws: ``CryptoError/rootLocked``, ``CryptoError/limitExceeded(_:)``.
   package func addingSlot(
     _ credential: borrowing Credential, work: WorkFactor = .standard
   ) throws(CryptoError) -> Change {
     let keyring = self.keyring
     let root = try copyRoot()
     var changed = keyring
-    let slot = try changed.makeSlot(credential, id: keyring.nextSlotID, work: work, root: root, memory: memory)
+    let slot = try changed.makeSlot(
+      credential, id: keyring.nextSlotID, work: work, root: root, memory: memory)
     let sameKind = changed.slots.count { $0.kind == .password }
     guard changed.slots.count < Keyring.slotsMax,
       credential.kind != .password || sameKind < Keyring.passwordSlotsMax
@@ -46,7 +49,9 @@ extension Vault {
     var changed = keyring
     changed.slots.removeAll { $0.id == slot }
     let passwords = changed.slots.count { $0.kind == .password }
-    guard credential.kind != .password || passwords < Keyring.passwordSlotsMax else { throw .limitExceeded(.slots) }
+    guard credential.kind != .password || passwords < Keyring.passwordSlotsMax else {
+      throw .limitExceeded(.slots)
+    }
     let new = try changed.makeSlot(credential, id: keyring.nextSlotID, work: work, root: root, memory: memory)
     changed.slots.append(new)
     changed.nextSlotID += 1
@@ -69,11 +74,16 @@ extension Vault {
   /// - Parameters:
   ///   - name: One to sixty-three bytes of UTF-8.
   ///   - accessClass: When it may be used; for good.
+  /// - Returns: The change.
+  /// - Throws: ``CryptoError/rootLocked``, ``CryptoError/duplicateKeyName``,
+  ///   ``CryptoError/limitExceeded(_:)``.
   package func addingKey(named name: String, class accessClass: AccessClass) throws(CryptoError) -> Change {
     guard accessClass.isSupported else { throw .unsupported(.accessClass(accessClass.rawValue)) }
     let keyring = self.keyring
     let root = try copyRoot()
-    guard try !keyring.openNames(root: root, memory: memory).values.contains(name) else { throw .duplicateKeyName }
+    guard try !keyring.openNames(root: root, memory: memory).values.contains(name) else {
+      throw .duplicateKeyName
+    }
     guard keyring.namedKeys.count < Keyring.namedKeysMax else { throw .limitExceeded(.namedKeys) }
     var changed = keyring
     // Named keys are never removed, so their numbers are 0, 1, 2, …
@@ -105,7 +115,8 @@ extension Vault {
   package func adopt(_ change: Change) {
     state.withLock { state in
       precondition(
-        change.keyring.generation > state.keyring.generation, "changes are adopted one by one, in their order")
+        change.keyring.generation > state.keyring.generation, "changes are adopted one by one, in their order"
+      )
       state.keyring = change.keyring
       state.other = nil
       state.servedByOther = false
@@ -155,6 +166,8 @@ extension Keyring {
   ///   - credential: What the first slot accepts.
   ///   - work: What a guess of a password costs.
   ///   - nonces: The store's source of nonces.
+  /// - Returns: The vault that holds it; its keyring's bytes are still to be written.
+  /// - Throws: ``CryptoError/limitExceeded(_:)``, and what the system refuses.
   package static func create(
     storeID: Bytes16, credential: borrowing Credential, work: WorkFactor = .standard, nonces: NonceSource
   ) throws(CryptoError) -> Vault {
@@ -182,20 +195,25 @@ extension Keyring {
   }
 
   fileprivate func makeSlot(
-    _ credential: borrowing Credential, id: UInt32, work: WorkFactor, root: borrowing Secret, memory: SecretMemory
+    _ credential: borrowing Credential, id: UInt32, work: WorkFactor, root: borrowing Secret,
+    memory: SecretMemory
   ) throws(CryptoError) -> Slot {
     let isEnough = work.logN >= WorkFactor.leastForNewSlots.logN || work == .forTests
     guard isEnough, work.logN <= WorkFactor.mostRead.logN else { throw .limitExceeded(.workFactor) }
     return try Slot(
-      id: id, rootGeneration: rootGeneration, storeID: storeID, credential: credential, work: work, root: root,
+      id: id, rootGeneration: rootGeneration, storeID: storeID, credential: credential, work: work,
+      root: root,
       memory: memory)
   }
 
   /// Adds a random data key, and says under which reference.
   fileprivate mutating func appendGeneration(
-    _ generation: UInt32, of number: UInt16, _ accessClass: AccessClass, root: borrowing Secret, memory: SecretMemory
+    _ generation: UInt32, of number: UInt16, _ accessClass: AccessClass, root: borrowing Secret,
+    memory: SecretMemory
   ) throws(CryptoError) -> KeyReference {
-    guard dataKeys.count < Self.dataKeysMax, nextKeyReference < .max else { throw .limitExceeded(.keyGenerations) }
+    guard dataKeys.count < Self.dataKeysMax, nextKeyReference < .max else {
+      throw .limitExceeded(.keyGenerations)
+    }
     guard let entry = classKeys.first(where: { $0.accessClass == accessClass }) else {
       throw .unsupported(.accessClass(accessClass.rawValue))
     }
@@ -204,9 +222,11 @@ extension Keyring {
     let key = try Secret.random(byteCount: Credential.keySize, in: memory)
     let header = DataKey.header(reference, accessClass, number, generation)
     let wrap = try KeyWrap(
-      key, under: classKey, additionalData: DataKey.additionalData(header: header, storeID: storeID), memory: memory)
+      key, under: classKey, additionalData: DataKey.additionalData(header: header, storeID: storeID),
+      memory: memory)
     dataKeys.append(
-      DataKey(reference: reference, accessClass: accessClass, number: number, generation: generation, wrap: wrap))
+      DataKey(
+        reference: reference, accessClass: accessClass, number: number, generation: generation, wrap: wrap))
     nextKeyReference += 1
     return reference
   }

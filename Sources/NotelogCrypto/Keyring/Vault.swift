@@ -4,8 +4,8 @@ import Synchronization
 
 /// Holds a store's keyring, and the keys that are open now.
 ///
-/// Data keys are unwrapped when first asked for. ``lock(_:)`` wipes by access class; a ``SealingKey`` that somebody
-/// still holds then throws `locked`, and is asked for anew after the next `unlock`.
+/// Data keys are unwrapped when first asked for. ``lock(_:)`` wipes by access class; a ``SealingKey`` that
+/// somebody still holds then throws `locked`, and is asked for anew after the next `unlock`.
 package final class Vault: Sendable {
   /// What ``lock(_:)`` closes.
   package enum LockScope: Sendable {
@@ -49,12 +49,14 @@ package final class Vault: Sendable {
 
   /// An unlocked vault, just created.
   init(
-    _ keyring: Keyring, root: consuming Secret, whenUnlocked: consuming Secret, afterFirstUnlock: consuming Secret,
+    _ keyring: Keyring, root: consuming Secret, whenUnlocked: consuming Secret,
+    afterFirstUnlock: consuming Secret,
     nonces: NonceSource
   ) {
     state = Mutex(
       State(
-        keyring: keyring, other: nil, root: root, whenUnlocked: whenUnlocked, afterFirstUnlock: afterFirstUnlock))
+        keyring: keyring, other: nil, root: root, whenUnlocked: whenUnlocked,
+        afterFirstUnlock: afterFirstUnlock))
     self.nonces = nonces
   }
 
@@ -70,7 +72,7 @@ package final class Vault: Sendable {
   /// Counts the locks, so that what was opened can be told to belong to an earlier time.
   package var lockEpoch: UInt64 { epoch.load(ordering: .acquiring) }
 
-  /// Wipes keys. Calls under way on other threads finish, and wipe what they used as they end.
+  /// Wipes keys. Waits for calls under way on other threads.
   package func lock(_ scope: LockScope = .whenUnlocked) {
     // In a forked child all of it is zero already, and another thread may have held the mutex.
     guard memory.isOriginalProcess else { return }
@@ -79,11 +81,14 @@ package final class Vault: Sendable {
       state.root = nil
       state.whenUnlocked = nil
       if scope == .everything { state.afterFirstUnlock = nil }
-      for (reference, key) in state.sealingKeys where scope == .everything || key.accessClass == .whenUnlocked {
+      for (reference, key) in state.sealingKeys where scope == .everything || key.accessClass == .whenUnlocked
+      {
         key.wipe()
         state.sealingKeys[reference] = nil
       }
-      let open = state.keyring.namedKeys.filter { scope != .everything && $0.accessClass == .afterFirstUnlock }
+      let open = state.keyring.namedKeys.filter {
+        scope != .everything && $0.accessClass == .afterFirstUnlock
+      }
       let numbers = Set(open.map(\.number))
       state.names = state.names.filter { numbers.contains($0.key) }
     }
@@ -107,8 +112,8 @@ package final class Vault: Sendable {
 
   /// The generation of a named key that new values are sealed under.
   ///
-  /// - Throws: ``CryptoError/rootLocked`` while names can't be read, ``CryptoError/unknownKeyName`` where there is no
-  ///   such name.
+  /// - Throws: ``CryptoError/rootLocked`` while names can't be read, ``CryptoError/unknownKeyName`` where
+  ///   there is no such name.
   package func currentReference(ofKeyNamed name: String) throws(CryptoError) -> KeyReference {
     try state.withLock { state throws(CryptoError) in
       let number = state.names.first { $0.value == name }?.key

@@ -1,9 +1,10 @@
 // What a sealed value is bound to: its additional data (FORMAT.md 11.2).
 
-/// The additional data of a field or of a chunk, built from what the *caller expects* to find, never from what was
-/// read: a value that was moved to another store, record, field, type or key then does not open.
+/// The additional data of a field or of a chunk, built from what the *caller expects* to find, never from
+/// what was read: a value that was moved to another store, record, field, type or key then does not open.
 ///
-/// Made once a field and changed record by record with ``record``; its bytes are in place, so nothing is allocated.
+/// Made once a field and changed record by record with ``record``; its bytes are in place, so nothing is
+/// allocated.
 package struct AdditionalData: Sendable {
   package static let fieldSize = 64
   package static let chunkSize = 96
@@ -20,7 +21,8 @@ package struct AdditionalData: Sendable {
   package init(
     store: Bytes16, record: Bytes16, name: Bytes16, type: UInt8, flags: UInt16, key: KeyReference
   ) {
-    self.init(store: store, record: record, name: name, type: type, flags: flags, key: key, size: Self.fieldSize)
+    self.init(
+      store: store, record: record, name: name, type: type, flags: flags, key: key, size: Self.fieldSize)
     words[0] = Self.fieldDomain.littleEndian
   }
 
@@ -29,7 +31,8 @@ package struct AdditionalData: Sendable {
     store: Bytes16, record: Bytes16, name: Bytes16, type: UInt8, flags: UInt16, key: KeyReference,
     value: Bytes16, chunk: UInt64, isLast: Bool
   ) {
-    self.init(store: store, record: record, name: name, type: type, flags: flags, key: key, size: Self.chunkSize)
+    self.init(
+      store: store, record: record, name: name, type: type, flags: flags, key: key, size: Self.chunkSize)
     words[0] = Self.chunkDomain.littleEndian
     put(value, at: 8)
     words[10] = chunk.littleEndian

@@ -4,9 +4,10 @@ import Synchronization
 
 /// The entropy that all nonces of a store share.
 ///
-/// Each sealing context draws its nonces from a buffer of its own, filled by OpenSSL's generator, and adds (XOR)
-/// twenty-four bytes kept here. ``mixFreshEntropy()`` renews those from the system, once a transaction: a cloned
-/// virtual machine clones buffers and OpenSSL's generator, but not what getrandom(2) says afterwards.
+/// Each sealing context draws its nonces from a buffer of its own, filled by OpenSSL's generator, and adds
+/// (XOR) twenty-four bytes kept here. ``mixFreshEntropy()`` renews those from the system, once a transaction:
+/// a cloned virtual machine clones buffers and OpenSSL's generator, but not what getrandom(2) says
+/// afterwards.
 package final class NonceSource: Sendable {
   let memory: SecretMemory
   /// Counts the renewals, so that a context sees with one load that it must fetch the new bytes.

@@ -4,9 +4,9 @@ import Synchronization
 
 /// One data key with the contexts that use it.
 ///
-/// Any thread may call at any time. Each has a lane of its own here, found by its number and taken with one atomic
-/// operation: no lock is waited for, and nothing is allocated once a thread has its lane. The contexts belong to the
-/// key and not to the threads, so that ``wipe()`` reaches all of them.
+/// Any thread may call at any time. Each has a lane of its own here, found by its number and taken with one
+/// atomic operation: no lock is waited for, and nothing is allocated once a thread has its lane. The contexts
+/// belong to the key and not to the threads, so that ``wipe()`` reaches all of them.
 package final class SealingKey: Sendable {
   package let reference: KeyReference
   package let accessClass: AccessClass
@@ -16,6 +16,11 @@ package final class SealingKey: Sendable {
   private let nonces: NonceSource
   /// The key itself, for contexts still to be made; nil once wiped.
   private let key: Mutex<Secret?>
+  /// Set first when the key is wiped, so that threads in a loop of calls don't keep their lanes from being
+  /// closed.
+  private let isClosed = Atomic<Bool>(false)
+  /// Whether the key is wiped; held while it is being wiped.
+  private let closing = Mutex(false)
   /// `laneCount` lanes.
   private let lanes: UInt
   /// Which thread last used each lane; 0 is none. Apart from the lanes, because all threads read them.
@@ -26,6 +31,7 @@ package final class SealingKey: Sendable {
   ///   - accessClass: What ``CryptoError/locked(_:)`` says once it is wiped.
   ///   - key: Thirty-two bytes.
   ///   - nonces: The store's source of nonces.
+  /// - Throws: Nothing today; making room for a key may come to fail.
   package init(
     reference: KeyReference, accessClass: AccessClass, key: consuming Secret, nonces: NonceSource
   ) throws(CryptoError) {
@@ -60,8 +66,9 @@ package final class SealingKey: Sendable {
     _ plaintext: RawSpan, additionalData: RawSpan, into output: inout MutableRawSpan
   ) throws(CryptoError) {
     try check(plaintext.byteCount, additionalData, output.byteCount - SealedValue.overhead)
+    // SAFETY: the lane is ours until it is given back; the spans keep their bytes alive; sizes were checked
+    // above.
     let lane = unsafe try takeLane()
-    // SAFETY: the lane is ours until it is given back; the spans keep their bytes alive; sizes were checked above.
     let outcome = unsafe plaintext.withUnsafeBytes { plaintext in
       unsafe additionalData.withUnsafeBytes { additionalData in
         unsafe output.withUnsafeMutableBytes { output in
@@ -72,7 +79,7 @@ package final class SealingKey: Sendable {
         }
       }
     }
-    unsafe giveBack(lane)
+    unsafe lane.pointee.giveBack()
     if outcome != .done { throw error(for: outcome) }
   }
 
@@ -83,23 +90,25 @@ package final class SealingKey: Sendable {
   ///   - additionalData: What the value is bound to.
   ///   - nonces: The transaction's run; it may be used with several keys.
   ///   - output: Exactly ``SealedValue/overhead`` bytes more than the plaintext; not overlapping it.
+  /// - Throws: As the other.
   package func seal(
     _ plaintext: RawSpan, additionalData: RawSpan, nonces: inout NonceRun, into output: inout MutableRawSpan
   ) throws(CryptoError) {
     try check(plaintext.byteCount, additionalData, output.byteCount - SealedValue.overhead)
-    let lane = unsafe try takeLane()
     // SAFETY: as above.
+    let lane = unsafe try takeLane()
     let outcome = unsafe plaintext.withUnsafeBytes { plaintext in
       unsafe additionalData.withUnsafeBytes { additionalData in
         unsafe output.withUnsafeMutableBytes { output in
           guard let target = output.baseAddress, let context = unsafe lane.pointee.context else {
             return SealingContext.Outcome.library
           }
-          return unsafe context.pointee.seal(plaintext, additionalData: additionalData, nonces: &nonces, to: target)
+          return unsafe context.pointee.seal(
+            plaintext, additionalData: additionalData, nonces: &nonces, to: target)
         }
       }
     }
-    unsafe giveBack(lane)
+    unsafe lane.pointee.giveBack()
     if outcome != .done { throw error(for: outcome) }
   }
 
@@ -108,7 +117,8 @@ package final class SealingKey: Sendable {
   /// - Parameters:
   ///   - sealed: Salt, IV, ciphertext and tag.
   ///   - additionalData: What the caller expects the value to be bound to.
-  ///   - output: Exactly ``SealedValue/overhead`` bytes fewer; not overlapping. Wiped where the value is refused.
+  ///   - output: Exactly ``SealedValue/overhead`` bytes fewer; not overlapping. Wiped where the value is
+  ///     refused.
   /// - Throws: ``CryptoError/tampered`` where it does not authenticate, or is too short to be a sealed value.
   /// - Complexity: O(*n*); allocates nothing.
   package func open(
@@ -116,8 +126,8 @@ package final class SealingKey: Sendable {
   ) throws(CryptoError) {
     guard sealed.byteCount >= SealedValue.overhead else { throw .tampered }
     try check(sealed.byteCount - SealedValue.overhead, additionalData, output.byteCount)
-    let lane = unsafe try takeLane()
     // SAFETY: as for sealing.
+    let lane = unsafe try takeLane()
     let outcome = unsafe sealed.withUnsafeBytes { sealed in
       unsafe additionalData.withUnsafeBytes { additionalData in
         unsafe output.withUnsafeMutableBytes { output in
@@ -126,20 +136,26 @@ package final class SealingKey: Sendable {
         }
       }
     }
-    unsafe giveBack(lane)
+    unsafe lane.pointee.giveBack()
     if outcome != .done { throw error(for: outcome) }
   }
 
-  /// Wipes the key and all contexts. Calls that are under way finish, and wipe their own context as they end.
+  /// Wipes the key and all contexts, and waits for calls under way on other threads to end; none begins any
+  /// more.
   package func wipe() {
     // In a forked child another thread may have held the mutex for ever, and the memory is zero already.
     guard nonces.memory.isOriginalProcess else { return }
-    key.withLock { key in
-      key = nil
+    // Not under the key's mutex: a thread that makes its context holds a lane and waits for that.
+    closing.withLock { isWiped in
+      guard !isWiped else { return }
+      isWiped = true
+      isClosed.store(true, ordering: .sequentiallyConsistent)
+      key.withLock { $0 = nil }
       for index in 0..<Self.laneCount {
-        // SAFETY: a lane that `close` found free belongs to this call.
+        // SAFETY: a closed lane belongs to this call.
         let lane = unsafe lane(index)
-        if unsafe lane.pointee.close() { unsafe lane.pointee.wipe() }
+        unsafe lane.pointee.close()
+        unsafe lane.pointee.wipe()
       }
     }
   }
@@ -155,6 +171,7 @@ package final class SealingKey: Sendable {
   /// This thread's lane, with a context in it.
   @inline(__always)
   private func takeLane() throws(CryptoError) -> UnsafeMutablePointer<SealingLane> {
+    if isClosed.load(ordering: .relaxed) { throw .locked(accessClass) }
     let thread = Platform.threadID()
     let start = LaneOwners.start(for: thread)
     // SAFETY: `start` is below the lanes' count.
@@ -168,20 +185,24 @@ package final class SealingKey: Sendable {
 
   /// The lane of a thread whose first choice is taken, or that has none yet.
   @inline(never)
-  private func searchLane(_ thread: UInt, from start: Int) throws(CryptoError) -> UnsafeMutablePointer<SealingLane> {
+  private func searchLane(_ thread: UInt, from start: Int) throws(CryptoError) -> UnsafeMutablePointer<
+    SealingLane
+  > {
     while nonces.memory.isOriginalProcess {
       for step in 0..<Self.laneCount {
         let index = (start + step) % Self.laneCount
         guard owners.claim(index, for: thread) else { continue }
+        // SAFETY: the lane is this thread's from here on.
         if let lane = unsafe try takeAndFill(index) { return unsafe lane }
       }
       // More threads than lanes have come by: any free lane will do, and changes its owner.
       for index in 0..<Self.laneCount {
+        // SAFETY: as above.
         guard let lane = unsafe try takeAndFill(index) else { continue }
         owners.reassign(index, to: thread)
         return unsafe lane
       }
-      if key.withLock({ $0 == nil }) { throw .locked(accessClass) }
+      if isClosed.load(ordering: .relaxed) { throw .locked(accessClass) }
       Platform.yield()
     }
     throw .forked
@@ -197,7 +218,9 @@ package final class SealingKey: Sendable {
 
   /// Makes the context of a lane that the caller holds.
   @inline(never)
-  private func fill(_ lane: UnsafeMutablePointer<SealingLane>) throws(CryptoError) -> UnsafeMutablePointer<SealingLane> {
+  private func fill(_ lane: UnsafeMutablePointer<SealingLane>) throws(CryptoError) -> UnsafeMutablePointer<
+    SealingLane
+  > {
     do throws(CryptoError) {
       guard nonces.memory.isOriginalProcess else { throw .forked }
       let context = try makeContext()
@@ -205,7 +228,8 @@ package final class SealingKey: Sendable {
       unsafe lane.pointee.context = UnsafeMutablePointer(bitPattern: context)
       return unsafe lane
     } catch {
-      unsafe giveBack(lane)
+      // SAFETY: the caller holds the lane.
+      unsafe lane.pointee.giveBack()
       throw error
     }
   }
@@ -224,18 +248,15 @@ package final class SealingKey: Sendable {
     }
   }
 
-  @inline(__always)
-  private func giveBack(_ lane: UnsafeMutablePointer<SealingLane>) {
-    // SAFETY: the caller holds the lane, and where it can't give it back, still does.
-    if unsafe !lane.pointee.giveBack() { unsafe lane.pointee.wipe() }
-  }
-
   // MARK: checks
 
   @inline(__always)
-  private func check(_ plaintextCount: Int, _ additionalData: RawSpan, _ outputCount: Int) throws(CryptoError) {
+  private func check(_ plaintextCount: Int, _ additionalData: RawSpan, _ outputCount: Int) throws(CryptoError)
+  {
     guard plaintextCount <= SealedValue.plaintextMax else { throw .limitExceeded(.plaintext) }
-    guard additionalData.byteCount <= SealedValue.additionalDataMax else { throw .limitExceeded(.additionalData) }
+    guard additionalData.byteCount <= SealedValue.additionalDataMax else {
+      throw .limitExceeded(.additionalData)
+    }
     precondition(outputCount == plaintextCount, "the output's size is the input's, ± SealedValue.overhead")
   }
 

@@ -1,6 +1,7 @@
 // Space: preallocation, the switch to the next segment, and a full disk. FORMAT.md §12, "Order of writing".
 
 import NotelogConcurrency
+import Synchronization
 
 extension Log {
   /// What a close mark takes; room for one is always promised.
@@ -13,9 +14,23 @@ extension Log {
       try tryMakeRoom(byteCount: byteCount, footerByteCount: footerByteCount)
     } catch {
       // The reserve is for whoever makes room.
-      guard error.code == .full, onlyFrees, Reserve(storage).release() else { throw error }
+      guard error.code == .full, onlyFrees, releaseReserve() else { throw error }
       try tryMakeRoom(byteCount: byteCount, footerByteCount: footerByteCount)
     }
+  }
+
+  /// Gives the reserve up, on a full disk.
+  ///
+  /// - Returns: Whether there was any.
+  func releaseReserve() -> Bool {
+    isSparing.store(true, ordering: .relaxed)
+    return Reserve(storage).release()
+  }
+
+  /// Fills the reserve again, if there is room.
+  func refillReserve() {
+    let isThere = Reserve(storage).fill(segmentByteCount: options.segmentByteCount ?? SegmentSize.smallest)
+    isSparing.store(!isThere, ordering: .relaxed)
   }
 
   /// The size that the next segment aims at.
@@ -30,9 +45,37 @@ extension Log {
     let unproven: Range<Int>?
   }
 
+  /// Collects the footer of a head that was opened and not written to yet. The caller holds the gate.
+  ///
+  /// It is put off until then: opening takes no longer for a head with much in it.
+  func readFooter() throws(JournalError) {
+    let head = state.withLock { state -> (segment: Segment, end: Int)? in
+      guard let segment = state.head?.segment, let end = state.head?.end, state.head?.isFooterKnown == false
+      else {
+        return nil
+      }
+      return (segment, end)
+    }
+    guard let (segment, end) = head else { return }
+    var footer: FooterBuilder? = FooterBuilder()
+    do {
+      var reader = SegmentReader(segment.file, salt: segment.salt.value, end: end)
+      try reader.forEachContentFrame(from: Layout.firstFrameOffset, to: end, checkingPayloads: false) {
+        finding, envelope in
+        if case .content(let entry, _) = finding { footer?.add(entry, envelope: envelope) }
+      }
+    } catch { throw JournalError(error) }
+    state.withLock { state in
+      state.head?.footerByteCount = footer?.byteCount ?? 0
+      if let footer = footer.take() { state.head?.footer = footer }
+      state.head?.isFooterKnown = true
+    }
+  }
+
   private func tryMakeRoom(byteCount: Int, footerByteCount: Int) throws(JournalError) {
     let aim = self.aim
-    let room = try state.withLock { state throws(JournalError) -> HeadRoom? in
+    try readFooter()
+    let room = try state.withLock(waking: .nobody) { state throws(JournalError) -> HeadRoom? in
       try state.checkWritable()
       guard let segment = state.head?.segment, let end = state.head?.end,
         let allocatedEnd = state.head?.allocatedEnd, let footer = state.head?.footerByteCount
@@ -85,7 +128,8 @@ extension Log {
     _ file: any StorageFile, from start: Int, to needed: Int, aim: Int
   ) throws(JournalError) -> Int {
     let step = min(SegmentSize.allocationStep, max(aim - start, 0))
-    let wished = aligned(max(needed, start + step))
+    let isSparing = isSparing.load(ordering: .relaxed)
+    let wished = isSparing ? aligned(needed) : aligned(max(needed, start + step))
     do {
       try file.promise(start..<wished)
       return wished
@@ -199,7 +243,8 @@ extension Log {
       if let old = state.head?.segment { state.unsynced.append(old) }
       state.head = Head(
         segment: segment, header: header, end: start.count, allocatedEnd: allocatedEnd,
-        footerByteCount: FooterBuilder().byteCount, footer: FooterBuilder(), isTouched: true)
+        footerByteCount: FooterBuilder().byteCount, footer: FooterBuilder(), isFooterKnown: true,
+        isTouched: true)
     }
   }
 }
@@ -235,7 +280,11 @@ extension StorageFile {
       var place = range.lowerBound
       while place < range.upperBound {
         let count = min(zeros.count, range.upperBound - place)
-        try writeAll(zeros.bytes.extracting(first: count), at: place)
+        do { try writeAll(zeros.bytes.extracting(first: count), at: place) } catch {
+          // Nothing is promised in part: what was taken is wanted elsewhere on a full disk.
+          try? truncate(to: range.lowerBound)
+          throw error
+        }
         place += count
       }
     }

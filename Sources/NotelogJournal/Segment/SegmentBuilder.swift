@@ -75,13 +75,18 @@ struct SegmentBuilder: ~Copyable {
     let header = header(footerStart)
     let checksum = footer.append(to: &buffer, at: footerStart, header: header, salt: salt)
     let byteCount = end
-    try file.writeAll(buffer.bytes, at: written)
-    var start = Buffer(capacity: Layout.headerByteCount)
-    start.appendZeros(Layout.headerByteCount)
-    header.write(into: &start)
-    try file.writeAll(start.bytes, at: 0)
-    try file.writeAll(start.bytes, at: Layout.headerCopyOffset)
-    try file.sync()
+    do throws(StorageError) {
+      try file.writeAll(buffer.bytes, at: written)
+      var start = Buffer(capacity: Layout.headerByteCount)
+      start.appendZeros(Layout.headerByteCount)
+      header.write(into: &start)
+      try file.writeAll(start.bytes, at: 0)
+      try file.writeAll(start.bytes, at: Layout.headerCopyOffset)
+      try file.sync()
+    } catch {
+      abandon()
+      throw error
+    }
     file.close()
     let name = FileName.segment(number)
     let storage = self.storage

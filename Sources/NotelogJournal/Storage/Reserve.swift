@@ -6,13 +6,19 @@ struct Reserve {
 
   init(_ storage: any Storage) { self.storage = storage }
 
-  /// Sets that much space aside, if there is room.
-  func fill(_ byteCount: Int) {
-    guard let file = try? storage.open(FileName.reserve, .createIfMissing) else { return }
+  /// Sets space for two segments aside, if there is room: one for a deletion, one for the compaction after it.
+  ///
+  /// Not having a reserve is no error: the store is the poorer for it only when the disk is full.
+  ///
+  /// - Returns: Whether it is there now.
+  func fill(segmentByteCount: Int) -> Bool {
+    let byteCount = 2 * segmentByteCount
+    guard let file = try? storage.open(FileName.reserve, .createIfMissing) else { return false }
     defer { file.close() }
-    guard let present = try? file.byteCount(), present < byteCount else { return }
-    // Not having a reserve is no error: the store is the poorer for it only when the disk is full.
-    try? file.allocate(0..<byteCount)
+    guard let present = try? file.byteCount() else { return false }
+    if present >= byteCount { return true }
+    do { try file.promise(present..<byteCount) } catch { return false }
+    return true
   }
 
   /// Gives the space up.

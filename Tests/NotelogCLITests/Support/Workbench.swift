@@ -52,6 +52,16 @@ final class Workbench {
       err: String(decoding: try Data(contentsOf: paths[2]), as: UTF8.self))
   }
 
+  /// Runs `script`, and says what it answered where that is not what was expected.
+  func expect(
+    _ script: String, _ expected: Answer, input: String = "", _ location: SourceLocation = #_sourceLocation
+  ) throws {
+    let answer = try run(script, input: input)
+    #expect(answer.out == expected.out, sourceLocation: location)
+    #expect(answer.err == expected.err, sourceLocation: location)
+    #expect(answer.code == expected.code, sourceLocation: location)
+  }
+
   /// Writes a file of the folder, or of a folder in it.
   func write(_ name: String, _ text: String) throws {
     let place = folder.appending(path: name).deletingLastPathComponent()

@@ -34,6 +34,7 @@ struct Script: Sendable {
     case commit(ScriptedTransaction, Durability)
     /// Closes the store and opens it again; in scripts with one thread only.
     case reopen
+    case compact
   }
 
   let seed: UInt64
@@ -73,6 +74,7 @@ struct Script: Sendable {
         left -= transaction.changes.reduce(120) { $0 + 48 + ($1.byteCount ?? 0) }
         steps.append(.commit(transaction, levels.randomElement(using: &random) ?? .durable))
         if threadCount == 1, random.oneIn(16) { steps.append(.reopen) }
+        if random.oneIn(32) { steps.append(.compact) }
       }
       threads.append(steps)
     }

@@ -41,6 +41,8 @@ final class ScriptedStore: Sendable {
           let sequence = try Self.commit(transaction, durability, to: journal.withLock { $0 })
           entries.withLock { $0.append(History.Entry(sequence: sequence, transaction: transaction)) }
           notes.note(.committed(sequence: sequence, durability))
+        case .compact:
+          _ = try journal.withLock { $0 }.compact()
         case .reopen:
           try journal.withLock { journal in
             try journal.close()
@@ -112,7 +114,7 @@ final class ScriptedStore: Sendable {
   static func state(of journal: Journal) throws -> History.State {
     var state: History.State = [:]
     var buffer = ReadBuffer()
-    for id in journal.records() {
+    for id in try journal.records() {
       guard let record = try journal.read(id, into: &buffer) else { continue }
       state[id] = History.Version(revision: record.revision, body: buffer.body.copiedBytes())
     }

@@ -1,0 +1,103 @@
+// `notelog list STORE [COLLECTION]`: one line a record, with only those fields opened that are shown.
+import Notelog
+
+extension Command {
+  static let list: Command = Command(
+    words: ["list"], summary: "list the records of a collection",
+    discussion: [
+      "It shows the plain fields and the first sealed text; other sealed fields stay sealed. --field chooses others.",
+      "Without --sort, records come in order of their time, if they have one, newest first.",
+    ],
+    positionals: [
+      .store,
+      Positional(
+        name: "COLLECTION", isOptional: true, help: "the collection; may be left out if there is one"),
+    ],
+    options: [fieldOption, whereOption, sort, limit, .json],
+    examples: [
+      .init(
+        line: "notelog list my.notelog --where 'time>=2026-11-01' --sort title --limit 10",
+        does: "the first ten titles, of this month's notes")
+    ], run: listRecords)
+
+  fileprivate static let fieldOption = Option(
+    long: "field", short: "f", value: "NAME", repeats: true, help: "show this field")
+  fileprivate static let whereOption = Option(
+    long: "where", short: "w", value: "CONDITION", repeats: true,
+    help: "only records of which this holds: NAME=VALUE, or with != < <= > >=")
+  fileprivate static let sort = Option(
+    long: "sort", short: "s", value: "FIELD[:desc]", help: "in order of this field, or the opposite order")
+  fileprivate static let limit = Option(
+    long: "limit", short: "n", value: "COUNT", help: "at most so many records")
+}
+
+@Sendable
+private func listRecords(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+  let limit = try invocation.number(of: Command.limit, in: 0...Int.max)
+  let name = invocation.positionals.dropFirst().first
+  return try invocation.withStore(.required, readOnly: true) { store in
+    let collection = try store.collection(given: name)
+    let conditions = try (invocation.values[Command.whereOption.long] ?? []).map { text in
+      try Condition(text, in: collection)
+    }
+    let fields = try shownFields(invocation, collection)
+    let order = try order(invocation, collection)
+    // A limit can be the library's only where nothing is left out afterwards.
+    let entries = try collection.entries(
+      sortedBy: order.field, order.direction, limit: conditions.isEmpty ? limit : nil)
+    var count = 0
+    for entry in entries {
+      if let limit, count == limit { break }
+      guard try conditions.allSatisfy({ try $0.holds(for: entry) }) else { continue }
+      count += 1
+      let shown = RecordShown(entry, opening: true, only: fields)
+      if invocation.has(.json) {
+        try shown.print(to: console, asJSON: true)
+      } else {
+        try console.out.write(shown.line(console) + "\n")
+      }
+      if try shown.exitCode(console) == .damage { return .damage }
+    }
+    return .done
+  }
+}
+
+/// The fields asked for, or the plain ones and the first sealed text.
+private func shownFields(_ invocation: Invocation, _ collection: DynamicCollection) throws(ToolError)
+  -> [String]
+{
+  if let names = invocation.values[Command.fieldOption.long] {
+    for name in names { _ = try collection.field(name) }
+    return names
+  }
+  let fields = collection.fields.filter { !$0.isRetired }
+  let title = fields.first { $0.isSealed && $0.type == .text }?.name
+  return fields.filter { !$0.isSealed || $0.name == title }.map(\.name)
+}
+
+private func order(
+  _ invocation: Invocation, _ collection: DynamicCollection
+) throws(ToolError) -> (field: String?, direction: SortDirection) {
+  guard let sort = invocation.value(of: Command.sort) else {
+    let hasTime = collection.fields.contains {
+      $0.name == "time" && $0.type == .date && !$0.isSealed && !$0.isRetired
+    }
+    return (hasTime ? "time" : nil, .descending)
+  }
+  let isDescending = sort.hasSuffix(":desc")
+  let name = isDescending ? String(sort.dropLast(5)) : sort
+  let field = try collection.field(name)
+  guard field.type.isSortable else { throw .usage("\(field.type.name) values like '\(name)' have no order") }
+  return (name, isDescending ? .descending : .ascending)
+}
+
+extension RecordShown {
+  /// The id and the fields in one line.
+  fileprivate func line(_ console: Console) -> String {
+    let values = fields.map { name, content in
+      if case .value(.missing) = content { return "-" }
+      return Self.text(content, console)
+    }
+    return ([console.styled(id.shown, .dim)] + values).joined(separator: "  ")
+  }
+}
