@@ -11,7 +11,7 @@ extension Store {
     return try indexes.make(name) {
       var entries: [IndexEntry] = []
       var isComplete = true
-      try scan(name.collection) { id, _, body in
+      try journal.snapshot().scan(name.collection) { id, _, body in
         guard let entry = try IndexEntry(keyOf: name.field, id, body) else {
           isComplete = false
           return false
