@@ -46,7 +46,8 @@ let package = Package(
       name: "NotelogJournalTests",
       dependencies: ["NotelogConcurrency", "NotelogJournal", "NotelogTestSupport"],
       swiftSettings: house),
-    .testTarget(name: "NotelogTests", dependencies: ["Notelog"], swiftSettings: house),
+    .testTarget(
+      name: "NotelogTests", dependencies: ["Notelog", "NotelogTestSupport"], swiftSettings: house),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     .testTarget(
       name: "NotelogCLITests", dependencies: ["NotelogCLI", "CTestSupport"], swiftSettings: house),

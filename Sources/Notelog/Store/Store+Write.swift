@@ -1,8 +1,8 @@
 // Writing: closures one at a time, and batches side by side.
 
+import NotelogConcurrency
 import NotelogCrypto
 import NotelogJournal
-import Synchronization
 
 extension Store {
   /// Runs a closure that reads and writes, alone; what it wrote is committed when it has returned.

@@ -1,8 +1,8 @@
 // What a write closure does: all of it happens, or nothing.
 
+import NotelogConcurrency
 import NotelogCrypto
 import NotelogJournal
-import Synchronization
 
 /// What a commit survives once it has returned.
 public enum Durability: Sendable, Hashable, CaseIterable {

@@ -4,9 +4,9 @@ import Synchronization
 
 /// One data key with the contexts that use it.
 ///
-/// Any thread may call at any time. Each has a lane of its own here, found by its number and taken with one atomic
-/// operation: no lock is waited for, and nothing is allocated once a thread has its lane. The contexts belong to the
-/// key and not to the threads, so that ``wipe()`` reaches all of them.
+/// Any thread may call at any time. Each has a lane of its own here, found by its number and taken with one
+/// atomic operation: no lock is waited for, and nothing is allocated once a thread has its lane. The contexts
+/// belong to the key and not to the threads, so that ``wipe()`` reaches all of them.
 package final class SealingKey: Sendable {
   package let reference: KeyReference
   package let accessClass: AccessClass
@@ -16,7 +16,8 @@ package final class SealingKey: Sendable {
   private let nonces: NonceSource
   /// The key itself, for contexts still to be made; nil once wiped.
   private let key: Mutex<Secret?>
-  /// Set first when the key is wiped, so that threads in a loop of calls don't keep their lanes from being closed.
+  /// Set first when the key is wiped, so that threads in a loop of calls don't keep their lanes from being
+  /// closed.
   private let isClosed = Atomic<Bool>(false)
   /// Whether the key is wiped; held while it is being wiped.
   private let closing = Mutex(false)
@@ -30,6 +31,7 @@ package final class SealingKey: Sendable {
   ///   - accessClass: What ``CryptoError/locked(_:)`` says once it is wiped.
   ///   - key: Thirty-two bytes.
   ///   - nonces: The store's source of nonces.
+  /// - Throws: Nothing today; making room for a key may come to fail.
   package init(
     reference: KeyReference, accessClass: AccessClass, key: consuming Secret, nonces: NonceSource
   ) throws(CryptoError) {
@@ -64,8 +66,9 @@ package final class SealingKey: Sendable {
     _ plaintext: RawSpan, additionalData: RawSpan, into output: inout MutableRawSpan
   ) throws(CryptoError) {
     try check(plaintext.byteCount, additionalData, output.byteCount - SealedValue.overhead)
+    // SAFETY: the lane is ours until it is given back; the spans keep their bytes alive; sizes were checked
+    // above.
     let lane = unsafe try takeLane()
-    // SAFETY: the lane is ours until it is given back; the spans keep their bytes alive; sizes were checked above.
     let outcome = unsafe plaintext.withUnsafeBytes { plaintext in
       unsafe additionalData.withUnsafeBytes { additionalData in
         unsafe output.withUnsafeMutableBytes { output in
@@ -87,12 +90,13 @@ package final class SealingKey: Sendable {
   ///   - additionalData: What the value is bound to.
   ///   - nonces: The transaction's run; it may be used with several keys.
   ///   - output: Exactly ``SealedValue/overhead`` bytes more than the plaintext; not overlapping it.
+  /// - Throws: As the other.
   package func seal(
     _ plaintext: RawSpan, additionalData: RawSpan, nonces: inout NonceRun, into output: inout MutableRawSpan
   ) throws(CryptoError) {
     try check(plaintext.byteCount, additionalData, output.byteCount - SealedValue.overhead)
-    let lane = unsafe try takeLane()
     // SAFETY: as above.
+    let lane = unsafe try takeLane()
     let outcome = unsafe plaintext.withUnsafeBytes { plaintext in
       unsafe additionalData.withUnsafeBytes { additionalData in
         unsafe output.withUnsafeMutableBytes { output in
@@ -113,7 +117,8 @@ package final class SealingKey: Sendable {
   /// - Parameters:
   ///   - sealed: Salt, IV, ciphertext and tag.
   ///   - additionalData: What the caller expects the value to be bound to.
-  ///   - output: Exactly ``SealedValue/overhead`` bytes fewer; not overlapping. Wiped where the value is refused.
+  ///   - output: Exactly ``SealedValue/overhead`` bytes fewer; not overlapping. Wiped where the value is
+  ///     refused.
   /// - Throws: ``CryptoError/tampered`` where it does not authenticate, or is too short to be a sealed value.
   /// - Complexity: O(*n*); allocates nothing.
   package func open(
@@ -121,8 +126,8 @@ package final class SealingKey: Sendable {
   ) throws(CryptoError) {
     guard sealed.byteCount >= SealedValue.overhead else { throw .tampered }
     try check(sealed.byteCount - SealedValue.overhead, additionalData, output.byteCount)
-    let lane = unsafe try takeLane()
     // SAFETY: as for sealing.
+    let lane = unsafe try takeLane()
     let outcome = unsafe sealed.withUnsafeBytes { sealed in
       unsafe additionalData.withUnsafeBytes { additionalData in
         unsafe output.withUnsafeMutableBytes { output in
@@ -135,7 +140,8 @@ package final class SealingKey: Sendable {
     if outcome != .done { throw error(for: outcome) }
   }
 
-  /// Wipes the key and all contexts, and waits for calls under way on other threads to end; none begins any more.
+  /// Wipes the key and all contexts, and waits for calls under way on other threads to end; none begins any
+  /// more.
   package func wipe() {
     // In a forked child another thread may have held the mutex for ever, and the memory is zero already.
     guard nonces.memory.isOriginalProcess else { return }
@@ -186,11 +192,12 @@ package final class SealingKey: Sendable {
       for step in 0..<Self.laneCount {
         let index = (start + step) % Self.laneCount
         guard owners.claim(index, for: thread) else { continue }
-        // SAFETY: a lane that was taken is ours until it is given back.
+        // SAFETY: the lane is this thread's from here on.
         if let lane = unsafe try takeAndFill(index) { return unsafe lane }
       }
       // More threads than lanes have come by: any free lane will do, and changes its owner.
       for index in 0..<Self.laneCount {
+        // SAFETY: as above.
         guard let lane = unsafe try takeAndFill(index) else { continue }
         owners.reassign(index, to: thread)
         return unsafe lane
@@ -221,6 +228,7 @@ package final class SealingKey: Sendable {
       unsafe lane.pointee.context = UnsafeMutablePointer(bitPattern: context)
       return unsafe lane
     } catch {
+      // SAFETY: the caller holds the lane.
       unsafe lane.pointee.giveBack()
       throw error
     }
