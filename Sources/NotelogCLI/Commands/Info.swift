@@ -15,13 +15,15 @@ private func showInfo(_ invocation: Invocation, _ console: Console) throws(ToolE
     if invocation.has(.json) {
       try console.out.write(bytes: try json(info, store.collections))
     } else {
-      try console.out.write(text(info, store.collections, console))
+      try console.out.write(try text(info, store.collections, console))
     }
     return .done
   }
 }
 
-private func text(_ info: StoreInfo, _ collections: [DynamicCollection], _ console: Console) -> String {
+private func text(
+  _ info: StoreInfo, _ collections: [DynamicCollection], _ console: Console
+) throws(ToolError) -> String {
   var text = """
     store       \(info.id)
     condition   \(info.condition.rawValue), \(info.wasClosed ? "closed in order" : "not closed in order")
@@ -32,8 +34,9 @@ private func text(_ info: StoreInfo, _ collections: [DynamicCollection], _ conso
     """
   for collection in collections {
     let fields = collection.fields.filter { !$0.isRetired }.map { "\($0.name) (\($0.words))" }
+    let records = counted(try recordCount(of: collection), "record")
     text +=
-      "collection  \(collection.name): \(counted(collection.count, "record")) of \(fields.joined(separator: ", "))\n"
+      "collection  \(collection.name): \(records) of \(fields.joined(separator: ", "))\n"
   }
   for slot in info.slots {
     text += "slot        \(slot.number), \(slot.kind)\(slot.work.map { ", scrypt 2^\($0)" } ?? "")\n"
@@ -55,6 +58,10 @@ private func text(_ info: StoreInfo, _ collections: [DynamicCollection], _ conso
     text += "\n"
   }
   return console.outIsTerminal ? Escaping.text(text) : text
+}
+
+private func recordCount(of collection: DynamicCollection) throws(ToolError) -> Int {
+  try asking { try collection.count }
 }
 
 extension FieldInfo {
@@ -122,7 +129,7 @@ private func json(_ info: StoreInfo, _ collections: [DynamicCollection]) throws(
 private func write(_ collection: DynamicCollection, to json: inout JSONWriter) throws(ToolError) {
   try json.object { json throws(ToolError) in
     json.member("name", collection.name)
-    json.member("records", collection.count)
+    json.member("records", try recordCount(of: collection))
     json.key("fields")
     try json.array { json throws(ToolError) in
       for field in collection.fields where !field.isRetired {
