@@ -65,7 +65,7 @@ package final class SimulatedDisk: Storage {
 
   /// Is run after a sync took effect and before it returns, outside all locks: other threads can write
   /// meanwhile.
-  package func whileSyncing(_ hook: (@Sendable (StorageError.Call, String) -> Void)?) {
+  package func afterEachCall(_ hook: (@Sendable (StorageError.Call, String) -> Void)?) {
     core.withLock { $0.hook = hook }
   }
 

@@ -71,19 +71,26 @@ package struct FrameHeader: Equatable, Sendable, BitwiseCopyable {
 /// A segment's salt, ready to check frame headers with.
 struct SegmentSalt: Equatable, Sendable, BitwiseCopyable {
   let value: UInt64
-  private let checksum: UInt32
+  /// What it contributes to every checksum.
+  let share: UInt32
 
   init(_ value: UInt64) {
     self.value = value
     var checksum = Checksum()
     checksum.update(value)
-    self.checksum = checksum.value
+    share = checksum.value
+  }
+
+  /// A salt of which only its share in the checksums is known: what salvage works out.
+  init(share: UInt32) {
+    value = 0
+    self.share = share
   }
 
   /// The checksum of a header's first 36 bytes at a place of this segment.
   @inline(__always)
   func headerChecksum(_ bytes: RawSpan, place: Int) -> UInt32 {
-    var running = Checksum(continuing: checksum)
+    var running = Checksum(continuing: share)
     running.update(UInt32(truncatingIfNeeded: place))
     running.update(bytes)
     return running.value

@@ -48,6 +48,9 @@ struct Examination {
     }
     storeID = id
     arrangeLog()
+    guard !log.isEmpty else {
+      throw JournalError(.damaged, "no segment of the log is left; salvage what there is")
+    }
     noteSurveyDamage()
     do {
       try findFloor()
