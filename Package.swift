@@ -27,20 +27,34 @@ let package = Package(
       providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
     .systemLibrary(name: "CSystem"),
 
-    .target(name: "NotelogCrypto", dependencies: ["COpenSSL"], swiftSettings: house),
-    .target(name: "NotelogJournal", dependencies: ["CSystem", "CZlib"], swiftSettings: house),
-    .target(name: "Notelog", dependencies: ["NotelogCrypto", "NotelogJournal"], swiftSettings: house),
+    .target(name: "NotelogConcurrency", swiftSettings: house),
+    .target(name: "NotelogCrypto", dependencies: ["COpenSSL", "NotelogConcurrency"], swiftSettings: house),
+    .target(
+      name: "NotelogJournal", dependencies: ["CSystem", "CZlib", "NotelogConcurrency"], swiftSettings: house),
+    .target(
+      name: "Notelog", dependencies: ["NotelogConcurrency", "NotelogCrypto", "NotelogJournal"],
+      swiftSettings: house),
     .executableTarget(name: "NotelogCLI", dependencies: ["Notelog"], swiftSettings: house),
 
     .target(
       name: "NotelogTestSupport", dependencies: ["NotelogJournal"], path: "Tests/Support",
       swiftSettings: house),
-    .testTarget(name: "NotelogCryptoTests", dependencies: ["NotelogCrypto"], swiftSettings: house),
     .testTarget(
-      name: "NotelogJournalTests", dependencies: ["NotelogJournal", "NotelogTestSupport"],
+      name: "NotelogCryptoTests", dependencies: ["NotelogCrypto", "COpenSSL", "SecretsChild"],
+      swiftSettings: house),
+    .testTarget(
+      name: "NotelogJournalTests",
+      dependencies: ["NotelogConcurrency", "NotelogJournal", "NotelogTestSupport"],
       swiftSettings: house),
     .testTarget(name: "NotelogTests", dependencies: ["Notelog"], swiftSettings: house),
-    .testTarget(name: "NotelogCLITests", dependencies: ["NotelogCLI"], swiftSettings: house),
+    .target(name: "CTestSupport", path: "Tests/CTestSupport"),
+    .testTarget(
+      name: "NotelogCLITests", dependencies: ["NotelogCLI", "CTestSupport"], swiftSettings: house),
     .testTarget(name: "TidyTests", swiftSettings: house),
+
+    // What tests start as a process of its own, to look into its memory.
+    .executableTarget(
+      name: "SecretsChild", dependencies: ["NotelogCrypto"], path: "Tests/Children/SecretsChild",
+      swiftSettings: house),
   ]
 )

@@ -1,5 +1,7 @@
 // Closing in order: FORMAT.md §6, close mark.
 
+import NotelogConcurrency
+
 extension Journal {
   /// Makes everything durable, marks the store as closed in order, and gives the lock back.
   ///
@@ -7,23 +9,25 @@ extension Journal {
   package func close() throws(JournalError) {
     log.gate.enter()
     defer { log.gate.leave() }
-    let wasClosed = log.state.withLock(when: { $0.isQuiet && !$0.isSyncing }) { state in
-      defer { state.isClosed = true }
-      return state.isClosed
-    }
-    guard !wasClosed else { return }
+    if log.state.withLock({ $0.isClosed }) { return }
     defer {
+      log.state.withLock { $0.isClosed = true }
       lock?.close()
       for segment in catalog.segments.all { segment.file.close() }
     }
     if options.isReadOnly { return }
+    guard Syscall.processIdentifier() == owner else { return }
+    // The close mark says that everything before it is durable, so that comes first.
+    try log.waitUntilQuiet()
+    let last = log.state.withLock { $0.nextVisible - 1 }
+    if last > 0 { try log.awaitDurable(last) }
     let ending = try log.state.withLock { state throws(JournalError) -> Ending? in
       if let failure = state.failure { throw failure }
       guard let segment = state.head?.segment, let end = state.head?.end, state.head?.isTouched == true else {
         return nil
       }
       return Ending(
-        segment: segment, end: end, older: state.unsynced, sequence: state.nextSequence,
+        segment: segment, end: end, sequence: state.nextSequence,
         liveCount: state.live.count,
         liveChecksum: state.live.checksum)
     }
@@ -37,16 +41,12 @@ extension Journal {
   private struct Ending {
     let segment: Segment
     let end: Int
-    let older: [Segment]
     let sequence: UInt64
     let liveCount: Int
     let liveChecksum: UInt32
   }
 
   private func write(_ ending: Ending) throws(StorageError) {
-    // The mark says that everything before it is durable, so that comes first.
-    for segment in ending.older { try segment.file.sync() }
-    try ending.segment.file.sync()
     let mark = CloseMark(
       place: LogPosition(segment: ending.segment.number, offset: ending.end), liveCount: ending.liveCount,
       liveChecksum: ending.liveChecksum)

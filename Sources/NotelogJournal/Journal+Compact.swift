@@ -1,5 +1,7 @@
 // Compaction on demand: FORMAT.md §13.
 
+import NotelogConcurrency
+
 extension Journal {
   /// What a compaction did.
   package struct CompactionResult: Sendable {
@@ -72,10 +74,7 @@ extension Journal {
 
   /// Writes a group's copy, publishes it in one transaction and deletes the sources.
   private func replace(_ sources: [Segment], _ result: inout CompactionResult) throws(JournalError) {
-    let number = log.state.withLock { state in
-      state.highestNumber += 1
-      return state.highestNumber
-    }
+    let number = log.state.withLock { $0.takeNumber() }
     let compaction = Compaction(journal: self, sources: sources)
     let output: Compaction.Output
     do { output = try compaction.run(number: number) } catch {

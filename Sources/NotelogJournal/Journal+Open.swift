@@ -1,15 +1,20 @@
 // Creating, opening and closing a journal: FORMAT.md §12.
 
+import NotelogConcurrency
+
 extension Journal {
   /// Creates a store's journal in its folder, which must hold no segment yet.
   package static func create(
     in storage: any Storage, storeID: StoreID, options: JournalOptions = JournalOptions()
   ) throws(JournalError) -> Journal {
     let lock = try takeLock(storage)
-    let names = try journaling { () throws(StorageError) in try storage.names(in: "") }
-    guard !names.contains(where: { FileName.segmentNumber($0) != nil }) else {
+    do throws(JournalError) {
+      let survey = try Survey(storage, storeID: nil)
+      guard survey.isEmpty else { throw JournalError(.alreadyExists, "there is a store here already") }
+      try removeInterruptedCreations(survey.interruptedCreations, storage)
+    } catch {
       lock.close()
-      throw JournalError(.alreadyExists, "there is a store here already")
+      throw error
     }
     let catalog = Catalog()
     let log = Log(
@@ -86,7 +91,23 @@ extension Journal {
       examination = try Examination(storage, storeID: examination.storeID)
     }
     try removeReplaced(examination, storage)
+    try removeInterruptedCreations(
+      examination.survey.interruptedCreations.filter {
+        examination.live[$0] == nil && $0 > examination.end.segment
+      },
+      storage)
     return examination
+  }
+
+  /// Unlinks segments whose creation did not get as far as a header.
+  private static func removeInterruptedCreations(
+    _ numbers: [UInt32], _ storage: any Storage
+  ) throws(JournalError) {
+    for number in numbers {
+      try journaling { () throws(StorageError) in
+        try retryingInterruptions { () throws(StorageError) in try storage.unlink(FileName.segment(number)) }
+      }
+    }
   }
 
   /// Unlinks segments that a live compacted segment has taken the place of, and output that was never published.
@@ -147,7 +168,7 @@ extension Journal {
       let footerByteCount = footer.byteCount
       return Head(
         segment: segment, header: found.header, end: end, allocatedEnd: end, footerByteCount: footerByteCount,
-        footer: footer, isTouched: false, closeMark: try closeMark(endingAt: end, in: found))
+        footer: footer, isTouched: false, unproven: try closeMark(endingAt: end, in: found) ?? 0..<end)
     } catch { throw JournalError(error) }
   }
 
@@ -170,6 +191,10 @@ extension Journal {
       }
       do {
         try retryingInterruptions { () throws(StorageError) in try file.lock(.exclusive) }
+        // For people who look for whoever holds it; nothing reads it.
+        let process = Array("\(Syscall.processIdentifier())\n".utf8)
+        try retryingInterruptions { () throws(StorageError) in try file.truncate(to: 0) }
+        try process.withBytes { (bytes) throws(StorageError) in try file.writeAll(bytes, at: 0) }
       } catch {
         file.close()
         throw error

@@ -1,5 +1,7 @@
 // What a journal holds and what it takes: for `info`.
 
+import NotelogConcurrency
+
 extension Journal {
   /// Figures about an open journal.
   package struct Statistics: Sendable {

@@ -1,9 +1,13 @@
 // Writing: blind batches side by side, closures one at a time. FORMAT.md §6.
 
+import NotelogConcurrency
+
 extension Journal {
   /// Commits a batch that was made without reading.
   ///
   /// Batches of several threads are written side by side; each is visible, and acknowledged, after all that came before.
+  /// A batch that was committed is empty; one for which there was no room may be committed again. An empty one writes
+  /// nothing.
   ///
   /// - Returns: The transaction's sequence number: the revision of what it wrote.
   @discardableResult
@@ -11,6 +15,7 @@ extension Journal {
     -> UInt64
   {
     try checkWritable()
+    if batch.isEmpty { return log.state.withLock { $0.nextVisible - 1 } }
     log.gate.enter()
     let reservation: Log.Reservation
     do {
@@ -58,12 +63,16 @@ extension Journal {
     _ reservation: Log.Reservation, _ batch: inout Batch, _ durability: Durability
   ) throws(JournalError) -> UInt64 {
     try log.fill(reservation, with: &batch)
+    batch.removeAll()
     if durability == .durable { try log.awaitDurable(reservation.sequence) }
     return reservation.sequence
   }
 
   func checkWritable() throws(JournalError) {
     if options.isReadOnly { throw JournalError(.readOnly, "the store was opened for reading") }
+    guard Syscall.processIdentifier() == owner else {
+      throw JournalError(.closed, "this process is a fork of the one that opened the store")
+    }
   }
 }
 

@@ -1,5 +1,7 @@
 // The journal: an append-only store of records it knows by id and collection only. FORMAT.md §2.
 
+import NotelogConcurrency
+
 /// A store's journal, open.
 ///
 /// It knows neither keys nor fields; whatever it does, it does on a locked store too.
@@ -12,6 +14,8 @@ package final class Journal: Sendable {
   let compaction = Gate()
   /// Held by the writing process, for as long as the journal is open.
   let lock: (any StorageFile)?
+  /// The process that opened it: a fork shares its files, and must not write to them.
+  let owner: Int32
   /// The store's id, the same in all of its segments.
   package let storeID: StoreID
   /// What opening it found.
@@ -28,6 +32,7 @@ package final class Journal: Sendable {
     self.catalog = catalog
     self.log = log
     self.lock = lock
+    owner = Syscall.processIdentifier()
     storeID = log.storeID
     self.report = report
     self.staleBelow = staleBelow

@@ -64,6 +64,38 @@ import Testing
     #expect(try Journal.verify(store.storage).report.damages == [])
   }
 
+  @Test func `of several frames of one id in a transaction the last one counts, also after reopening`() throws
+  {
+    let store = try TemporaryStore()
+    let journal = try Journal.create(in: store.storage, storeID: key(99))
+    var batch = Batch()
+    for byte: UInt8 in [1, 2, 3] {
+      batch.put(key(1), collection: 1, bodyByteCount: 1) { $0.store(byte, at: 0) }
+      batch.put(key(2), collection: 1, bodyByteCount: 1) { $0.store(byte, at: 0) }
+    }
+    batch.delete(key(2), collection: 1)
+    try journal.commit(&batch)
+    let isEmptied = batch.isEmpty
+    #expect(isEmptied)
+    #expect(try journal.body(of: key(1)) == [3])
+    #expect(try journal.body(of: key(2)) == nil)
+    try journal.close()
+    let again = try Journal.open(in: store.storage)
+    #expect(try again.body(of: key(1)) == [3])
+    #expect(try again.body(of: key(2)) == nil)
+  }
+
+  @Test func `what was begun to be created can be created`() throws {
+    let store = try TemporaryStore()
+    let file = try store.storage.open(FileName.segment(1), .createNew)
+    try file.allocate(0..<65_536)
+    file.close()
+    try Journal.create(in: store.storage, storeID: key(99)).close()
+    #expect(throws: JournalError(.alreadyExists, "")) {
+      try Journal.create(in: store.storage, storeID: key(99))
+    }
+  }
+
   @Test func `a second writer is refused at once`() throws {
     let store = try TemporaryStore()
     let journal = try Journal.create(in: store.storage, storeID: key(99))

@@ -76,7 +76,7 @@ package struct CrashSweep<Note: Sendable>: Sendable {
       guard seen.insert(fingerprint).inserted else { continue }
       let whole = earlier.followed(by: crash)
       examine(state, whole, notebook, into: &tally)
-      tally.pairs[whole.crashes.count - 1, default: 0] += 1
+      tally.pairs[whole.crashes.count, default: 0] += 1
       guard budgets.count > 1, tally.failures.isEmpty else { continue }
       let second = SimulatedDisk(state)
       guard (try? recover(second)) != nil else { continue }
@@ -144,6 +144,6 @@ package struct CrashTally: Sendable {
 
   /// The first failures, for a message.
   package var summary: String {
-    "\(failures.count) of \(pairCount) cases failed\n" + failures.prefix(5).joined(separator: "\n")
+    "\(failures.count) of \(pairCount) cases failed\n" + failures.prefix(12).joined(separator: "\n")
   }
 }

@@ -63,7 +63,7 @@ package final class SimulatedDisk: Storage {
     set { core.withLock { $0.allocates = newValue } }
   }
 
-  /// Is run after a sync took effect and before it returns, outside all locks: other threads can write
+  /// Is run after a call took effect and before it returns, outside all locks: other threads can go first
   /// meanwhile.
   package func afterEachCall(_ hook: (@Sendable (StorageError.Call, String) -> Void)?) {
     core.withLock { $0.hook = hook }

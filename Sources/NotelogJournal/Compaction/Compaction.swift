@@ -1,5 +1,7 @@
 // One step of compaction: the live frames of some segments, copied into a new one. FORMAT.md §13.
 
+import NotelogConcurrency
+
 /// Copies the live frames of its sources into one compacted segment.
 struct Compaction {
   /// A frame that was copied.

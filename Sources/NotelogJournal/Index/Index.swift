@@ -1,10 +1,10 @@
 // The in-memory index: record id to the place of its newest frame.
 
-import Synchronization
+import NotelogConcurrency
 
 /// Where every record is. Tombstones stay in it as long as their frames are needed.
 final class Index: Sendable {
-  private let locations = Mutex<[RecordKey: Location]>([:])
+  private let locations = Lock<[RecordKey: Location]>([:])
 
   /// The place of a record's newest frame, tombstones included.
   func location(of id: RecordKey) -> Location? { locations.withLock { $0[id] } }
@@ -18,7 +18,7 @@ final class Index: Sendable {
         locations[id] = location
         return nil
       }
-      guard known.sequence < location.sequence else { return known == location ? nil : location }
+      guard location.supersedes(known) else { return known == location ? nil : location }
       locations[id] = location
       return known
     }

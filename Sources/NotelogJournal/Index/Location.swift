@@ -20,6 +20,12 @@ package struct Location: Equatable, Sendable, BitwiseCopyable {
     isTombstone = entry.kind == .tombstone
   }
 
+  /// Whether the frame is newer than another of the same id: by its transaction, or by its place in it.
+  func supersedes(_ other: Location) -> Bool {
+    if sequence != other.sequence { return sequence > other.sequence }
+    return segment == other.segment && offset > other.offset
+  }
+
   /// The bytes of the frame, padding included.
   var frameByteCount: Int { aligned(Layout.frameHeaderByteCount + Int(payloadByteCount)) }
   /// The bytes that count as live: the frame and its footer entry.

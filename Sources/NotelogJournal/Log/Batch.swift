@@ -36,8 +36,7 @@ package struct Batch: ~Copyable {
 
   /// Adds a record, whose body `write` fills in.
   ///
-  /// A later version of an id that is in the batch already takes the earlier one's place when the batch is read, so
-  /// callers put each id once.
+  /// Of several frames of one id in a transaction the last one counts.
   package mutating func put<Failure: Error>(
     _ id: RecordKey, collection: UInt16, envelope: Envelope? = nil, bodyByteCount: Int,
     _ write: (inout MutableRawSpan) throws(Failure) -> Void
@@ -78,6 +77,29 @@ package struct Batch: ~Copyable {
     let payloadByteCount = buffer.count - start - Layout.frameHeaderByteCount
     buffer.appendZeros(aligned(buffer.count) - buffer.count)
     append(FrameHeader(.liveChange, payloadByteCount: payloadByteCount), start: start, envelopeByteCount: 0)
+  }
+
+  /// Drops every frame of an id but the last one: in a transaction an id occurs once.
+  package mutating func removeSuperseded() {
+    var seen: Set<RecordKey> = []
+    var kept: [PendingFrame] = []
+    for frame in frames.reversed() {
+      guard frame.header.kind.isContent, !seen.insert(frame.header.id).inserted else {
+        kept.append(frame)
+        continue
+      }
+      footerByteCount -= Layout.footerEntryByteCount + frame.envelopeByteCount
+    }
+    guard kept.count < frames.count else { return }
+    kept.reverse()
+    var packed = Buffer(capacity: buffer.count)
+    for index in kept.indices {
+      let start = kept[index].start
+      kept[index].start = packed.count
+      packed.append(buffer.bytes.extracting(start..<start + kept[index].header.frameByteCount))
+    }
+    buffer = packed
+    frames = kept
   }
 
   /// Whether it holds deletions only: then a full disk is no reason to refuse it.

@@ -1,5 +1,7 @@
 // Space: preallocation, the switch to the next segment, and a full disk. FORMAT.md §12, "Order of writing".
 
+import NotelogConcurrency
+
 extension Log {
   /// What a close mark takes; room for one is always promised.
   private static let closeMarkByteCount = aligned(Layout.frameHeaderByteCount + CloseMark.byteCount)
@@ -25,7 +27,7 @@ extension Log {
     let allocatedEnd: Int
     let footerByteCount: Int
     let isEmpty: Bool
-    let closeMark: Range<Int>?
+    let unproven: Range<Int>?
   }
 
   private func tryMakeRoom(byteCount: Int, footerByteCount: Int) throws(JournalError) {
@@ -37,13 +39,13 @@ extension Log {
       else { return nil }
       return HeadRoom(
         segment: segment, end: end, allocatedEnd: allocatedEnd, footerByteCount: footer,
-        isEmpty: footer == FooterBuilder().byteCount, closeMark: state.head?.closeMark)
+        isEmpty: footer == FooterBuilder().byteCount, unproven: state.head?.unproven)
     }
     guard let room else {
       try openHead(aim: aim, needing: byteCount + footerByteCount)
       return
     }
-    if let closeMark = room.closeMark { try rewrite(closeMark, room.segment) }
+    if let unproven = room.unproven { try rewrite(unproven, room.segment) }
     let needed = room.end + byteCount + room.footerByteCount + footerByteCount + Self.closeMarkByteCount + 8
     if needed > aim, !room.isEmpty {
       try switchSegment(aim: aim, needing: byteCount + footerByteCount)
@@ -57,18 +59,23 @@ extension Log {
     }
   }
 
-  /// Writes the close mark that the head ends in once more.
+  /// Writes the close mark that the head ends in once more, or its start if nothing follows that.
   ///
-  /// A sync that failed before the store was reopened may have left it in memory only, looking as if it were on the
-  /// medium; written again, it is covered by the next sync.
-  private func rewrite(_ closeMark: Range<Int>, _ segment: Segment) throws(JournalError) {
+  /// A process that was killed, or a sync that failed, before the store was reopened may have left it in memory only,
+  /// looking as if it were on the medium. A mark written again is covered by the next sync. A start must be durable,
+  /// and the segment's name with it, before anything goes into the segment.
+  private func rewrite(_ unproven: Range<Int>, _ segment: Segment) throws(JournalError) {
     do {
       var buffer = Buffer()
-      try buffer.fill(closeMark.count, from: segment.file, at: closeMark.lowerBound)
-      try segment.file.writeAll(buffer.bytes, at: closeMark.lowerBound)
+      try buffer.fill(unproven.count, from: segment.file, at: unproven.lowerBound)
+      try segment.file.writeAll(buffer.bytes, at: unproven.lowerBound)
+      if unproven.lowerBound == 0 {
+        try segment.file.sync()
+        try retryingInterruptions { () throws(StorageError) in try storage.syncFolder("") }
+      }
     } catch { throw poison(error) }
     state.withLock { state in
-      state.head?.closeMark = nil
+      state.head?.unproven = nil
       state.head?.isTouched = true
     }
   }
@@ -91,7 +98,7 @@ extension Log {
 
   /// Goes on in the segment that is there, or creates the first. The caller holds the gate.
   private func openHead(aim: Int, needing byteCount: Int) throws(JournalError) {
-    let (live, firstSequence, number) = state.withLock { ($0.live, $0.nextSequence, $0.highestNumber + 1) }
+    let (live, firstSequence, number) = state.withLock { ($0.live, $0.nextSequence, $0.takeNumber()) }
     try createHead(
       number: number, live: live, firstSequence: firstSequence,
       floor: LogPosition(segment: number, offset: Layout.firstFrameOffset), aim: aim, needing: byteCount)
@@ -116,7 +123,7 @@ extension Log {
       live.insert(entry)
       return Finished(
         segment: head, end: end, entry: entry, live: live, firstSequence: state.nextSequence,
-        number: state.highestNumber + 1, floor: state.floor)
+        number: state.takeNumber(), floor: state.floor)
     }
     guard let finished else { throw JournalError(.closed, "the store is closed") }
     try createHead(
@@ -137,6 +144,8 @@ extension Log {
     catalog.segments.insert(old)
     state.withLock { state in
       state.live = finished.live
+      // It was waiting for a sync already; now it needs one that covers its footer too.
+      state.unsynced.removeAll { $0 === finished.segment }
       state.unsynced.append(old)
     }
   }
@@ -163,7 +172,6 @@ extension Log {
     var start = Buffer(capacity: Layout.firstFrameOffset * 2)
     header.appendStart(to: &start, live: live)
     let name = FileName.segment(number)
-    state.withLock { $0.highestNumber = max($0.highestNumber, number) }
     let file: any StorageFile
     do {
       file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, .createNew) }
@@ -187,6 +195,8 @@ extension Log {
     let segment = Segment(number: number, kind: .log, salt: SegmentSalt(salt), file: file, entry: nil)
     catalog.segments.insert(segment)
     state.withLock { state in
+      // Whoever waits for durability from now on must not miss what the old head holds.
+      if let old = state.head?.segment { state.unsynced.append(old) }
       state.head = Head(
         segment: segment, header: header, end: start.count, allocatedEnd: allocatedEnd,
         footerByteCount: FooterBuilder().byteCount, footer: FooterBuilder(), isTouched: true)

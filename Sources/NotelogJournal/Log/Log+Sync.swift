@@ -1,5 +1,7 @@
 // Durability, shared by whoever waits for it: group commit. FORMAT.md §6, INV-T3 to INV-T5.
 
+import NotelogConcurrency
+
 extension Log {
   /// What a thread that waits for durability is to do.
   private enum Role {

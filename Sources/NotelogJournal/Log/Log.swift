@@ -1,5 +1,7 @@
 // The end of the log: reservations, the order in which they become visible, and durability. FORMAT.md §6.
 
+import NotelogConcurrency
+
 /// Where the next transactions are written.
 ///
 /// Who holds the *gate* may reserve space, and so decides what comes next. Frames are completed and written outside

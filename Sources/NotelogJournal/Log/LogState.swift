@@ -26,6 +26,12 @@ struct LogState: ~Copyable, Sendable {
   var failure: JournalError?
   var isClosed = false
 
+  /// A segment number that nobody has used: INV-L1. Writers and compaction take them side by side.
+  mutating func takeNumber() -> UInt32 {
+    highestNumber += 1
+    return highestNumber
+  }
+
   /// Throws unless the log takes writes.
   func checkWritable() throws(JournalError) {
     if isClosed { throw JournalError(.closed, "the store is closed") }
@@ -49,6 +55,7 @@ struct Head: ~Copyable, Sendable {
   var footer: FooterBuilder
   /// Whether anything was written to it, or promised for it, since it was opened.
   var isTouched: Bool
-  /// The close mark it ended in when it was opened; it is written again before anything follows it.
-  var closeMark: Range<Int>?
+  /// What was there to read when it was opened, but may not be on the medium: the close mark it ended in, or its start
+  /// where nothing follows that. It is written again before anything follows it.
+  var unproven: Range<Int>?
 }

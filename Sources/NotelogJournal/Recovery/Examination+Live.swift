@@ -60,9 +60,10 @@ extension Examination {
       newest.map { $0.found.header.kind == .recovered ? $0.found.header.sources.map(\.segment) : [] } ?? [])
     for entry in live.entries {
       guard let found = survey.segments[entry.number] else {
-        let isUnreadable = survey.unreadable.contains(entry.number)
-        report.damages.append(
-          Damage(isUnreadable ? .unreadableSegment : .missingSegment, segment: entry.number))
+        // A file under that name that is not the segment is reported as what it is, below.
+        if !survey.unreadable.contains(entry.number), !survey.foreign.contains(entry.number) {
+          report.damages.append(Damage(.missingSegment, segment: entry.number))
+        }
         continue
       }
       // A recovered segment names its sources as they will be once they are cut and finished.
@@ -76,13 +77,18 @@ extension Examination {
     for segment in survey.segments.values where !accounted.contains(segment.number) {
       report.strays.append(FileName.segment(segment.number))
     }
-    for number in survey.unreadable where live[number] == nil {
-      if number == report.floor.segment {
-        report.damages.append(Damage(.unreadableSegment, segment: number))
-      } else {
-        report.strays.append(FileName.segment(number))
-      }
-    }
+    // What no witness speaks of is the creation of a segment that was interrupted: its file may hold anything.
+    for number in survey.unreadable { noteUnclaimed(number, .unreadableSegment) }
+    for number in survey.foreign { noteUnclaimed(number, .foreignSegment) }
     report.strays.sort()
+  }
+
+  /// A file that is no segment of this store: damage where something says that there is one of that number.
+  private mutating func noteUnclaimed(_ number: UInt32, _ kind: Damage.Kind) {
+    if live[number] != nil || number == report.floor.segment {
+      report.damages.append(Damage(kind, segment: number))
+    } else {
+      report.strays.append(FileName.segment(number))
+    }
   }
 }

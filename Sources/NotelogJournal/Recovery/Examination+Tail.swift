@@ -13,7 +13,8 @@ extension Examination {
     var expected: UInt64?
     for index in first..<log.count {
       let start = log[index].number == floor.segment ? floor.offset : Layout.firstFrameOffset
-      let outcome = try walk(log[index], from: start, expected: &expected)
+      var outcome = try walk(log[index], from: start, expected: &expected)
+      if isInterruptedCreation(log[index], outcome) { outcome = Outcome(end: 0) }
       guard outcome.reachedFooter else {
         try settle(index, outcome)
         return
@@ -38,6 +39,14 @@ extension Examination {
     var closeMark: Int?
     /// Whether there was any unit at all.
     var isEmpty = true
+  }
+
+  /// A segment exists only when both copies of its header are durable. One that lacks a copy and holds nothing yet was
+  /// being created when the power went; with something in it, the copy was lost later.
+  private func isInterruptedCreation(_ segment: LogSegment, _ outcome: Outcome) -> Bool {
+    segment.found.header.kind == .log && outcome.isEmpty && !outcome.reachedFooter
+      && !segment.found.badCopies.isEmpty
+      && report.floor <= LogPosition(segment: segment.number, offset: Layout.firstFrameOffset)
   }
 
   /// The floor lies in or behind segments that must be there, to their ends.
@@ -124,9 +133,9 @@ extension Examination {
     }
     log.removeSubrange((index + 1)...)
     if outcome.end == 0 {
-      // Not even its live set is whole: its creation was interrupted.
+      // Not even its live set is whole: its creation was interrupted. What comes before it is finished.
       cut.insert(log.removeLast(), at: 0)
-      end = log.last.map { LogPosition(segment: $0.number, offset: $0.end) } ?? .zero
+      end = LogPosition(segment: segment.number, offset: 0)
     }
     report.isPossiblyAcknowledgedCut = !report.torn.isEmpty
     report.keptTransactions = kept.count

@@ -47,16 +47,18 @@ struct Examination {
       throw JournalError(.notAStore, "there is no readable segment of a store here")
     }
     storeID = id
-    arrangeLog()
+    do {
+      try arrangeLog()
+    } catch { throw JournalError(error) }
     guard !log.isEmpty else {
       throw JournalError(.damaged, "no segment of the log is left; salvage what there is")
     }
-    noteSurveyDamage()
     do {
       try findFloor()
       try walkFromFloor()
       try findLiveSet()
     } catch { throw JournalError(error) }
+    noteBadCopies()
     checkLiveSet()
   }
 
@@ -77,7 +79,7 @@ struct Examination {
   }
 
   /// Line 2: the log in order, with the ends that recovered segments gave to their sources.
-  private mutating func arrangeLog() {
+  private mutating func arrangeLog() throws(StorageError) {
     let all = survey.segments.values.filter { $0.header.kind.isLog }.sorted { $0.number < $1.number }
     var keptByteCounts: [UInt32: Int] = [:]
     for segment in all where segment.header.kind == .recovered {
@@ -93,8 +95,11 @@ struct Examination {
       if kept == 0 {
         gone.insert(segment.number)
       } else {
-        // Cut and finished already, it is read like any other; until then it ends where it was cut.
-        let isFinished = segment.trailer?.footerOffset == kept
+        // Cut and finished already, it is read like any other; until then it ends where it was cut. As long as nothing
+        // follows the recovered segment, finishing may have been interrupted.
+        let isUncertain = all.last?.header.sources.contains { $0.segment == segment.number } ?? false
+        var isFinished = segment.trailer?.footerOffset == kept
+        if isFinished, isUncertain { isFinished = try Self.footerIsWhole(segment) }
         log.append(
           LogSegment(
             found: segment, end: isFinished ? segment.byteCount : min(kept, segment.byteCount),
@@ -103,10 +108,17 @@ struct Examination {
     }
   }
 
-  private mutating func noteSurveyDamage() {
-    for number in survey.foreign { report.damages.append(Damage(.foreignSegment, segment: number)) }
+  private static func footerIsWhole(_ segment: FoundSegment) throws(StorageError) -> Bool {
+    guard let trailer = segment.trailer else { return false }
+    var reader = SegmentReader(segment.file, salt: segment.header.salt, end: segment.byteCount)
+    return try reader.forEachFooterEntry(trailer) { _, _ in }
+  }
+
+  /// Header copies that differ, but for segments whose creation was interrupted.
+  private mutating func noteBadCopies() {
     for segment in survey.segments.values.sorted(by: { $0.number < $1.number }) {
-      for place in segment.badCopies {
+      let isGone = gone.contains(segment.number) || cut.contains { $0.number == segment.number }
+      for place in segment.badCopies where !isGone {
         report.damages.append(
           Damage(.headerCopy, segment: segment.number, offset: place, byteCount: Layout.headerByteCount))
       }

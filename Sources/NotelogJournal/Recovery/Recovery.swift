@@ -144,11 +144,18 @@ struct Recovery {
 
   /// Line 11: cuts and finishes, or deletes, the sources of the newest recovered segment.
   ///
+  /// It is done again at each opening until the log goes on: what an earlier opening did can be read, but a process
+  /// that was killed, or a sync that failed, may have left it in memory only.
+  ///
   /// - Returns: Whether anything had to be done.
   static func finishSources(_ examination: Examination, in storage: any Storage) throws(JournalError) -> Bool
   {
     guard let newest = examination.newest?.found, newest.header.kind == .recovered else { return false }
+    let isAnythingLeft = newest.header.sources.contains { examination.survey.segments[$0.segment] != nil }
+    guard isAnythingLeft else { return false }
     do {
+      // Nothing may go before the name of the segment that takes its place is durable.
+      try retryingInterruptions { () throws(StorageError) in try storage.syncFolder("") }
       var isChanged = false
       for source in newest.header.sources {
         guard let found = examination.survey.segments[source.segment] else { continue }
@@ -157,7 +164,7 @@ struct Recovery {
             try storage.unlink(FileName.segment(source.segment))
           }
           isChanged = true
-        } else if let entry = examination.live[source.segment], found.entry != entry {
+        } else if let entry = examination.live[source.segment] {
           isChanged = try cutAndFinish(found, kept: source.keptByteCount, as: entry, storage) || isChanged
         }
       }

@@ -28,6 +28,9 @@ struct Survey {
   private(set) var storeID: StoreID?
   /// Numbers of files without any valid header.
   private(set) var unreadable: [UInt32] = []
+  /// Numbers of those among them that hold nothing behind the place of a header and an empty live set: their creation
+  /// was interrupted.
+  private(set) var interruptedCreations: [UInt32] = []
   /// Numbers of files whose header is of another store, or of another number.
   private(set) var foreign: [UInt32] = []
   /// Output that was never published.
@@ -37,7 +40,8 @@ struct Survey {
 
   /// Reads the headers of all segments in the store's folder.
   ///
-  /// The store's id, where it is not given, is that of the highest-numbered readable segment.
+  /// The store's id, where it is not given, is the one that most segments bear: a file that was being created when
+  /// the power went may hold anything, the header of another store's segment among it.
   init(_ storage: any Storage, storeID expected: StoreID?) throws(JournalError) {
     let names = try journaling { () throws(StorageError) in try storage.names(in: "") }
     var found: [FoundSegment] = []
@@ -52,10 +56,11 @@ struct Survey {
         found.append(segment)
       } else {
         unreadable.append(number)
+        if try Self.isInterruptedCreation(name, storage) { interruptedCreations.append(number) }
       }
     }
     found.sort { $0.number < $1.number }
-    storeID = expected ?? found.last?.header.storeID
+    storeID = expected ?? Self.mostFrequentStoreID(in: found)
     for segment in found {
       if segment.header.storeID == storeID, segment.header.number == segment.number {
         segments[segment.number] = segment
@@ -66,6 +71,15 @@ struct Survey {
     try noteTails(storage, names)
   }
 
+  private static func mostFrequentStoreID(in segments: [FoundSegment]) -> StoreID? {
+    var counts: [StoreID: Int] = [:]
+    for segment in segments where segment.header.number == segment.number {
+      counts[segment.header.storeID, default: 0] += 1
+    }
+    // Of equally many, the smallest: the same whenever the store is opened.
+    return counts.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key
+  }
+
   private mutating func note(_ number: UInt32?) { highestNumber = max(highestNumber, number ?? 0) }
 
   /// Numbers in the names of tails kept aside count too: no number is used twice.
@@ -74,6 +88,23 @@ struct Survey {
     for name in try journaling({ () throws(StorageError) in try storage.names(in: FileName.torn) }) {
       note(FileName.tailSegmentNumber(name))
     }
+  }
+
+  /// Whether there is no segment at all, but for interrupted creations.
+  var isEmpty: Bool { segments.isEmpty && foreign.isEmpty && unreadable == interruptedCreations }
+
+  /// Whether a file without a header has nothing where the first unit would be, and behind.
+  private static func isInterruptedCreation(
+    _ name: String, _ storage: any Storage
+  ) throws(JournalError) -> Bool {
+    do {
+      let file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, .read) }
+      defer { file.close() }
+      let byteCount = try file.byteCount()
+      guard byteCount <= Limits.maximumSegmentByteCount else { return false }
+      var reader = SegmentReader(file, salt: 0, end: byteCount)
+      return try reader.isZero(from: Layout.firstFrameOffset + Layout.frameHeaderByteCount)
+    } catch { throw JournalError(error) }
   }
 
   /// Reads a segment's header from the first of its three places that is valid.
@@ -88,21 +119,18 @@ struct Survey {
       byteCount = try file.byteCount()
       try buffer.fill(min(byteCount, Layout.firstFrameOffset), from: file, at: 0)
     } catch { throw JournalError(error) }
-    guard byteCount <= Limits.maximumSegmentByteCount else {
-      throw JournalError(.limitExceeded, "segment \(number) is larger than a segment can be", segment: number)
-    }
-    var header: SegmentHeader?
-    var badCopies: [Int] = []
+    guard byteCount <= Limits.maximumSegmentByteCount else { return nil }
+    var copies: [Int: SegmentHeader] = [:]
+    let places = [0, Layout.headerCopyOffset]
     var isUnsupported = false
-    for place in [0, Layout.headerCopyOffset] {
-      do {
-        let copy = try SegmentHeader(buffer.bytes, at: min(place, buffer.count))
-        if header == nil { header = copy } else if header != copy { badCopies.append(place) }
-      } catch {
+    for place in places {
+      do { copies[place] = try SegmentHeader(buffer.bytes, at: min(place, buffer.count)) } catch {
         if error == .unsupportedVersion { isUnsupported = true }
-        badCopies.append(place)
       }
     }
+    let valid = places.compactMap { copies[$0] }
+    var header = valid.first { $0.number == number } ?? valid.first
+    let badCopies = places.filter { copies[$0] == nil || copies[$0] != header }
     let trailer = try readTrailer(file, byteCount)
     if header == nil, let trailer {
       header = try readFooterHeader(file, trailer)

@@ -1,10 +1,10 @@
 // The segments of an open store, by number.
 
-import Synchronization
+import NotelogConcurrency
 
 /// The segments that reads and compaction find frames in.
 final class SegmentTable: Sendable {
-  private let segments = Mutex<[UInt32: Segment]>([:])
+  private let segments = Lock<[UInt32: Segment]>([:])
 
   subscript(number: UInt32) -> Segment? { segments.withLock { $0[number] } }
 

@@ -1,5 +1,7 @@
 // The real operating system behind `Storage`.
 
+import NotelogConcurrency
+
 /// A store's folder on this machine.
 package final class SystemStorage: Storage {
   /// The folder's path.

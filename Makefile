@@ -1,0 +1,46 @@
+# Everything the project does, by name. The work itself is Swift's, or a script's in scripts/.
+
+PREFIX ?= /usr/local
+SOURCES = Package.swift Sources Tests $(wildcard Benchmarks/Package.swift Benchmarks/Sources Examples)
+
+# Suites named …Crash…Tests or …Model…Tests run many rounds, and so run optimised; all others run as debug builds.
+HEAVY = (Crash|Model)[A-Za-z]*Tests
+OPTIMISED = -c release -Xswiftc -enable-testing --scratch-path .build/optimised
+
+.PHONY: help demo test lint format bench soak docs install clean libraries
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /\1	/p' Makefile | expand -t 10
+
+demo: libraries ## build the tool and tour a real store in a temporary folder
+	swift build -c release --product notelog
+	@scripts/demo "$$(swift build -c release --show-bin-path)/notelog"
+
+test: libraries ## everything that proves the project
+	swift test --disable-xctest --skip '$(HEAVY)'
+	swift test --disable-xctest --filter '$(HEAVY)' $(OPTIMISED)
+
+soak: libraries ## the crash and model tests again, with many more rounds
+	NOTELOG_SOAK=1 swift test --disable-xctest --filter '$(HEAVY)' $(OPTIMISED)
+
+lint: ## formatting and documentation of public declarations
+	swift format lint --strict --recursive --parallel $(SOURCES)
+
+format: ## put every Swift file into the house format
+	swift format --in-place --recursive --parallel $(SOURCES)
+
+bench: libraries ## measure beside the peers (sqlite, lmdb, leveldb, rocksdb)
+	scripts/bench
+
+docs: libraries ## the library's documentation, into docs/site
+	scripts/docs
+
+install: libraries ## the tool, its man page and completions, under PREFIX (/usr/local)
+	swift build -c release --product notelog
+	scripts/install "$$(swift build -c release --show-bin-path)/notelog" "$(DESTDIR)$(PREFIX)"
+
+clean: ## remove what was built
+	rm -rf .build docs/site Benchmarks/.build
+
+libraries:
+	@scripts/ensure-libraries

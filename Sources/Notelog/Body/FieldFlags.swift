@@ -1,0 +1,24 @@
+// How a field's bytes were made (FORMAT.md 7.2).
+
+/// The flags of a field in a record's directory.
+struct FieldFlags: OptionSet, Hashable, Sendable {
+  let rawValue: UInt8
+
+  /// The value is sealed: salt, IV, ciphertext and tag.
+  static let sealed = FieldFlags(rawValue: 1)
+  /// A presence byte comes before the value.
+  static let optional = FieldFlags(rawValue: 2)
+  /// The sealed plaintext was padded.
+  static let padded = FieldFlags(rawValue: 4)
+  /// The sealed plaintext was compressed before it was padded.
+  static let compressed = FieldFlags(rawValue: 8)
+
+  static let all: FieldFlags = [.sealed, .optional, .padded, .compressed]
+
+  /// Whether the flags are known, and go together.
+  var isValid: Bool {
+    guard isSubset(of: .all) else { return false }
+    if contains(.compressed) && !contains(.padded) { return false }
+    return contains(.sealed) || !contains(.padded)
+  }
+}

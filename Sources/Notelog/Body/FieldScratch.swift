@@ -1,0 +1,68 @@
+// Where the values of a record wait, as plaintext, for their sizes to be summed up.
+
+import NotelogCrypto
+import NotelogJournal
+
+/// A buffer that is filled field by field and used again for the next record, so that writing allocates nothing.
+public struct FieldScratch {
+  private(set) var bytes: [UInt8] = []
+  private(set) var count = 0
+
+  init() {}
+
+  /// Appends a value.
+  @inlinable
+  public mutating func append(_ value: some StoredValue) {
+    append(byteCount: value.storedByteCount) { value.store(into: &$0) }
+  }
+
+  @usableFromInline
+  mutating func append(byteCount: Int, _ body: (inout MutableRawSpan) -> Void) {
+    let end = count + byteCount
+    if end > bytes.count {
+      bytes.append(contentsOf: repeatElement(0, count: max(end, 256) * 2 - bytes.count))
+    }
+    bytes.withBytes(in: count..<end) { body(&$0) }
+    count = end
+  }
+
+  /// Puts a length of four bytes and a zlib stream in the place of the bytes from `start` on.
+  ///
+  /// - Returns: False, and nothing changed, where that would not be shorter.
+  mutating func compress(from start: Int) -> Bool {
+    let plainCount = count - start
+    guard var stream = Deflate.compress(bytes.rawSpan.extracting(start..<count)),
+      stream.count + 4 < plainCount
+    else { return false }
+    let end = start + 4 + stream.count
+    for index in end..<count { bytes[index] = 0 }
+    bytes.withBytes(in: start..<end) { target in
+      target.put(UInt32(plainCount), at: 0)
+      target.put(stream.rawSpan, at: 4)
+    }
+    stream.wipe()
+    count = end
+    return true
+  }
+
+  /// Pads the bytes from `start` on.
+  mutating func pad(from start: Int) {
+    let plainCount = count - start
+    let padded = Padding.paddedCount(of: plainCount, minimumBucket: Limits.paddingBucket)
+    append(byteCount: padded - plainCount) { _ in }
+    bytes.withBytes(in: start..<start + padded) { Padding.pad(&$0, valueCount: plainCount) }
+  }
+
+  /// Runs `body` on what was appended.
+  func withBytes<Result>(
+    in range: Range<Int>, _ body: (RawSpan) throws(NotelogError) -> Result
+  ) throws(NotelogError) -> Result {
+    try body(bytes.rawSpan.extracting(range))
+  }
+
+  /// Forgets the values, and overwrites them.
+  mutating func removeAll() {
+    for index in 0..<count { bytes[index] = 0 }
+    count = 0
+  }
+}

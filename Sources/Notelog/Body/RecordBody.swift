@@ -1,0 +1,171 @@
+// A record's bytes: a directory of fields, then their values (FORMAT.md 7.1, 7.2).
+
+import NotelogJournal
+
+/// One line of a record's directory.
+struct FieldEntry: Hashable, Sendable {
+  let number: UInt16
+  let type: FieldType
+  let flags: FieldFlags
+  /// The key the value is sealed under; 0 for a plain value.
+  let keyReference: UInt32
+  /// Where the value lies in the body.
+  let range: Range<Int>
+}
+
+/// A view of a record's body, checked from end to end before the first field is touched.
+struct RecordBody: ~Escapable {
+  static let version: UInt8 = 1
+  static let headerByteCount = 4
+  static let entryByteCount = 12
+  /// Salt 12, IV 12 and tag 16.
+  static let sealOverhead = 40
+
+  let bytes: RawSpan
+  let fieldCount: Int
+
+  /// Checks the whole directory: **INV-D1** … **INV-D5**.
+  @_lifetime(copy bytes)
+  init(checking bytes: RawSpan) throws(NotelogError) {
+    guard bytes.byteCount >= Self.headerByteCount, bytes.byteCount <= Limits.recordBytes else {
+      throw NotelogError(
+        .damaged, "a record of \(bytes.byteCount) bytes is shorter or longer than one can be")
+    }
+    guard bytes.byte(at: 0) == Self.version else {
+      throw NotelogError(
+        .unsupportedVersion, "a record has layout \(bytes.byte(at: 0)), this version reads 1")
+    }
+    let count = Int(bytes.u16(at: 2))
+    guard bytes.byte(at: 1) == 0, count <= Limits.fields else {
+      throw NotelogError(.damaged, "a record's header is broken", offset: 1)
+    }
+    var end = Self.headerByteCount + count * Self.entryByteCount
+    guard end <= bytes.byteCount else {
+      throw NotelogError(.damaged, "a record's directory of \(count) fields goes beyond its end", offset: 2)
+    }
+    var last = 0
+    for index in 0..<count {
+      let offset = Self.headerByteCount + index * Self.entryByteCount
+      let length = try Self.check(bytes, at: offset, after: last, room: bytes.byteCount - end)
+      last = Int(bytes.u16(at: offset))
+      end += length
+    }
+    guard end == bytes.byteCount else {
+      throw NotelogError(
+        .damaged, "\(bytes.byteCount - end) bytes follow a record's last value", offset: UInt64(end))
+    }
+    self.bytes = bytes
+    self.fieldCount = count
+  }
+
+  /// Takes bytes that ``init(checking:)`` accepted before.
+  @_lifetime(copy bytes)
+  init(checked bytes: RawSpan) {
+    self.bytes = bytes
+    self.fieldCount = Int(bytes.u16(at: 2))
+  }
+
+  /// The directory's entries, in order.
+  func entries() throws(NotelogError) -> [FieldEntry] {
+    var all: [FieldEntry] = []
+    all.reserveCapacity(fieldCount)
+    var start = Self.headerByteCount + fieldCount * Self.entryByteCount
+    for index in 0..<fieldCount {
+      let entry = try self.entry(index, start)
+      start = entry.range.upperBound
+      all.append(entry)
+    }
+    return all
+  }
+
+  /// The entry with a number, or nil.
+  func find(_ number: UInt16) throws(NotelogError) -> FieldEntry? {
+    var start = Self.headerByteCount + fieldCount * Self.entryByteCount
+    for index in 0..<fieldCount {
+      let offset = Self.headerByteCount + index * Self.entryByteCount
+      let candidate = bytes.u16(at: offset)
+      if candidate == number { return try entry(index, start) }
+      if candidate > number { return nil }
+      start += Int(bytes.u32(at: offset + 8))
+    }
+    return nil
+  }
+
+  private func entry(_ index: Int, _ start: Int) throws(NotelogError) -> FieldEntry {
+    let offset = Self.headerByteCount + index * Self.entryByteCount
+    guard let type = FieldType(rawValue: bytes.byte(at: offset + 2)) else {
+      throw NotelogError(.damaged, "a field has no known type", offset: UInt64(offset))
+    }
+    return FieldEntry(
+      number: bytes.u16(at: offset), type: type, flags: FieldFlags(rawValue: bytes.byte(at: offset + 3)),
+      keyReference: bytes.u32(at: offset + 4), range: start..<start + Int(bytes.u32(at: offset + 8)))
+  }
+
+  /// Checks one entry, and returns its value's length.
+  private static func check(
+    _ bytes: RawSpan, at offset: Int, after last: Int, room: Int
+  ) throws(NotelogError) -> Int {
+    let place = UInt64(offset)
+    guard Int(bytes.u16(at: offset)) > last else {
+      throw NotelogError(.damaged, "field numbers don't ascend", offset: place)
+    }
+    guard let type = FieldType(rawValue: bytes.byte(at: offset + 2)) else {
+      throw NotelogError(
+        .damaged, "a field has the unknown type \(bytes.byte(at: offset + 2))", offset: place)
+    }
+    let flags = FieldFlags(rawValue: bytes.byte(at: offset + 3))
+    guard flags.isValid, (bytes.u32(at: offset + 4) != 0) == flags.contains(.sealed) else {
+      throw NotelogError(.damaged, "a field's flags and key reference don't go together", offset: place)
+    }
+    guard let length = Int(exactly: bytes.u32(at: offset + 8)), length <= room else {
+      throw NotelogError(.damaged, "a field's value goes beyond the record's end", offset: place)
+    }
+    let content = flags.contains(.sealed) ? length - sealOverhead : length
+    guard isPossible(content, type, flags) else {
+      throw NotelogError(.damaged, "a field's value has a length that its type can't have", offset: place)
+    }
+    return length
+  }
+
+  /// Whether a value, its seal taken off, can have this length: **INV-D5**.
+  private static func isPossible(_ length: Int, _ type: FieldType, _ flags: FieldFlags) -> Bool {
+    if flags.contains(.padded) { return length >= Limits.paddingBucket }
+    let presence = flags.contains(.optional) ? 1 : 0
+    guard let fixed = type.fixedByteCount else { return length >= presence }
+    return length == presence + fixed || (presence == 1 && length == 1)
+  }
+}
+
+/// Writes a body's header and directory; the values follow at the ranges it returns.
+struct DirectoryWriter {
+  private var offset = RecordBody.headerByteCount
+  private var valueOffset: Int
+
+  /// Starts a body of so many fields.
+  init(fieldCount: Int, into bytes: inout MutableRawSpan) {
+    bytes.put(RecordBody.version, at: 0)
+    bytes.put(0 as UInt8, at: 1)
+    bytes.put(UInt16(fieldCount), at: 2)
+    valueOffset = Self.byteCount(fieldCount: fieldCount)
+  }
+
+  /// The length of header and directory.
+  static func byteCount(fieldCount: Int) -> Int {
+    RecordBody.headerByteCount + fieldCount * RecordBody.entryByteCount
+  }
+
+  /// Writes the next entry, and returns its value's range.
+  mutating func add(
+    _ number: UInt16, _ type: FieldType, _ flags: FieldFlags, _ keyReference: UInt32, length: Int,
+    into bytes: inout MutableRawSpan
+  ) -> Range<Int> {
+    bytes.put(number, at: offset)
+    bytes.put(type.rawValue, at: offset + 2)
+    bytes.put(flags.rawValue, at: offset + 3)
+    bytes.put(keyReference, at: offset + 4)
+    bytes.put(UInt32(length), at: offset + 8)
+    offset += RecordBody.entryByteCount
+    defer { valueOffset += length }
+    return valueOffset..<valueOffset + length
+  }
+}

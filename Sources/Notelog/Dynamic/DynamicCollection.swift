@@ -1,0 +1,149 @@
+// A collection used without a record type, by the names of its fields.
+
+import NotelogCrypto
+import NotelogJournal
+import Synchronization
+
+/// A collection whose records are read and written by field name, as the stored schema describes them.
+///
+/// Plain fields are read while the store is locked. Writing needs an unlocked store: without a schema in code, the stored
+/// one is the only word on what must be sealed, and only the unlocked store can check it.
+public struct DynamicCollection: Sendable {
+  let store: Store
+  let plan: CollectionPlan
+
+  /// The collection's name.
+  public var name: String { plan.schema.name }
+  /// The collection's number.
+  public var number: Int { Int(plan.schema.collection) }
+
+  /// All fields that ever were, in ascending order of number.
+  public var fields: [FieldInfo] {
+    plan.schema.fields.map { field in
+      FieldInfo(field, keyName: field.keys.last.flatMap { store.vault.name(of: KeyReference(rawValue: $0)) })
+    }
+  }
+
+  /// Adds records.
+  ///
+  /// - Parameters:
+  ///   - records: The values of each record by field name; a field left out has no value.
+  ///   - durability: What the commit survives.
+  /// - Returns: The records' ids.
+  /// - Throws: `locked`, `notFound` for a name that isn't a field's, `typeMismatch`.
+  @discardableResult
+  public func add(
+    _ records: [[String: DynamicValue]], _ durability: Durability = .durable
+  ) throws -> [RecordID] {
+    try store.write(durability) { tx in
+      try records.map { values throws(NotelogError) in try tx.put(in: self, RecordID(), values) }
+    }
+  }
+
+  /// Adds a record.
+  ///
+  /// - Parameter values: The values by field name; a field left out has no value.
+  /// - Returns: The record's id.
+  /// - Throws: `locked`, `notFound` for a name that isn't a field's, `typeMismatch`.
+  @discardableResult
+  public func add(_ values: [String: DynamicValue]) throws -> RecordID {
+    let id = RecordID()
+    try store.write { tx in _ = try tx.put(in: self, id, values) }
+    return id
+  }
+
+  /// The record with an id; nil where there is none.
+  public func get(_ id: RecordID) throws(NotelogError) -> DynamicEntry? {
+    guard let stored = try store.read(id, in: plan.schema.collection) else { return nil }
+    return try DynamicEntry(stored, plan, store.opener)
+  }
+
+  /// Sets fields of a record; the others are carried over as they are, sealed values unopened.
+  ///
+  /// - Throws: `notFound`, `locked`, `typeMismatch`.
+  public func update(_ id: RecordID, _ values: [String: DynamicValue]) throws {
+    try store.write { tx in try tx.update(in: self, id, values) }
+  }
+
+  /// Removes a record.
+  ///
+  /// - Returns: Whether there was one.
+  @discardableResult
+  public func remove(_ id: RecordID) throws -> Bool {
+    try store.write { tx in try tx.delete(id, plan) }
+  }
+
+  /// Calls `body` with each record, in the order of ids, until it returns false.
+  ///
+  /// A record that can't be read is handed to `damaged`, and the rest follows.
+  public func forEach(
+    _ body: (DynamicEntry) throws -> Bool,
+    damaged: (RecordID, NotelogError) throws -> Bool = { _, error in throw error }
+  ) throws {
+    var buffer = ReadBuffer()
+    for key in store.journal.records(in: plan.schema.collection) {
+      let id = RecordID(key)
+      let entry: DynamicEntry?
+      do throws(NotelogError) {
+        entry = try self.entry(key, &buffer)
+      } catch {
+        guard try damaged(id, error) else { return }
+        continue
+      }
+      if let entry, try !body(entry) { return }
+    }
+  }
+
+  /// The records, sorted by a field where one is named, or else by id.
+  ///
+  /// - Parameters:
+  ///   - field: The field to sort by; a sealed one is opened for it. Records that lack it come first.
+  ///   - direction: The direction.
+  ///   - limit: How many records are wanted at most.
+  /// - Returns: The records.
+  /// - Throws: `notFound` where there is no such field; `locked` where a sealed one can't be opened.
+  public func entries(
+    sortedBy field: String? = nil, _ direction: SortDirection = .ascending, limit: Int? = nil
+  ) throws -> [DynamicEntry] {
+    var found: [(key: [UInt8], entry: DynamicEntry)] = []
+    try forEach { entry in
+      found.append((try field.map { name throws(NotelogError) in try entry.sortKey(name) } ?? [], entry))
+      return field != nil || found.count != limit
+    }
+    if field != nil {
+      found.sort { left, right in
+        if left.key == right.key { return left.entry.id < right.entry.id }
+        return (direction == .ascending) == left.key.lexicographicallyPrecedes(right.key)
+      }
+    }
+    return found.prefix(limit ?? .max).map(\.entry)
+  }
+
+  /// How many records there are.
+  public var count: Int { store.journal.records(in: plan.schema.collection).count }
+
+  private func entry(_ key: RecordKey, _ buffer: inout ReadBuffer) throws(NotelogError) -> DynamicEntry? {
+    let found: StoredRecord?
+    do { found = try store.journal.read(key, into: &buffer) } catch { throw NotelogError(journal: error) }
+    guard let found, found.collection == plan.schema.collection else { return nil }
+    let stored = try OwnedRecord(
+      id: RecordID(key), revision: found.revision, collection: found.collection, copying: buffer.body)
+    return try DynamicEntry(stored, plan, store.opener)
+  }
+}
+
+extension DynamicEntry {
+  /// Bytes by which entries are sorted; empty where the record lacks the field.
+  fileprivate func sortKey(_ name: String) throws(NotelogError) -> [UInt8] {
+    let index = try plan.index(of: name)
+    let field = plan.fields[index].field
+    guard let entry = try stored.find(field.number) else { return [] }
+    return try opener.open(entry, in: stored.body.rawSpan, of: id, index, plan) { bytes in
+      var key = [UInt8](repeating: 0, count: SortKey.byteCount(of: bytes))
+      key.withBytes(in: 0..<key.count) { target in
+        SortKey.write(field.type, isOptional: field.isOptional, bytes, into: &target)
+      }
+      return key
+    }
+  }
+}

@@ -1,0 +1,64 @@
+// A record read without a record type: what the tool and a dump see.
+
+import NotelogJournal
+
+/// A record whose fields are read by name, as the stored schema describes them.
+public struct DynamicEntry: Sendable, Identifiable {
+  /// A field as it lies in a record.
+  public struct Field: Sendable, Hashable {
+    /// The field's name; `field 7` where the schema doesn't know the number.
+    public let name: String
+    /// The field's number.
+    public let number: Int
+    /// The type of its value.
+    public let type: FieldType
+    /// The number of the key that the value is sealed under; nil for a plain value.
+    public let keyNumber: UInt32?
+    /// How many bytes it takes in the record, its seal included.
+    public let storedByteCount: Int
+
+    /// Whether the value is sealed.
+    public var isSealed: Bool { keyNumber != nil }
+  }
+
+  let stored: OwnedRecord
+  let plan: CollectionPlan
+  let opener: FieldOpener
+  /// The fields that the record has, in ascending order of number.
+  public let fields: [Field]
+
+  init(_ stored: OwnedRecord, _ plan: CollectionPlan, _ opener: FieldOpener) throws(NotelogError) {
+    self.stored = stored
+    self.plan = plan
+    self.opener = opener
+    fields = try stored.entries().map { entry in
+      Field(
+        name: plan.index(of: entry.number).map { plan.fields[$0].field.name } ?? "field \(entry.number)",
+        number: Int(entry.number), type: entry.type,
+        keyNumber: entry.flags.contains(.sealed) ? entry.keyReference : nil,
+        storedByteCount: entry.range.count)
+    }
+  }
+
+  /// The record's identity.
+  public var id: RecordID { stored.id }
+  /// The version of the record: the number of the transaction that wrote it.
+  public var revision: UInt64 { stored.revision }
+  /// The name of the record's collection.
+  public var collection: String { plan.schema.name }
+  /// How many bytes the record takes.
+  public var byteCount: Int { stored.body.count }
+
+  /// The value of a field, opened if it is sealed; ``DynamicValue/missing`` where the record has none.
+  ///
+  /// - Throws: `notFound` if the schema has no such field; `locked`, `missingKey`, `tampered`, `damaged`.
+  public func value(_ name: String) throws(NotelogError) -> DynamicValue {
+    let index = try plan.index(of: name)
+    let field = plan.fields[index].field
+    guard let entry = try stored.find(field.number) else { return .missing }
+    return try opener.open(entry, in: stored.body.rawSpan, of: id, index, plan) {
+      bytes throws(NotelogError) in
+      try DynamicValue(loading: bytes, as: field.type, isOptional: field.isOptional)
+    }
+  }
+}

@@ -1,0 +1,106 @@
+// A field's value where no record type is at hand: in the tool, in a dump.
+
+public import Foundation
+import NotelogJournal
+
+/// A value of any type that a field can have.
+public enum DynamicValue: Hashable, Sendable {
+  /// No value, of an optional field.
+  case missing
+  /// A truth value.
+  case boolean(Bool)
+  /// A signed integer.
+  case integer(Int64)
+  /// An unsigned integer.
+  case unsigned(UInt64)
+  /// A double.
+  case double(Double)
+  /// Text.
+  case text(String)
+  /// Bytes.
+  case bytes([UInt8])
+  /// A moment.
+  case date(Date)
+  /// A UUID.
+  case uuid(UUID)
+  /// A URL.
+  case url(URL)
+  /// A JSON document in UTF-8.
+  case json([UInt8])
+
+  /// The value's type; nil for ``missing``.
+  public var type: FieldType? {
+    switch self {
+    case .missing: nil
+    case .boolean: .boolean
+    case .integer: .integer
+    case .unsigned: .unsigned
+    case .double: .double
+    case .text: .text
+    case .bytes: .bytes
+    case .date: .date
+    case .uuid: .uuid
+    case .url: .url
+    case .json: .json
+    }
+  }
+
+  private var stored: (any StoredValue)? {
+    switch self {
+    case .missing: nil
+    case .boolean(let value): value
+    case .integer(let value): value
+    case .unsigned(let value): value
+    case .double(let value): value
+    case .text(let value): value
+    case .bytes(let value): value
+    case .date(let value): value
+    case .uuid(let value): value
+    case .url(let value): value
+    case .json(let value): EncodedJSON(utf8: value)
+    }
+  }
+
+  /// Appends the value as a field of this type keeps it.
+  func store(as type: FieldType, isOptional: Bool, into scratch: inout FieldScratch) throws(NotelogError) {
+    guard let stored else {
+      guard isOptional else {
+        throw NotelogError(.invalidArgument, "a value is needed, the field isn't optional")
+      }
+      return scratch.append(Bool?.none)
+    }
+    guard self.type == type else {
+      throw NotelogError(.typeMismatch, "a \(self.type?.name ?? "") value was given for a \(type.name) field")
+    }
+    if isOptional { scratch.append(true) }
+    scratch.append(stored)
+  }
+
+  /// Reads a value of a type.
+  init(loading bytes: RawSpan, as type: FieldType, isOptional: Bool) throws(NotelogError) {
+    var value = bytes
+    if isOptional {
+      guard bytes.byteCount > 0, bytes.byte(at: 0) <= 1 else {
+        throw NotelogError(.damaged, "an optional value begins with neither 0 nor 1")
+      }
+      if bytes.byte(at: 0) == 0 {
+        try requireByteCount(bytes, 1, type)
+        self = .missing
+        return
+      }
+      value = bytes.extracting(droppingFirst: 1)
+    }
+    switch type {
+    case .boolean: self = .boolean(try Bool(loading: value))
+    case .integer: self = .integer(try Int64(loading: value))
+    case .unsigned: self = .unsigned(try UInt64(loading: value))
+    case .double: self = .double(try Double(loading: value))
+    case .text: self = .text(try String(loading: value))
+    case .bytes: self = .bytes(try [UInt8](loading: value))
+    case .date: self = .date(try Date(loading: value))
+    case .uuid: self = .uuid(try UUID(loading: value))
+    case .url: self = .url(try URL(loading: value))
+    case .json: self = .json(try EncodedJSON(loading: value).utf8)
+    }
+  }
+}

@@ -1,0 +1,43 @@
+// The collections of a store, for those who have no record type.
+
+import NotelogJournal
+import Synchronization
+
+extension Store {
+  /// The store's collections, in the order in which they were made.
+  public var collections: [DynamicCollection] {
+    registry.withLock { $0.byNumber.values.map(\.plan) }
+      .sorted { $0.schema.collection < $1.schema.collection }
+      .map { DynamicCollection(store: self, plan: $0) }
+  }
+
+  /// The collection of a name.
+  ///
+  /// - Throws: `notFound`.
+  public func collection(_ name: String) throws(NotelogError) -> DynamicCollection {
+    guard let stored = registry.withLock({ $0.find(name) }) else {
+      throw NotelogError(.notFound, "the store has no collection \(name)")
+    }
+    return DynamicCollection(store: self, plan: stored.plan)
+  }
+
+  /// Makes a collection, or brings one up to date: fields are added, nothing is taken away.
+  ///
+  /// - Parameters:
+  ///   - name: The collection's name.
+  ///   - fields: Its fields. Named keys that don't exist are made.
+  /// - Returns: The collection.
+  /// - Throws: `locked`, `schemaConflict`, `invalidArgument`.
+  @discardableResult
+  public func createCollection(_ name: String, fields: [FieldDescription]) throws -> DynamicCollection {
+    let declared = CollectionDescription(name: name, fields: fields)
+    if let mistake = declared.mistake {
+      throw NotelogError(.invalidArgument, "collection \(name): \(mistake)")
+    }
+    guard registry.withLock({ $0.isVerified }) else {
+      throw NotelogError(.locked, "unlock the store to make or change a collection")
+    }
+    try write { tx in _ = try tx.collection(for: declared) }
+    return try collection(name)
+  }
+}

@@ -1,0 +1,79 @@
+// Records by field name in a transaction.
+
+import NotelogJournal
+import Synchronization
+
+extension Transaction {
+  /// Writes a record by field names, in the place of an earlier version if there is one.
+  ///
+  /// - Parameters:
+  ///   - collection: The collection.
+  ///   - id: The record's id.
+  ///   - values: The values by field name; a field left out has no value.
+  ///   - condition: What must be so.
+  /// - Returns: The record's id.
+  /// - Throws: `locked`, `notFound` for a name that isn't a field's, `typeMismatch`, `conflict`.
+  @discardableResult
+  public mutating func put(
+    in collection: DynamicCollection, _ id: RecordID, _ values: [String: DynamicValue],
+    if condition: Condition = .always
+  ) throws(NotelogError) -> RecordID {
+    let plan = try checkedPlan(of: collection)
+    try check(condition, id, plan)
+    let byIndex = try resolve(values, plan)
+    encoder.begin()
+    for index in byIndex.keys.sorted() {
+      try encoder.add(index, of: plan) { try byIndex[index]?.store(plan.fields[index].field, into: &$0) }
+    }
+    try emit(id, plan)
+    return id
+  }
+
+  /// Sets fields of a record by name; the others are carried over as they are, sealed values unopened.
+  ///
+  /// - Parameters:
+  ///   - collection: The collection.
+  ///   - id: The record's id.
+  ///   - values: The values by field name.
+  ///   - condition: What must be so.
+  /// - Throws: `notFound`, `locked`, `typeMismatch`, `conflict`.
+  public mutating func update(
+    in collection: DynamicCollection, _ id: RecordID, _ values: [String: DynamicValue],
+    if condition: Condition = .always
+  ) throws(NotelogError) {
+    let plan = try checkedPlan(of: collection)
+    try check(condition, id, plan)
+    guard let stored = try read(id, plan) else {
+      throw NotelogError(.notFound, "there is no record \(id) in \(plan.schema.name)")
+    }
+    let byIndex = try resolve(values, plan)
+    try merge(stored, plan, changed: Set(byIndex.keys)) { index, scratch in
+      try byIndex[index]?.store(plan.fields[index].field, into: &scratch)
+    }
+  }
+
+  private mutating func checkedPlan(of collection: DynamicCollection) throws(NotelogError) -> CollectionPlan {
+    guard store.registry.withLock({ $0.isVerified }) else {
+      throw NotelogError(
+        .locked, "the schema of \(collection.name) can't be checked: unlock the store to write by field name")
+    }
+    prepare(collection.plan)
+    return collection.plan
+  }
+
+  private func resolve(
+    _ values: [String: DynamicValue], _ plan: CollectionPlan
+  ) throws(NotelogError) -> [Int: DynamicValue] {
+    var byIndex: [Int: DynamicValue] = [:]
+    for (name, value) in values { byIndex[try plan.index(of: name)] = value }
+    return byIndex
+  }
+}
+
+extension DynamicValue {
+  fileprivate func store(_ field: StoredField, into scratch: inout FieldScratch) throws(NotelogError) {
+    do { try store(as: field.type, isOptional: field.isOptional, into: &scratch) } catch {
+      throw NotelogError(error.code, "\(field.name): \(error.message)")
+    }
+  }
+}

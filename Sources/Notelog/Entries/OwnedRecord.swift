@@ -1,0 +1,31 @@
+// A record as it lies in the store, sealed fields and all.
+
+import NotelogJournal
+
+/// A record's bytes, its sealed fields still sealed; it pins nothing in the store.
+struct OwnedRecord: Sendable {
+  let id: RecordID
+  let revision: UInt64
+  let collection: UInt16
+  /// The body, which was checked when this value was made.
+  let body: [UInt8]
+
+  /// Copies and checks a body.
+  init(
+    id: RecordID, revision: UInt64, collection: UInt16, copying body: RawSpan
+  ) throws(NotelogError) {
+    _ = try RecordBody(checking: body)
+    self.id = id
+    self.revision = revision
+    self.collection = collection
+    self.body = body.array()
+  }
+
+  /// The directory's entry of a field, or nil.
+  func find(_ number: UInt16) throws(NotelogError) -> FieldEntry? {
+    try RecordBody(checked: body.rawSpan).find(number)
+  }
+
+  /// The whole directory.
+  func entries() throws(NotelogError) -> [FieldEntry] { try RecordBody(checked: body.rawSpan).entries() }
+}

@@ -1,0 +1,87 @@
+// The one error that the library throws.
+
+/// What went wrong, where, and what to do about it.
+///
+/// Two errors are equal when their codes are: tests and callers compare `error.code`, people read `error.message`.
+public struct NotelogError: Error, Sendable {
+  /// The kind of failure, told apart so that a program can act on it.
+  public enum Code: String, Sendable, Hashable, CaseIterable {
+    /// No such record, collection, field or store.
+    case notFound
+    /// A store, record or name exists where none should.
+    case alreadyExists
+    /// The key is locked: unlock the store and try again.
+    case locked
+    /// The password (or raw key) opens none of the store's slots.
+    case wrongPassword
+    /// The value names a key that the keyring doesn't hold.
+    case missingKey
+    /// Something authenticated was altered: a value, a key slot, the keyring or the schema.
+    case tampered
+    /// Bytes on the disk are broken or missing.
+    case damaged
+    /// The store was written by a version this library doesn't read, or may not write.
+    case unsupportedVersion
+    /// Another process, or another `Store` of this one, has the store open for writing.
+    case busy
+    /// The operating system refused a call; `errno` says why.
+    case inputOutput
+    /// The disk is full: nothing was promised; delete or compact, and go on.
+    case full
+    /// An earlier write or sync failed: reopen the store to go on writing.
+    case poisoned
+    /// The store was closed.
+    case closed
+    /// The store was opened for reading only.
+    case readOnly
+    /// A named limit of the format was exceeded.
+    case limitExceeded
+    /// A value was read or written as another type than the stored one.
+    case typeMismatch
+    /// The record changed since it was read, or exists although it must not.
+    case conflict
+    /// The schema in code can't follow the schema in the store.
+    case schemaConflict
+    /// A snapshot's data are no longer kept.
+    case snapshotExpired
+    /// An argument makes no sense here.
+    case invalidArgument
+  }
+
+  /// The kind of failure.
+  public let code: Code
+  /// What happened, where, and what to do, in a sentence or two without a final stop.
+  public let message: String
+  /// The segment concerned, if one is.
+  public let segment: UInt64?
+  /// The offset in that segment, if one is known.
+  public let offset: UInt64?
+  /// The operating system's error number beneath, if there was one.
+  public let errno: Int32?
+
+  /// Creates an error.
+  public init(
+    _ code: Code, _ message: String, segment: UInt64? = nil, offset: UInt64? = nil, errno: Int32? = nil
+  ) {
+    self.code = code
+    self.message = message
+    self.segment = segment
+    self.offset = offset
+    self.errno = errno
+  }
+}
+
+extension NotelogError: Equatable {
+  /// Whether both errors have the same code.
+  public static func == (left: NotelogError, right: NotelogError) -> Bool { left.code == right.code }
+}
+
+extension NotelogError: CustomStringConvertible {
+  /// The message, with its place where one is known.
+  public var description: String {
+    var place = ""
+    if let segment { place += " (segment \(segment)" + (offset.map { ", offset \($0)" } ?? "") + ")" }
+    if let errno { place += " (errno \(errno))" }
+    return message + place
+  }
+}

@@ -1,0 +1,155 @@
+// A record on its way to the disk: values are gathered, measured, and sealed straight into their place.
+
+import NotelogCrypto
+import NotelogJournal
+
+/// Gathers the fields of one record after another; its memory is used again, so that it allocates nothing for long.
+struct RecordEncoder {
+  private enum Source {
+    /// Plaintext in the scratch buffer, to be copied or sealed.
+    case fresh(Range<Int>)
+    /// Bytes of the record's last version, to be copied as they are.
+    case carried(Range<Int>)
+  }
+
+  private struct Field {
+    let entry: FieldEntry
+    /// The field's place in the plan; -1 for one that this version of the schema doesn't know.
+    let index: Int
+    let source: Source
+  }
+
+  private var scratch = FieldScratch()
+  private var fields: [Field] = []
+  private var offset = 0
+  /// The body's length, once all fields are gathered.
+  private(set) var bodyByteCount = 0
+
+  init() {}
+
+  /// Forgets the last record.
+  mutating func begin() {
+    scratch.removeAll()
+    fields.removeAll(keepingCapacity: true)
+    offset = 0
+    bodyByteCount = RecordBody.headerByteCount
+  }
+
+  /// Overwrites the plaintext of the last record.
+  mutating func wipe() { begin() }
+
+  /// Gathers a field whose value `encode` appends. Fields come in ascending order of number.
+  mutating func add(
+    _ index: Int, of plan: CollectionPlan, _ encode: (inout FieldScratch) throws -> Void
+  ) throws(NotelogError) {
+    let start = scratch.count
+    do {
+      try encode(&scratch)
+    } catch let error as NotelogError {
+      throw error
+    } catch {
+      throw NotelogError(.invalidArgument, "\(plan.schema.name).\(plan.fields[index].field.name): \(error)")
+    }
+    let flags = plan.fields[index].field.flags
+    let written = try pack(start, flags, plan, index)
+    let plainCount = scratch.count - start
+    guard plainCount <= Limits.recordBytes else {
+      throw NotelogError(
+        .limitExceeded,
+        "\(plan.schema.name).\(plan.fields[index].field.name): a value of \(plainCount) bytes is over the limit"
+      )
+    }
+    append(
+      FieldEntry(
+        number: plan.fields[index].field.number, type: plan.fields[index].field.type, flags: written,
+        keyReference: plan.fields[index].keyReference,
+        range: offset..<offset + plainCount + (flags.contains(.sealed) ? RecordBody.sealOverhead : 0)),
+      index, .fresh(start..<scratch.count))
+  }
+
+  /// Gathers a field of the record's last version as it is, sealed or not.
+  mutating func carry(_ entry: FieldEntry, index: Int?) {
+    append(
+      FieldEntry(
+        number: entry.number, type: entry.type, flags: entry.flags, keyReference: entry.keyReference,
+        range: offset..<offset + entry.range.count),
+      index ?? -1, .carried(entry.range))
+  }
+
+  private mutating func append(_ entry: FieldEntry, _ index: Int, _ source: Source) {
+    fields.append(Field(entry: entry, index: index, source: source))
+    offset = entry.range.upperBound
+    bodyByteCount += RecordBody.entryByteCount + entry.range.count
+  }
+
+  /// Compresses and pads the plaintext from `start` on, as the flags say.
+  private mutating func pack(
+    _ start: Int, _ flags: FieldFlags, _ plan: CollectionPlan, _ index: Int
+  ) throws(NotelogError) -> FieldFlags {
+    var flags = flags
+    if flags.contains(.compressed), !scratch.compress(from: start) { flags.remove(.compressed) }
+    if flags.contains(.padded) { scratch.pad(from: start) }
+    return flags
+  }
+
+  /// Calls `body` with each indexed field's number and plain value.
+  func forEachIndexed(
+    of plan: CollectionPlan, carriedFrom old: RawSpan,
+    _ body: (StoredField, RawSpan) throws(NotelogError) -> Void
+  ) throws(NotelogError) {
+    for field in fields where field.index >= 0 && plan.fields[field.index].field.isIndexed {
+      switch field.source {
+      case .fresh(let range):
+        try scratch.withBytes(in: range) { bytes throws(NotelogError) in
+          try body(plan.fields[field.index].field, bytes)
+        }
+      case .carried(let range): try body(plan.fields[field.index].field, old.extracting(range))
+      }
+    }
+  }
+
+  /// Writes the body into exactly ``bodyByteCount`` bytes: directory, plain values, sealed values. Carried fields come
+  /// from `old`.
+  func write(
+    _ id: RecordID, of plan: CollectionPlan, carriedFrom old: RawSpan, keys: inout SealingKeys,
+    nonces: inout NonceRun, into bytes: inout MutableRawSpan
+  ) throws(NotelogError) {
+    var directory = DirectoryWriter(fieldCount: fields.count, into: &bytes)
+    for field in fields {
+      let entry = field.entry
+      let range = directory.add(
+        entry.number, entry.type, entry.flags, entry.keyReference, length: entry.range.count, into: &bytes)
+      switch field.source {
+      case .carried(let source): bytes.put(old.extracting(source), at: range.lowerBound)
+      case .fresh(let source):
+        var target = bytes.part(range)
+        try scratch.withBytes(in: source) { plaintext throws(NotelogError) in
+          guard entry.flags.contains(.sealed) else { return target.put(plaintext) }
+          try seal(plaintext, field, id, plan, &keys, &nonces, &target)
+        }
+      }
+    }
+  }
+
+  private func seal(
+    _ plaintext: RawSpan, _ field: Field, _ id: RecordID, _ plan: CollectionPlan, _ keys: inout SealingKeys,
+    _ nonces: inout NonceRun, _ target: inout MutableRawSpan
+  ) throws(NotelogError) {
+    let key = try keys.key(field.index, of: plan)
+    var data = AdditionalData(
+      store: plan.storeID, record: id.bytes16, name: plan.fields[field.index].nameHash,
+      type: field.entry.type.rawValue, flags: UInt16(field.entry.flags.rawValue), key: key.reference)
+    if let prepared = plan.fields[field.index].additionalData,
+      field.entry.flags == plan.fields[field.index].field.flags
+    {
+      data = prepared
+      data.record = id.bytes16
+    }
+    do {
+      try key.seal(plaintext, additionalData: data.bytes, nonces: &nonces, into: &target)
+    } catch {
+      throw NotelogError(
+        crypto: error, "sealing \(plan.schema.name).\(plan.fields[field.index].field.name) of record \(id)")
+    }
+  }
+}

@@ -1,0 +1,142 @@
+// What a store holds and what it takes.
+
+import NotelogCrypto
+import NotelogJournal
+import Synchronization
+
+/// Figures about a store; all of them are known without a key.
+public struct StoreInfo: Sendable {
+  /// A segment file.
+  public struct Segment: Sendable {
+    /// Its number.
+    public let number: Int
+    /// What it is: `log`, `recovered` or `compacted`.
+    public let kind: String
+    /// Whether it is the one that is written to.
+    public let isHead: Bool
+    /// The file's length.
+    public let byteCount: Int
+    /// How much of it is live.
+    public let liveByteCount: Int
+  }
+
+  /// A slot of the keyring.
+  public struct Slot: Sendable {
+    /// Its number.
+    public let number: UInt32
+    /// What opens it: `password`, `key` or `recovery key`.
+    public let kind: String
+    /// For a password, the exponent of scrypt's *N*.
+    public let work: Int?
+  }
+
+  /// A named key.
+  public struct Key: Sendable {
+    /// The number of the generation that new values are sealed under.
+    public let number: UInt32
+    /// Its name; nil while names are locked.
+    public let name: String?
+    /// When it may be used.
+    public let keyClass: String
+  }
+
+  /// The store's id: random, the same in every copy.
+  public let id: String
+  /// How many records there are, the store's own not counted.
+  public let recordCount: Int
+  /// The bytes of all segment files.
+  public let byteCount: Int
+  /// The bytes of what is live.
+  public let liveByteCount: Int
+  /// The revision that the next transaction will have.
+  public let nextRevision: UInt64
+  /// The segments.
+  public let segments: [Segment]
+  /// The keyring's slots.
+  public let slots: [Slot]
+  /// The named keys.
+  public let keys: [Key]
+  /// What the keyring's two files were like when the store was opened; `sound` where nothing was wrong.
+  public let keyring: String
+  /// How the store was left: `clean`, `torn` where a tail was cut, `damaged`.
+  public let condition: StoreCondition
+  /// Whether the store had been closed in order.
+  public let wasClosed: Bool
+  /// Whether the keys are unlocked.
+  public let isUnlocked: Bool
+}
+
+/// How a store was left, or what verifying it found.
+public enum StoreCondition: String, Sendable {
+  /// Nothing is wrong.
+  case clean
+  /// A tail that was never acknowledged as durable was cut.
+  case torn
+  /// Durable bytes are broken or missing.
+  case damaged
+
+  init(_ verdict: RecoveryReport.Verdict) {
+    switch verdict {
+    case .clean: self = .clean
+    case .torn: self = .torn
+    case .damaged: self = .damaged
+    }
+  }
+}
+
+extension Store {
+  /// Figures as of now.
+  public var info: StoreInfo {
+    let statistics = journal.statistics
+    let keyring = vault.keyring
+    let own = journal.records(in: Self.schemaCollection).count
+    return StoreInfo(
+      id: RecordID(RecordKey(low: storeID.low, high: storeID.high)).description,
+      recordCount: statistics.recordCount - own, byteCount: statistics.byteCount,
+      liveByteCount: statistics.liveByteCount, nextRevision: statistics.nextSequence,
+      segments: statistics.segments.map { segment in
+        StoreInfo.Segment(
+          number: Int(segment.number), kind: "\(segment.kind)", isHead: segment.isHead,
+          byteCount: segment.byteCount,
+          liveByteCount: segment.liveByteCount)
+      },
+      slots: keyring.slots.map { slot in
+        StoreInfo.Slot(
+          number: slot.id, kind: slot.kind.name, work: slot.kind == .password ? Int(slot.logN) : nil)
+      },
+      keys: keyring.namedKeys.map { key in
+        StoreInfo.Key(
+          number: key.current.rawValue, name: vault.name(of: key.current),
+          keyClass: key.accessClass.description)
+      },
+      keyring: vault.isServedByOtherCopy ? "tampered, its copy serves" : keyringFinding.words,
+      condition: StoreCondition(journal.report.verdict), wasClosed: journal.report.wasClosed,
+      isUnlocked: vault.isUnlocked)
+  }
+}
+
+extension Keyring.Slot.Kind {
+  fileprivate var name: String {
+    switch self {
+    case .password: "password"
+    case .rawKey: "key"
+    case .recoveryKey: "recovery key"
+    }
+  }
+}
+
+extension Keyring.Choice.Finding {
+  /// The finding in words.
+  var words: String {
+    switch self {
+    case .bothSound: "sound"
+    case .copyOlder: "sound, keyring.copy is older"
+    case .keyringOlder: "keyring is older, keyring.copy serves"
+    case .copyUnreadable(nil): "keyring.copy is missing"
+    case .copyUnreadable: "keyring.copy is unreadable"
+    case .keyringUnreadable(nil): "keyring is missing, keyring.copy serves"
+    case .keyringUnreadable: "keyring is unreadable, keyring.copy serves"
+    case .disagree: "keyring and keyring.copy disagree"
+    }
+  }
+}

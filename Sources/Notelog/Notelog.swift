@@ -1,1 +1,0 @@
-// Placeholder; removed by the first real file.

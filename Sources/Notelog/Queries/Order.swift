@@ -1,0 +1,67 @@
+// Sorting what a query finds.
+
+/// The order of a query, which keeps no more records than are asked for.
+struct Order<R: Record>: Sendable {
+  /// Collects a query's records in order, at most `limit` of them.
+  private let collector: @Sendable (Query<R>, RecordReader<R>, Int?) throws -> [Entry<R>]
+
+  init<Value: Comparable & Sendable>(_ path: FieldKeyPath<R, Value>, _ direction: SortDirection) {
+    collector = { query, reader, limit in
+      var best = Best<Value>(direction: direction, limit: limit)
+      try query.scan(reader) { id, revision, body in
+        let value = try reader.value(of: path, id, body)
+        if best.accepts(value, id) { best.insert(value, try reader.entry(id, revision, body)) }
+        return true
+      }
+      return best.sorted()
+    }
+  }
+
+  func collect(_ query: Query<R>, _ reader: RecordReader<R>, limit: Int?) throws -> [Entry<R>] {
+    try collector(query, reader, limit)
+  }
+
+  /// The first records in an order, of those seen so far.
+  private struct Best<Value: Comparable> {
+    let direction: SortDirection
+    let limit: Int?
+    private var found: [(value: Value, entry: Entry<R>)] = []
+    /// The last value that is still among the first, once there are as many as are asked for.
+    private var last: (value: Value, id: RecordID)?
+
+    init(direction: SortDirection, limit: Int?) {
+      self.direction = direction
+      self.limit = limit
+    }
+
+    func accepts(_ value: Value, _ id: RecordID) -> Bool {
+      guard let last else { return true }
+      return Self.precedes(direction, value, id, last.value, last.id)
+    }
+
+    mutating func insert(_ value: Value, _ entry: Entry<R>) {
+      found.append((value, entry))
+      // Sorting when twice as many have gathered costs O(log limit) a record.
+      if let limit, found.count >= 2 * limit { cut(to: limit) }
+    }
+
+    mutating func sorted() -> [Entry<R>] {
+      cut(to: limit ?? found.count)
+      return found.map(\.entry)
+    }
+
+    private mutating func cut(to count: Int) {
+      let direction = direction
+      found.sort { Self.precedes(direction, $0.value, $0.entry.id, $1.value, $1.entry.id) }
+      if found.count > count { found.removeLast(found.count - count) }
+      if limit == found.count { last = found.last.map { ($0.value, $0.entry.id) } }
+    }
+
+    private static func precedes(
+      _ direction: SortDirection, _ left: Value, _ leftID: RecordID, _ right: Value, _ rightID: RecordID
+    ) -> Bool {
+      if left == right { return leftID < rightID }
+      return direction == .ascending ? left < right : left > right
+    }
+  }
+}

@@ -1,0 +1,65 @@
+// A stored schema made ready for use: what reading and writing a field needs, computed once.
+
+import NotelogCrypto
+
+/// A field, ready to be written and read.
+struct FieldPlan: Sendable {
+  let field: StoredField
+  /// The field's additional data for a value written now, the record's id still missing; nil for a plain field.
+  let additionalData: AdditionalData?
+  let nameHash: Bytes16
+
+  /// The key that new values are sealed under; 0 for a plain field.
+  var keyReference: UInt32 { field.keys.last ?? 0 }
+}
+
+/// A collection, ready for use.
+final class CollectionPlan: Sendable {
+  let storeID: Bytes16
+  let schema: StoredSchema
+  /// The fields that are not retired, in ascending order of number.
+  let fields: [FieldPlan]
+  private let retired: Set<UInt16>
+  private let indexByName: [String: Int]
+
+  init(_ schema: StoredSchema, storeID: Bytes16) throws(NotelogError) {
+    self.storeID = storeID
+    self.schema = schema
+    var fields: [FieldPlan] = []
+    for field in schema.fields where !field.isRetired {
+      let hash = try naming("\(schema.name).\(field.name)") { () throws(CryptoError) in
+        try FieldName.hash(collection: schema.firstName, field: field.firstName)
+      }
+      var data: AdditionalData?
+      if let key = field.keys.last {
+        data = AdditionalData(
+          store: storeID, record: .zero, name: hash, type: field.type.rawValue,
+          flags: UInt16(field.flags.rawValue),
+          key: KeyReference(rawValue: key))
+      }
+      fields.append(FieldPlan(field: field, additionalData: data, nameHash: hash))
+    }
+    self.fields = fields
+    retired = Set(schema.fields.filter(\.isRetired).map(\.number))
+    indexByName = Dictionary(uniqueKeysWithValues: fields.enumerated().map { ($1.field.name, $0) })
+  }
+
+  /// The field of a name.
+  func index(of name: String) throws(NotelogError) -> Int {
+    guard let index = indexByName[name] else {
+      throw NotelogError(.notFound, "collection \(schema.name) has no field \(name)")
+    }
+    return index
+  }
+
+  /// The field of a number, or nil where this version of the schema doesn't know it.
+  func index(of number: UInt16) -> Int? { fields.firstIndex { $0.field.number == number } }
+
+  /// Whether a field's values go with the next update.
+  func isRetired(_ number: UInt16) -> Bool { retired.contains(number) }
+}
+
+extension RecordID {
+  /// The id as the sealing layer takes it.
+  var bytes16: Bytes16 { Bytes16(low: high.byteSwapped, high: low.byteSwapped) }
+}

@@ -1,0 +1,42 @@
+// A field whose values anyone can read.
+
+/// A field kept in the clear: it can be listed, sorted and indexed while the store is locked.
+public struct Plain<R: Record, Value: FieldValue> {
+  let definition: FieldDefinition<R>
+
+  /// Declares a plain field.
+  ///
+  /// - Parameters:
+  ///   - name: The field's name in the store.
+  ///   - path: The property.
+  ///   - formerly: Names the field had in earlier versions of the schema.
+  @inlinable
+  public init(_ name: String, _ path: FieldPath<R, Value>, formerly: String...) {
+    self.init(name, formerly, path, FieldAccess(path), indexed: false)
+  }
+
+  /// Declares a plain field that may have an ordered index.
+  ///
+  /// - Parameters:
+  ///   - name: The field's name in the store.
+  ///   - path: The property.
+  ///   - indexed: Whether an ordered index is kept, for sorting and for ranges.
+  ///   - formerly: Names the field had in earlier versions of the schema.
+  @inlinable
+  public init(_ name: String, _ path: FieldPath<R, Value>, indexed: Bool, formerly: String...)
+  where Value.Stored: SortableValue {
+    self.init(name, formerly, path, FieldAccess(path), indexed: indexed)
+  }
+
+  @usableFromInline
+  init(
+    _ name: String, _ formerly: [String], _ path: FieldPath<R, Value>, _ access: FieldAccess<R>,
+    indexed: Bool
+  ) {
+    definition = FieldDefinition(
+      description: FieldDescription(
+        name: name, formerNames: formerly, type: Value.Stored.fieldType, isOptional: Value.Stored.isOptional,
+        isIndexed: indexed),
+      path: path, access: access)
+  }
+}

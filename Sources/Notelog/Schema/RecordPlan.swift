@@ -1,0 +1,49 @@
+// A record type's schema married to the collection's: which property is which field.
+
+import NotelogCrypto
+import NotelogJournal
+
+/// A record type, ready for use with one store.
+final class RecordPlan<R: Record>: Sendable {
+  /// A field that the record type declares.
+  struct Slot: Sendable {
+    /// The field's place in the collection's plan.
+    let index: Int
+    let definition: FieldDefinition<R>
+  }
+
+  let collection: CollectionPlan
+  /// The declared fields, in ascending order of number.
+  let slots: [Slot]
+  /// A record with initial values, copied instead of made.
+  let prototype: R
+  // Key paths are immutable; those in a schema were Sendable when they were declared.
+  private let slotByPath: [ObjectIdentifier: Int]
+  private let paths: [any PartialKeyPath<R> & Sendable]
+
+  init(_ schema: Schema<R>, _ collection: CollectionPlan) throws(NotelogError) {
+    self.collection = collection
+    var slots: [Slot] = []
+    for definition in schema.fields {
+      slots.append(Slot(index: try collection.index(of: definition.description.name), definition: definition))
+    }
+    slots.sort { $0.index < $1.index }
+    self.slots = slots
+    prototype = R()
+    paths = slots.map(\.definition.path)
+    slotByPath = Dictionary(
+      slots.enumerated().map { (ObjectIdentifier($1.definition.path), $0) },
+      uniquingKeysWith: { first, _ in first })
+  }
+
+  /// The slot of a property.
+  func slot(of path: PartialKeyPath<R>) throws(NotelogError) -> Int {
+    // The literal in the schema and the one at the call are often one object; if not, they still compare equal.
+    if let slot = slotByPath[ObjectIdentifier(path)] { return slot }
+    guard let slot = paths.firstIndex(where: { $0 == path }) else {
+      throw NotelogError(
+        .notFound, "the schema of \(R.self) (\(collection.schema.name)) declares no field for \(path)")
+    }
+    return slot
+  }
+}

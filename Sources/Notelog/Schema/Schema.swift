@@ -1,0 +1,48 @@
+// A record type's fields, as code declares them (FORMAT.md 9).
+
+/// The fields of a record type, and the collection that keeps its records.
+///
+/// The store keeps a copy, by which fields are numbered, tools read the store, and changes are checked:
+/// fields may be added, retired and renamed; a field's type, and whether it is sealed, never change.
+public struct Schema<R: Record>: Sendable {
+  let description: CollectionDescription
+  let fields: [FieldDefinition<R>]
+
+  /// The collection's name.
+  public var name: String { description.name }
+
+  /// Declares a schema.
+  ///
+  /// - Parameters:
+  ///   - name: The collection's name in the store.
+  ///   - formerly: Names the collection had in earlier versions of the schema.
+  ///   - elements: The fields.
+  public init(_ name: String, formerly: String..., @SchemaBuilder<R> elements: () -> [SchemaElement<R>]) {
+    let elements = elements()
+    fields = elements.compactMap { if case .field(let field) = $0 { field } else { nil } }
+    description = CollectionDescription(
+      name: name, formerNames: formerly, fields: fields.map(\.description),
+      retired: elements.compactMap { if case .retired(let name) = $0 { name } else { nil } })
+    if let mistake = description.mistake { preconditionFailure("schema \(name): \(mistake)") }
+  }
+}
+
+/// Collects the lines of a schema.
+@resultBuilder
+public enum SchemaBuilder<R: Record> {
+  /// Takes a plain field.
+  public static func buildExpression<Value>(_ field: Plain<R, Value>) -> SchemaElement<R> {
+    .field(field.definition)
+  }
+
+  /// Takes a sealed field.
+  public static func buildExpression<Value>(_ field: Sealed<R, Value>) -> SchemaElement<R> {
+    .field(field.definition)
+  }
+
+  /// Takes a retired field.
+  public static func buildExpression(_ field: Retired) -> SchemaElement<R> { .retired(field.name) }
+
+  /// Collects the lines.
+  public static func buildBlock(_ elements: SchemaElement<R>...) -> [SchemaElement<R>] { elements }
+}

@@ -1,0 +1,46 @@
+// A field whose values only a key opens.
+
+/// The name of the key that seals fields which name no other.
+public let defaultKeyName = "default"
+
+/// A field sealed on its own: encrypted, authenticated, and bound to its place in the store.
+public struct Sealed<R: Record, Value: FieldValue> {
+  let definition: FieldDefinition<R>
+
+  /// Declares a sealed field.
+  ///
+  /// - Parameters:
+  ///   - name: The field's name in the store. Names aren't secret.
+  ///   - path: The property.
+  ///   - key: The named key that seals the field; it is made when the store first sees the schema.
+  ///   - compressed: Whether values are compressed before sealing, which implies `padded`.
+  ///   - padded: Whether values are padded before sealing, so that their lengths show less.
+  ///   - formerly: Names the field had in earlier versions of the schema.
+  @inlinable
+  public init(
+    _ name: String, _ path: FieldPath<R, Value>, key: String = defaultKeyName,
+    compressed: Bool = false, padded: Bool = false, formerly: String...
+  ) {
+    self.init(name, formerly, path, FieldAccess(path), key, compressed, padded)
+  }
+
+  @usableFromInline
+  init(
+    _ name: String, _ formerly: [String], _ path: FieldPath<R, Value>, _ access: FieldAccess<R>,
+    _ key: String, _ compressed: Bool, _ padded: Bool
+  ) {
+    definition = FieldDefinition(
+      description: FieldDescription(
+        name: name, formerNames: formerly, type: Value.Stored.fieldType, isOptional: Value.Stored.isOptional,
+        key: key, isPadded: padded || compressed, isCompressed: compressed),
+      path: path, access: access)
+  }
+}
+
+/// The name of a field that is no more: its values go with each record's next update, and its name isn't used again.
+public struct Retired {
+  let name: String
+
+  /// Retires a field.
+  public init(_ name: String) { self.name = name }
+}

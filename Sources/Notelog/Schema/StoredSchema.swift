@@ -1,0 +1,36 @@
+// A collection's schema as the store keeps it (FORMAT.md 9).
+
+import NotelogCrypto
+
+/// What the store knows of a collection: its fields, their numbers, and what they were called at first.
+struct StoredSchema: Hashable, Sendable {
+  /// The collection's number; 0 is the store's own.
+  let collection: UInt16
+  /// How often the schema changed.
+  var revision: UInt32
+  /// The name under which the collection was first declared: sealed values are bound to it for ever.
+  let firstName: String
+  var name: String
+  /// All fields that ever were, in ascending order of number.
+  var fields: [StoredField]
+
+  /// The field of a name, retired ones left out.
+  func field(named name: String) -> StoredField? { fields.first { $0.name == name && !$0.isRetired } }
+}
+
+/// A field as the store knows it.
+struct StoredField: Hashable, Sendable {
+  let number: UInt16
+  let type: FieldType
+  let firstName: String
+  var name: String
+  /// The flags of a value written now.
+  var flags: FieldFlags
+  var isIndexed: Bool
+  var isRetired: Bool
+  /// For each named key the field was ever sealed under, a reference to one of its generations; the last is in force.
+  var keys: [UInt32]
+
+  var isSealed: Bool { flags.contains(.sealed) }
+  var isOptional: Bool { flags.contains(.optional) }
+}

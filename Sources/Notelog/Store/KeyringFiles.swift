@@ -1,0 +1,66 @@
+// The keyring on disk: two files, each replaced in one step (FORMAT.md 10.9).
+
+import NotelogCrypto
+import NotelogJournal
+
+/// Reads and replaces `keyring` and `keyring.copy`.
+struct KeyringFiles: Sendable {
+  static let name = "keyring"
+  static let copyName = "keyring.copy"
+  /// What a file's length is compared with before it is read.
+  static let maximumByteCount = Keyring.byteCountMax
+
+  let storage: any Storage
+
+  /// Reads both files and chooses the one that counts.
+  func load(storeID: Bytes16) throws(NotelogError) -> Keyring.Choice {
+    let files = (keyring: try read(Self.name), copy: try read(Self.copyName))
+    guard files.keyring != nil || files.copy != nil else {
+      throw NotelogError(
+        .notFound, "the store has neither keyring nor keyring.copy; restore one from a backup")
+    }
+    return try naming("reading the keyring") { () throws(CryptoError) in
+      try Keyring.choose(files.keyring, copy: files.copy, storeID: storeID)
+    }
+  }
+
+  /// Replaces both files; a crash at any moment leaves each of them old or new, and one of them whole.
+  func replace(with bytes: [UInt8]) throws(NotelogError) {
+    do {
+      for name in [Self.name, Self.copyName] { try replace(name, with: bytes) }
+    } catch {
+      throw NotelogError(storage: error, "replacing the keyring")
+    }
+  }
+
+  private func replace(_ name: String, with bytes: [UInt8]) throws(StorageError) {
+    let partial = name + ".partial"
+    let file = try storage.open(partial, .createIfMissing)
+    defer { file.close() }
+    try file.truncate(to: 0)
+    try file.writeAll(bytes.rawSpan, at: 0)
+    try file.sync()
+    try storage.rename(partial, to: name)
+    try storage.syncFolder("")
+  }
+
+  private func read(_ name: String) throws(NotelogError) -> [UInt8]? {
+    do throws(StorageError) {
+      let file = try storage.open(name, .read)
+      defer { file.close() }
+      // What is too long can't be a keyring: reading a little too much shows that as well as reading all of it.
+      var bytes = [UInt8](repeating: 0, count: min(try file.byteCount(), Self.maximumByteCount + 1))
+      let count = try bytes.withBytes(in: 0..<bytes.count) {
+        (span: inout MutableRawSpan) throws(StorageError) in
+        try file.readFully(into: &span, at: 0)
+      }
+      bytes.removeLast(bytes.count - count)
+      return bytes
+    } catch {
+      if error.errno == SystemErrno.notFound { return nil }
+      // A sector that can't be read is what the copy is for.
+      if error.errno == SystemErrno.inputOutput { return [] }
+      throw NotelogError(storage: error, "reading \(name)")
+    }
+  }
+}

@@ -1,0 +1,131 @@
+// Stored schemas: loading, checking, and following what code declares (FORMAT.md 9).
+
+import NotelogCrypto
+import NotelogJournal
+import Synchronization
+
+extension Store {
+  /// The collection that holds the schemas of the others.
+  static let schemaCollection: UInt16 = 0
+  /// The only field of a schema's record.
+  static let schemaField: UInt16 = 1
+
+  /// Reads all schemas. Their MACs can't be checked before the store is unlocked.
+  func loadSchemas() throws(NotelogError) {
+    var buffer = ReadBuffer()
+    for key in journal.records(in: Self.schemaCollection) {
+      let found = try journaling { () throws(JournalError) in try journal.read(key, into: &buffer) }
+      guard found?.collection == Self.schemaCollection else { continue }
+      let stored = try parseSchema(buffer.body, key)
+      registry.withLock { $0.take(stored) }
+    }
+  }
+
+  private func parseSchema(_ body: RawSpan, _ key: RecordKey) throws(NotelogError) -> SchemaRegistry.Stored {
+    guard let entry = try RecordBody(checking: body).find(Self.schemaField), entry.type == .bytes,
+      entry.flags.isEmpty, entry.range.count > StoredSchema.macByteCount
+    else { throw NotelogError(.damaged, "a schema's record doesn't hold a schema") }
+    let split = entry.range.upperBound - StoredSchema.macByteCount
+    let bytes = body.extracting(entry.range.lowerBound..<split)
+    let schema = try StoredSchema(parsing: bytes)
+    guard Self.schemaKey(schema.collection) == key else {
+      throw NotelogError(.tampered, "the schema of \(schema.name) stands in another's place")
+    }
+    return SchemaRegistry.Stored(
+      plan: try CollectionPlan(schema, storeID: storeID), bytes: bytes.array(),
+      mac: body.extracting(split..<entry.range.upperBound).array())
+  }
+
+  /// The id of a schema's record.
+  static func schemaKey(_ collection: UInt16) -> RecordKey { RecordKey(low: UInt64(collection), high: 0) }
+
+  /// Checks every schema's MAC: **INV-M2**.
+  func verifySchemas() throws(NotelogError) {
+    for stored in registry.withLock({ Array($0.byNumber.values) }) {
+      let isGood = try naming("checking the schema of \(stored.plan.schema.name)") { () throws(CryptoError) in
+        try vault.verifySchemaMAC(stored.mac.rawSpan, of: stored.bytes.rawSpan)
+      }
+      guard isGood else {
+        throw NotelogError(
+          .tampered, "the schema of \(stored.plan.schema.name) was altered; restore the store from a backup")
+      }
+    }
+    registry.withLock { $0.isVerified = true }
+  }
+
+  /// What reads records of a type. Nothing is written: a schema that is new, or newer than the stored one, is followed
+  /// in memory, and stored with the first write.
+  func reader<R: Record>(for type: R.Type) throws(NotelogError) -> RecordReader<R> {
+    if let plan = registry.withLock({ $0.plan(for: type) }) {
+      return RecordReader(plan: plan, opener: opener)
+    }
+    let declared = R.schema.description
+    let (stored, number) = try registry.withLock { registry throws(NotelogError) in
+      (registry.find(declared), try registry.nextNumber())
+    }
+    // A key that doesn't exist yet sealed nothing yet either: any number will do to look for it.
+    func newKey(_ name: String) throws(NotelogError) -> UInt32 { try keyReference(name) ?? UInt32.max }
+    guard let stored else {
+      let schema = try StoredSchema(declaring: declared, collection: number, key: newKey)
+      return RecordReader(
+        plan: try RecordPlan(R.schema, CollectionPlan(schema, storeID: storeID)), opener: opener)
+    }
+    var schema = stored.plan.schema
+    let isChanged = try schema.evolve(to: declared, key: keyReference, newKey: newKey)
+    let collection = isChanged ? try CollectionPlan(schema, storeID: storeID) : stored.plan
+    let plan = try RecordPlan(R.schema, collection)
+    if !isChanged { registry.withLock { $0.keep(plan) } }
+    return RecordReader(plan: plan, opener: opener)
+  }
+
+  /// The schema that a declaration leads to, when it is about to be written with: keys that it names are made.
+  ///
+  /// - Returns: The schema, and whether it must be stored.
+  func schemaForWriting(
+    _ declared: CollectionDescription, pending: [UInt16: StoredSchema]
+  ) throws(NotelogError) -> (schema: StoredSchema, isChanged: Bool) {
+    let names = [declared.name] + declared.formerNames
+    let known =
+      pending.values.first { names.contains($0.name) }
+      ?? registry.withLock { $0.find(declared)?.plan.schema }
+    guard var schema = known else {
+      let next = try registry.withLock { registry throws(NotelogError) in try registry.nextNumber() }
+      let number = max(next, (pending.keys.max() ?? 0) + 1)
+      guard isUnlocked else {
+        throw NotelogError(.locked, "collection \(declared.name) is new: unlock the store to add it")
+      }
+      let schema = try StoredSchema(declaring: declared, collection: number) { name throws(NotelogError) in
+        try keyReference(creating: name)
+      }
+      return (schema, true)
+    }
+    let canCreate = isUnlocked
+    let isChanged = try schema.evolve(to: declared) { name throws(NotelogError) in
+      canCreate ? try keyReference(creating: name) : try keyReference(name)
+    }
+    return (schema, isChanged)
+  }
+
+  /// A schema's record, ready to be written.
+  func sealSchema(_ schema: StoredSchema) throws(NotelogError) -> SchemaRegistry.Stored {
+    let bytes = schema.encoded()
+    let mac = try naming("storing the schema of \(schema.name)") { () throws(CryptoError) in
+      try vault.schemaMAC(bytes.rawSpan)
+    }
+    return SchemaRegistry.Stored(plan: try CollectionPlan(schema, storeID: storeID), bytes: bytes, mac: mac)
+  }
+}
+
+extension SchemaRegistry.Stored {
+  /// How long the schema's record is.
+  var bodyByteCount: Int { DirectoryWriter.byteCount(fieldCount: 1) + bytes.count + mac.count }
+
+  /// Writes the schema's record.
+  func write(into body: inout MutableRawSpan) {
+    var directory = DirectoryWriter(fieldCount: 1, into: &body)
+    let range = directory.add(
+      Store.schemaField, .bytes, [], 0, length: bytes.count + mac.count, into: &body)
+    body.put(bytes.rawSpan, at: range.lowerBound)
+    body.put(mac.rawSpan, at: range.lowerBound + bytes.count)
+  }
+}

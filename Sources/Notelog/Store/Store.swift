@@ -1,0 +1,49 @@
+// An open store: the journal, the keyring, and the schemas between them.
+
+import NotelogCrypto
+import NotelogJournal
+import Synchronization
+
+/// A store of records, some of whose fields are sealed.
+///
+/// A store belongs to one folder and, for writing, to one process at a time. It may be used from any thread: reads run
+/// side by side, write closures one at a time.
+///
+/// ```swift
+/// let store = try Store.open(at: path, unlocking: .password(prompted))
+/// try store.write { tx in try tx.put(Note(title: "Clark")) }
+/// let newest = try store.query(Note.self).sorted(by: \.time, .descending).limit(50).entries()
+/// store.lock()
+/// ```
+public final class Store: Sendable {
+  let journal: Journal
+  let storage: any Storage
+  let keyringFiles: KeyringFiles
+  let vault: Vault
+  let nonces: NonceSource
+  let opener: FieldOpener
+  let registry = Mutex(SchemaRegistry())
+  /// Held while the keyring is changed, so that changes follow one another.
+  let keyringChange = Mutex(())
+  /// What the keyring's two files were like when the store was opened.
+  let keyringFinding: Keyring.Choice.Finding
+
+  init(
+    journal: Journal, storage: any Storage, vault: Vault, nonces: NonceSource, finding: Keyring.Choice.Finding
+  ) throws(NotelogError) {
+    self.journal = journal
+    self.storage = storage
+    keyringFiles = KeyringFiles(storage: storage)
+    self.vault = vault
+    self.nonces = nonces
+    keyringFinding = finding
+    opener = FieldOpener(vault: vault, metrics: FieldMetrics())
+    try loadSchemas()
+  }
+
+  /// Counts the sealed fields that were opened.
+  public var metrics: FieldMetrics { opener.metrics }
+
+  /// The store's id: random, the same in every copy of it.
+  var storeID: Bytes16 { vault.keyring.storeID }
+}

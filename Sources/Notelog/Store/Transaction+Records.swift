@@ -1,0 +1,179 @@
+// Records in a transaction: put, get, update, delete.
+
+import NotelogCrypto
+import NotelogJournal
+
+extension Transaction {
+  /// Writes a record, in the place of an earlier version if there is one.
+  ///
+  /// - Parameters:
+  ///   - record: The record. All its sealed fields are sealed anew.
+  ///   - condition: What must be so.
+  /// - Returns: The record's id.
+  /// - Throws: `locked`, `conflict`, `limitExceeded`, `schemaConflict`, and what a value's encoding throws.
+  @discardableResult
+  public mutating func put<R: Record>(_ record: R, if condition: Condition = .always) throws(NotelogError)
+    -> RecordID
+  {
+    let plan = try plan(for: R.self)
+    try check(condition, record.id, plan.collection)
+    encoder.begin()
+    for slot in plan.slots {
+      try encoder.add(slot.index, of: plan.collection) { try slot.definition.access.encode(record, &$0) }
+    }
+    try emit(record.id, plan.collection)
+    return record.id
+  }
+
+  /// The record with an id as this transaction sees it; nil where there is none.
+  public mutating func get<R: Record>(_ type: R.Type, _ id: RecordID) throws(NotelogError) -> Entry<R>? {
+    let plan = try plan(for: type)
+    guard let stored = try read(id, plan.collection) else { return nil }
+    return Entry(stored: stored, reader: RecordReader(plan: plan, opener: store.opener))
+  }
+
+  /// Changes fields of a record. What isn't set is carried over as it is, sealed values unopened: that needs no key.
+  ///
+  /// - Throws: `notFound`; `locked` where a field of a locked key is set; what `body` throws.
+  public mutating func update<R: Record>(
+    _ type: R.Type, _ id: RecordID, if condition: Condition = .always, _ body: (inout Draft<R>) throws -> Void
+  ) throws {
+    let plan = try plan(for: type)
+    try check(condition, id, plan.collection)
+    guard let stored = try read(id, plan.collection) else {
+      throw NotelogError(.notFound, "there is no record \(id) in \(plan.collection.schema.name)")
+    }
+    var draft = Draft(Entry(stored: stored, reader: RecordReader(plan: plan, opener: store.opener)))
+    try body(&draft)
+    if let mistake = draft.mistake { throw mistake }
+    let values = draft.values
+    var changed: [Int: Int] = [:]
+    for (slot, isSet) in draft.isSet.enumerated() where isSet { changed[plan.slots[slot].index] = slot }
+    try merge(stored, plan.collection, changed: Set(changed.keys)) { index, scratch in
+      guard let slot = changed[index] else { return }
+      try plan.slots[slot].definition.access.encode(values, &scratch)
+    }
+  }
+
+  /// Deletes a record.
+  ///
+  /// - Returns: Whether there was one.
+  @discardableResult
+  public mutating func delete<R: Record>(
+    _ type: R.Type, _ id: RecordID, if condition: Condition = .always
+  ) throws(NotelogError) -> Bool {
+    let plan = try plan(for: type)
+    try check(condition, id, plan.collection)
+    return try delete(id, plan.collection)
+  }
+
+  mutating func delete(_ id: RecordID, _ plan: CollectionPlan) throws(NotelogError) -> Bool {
+    guard try read(id, plan) != nil else { return false }
+    turn.batch.delete(id.key, collection: plan.schema.collection)
+    note(id.key)
+    return true
+  }
+
+  /// Writes a record's next version: changed fields anew, the others as they are.
+  mutating func merge(
+    _ stored: OwnedRecord, _ plan: CollectionPlan, changed: Set<Int>,
+    _ encode: (Int, inout FieldScratch) throws -> Void
+  ) throws(NotelogError) {
+    encoder.begin()
+    var new = changed.sorted()[...]
+    for entry in try stored.entries() {
+      while let index = new.first, plan.fields[index].field.number < entry.number {
+        try encoder.add(index, of: plan) { try encode(index, &$0) }
+        new.removeFirst()
+      }
+      let index = plan.index(of: entry.number)
+      if let index, new.first == index {
+        try encoder.add(index, of: plan) { try encode(index, &$0) }
+        new.removeFirst()
+      } else if !plan.isRetired(entry.number) {
+        encoder.carry(entry, index: index)
+      }
+    }
+    for index in new { try encoder.add(index, of: plan) { try encode(index, &$0) } }
+    try emit(stored.id, plan, carriedFrom: stored.body)
+  }
+
+  mutating func read(_ id: RecordID, _ plan: CollectionPlan) throws(NotelogError) -> OwnedRecord? {
+    let found: StoredRecord?
+    do { found = try turn.read(id.key, into: &buffer) } catch { throw NotelogError(journal: error) }
+    guard let found, found.collection == plan.schema.collection else { return nil }
+    return try OwnedRecord(
+      id: id, revision: found.revision, collection: found.collection, copying: buffer.body)
+  }
+
+  mutating func check(_ condition: Condition, _ id: RecordID, _ plan: CollectionPlan) throws(NotelogError) {
+    guard condition != .always else { return }
+    let stored = try read(id, plan)
+    switch condition {
+    case .always: return
+    case .absent:
+      guard stored == nil else {
+        throw NotelogError(.conflict, "there is a record \(id) in \(plan.schema.name) already")
+      }
+    case .revision(let revision):
+      guard stored?.revision == revision else {
+        let found = stored.map { "at revision \($0.revision)" } ?? "deleted"
+        throw NotelogError(.conflict, "record \(id) is \(found), not at revision \(revision): read it again")
+      }
+    }
+  }
+
+  /// Seals the gathered record into the batch.
+  mutating func emit(
+    _ id: RecordID, _ plan: CollectionPlan, carriedFrom old: [UInt8] = []
+  ) throws(NotelogError) {
+    guard !id.isReserved else {
+      throw NotelogError(.invalidArgument, "id \(id) is one of those that the store keeps for itself")
+    }
+    guard var writing = collections[plan.schema.collection] else {
+      throw NotelogError(.invalidArgument, "collection \(plan.schema.name) was not prepared")
+    }
+    try encoder.put(id, plan, carriedFrom: old, &writing.keys, &nonces, into: &turn.batch)
+    collections[plan.schema.collection] = writing
+    note(id.key)
+  }
+}
+
+extension RecordID {
+  /// Whether the store's own records may have this id.
+  var isReserved: Bool { low == 0 && high & 0x0000_FFFF_FFFF_FFFF == 0 }
+}
+
+extension RecordEncoder {
+  /// Seals the gathered record into a batch.
+  func put(
+    _ id: RecordID, _ plan: CollectionPlan, carriedFrom old: [UInt8], _ keys: inout SealingKeys,
+    _ nonces: inout NonceRun, into batch: inout Batch
+  ) throws(NotelogError) {
+    guard bodyByteCount <= Limits.recordBytes else {
+      throw NotelogError(
+        .limitExceeded,
+        "record \(id) of \(plan.schema.name) would have \(bodyByteCount) bytes, over the limit")
+    }
+    let envelope = try envelope(plan, carriedFrom: old)
+    try batch.put(
+      id.key, collection: plan.schema.collection, envelope: envelope, bodyByteCount: bodyByteCount
+    ) { (bytes: inout MutableRawSpan) throws(NotelogError) in
+      try write(id, of: plan, carriedFrom: old.rawSpan, keys: &keys, nonces: &nonces, into: &bytes)
+    }
+  }
+
+  /// The sort keys of indexed fields; nil where there are none.
+  private func envelope(_ plan: CollectionPlan, carriedFrom old: [UInt8]) throws(NotelogError) -> Envelope? {
+    var envelope: Envelope?
+    try forEachIndexed(of: plan, carriedFrom: old.rawSpan) { field, value throws(NotelogError) in
+      var key = [UInt8](repeating: 0, count: SortKey.byteCount(of: value))
+      key.withBytes(in: 0..<key.count) { bytes in
+        SortKey.write(field.type, isOptional: field.isOptional, value, into: &bytes)
+      }
+      envelope = envelope ?? Envelope()
+      envelope?.sortKeys.append(Envelope.SortKey(field: field.number, bytes: key))
+    }
+    return envelope
+  }
+}

@@ -1,0 +1,115 @@
+// What a write closure does: all of it happens, or nothing.
+
+import NotelogCrypto
+import NotelogJournal
+import Synchronization
+
+/// What a commit survives once it has returned.
+public enum Durability: Sendable, Hashable, CaseIterable {
+  /// Loss of power: the commit is on the medium.
+  case durable
+  /// The end of the process, also by `kill -9`: the commit is with the operating system.
+  case flushed
+  /// Nothing but order is promised; the cheapest.
+  case buffered
+
+  var journal: NotelogJournal.Durability {
+    switch self {
+    case .durable: .durable
+    case .flushed: .flushed
+    case .buffered: .buffered
+    }
+  }
+}
+
+/// What must be so for a record to be written.
+public enum Condition: Sendable, Hashable {
+  /// Nothing.
+  case always
+  /// There is no record of this id.
+  case absent
+  /// The record is at this revision.
+  case revision(UInt64)
+}
+
+/// The reads and writes of one write closure.
+///
+/// It reads what was committed before it, and its own writes. What it wrote becomes visible, all at once, when the
+/// closure has returned; where the closure throws, nothing was written.
+public struct Transaction: ~Copyable {
+  /// What a transaction keeps for each collection that it writes to.
+  struct Writing {
+    let plan: CollectionPlan
+    var keys: SealingKeys
+  }
+
+  let store: Store
+  var turn: Turn
+  var encoder = RecordEncoder()
+  var nonces = NonceRun()
+  var buffer = ReadBuffer()
+  var collections: [UInt16: Writing] = [:]
+  /// The record types used, with the plans that hold inside this transaction.
+  var plans: [ObjectIdentifier: any Sendable] = [:]
+  /// Schemas that are stored with this transaction.
+  var schemas: [UInt16: SchemaRegistry.Stored] = [:]
+  /// The ids written, so that none is in the batch twice.
+  var written: Set<RecordKey> = []
+  var isWrittenTwice = false
+
+  init(_ store: Store, _ turn: consuming Turn) {
+    self.store = store
+    self.turn = turn
+  }
+
+  /// Gives the journal's turn back.
+  consuming func end() -> Turn {
+    encoder.wipe()
+    return turn
+  }
+
+  /// Notes an id as written.
+  mutating func note(_ key: RecordKey) {
+    if !written.insert(key).inserted { isWrittenTwice = true }
+  }
+
+  /// The record type's plan, its schema stored with this transaction where need be.
+  mutating func plan<R: Record>(for type: R.Type) throws(NotelogError) -> RecordPlan<R> {
+    if let plan = plans[ObjectIdentifier(type)] as? RecordPlan<R> { return plan }
+    var plan = store.registry.withLock { $0.plan(for: type) }
+    if plan == nil {
+      let collection = try self.collection(for: R.schema.description)
+      plan = try RecordPlan(R.schema, collection)
+      if let plan, schemas[collection.schema.collection] == nil { store.registry.withLock { $0.keep(plan) } }
+    }
+    guard let plan else { throw NotelogError(.notFound, "the schema of \(R.self) can't be followed") }
+    plans[ObjectIdentifier(type)] = plan
+    prepare(plan.collection)
+    return plan
+  }
+
+  /// The collection that a declaration leads to, its schema stored with this transaction where need be.
+  mutating func collection(for declared: CollectionDescription) throws(NotelogError) -> CollectionPlan {
+    let (schema, isChanged) = try store.schemaForWriting(declared, pending: schemas.mapValues(\.plan.schema))
+    guard isChanged else {
+      if let pending = schemas[schema.collection] { return pending.plan }
+      if let stored = store.registry.withLock({ $0.byNumber[schema.collection] }) { return stored.plan }
+      throw NotelogError(.notFound, "collection \(declared.name) is gone")
+    }
+    let stored = try store.sealSchema(schema)
+    schemas[schema.collection] = stored
+    collections[schema.collection] = nil
+    let key = Store.schemaKey(schema.collection)
+    turn.batch.put(key, collection: Store.schemaCollection, bodyByteCount: stored.bodyByteCount) {
+      stored.write(into: &$0)
+    }
+    note(key)
+    return stored.plan
+  }
+
+  /// Makes a collection ready to be written to.
+  mutating func prepare(_ plan: CollectionPlan) {
+    guard collections[plan.schema.collection]?.plan !== plan else { return }
+    collections[plan.schema.collection] = Writing(plan: plan, keys: SealingKeys(store.vault, for: plan))
+  }
+}

@@ -1,0 +1,67 @@
+// Foundation's value types as field values (FORMAT.md 7.3).
+
+public import Foundation
+import NotelogJournal
+
+extension Date: FieldValue, SortableValue {
+  /// The type itself stands for its values.
+  public typealias Stored = Date
+  /// A moment.
+  @inlinable public static var fieldType: FieldType { .date }
+  /// 8 bytes.
+  @inlinable public var storedByteCount: Int { 8 }
+  /// Writes the seconds since 2001 as `Date` holds them, so that nothing is lost.
+  @inlinable public func store(into bytes: inout MutableRawSpan) {
+    timeIntervalSinceReferenceDate.store(into: &bytes)
+  }
+  /// Reads the seconds since 2001.
+  public init(loading bytes: RawSpan) throws(NotelogError) {
+    try requireByteCount(bytes, 8, .date)
+    self.init(timeIntervalSinceReferenceDate: Double(bitPattern: bytes.u64(at: 0)))
+  }
+}
+
+extension UUID: FieldValue, SortableValue {
+  /// The type itself stands for its values.
+  public typealias Stored = UUID
+  /// A UUID.
+  @inlinable public static var fieldType: FieldType { .uuid }
+  /// 16 bytes.
+  @inlinable public var storedByteCount: Int { 16 }
+  /// Writes the UUID's bytes in their usual order.
+  public func store(into bytes: inout MutableRawSpan) {
+    let id = RecordID(self)
+    bytes.put(id.high.byteSwapped, at: 0)
+    bytes.put(id.low.byteSwapped, at: 8)
+  }
+  /// Reads 16 bytes.
+  public init(loading bytes: RawSpan) throws(NotelogError) {
+    try requireByteCount(bytes, 16, .uuid)
+    self = RecordID(high: bytes.u64(at: 0).byteSwapped, low: bytes.u64(at: 8).byteSwapped).uuid
+  }
+}
+
+extension URL: FieldValue, SortableValue {
+  /// The type itself stands for its values.
+  public typealias Stored = URL
+  /// A URL's text.
+  @inlinable public static var fieldType: FieldType { .url }
+  /// The absolute text's UTF-8 bytes.
+  public var storedByteCount: Int { absoluteString.utf8.count }
+  /// Writes the absolute text.
+  public func store(into bytes: inout MutableRawSpan) { absoluteString.store(into: &bytes) }
+  /// Reads a URL, and refuses text that isn't one.
+  public init(loading bytes: RawSpan) throws(NotelogError) {
+    guard let text = bytes.text(), let url = URL(string: text) else {
+      throw NotelogError(.damaged, "a URL value is not a URL")
+    }
+    self = url
+  }
+}
+
+extension Data: FieldValue {
+  /// The data's bytes.
+  public var stored: [UInt8] { [UInt8](self) }
+  /// Data of the bytes.
+  public init(stored: [UInt8]) { self.init(stored) }
+}

@@ -1,0 +1,39 @@
+// Bytes that order as values do, made from a plain value as it is stored (FORMAT.md 7.4).
+
+import NotelogJournal
+
+/// Sort keys: what an ordered index holds of a plain field.
+enum SortKey {
+  /// How many bytes the key of a stored value has.
+  static func byteCount(of value: RawSpan) -> Int { min(value.byteCount, Limits.sortKeyBytes) }
+
+  /// Writes the key of a stored value, all ``byteCount(of:)`` bytes of it.
+  ///
+  /// Text, URLs, bytes and UUIDs order as their bytes do. Numbers are turned around, the most significant byte first;
+  /// signs are flipped, and negative doubles complemented, so that they too compare as bytes.
+  static func write(_ type: FieldType, isOptional: Bool, _ value: RawSpan, into key: inout MutableRawSpan) {
+    var start = 0
+    if isOptional, value.byteCount > 0 {
+      key.put(value.byte(at: 0), at: 0)
+      start = 1
+    }
+    guard value.byteCount > start else { return }
+    switch type {
+    case .boolean, .text, .bytes, .uuid, .url, .json:
+      key.put(value.extracting(start..<key.byteCount), at: start)
+    case .integer:
+      key.put((value.u64(at: start) ^ 1 << 63).byteSwapped, at: start)
+    case .unsigned:
+      key.put(value.u64(at: start).byteSwapped, at: start)
+    case .double, .date:
+      key.put(orderedBits(Double(bitPattern: value.u64(at: start))).byteSwapped, at: start)
+    }
+  }
+
+  /// Bits that compare as the numbers do: both zeros alike, every NaN last.
+  private static func orderedBits(_ number: Double) -> UInt64 {
+    if number.isNaN { return .max }
+    let bits = number == 0 ? 0 : number.bitPattern
+    return bits >> 63 == 0 ? bits | 1 << 63 : ~bits
+  }
+}

@@ -1,0 +1,61 @@
+// One option of the command line: everything that parser, help, man page and completions say of it.
+
+/// An option, with a value or without one.
+struct Option: Sendable, Equatable {
+  /// How a shell completes a value.
+  enum Completion: Sendable, Equatable {
+    case nothing, file, folder
+    case words([String])
+  }
+
+  var long: String
+  var short: Character?
+  /// What the value is called in help, `FILE` for instance; `nil` for an option without a value.
+  var value: String?
+  var completion = Completion.nothing
+  /// May be given several times.
+  var repeats = false
+  var help: String
+
+  /// `-o, --opt VALUE`, as help shows it.
+  var synopsis: String {
+    let names = short.map { "-\($0), --\(long)" } ?? "    --\(long)"
+    return value.map { "\(names) \($0)" } ?? names
+  }
+}
+
+/// An argument known by its place.
+struct Positional: Sendable, Equatable {
+  var name: String
+  var completion = Option.Completion.nothing
+  var isOptional = false
+  var repeats = false
+  var help: String
+
+  /// `STORE`, `[FIELD]` or `NAME=VALUE...`, as the synopsis shows it.
+  var synopsis: String {
+    let name = repeats ? name + "..." : name
+    return isOptional ? "[\(name)]" : name
+  }
+}
+
+// MARK: - Options that several commands share
+
+extension Option {
+  static let help = Option(long: "help", short: "h", help: "show help and exit")
+  static let version = Option(long: "version", help: "show the version and exit")
+  static let passwordFile = Option(
+    long: "password-file", value: "FILE", completion: .file,
+    help: "read the password from FILE; one newline at its end is dropped")
+  static let keyFile = Option(
+    long: "key-file", value: "FILE", completion: .file,
+    help: "read a 32-byte key from FILE; one newline at its end is dropped")
+  static let json = Option(long: "json", help: "print JSON")
+
+  /// Understood by every command, anywhere on the command line.
+  static let common = [help, version, passwordFile, keyFile]
+}
+
+extension Positional {
+  static let store = Positional(name: "STORE", completion: .folder, help: "the store's folder")
+}

@@ -1,0 +1,190 @@
+// Reads one JSON value out of bytes that may be hostile: every depth, count and escape is checked.
+
+struct JSONReader {
+  /// What is wrong, and where.
+  struct Failure: Error, Equatable, Sendable {
+    var offset: Int
+    var message: String
+  }
+
+  /// How deep arrays and objects may lie in one another.
+  static let depthMax = 32
+  /// How many members an object may have: as many as a record has fields, and some.
+  static let membersMax = 8192
+
+  private let bytes: [UInt8]
+  private var offset = 0
+
+  /// Reads `bytes`, which hold one value and nothing else but white space.
+  static func read(_ bytes: [UInt8]) throws(Failure) -> JSONValue {
+    var reader = JSONReader(bytes: bytes)
+    let value = try reader.value(depth: 0)
+    reader.skipSpace()
+    guard reader.peek == nil else { throw reader.failure("something follows the value") }
+    return value
+  }
+
+  private init(bytes: [UInt8]) { self.bytes = bytes }
+
+  private var peek: UInt8? { offset < bytes.count ? bytes[offset] : nil }
+
+  private func failure(_ message: String) -> Failure { Failure(offset: offset, message: message) }
+
+  private mutating func skipSpace() {
+    while let byte = peek, byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D { offset += 1 }
+  }
+
+  /// Steps over `character` if it comes next.
+  private mutating func accept(_ character: Unicode.Scalar) -> Bool {
+    guard peek == UInt8(ascii: character) else { return false }
+    offset += 1
+    return true
+  }
+
+  // MARK: - Values
+
+  private mutating func value(depth: Int) throws(Failure) -> JSONValue {
+    guard depth <= Self.depthMax else { throw failure("nested deeper than \(Self.depthMax)") }
+    skipSpace()
+    guard let first = peek else { throw failure("the text ends too early") }
+    switch first {
+    case UInt8(ascii: "{"): return try object(depth: depth)
+    case UInt8(ascii: "["): return try array(depth: depth)
+    case UInt8(ascii: "\""): return .string(try string())
+    case UInt8(ascii: "t"): return try word("true", .boolean(true))
+    case UInt8(ascii: "f"): return try word("false", .boolean(false))
+    case UInt8(ascii: "n"): return try word("null", .null)
+    case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return .number(try number())
+    default: throw failure("no value begins like this")
+    }
+  }
+
+  private mutating func word(_ word: String, _ value: JSONValue) throws(Failure) -> JSONValue {
+    guard bytes[offset...].starts(with: word.utf8) else { throw failure("no value begins like this") }
+    offset += word.utf8.count
+    return value
+  }
+
+  private mutating func array(depth: Int) throws(Failure) -> JSONValue {
+    offset += 1
+    var values: [JSONValue] = []
+    skipSpace()
+    if accept("]") { return .array(values) }
+    while true {
+      values.append(try value(depth: depth + 1))
+      skipSpace()
+      if accept("]") { return .array(values) }
+      guard accept(",") else { throw failure("a comma or ] is missing") }
+    }
+  }
+
+  private mutating func object(depth: Int) throws(Failure) -> JSONValue {
+    offset += 1
+    var members: [JSONValue.Member] = []
+    var names: Set<String> = []
+    skipSpace()
+    if accept("}") { return .object(members) }
+    while true {
+      skipSpace()
+      guard peek == UInt8(ascii: "\"") else { throw failure("a name is missing") }
+      let start = offset
+      let name = try string()
+      guard names.insert(name).inserted else {
+        throw Failure(offset: start, message: "a name occurs twice")
+      }
+      guard names.count <= Self.membersMax else { throw failure("more than \(Self.membersMax) members") }
+      skipSpace()
+      guard accept(":") else { throw failure("a colon is missing") }
+      members.append(JSONValue.Member(name: name, value: try value(depth: depth + 1)))
+      skipSpace()
+      if accept("}") { return .object(members) }
+      guard accept(",") else { throw failure("a comma or } is missing") }
+    }
+  }
+
+  // MARK: - Numbers
+
+  private mutating func number() throws(Failure) -> String {
+    let start = offset
+    _ = accept("-")
+    if !accept("0") { try digits() }
+    if accept(".") { try digits() }
+    if accept("e") || accept("E") {
+      if !accept("+") { _ = accept("-") }
+      try digits()
+    }
+    return String(decoding: bytes[start..<offset], as: UTF8.self)
+  }
+
+  private mutating func digits() throws(Failure) {
+    let start = offset
+    while let byte = peek, byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") { offset += 1 }
+    guard offset > start else { throw failure("a digit is missing") }
+  }
+
+  // MARK: - Strings
+
+  private mutating func string() throws(Failure) -> String {
+    let start = offset
+    offset += 1
+    var text: [UInt8] = []
+    while let byte = peek {
+      switch byte {
+      case UInt8(ascii: "\""):
+        offset += 1
+        guard let string = String(validating: text, as: UTF8.self) else {
+          throw Failure(offset: start, message: "a string is not UTF-8")
+        }
+        return string
+      case UInt8(ascii: "\\"): text += try escape()
+      case 0..<0x20: throw failure("a control character must be escaped")
+      default:
+        text.append(byte)
+        offset += 1
+      }
+    }
+    throw failure("a string does not end")
+  }
+
+  private mutating func escape() throws(Failure) -> [UInt8] {
+    offset += 1
+    guard let letter = peek else { throw failure("an escape does not end") }
+    offset += 1
+    switch letter {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return [letter]
+    case UInt8(ascii: "b"): return [0x08]
+    case UInt8(ascii: "f"): return [0x0C]
+    case UInt8(ascii: "n"): return [0x0A]
+    case UInt8(ascii: "r"): return [0x0D]
+    case UInt8(ascii: "t"): return [0x09]
+    case UInt8(ascii: "u"): return try scalar()
+    default: throw failure("there is no such escape")
+    }
+  }
+
+  /// The four digits after `\u`, and the second half where they are the first of a surrogate pair.
+  private mutating func scalar() throws(Failure) -> [UInt8] {
+    let first = try hex4()
+    var code = UInt32(first)
+    if (0xD800..<0xDC00).contains(first) {
+      guard accept("\\"), accept("u") else { throw failure("half of a surrogate pair") }
+      let second = try hex4()
+      guard (0xDC00..<0xE000).contains(second) else { throw failure("half of a surrogate pair") }
+      code = 0x10000 + (UInt32(first - 0xD800) << 10) + UInt32(second - 0xDC00)
+    }
+    guard let scalar = Unicode.Scalar(code) else { throw failure("half of a surrogate pair") }
+    return Array(String(Character(scalar)).utf8)
+  }
+
+  private mutating func hex4() throws(Failure) -> UInt16 {
+    var code: UInt16 = 0
+    for _ in 0..<4 {
+      guard let byte = peek, let digit = Character(Unicode.Scalar(byte)).hexDigitValue, byte < 0x80 else {
+        throw failure("four hexadecimal digits are missing")
+      }
+      code = code << 4 | UInt16(digit)
+      offset += 1
+    }
+    return code
+  }
+}

@@ -1,0 +1,35 @@
+// The tool's entry: reads the arguments, runs the command they name, and answers with an exit code.
+import Foundation
+
+@main
+enum NotelogTool {
+  /// The version printed by `--version`.
+  static let version = "0.1.0"
+
+  static func main() {
+    Interrupt.install()
+    let console = Console()
+    exit(run(arguments: ProcessArguments.read(), console).rawValue)
+  }
+
+  /// Runs one command line to its end: the command's own answer, or the error it ended with, said on stderr.
+  private static func run(arguments: [ProcessArguments.Word], _ console: Console) -> ExitCode {
+    do throws(ToolError) {
+      let invocation = try Parser(table: .standard).parse(try ProcessArguments.texts(arguments))
+      let code = try invocation.command.run(invocation, console)
+      try console.out.flush()
+      return code
+    } catch {
+      return report(error, console)
+    }
+  }
+
+  private static func report(_ error: ToolError, _ console: Console) -> ExitCode {
+    if error.isClosedPipe { return .done }
+    // What was printed before the error is still data; a second failure to print it adds nothing.
+    try? console.out.flush()
+    console.say("error", error.message)
+    if let hint = error.hint { console.say("hint", hint) }
+    return error.code
+  }
+}

@@ -1,0 +1,54 @@
+// The library's errors as the tool says them: the same words, an exit code and a hint.
+import Notelog
+
+extension ToolError {
+  /// What the library threw.
+  init(_ error: NotelogError) {
+    self.init(Self.code(of: error.code), Self.lowerCase(error.description), hint: Self.hint(for: error.code))
+  }
+
+  /// What a closure of ours threw through the library.
+  init(any error: any Error) {
+    switch error {
+    case let error as ToolError: self = error
+    case let error as NotelogError: self.init(error)
+    default: self.init(.failed, "\(error)")
+    }
+  }
+
+  private static func code(of code: NotelogError.Code) -> ExitCode {
+    switch code {
+    case .notFound: .no
+    case .locked, .wrongPassword, .missingKey: .locked
+    case .tampered, .damaged: .damage
+    case .busy: .busy
+    default: .failed
+    }
+  }
+
+  private static func hint(for code: NotelogError.Code) -> String? {
+    switch code {
+    case .locked: "give the password with --password-file FILE, or run it on a terminal"
+    case .busy: "another process is writing to the store; try again when it is done"
+    case .damaged, .tampered: "'notelog verify STORE' says what is damaged"
+    case .full: "remove something, or compact, and go on"
+    default: nil
+    }
+  }
+
+  /// A message as part of a line: in lower case, unless its first word is a name.
+  private static func lowerCase(_ message: String) -> String {
+    let word = message.prefix { $0 != " " }
+    guard word.dropFirst().allSatisfy(\.isLowercase) else { return message }
+    return message.prefix(1).lowercased() + message.dropFirst()
+  }
+}
+
+/// Runs what calls the library, and turns its errors into the tool's.
+func asking<Result>(_ body: () throws -> Result) throws(ToolError) -> Result {
+  do {
+    return try body()
+  } catch {
+    throw ToolError(any: error)
+  }
+}

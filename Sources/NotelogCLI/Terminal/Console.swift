@@ -1,0 +1,39 @@
+// Where a command's words go: data to stdout, everything else to stderr.
+import Foundation
+
+/// The tool's outside: its outputs and what they are connected to.
+struct Console: Sendable {
+  let out = Output(descriptor: STDOUT_FILENO)
+  let outIsTerminal = isatty(STDOUT_FILENO) == 1
+  let errorIsTerminal = isatty(STDERR_FILENO) == 1
+  /// Colour only on a terminal that has it, and only if the user did not refuse it.
+  let outHasColour: Bool
+
+  init() {
+    let environment = ProcessInfo.processInfo.environment
+    outHasColour = outIsTerminal && (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
+  }
+
+  /// One line on stderr, `notelog: error: …` for instance.
+  func say(_ kind: String, _ message: String) {
+    let shown = errorIsTerminal ? Escaping.line(message) : message
+    // Nothing can be done where even stderr is gone.
+    try? Output(descriptor: STDERR_FILENO).writeNow("notelog: \(kind): \(shown)\n")
+  }
+
+  /// Stored text for one line of output: as it is in a pipe, made safe on a terminal.
+  func line(_ text: String) -> String { outIsTerminal ? Escaping.line(text) : text }
+
+  /// `text` in an ANSI style, where the terminal has colour.
+  func styled(_ text: String, _ style: Style) -> String {
+    outHasColour ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
+  }
+
+  enum Style: Int, Sendable {
+    case bold = 1
+    case dim = 2
+    case red = 31
+    case green = 32
+    case yellow = 33
+  }
+}

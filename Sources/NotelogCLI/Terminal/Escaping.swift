@@ -1,0 +1,39 @@
+// Stored text made safe to show: no control character reaches a terminal.
+
+enum Escaping {
+  /// Text for one line of a listing: control characters, line ends too, as `\n`, `\u{1B}`.
+  static func line(_ text: String) -> String { escaped(text, keeping: []) }
+
+  /// Text of several lines: line ends and tabs stay.
+  static func text(_ text: String) -> String { escaped(text, keeping: ["\n", "\t"]) }
+
+  private static func escaped(_ text: String, keeping kept: Set<Unicode.Scalar>) -> String {
+    guard text.unicodeScalars.contains(where: { isUnsafe($0) && !kept.contains($0) }) else { return text }
+    var safe = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars {
+      if isUnsafe(scalar), !kept.contains(scalar) {
+        safe.append(contentsOf: spelled(scalar).unicodeScalars)
+      } else {
+        safe.append(scalar)
+      }
+    }
+    return String(safe)
+  }
+
+  /// Control characters, and those that turn the direction of writing or break lines.
+  private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.value {
+    case 0..<0x20, 0x7F..<0xA0, 0x61C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true
+    default: false
+    }
+  }
+
+  private static func spelled(_ scalar: Unicode.Scalar) -> String {
+    switch scalar {
+    case "\n": "\\n"
+    case "\r": "\\r"
+    case "\t": "\\t"
+    default: "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
+    }
+  }
+}

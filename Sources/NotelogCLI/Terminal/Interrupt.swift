@@ -1,0 +1,44 @@
+// Ctrl-C and its kin: the terminal is put back in order, and the tool ends at once or at the next safe place.
+import Foundation
+import Synchronization
+
+/// What the signal handlers and the commands share.
+///
+/// A store is sound at any moment, so most commands simply end. One that has something to finish runs inside
+/// `deferred` and asks `isRequested` between its steps; a second Ctrl-C ends it all the same.
+enum Interrupt {
+  private static let requested = Atomic(false)
+  private static let deferring = Atomic(false)
+
+  /// Whether the user asked a deferred command to stop.
+  static var isRequested: Bool { requested.load(ordering: .relaxed) }
+
+  /// Runs `body`, during which the first Ctrl-C only makes `isRequested` true.
+  static func deferred<Result>(
+    _ body: () throws(ToolError) -> Result
+  ) throws(ToolError) -> Result {
+    deferring.store(true, ordering: .relaxed)
+    defer { deferring.store(false, ordering: .relaxed) }
+    return try body()
+  }
+
+  /// Installs the handlers; a closed pipe becomes an error of `write`, not a signal.
+  static func install() {
+    // The globals are made now: a signal handler must not be the first to touch them.
+    requested.store(false, ordering: .relaxed)
+    deferring.store(false, ordering: .relaxed)
+    TerminalEcho.prepare()
+    signal(SIGPIPE, SIG_IGN)
+    for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] { signal(number, handle) }
+  }
+
+  private static let handle: @convention(c) (Int32) -> Void = { number in
+    if number == SIGINT, deferring.load(ordering: .relaxed),
+      !requested.exchange(true, ordering: .relaxed)
+    {
+      return
+    }
+    TerminalEcho.restore()
+    _exit(128 + number)
+  }
+}

@@ -1,0 +1,63 @@
+// Where a password or key comes from: the files named on the command line, or a prompt.
+import Foundation
+
+/// The secrets of one command line, read when they are first needed.
+struct SecretSource: Sendable {
+  var passwordFile: String?
+  var keyFile: String?
+
+  init(_ invocation: Invocation) {
+    passwordFile = invocation.value(of: .passwordFile)
+    keyFile = invocation.value(of: .keyFile)
+  }
+
+  /// Whether a key was given, so that one need not be asked for.
+  var isGiven: Bool { passwordFile != nil || keyFile != nil }
+
+  /// The password of `--password-file`.
+  func password(in path: String) throws(ToolError) -> [UInt8] {
+    let contents = try Self.contents(path, what: "password file")
+    let password = contents.last == UInt8(ascii: "\n") ? contents.dropLast() : contents
+    guard !password.isEmpty else { throw ToolError(.failed, "the password file '\(path)' is empty") }
+    guard password.count <= PasswordPrompt.bytesMax else {
+      throw ToolError(.failed, "a password has at most \(PasswordPrompt.bytesMax) bytes")
+    }
+    return password
+  }
+
+  /// The 32 bytes of `--key-file`.
+  func key(in path: String) throws(ToolError) -> [UInt8] {
+    let contents = try Self.contents(path, what: "key file")
+    // A key that happens to end in the byte of a newline is whole as it is.
+    let key = contents.count == 33 && contents.last == UInt8(ascii: "\n") ? contents.dropLast() : contents
+    guard key.count == 32 else {
+      throw ToolError(.failed, "the key file '\(path)' holds \(contents.count) bytes, not 32")
+    }
+    return key
+  }
+
+  /// A secret's file: read no further than a secret can reach.
+  private static func contents(_ path: String, what: String) throws(ToolError) -> [UInt8] {
+    // SAFETY: the path outlives the call, and the flags ask for no mode argument.
+    let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else {
+      throw ToolError(.failed, "cannot read the \(what) '\(path)': \(SystemError.text(errno))")
+    }
+    defer { close(file) }
+    var bytes = [UInt8](repeating: 0, count: PasswordPrompt.bytesMax + 2)
+    var filled = 0
+    while filled < bytes.count {
+      // SAFETY: the pointer and count describe the part of `bytes` not yet filled.
+      let count = unsafe bytes.withUnsafeMutableBytes {
+        unsafe Foundation.read(file, $0.baseAddress?.advanced(by: filled), $0.count - filled)
+      }
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else {
+        throw ToolError(.failed, "cannot read the \(what) '\(path)': \(SystemError.text(errno))")
+      }
+      if count == 0 { break }
+      filled += count
+    }
+    return Array(bytes.prefix(filled))
+  }
+}

@@ -1,0 +1,29 @@
+// What the tool says when it cannot go on: a message, perhaps a hint, and the exit code.
+
+/// An error for the person at the terminal; the message is lower case and without a full stop.
+struct ToolError: Error, Equatable, Sendable {
+  var code: ExitCode
+  var message: String
+  var hint: String?
+  /// The reader of stdout went away: the tool ends without a word.
+  var isClosedPipe = false
+
+  init(_ code: ExitCode, _ message: String, hint: String? = nil) {
+    self.code = code
+    self.message = message
+    self.hint = hint
+  }
+
+  /// An error in the command line itself.
+  static func usage(_ message: String, hint: String? = nil) -> ToolError {
+    ToolError(.usage, message, hint: hint)
+  }
+
+  static let closedPipe = {
+    var error = ToolError(.done, "the reader of standard output went away")
+    error.isClosedPipe = true
+    return error
+  }()
+
+  static let interrupted = ToolError(.interrupted, "interrupted")
+}

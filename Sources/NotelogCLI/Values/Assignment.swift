@@ -1,0 +1,100 @@
+// `name=value` on a command line: text as it is, `@file` for a file's contents, `-` for standard input.
+import Foundation
+import Notelog
+
+/// One field's new value, as the command line gives it.
+struct Assignment: Sendable {
+  var name: String
+  private var source: Source
+
+  private enum Source: Sendable {
+    case text(String)
+    case file(String)
+    case input
+  }
+
+  /// The most bytes taken from a file or from standard input.
+  static let bytesMax = 16 << 20
+
+  /// Understands `name=value`.
+  init(_ argument: String) throws(ToolError) {
+    let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2, !parts[0].isEmpty else {
+      throw .usage("'\(argument)' is not of the form name=value")
+    }
+    name = String(parts[0])
+    let value = String(parts[1])
+    source = value == "-" ? .input : value.hasPrefix("@") ? .file(String(value.dropFirst())) : .text(value)
+  }
+
+  /// Understands all of `arguments`, of which one may read standard input.
+  static func all(_ arguments: some Sequence<String>) throws(ToolError) -> [Assignment] {
+    var assignments: [Assignment] = []
+    var names: Set<String> = []
+    var takesInput = false
+    for argument in arguments {
+      let assignment = try Assignment(argument)
+      guard names.insert(assignment.name).inserted else { throw .usage("\(assignment.name) is given twice") }
+      if case .input = assignment.source {
+        guard !takesInput else { throw .usage("standard input can be only one field's value") }
+        takesInput = true
+      }
+      assignments.append(assignment)
+    }
+    return assignments
+  }
+
+  /// The value, as the field's type reads it.
+  func value(as type: FieldType) throws(ToolError) -> DynamicValue {
+    switch source {
+    case .text(let text): try parse(text, as: type)
+    case .file(let path): try parse(try Self.contents(of: path), as: type)
+    case .input: try parse(try Self.read(.standardInput, "standard input"), as: type)
+    }
+  }
+
+  private func parse(_ bytes: Data, as type: FieldType) throws(ToolError) -> DynamicValue {
+    if type == .bytes { return .bytes([UInt8](bytes)) }
+    guard var text = String(validating: bytes, as: UTF8.self) else {
+      throw ToolError(.failed, "the value of \(name) is not UTF-8")
+    }
+    // Text is taken as it is; other values are written by tools that end their lines.
+    if type != .text, text.last == "\n" { text.removeLast() }
+    return try parse(text, as: type)
+  }
+
+  private func parse(_ text: String, as type: FieldType) throws(ToolError) -> DynamicValue {
+    if type == .date, let seconds = Moment.seconds(text) {
+      return .date(Date(timeIntervalSinceReferenceDate: seconds))
+    }
+    if type == .bytes { return .bytes(Array(text.utf8)) }
+    do {
+      return try DynamicValue(text: text, as: type)
+    } catch {
+      throw ToolError(.failed, "'\(text)' is not a \(type.name) value, which \(name) takes")
+    }
+  }
+
+  private static func contents(of path: String) throws(ToolError) -> Data {
+    guard let file = FileHandle(forReadingAtPath: path) else {
+      throw ToolError(.failed, "cannot read '\(path)'")
+    }
+    return try read(file, "'\(path)'")
+  }
+
+  private static func read(_ file: FileHandle, _ name: String) throws(ToolError) -> Data {
+    var data = Data()
+    while true {
+      let piece: Data?
+      do { piece = try file.read(upToCount: 1 << 20) } catch {
+        throw ToolError(.failed, "cannot read \(name)")
+      }
+      guard let piece, !piece.isEmpty else { return data }
+      data += piece
+      guard data.count <= bytesMax else {
+        throw ToolError(
+          .failed, "\(name) holds more than \(bytesMax >> 20) MiB, the most that a value may have here")
+      }
+    }
+  }
+}

@@ -1,0 +1,121 @@
+// The schema of `init --schema FILE`: JSON that names collections and their fields.
+import Foundation
+import Notelog
+
+/// The collections that a new store begins with.
+///
+/// ```json
+/// {"collections": [{"name": "note", "fields": [
+///   {"name": "time", "type": "date", "indexed": true},
+///   {"name": "title", "type": "text", "sealed": true},
+///   {"name": "photo", "type": "bytes", "sealed": true, "key": "pictures", "optional": true}
+/// ]}]}
+/// ```
+enum SchemaFile {
+  struct Collection: Equatable, Sendable {
+    var name: String
+    var fields: [FieldDescription]
+  }
+
+  /// What a store is made with when no schema is given.
+  static let standard = [
+    Collection(
+      name: "note",
+      fields: [.plain("time", .date, indexed: true), .sealed("title", .text), .sealed("body", .text)])
+  ]
+
+  /// The most bytes that a schema's file may have.
+  private static let bytesMax = 1 << 20
+
+  static func read(_ path: String) throws(ToolError) -> [Collection] {
+    guard let file = FileHandle(forReadingAtPath: path), let data = try? file.read(upToCount: bytesMax + 1)
+    else {
+      throw ToolError(.failed, "cannot read the schema '\(path)'")
+    }
+    guard data.count <= bytesMax else { throw ToolError(.failed, "the schema '\(path)' is too large") }
+    let json: JSONValue
+    do {
+      json = try JSONReader.read([UInt8](data))
+    } catch {
+      throw ToolError(.failed, "the schema '\(path)' is not JSON: \(error.message) (at byte \(error.offset))")
+    }
+    return try collections(json)
+  }
+
+  /// Understands the document.
+  static func collections(_ json: JSONValue) throws(ToolError) -> [Collection] {
+    guard case .object(let members) = json, members.map(\.name) == ["collections"],
+      case .array(let rows)? = json["collections"], !rows.isEmpty
+    else {
+      throw ToolError(.failed, #"a schema is an object with one member, "collections", that lists some"#)
+    }
+    var collections: [Collection] = []
+    for row in rows {
+      let place = "collection \(collections.count + 1)"
+      try check(row, has: ["name", "fields"], place)
+      guard case .string(let name)? = row["name"], case .array(let fields)? = row["fields"] else {
+        throw ToolError(.failed, "\(place) needs a name and a list of fields")
+      }
+      guard !collections.contains(where: { $0.name == name }) else {
+        throw ToolError(.failed, "the collection '\(name)' is there twice")
+      }
+      var descriptions: [FieldDescription] = []
+      for field in fields {
+        let description = try description(of: field, "field \(descriptions.count + 1) of '\(name)'")
+        guard !descriptions.contains(where: { $0.name == description.name }) else {
+          throw ToolError(.failed, "the field '\(description.name)' of '\(name)' is there twice")
+        }
+        descriptions.append(description)
+      }
+      collections.append(Collection(name: name, fields: descriptions))
+    }
+    return collections
+  }
+
+  private static func description(of json: JSONValue, _ place: String) throws(ToolError) -> FieldDescription {
+    let known: Set<String> = ["name", "type", "indexed", "sealed", "key", "padded", "compressed", "optional"]
+    try check(json, has: known, place)
+    guard case .string(let name)? = json["name"], case .string(let typeName)? = json["type"] else {
+      throw ToolError(.failed, "\(place) needs a name and a type")
+    }
+    guard let type = FieldType.allCases.first(where: { $0.name == typeName }) else {
+      let types = FieldType.allCases.map(\.name)
+      let near = Suggestion.nearest(to: typeName, among: types).map { "did you mean '\($0)'?" }
+      throw ToolError(
+        .failed, "\(place) has the type '\(typeName)'",
+        hint: near ?? "the types are \(types.joined(separator: ", "))")
+    }
+    let indexed = try flag("indexed", of: json, place)
+    let padded = try flag("padded", of: json, place)
+    let compressed = try flag("compressed", of: json, place)
+    let optional = try flag("optional", of: json, place)
+    var key: String?
+    if case .string(let name)? = json["key"] { key = name }
+    guard try flag("sealed", of: json, place) else {
+      if key != nil || padded || compressed {
+        throw ToolError(.failed, "\(place) is not sealed, and so has no key, padding or compression")
+      }
+      return .plain(name, type, indexed: indexed, optional: optional)
+    }
+    if indexed { throw ToolError(.failed, "\(place) is sealed, and so cannot be indexed") }
+    return .sealed(
+      name, type, key: key ?? defaultKeyName, compressed: compressed, padded: padded, optional: optional)
+  }
+
+  private static func flag(_ name: String, of json: JSONValue, _ place: String) throws(ToolError) -> Bool {
+    switch json[name] {
+    case nil: return false
+    case .boolean(let value)?: return value
+    default: throw ToolError(.failed, "'\(name)' of \(place) is neither true nor false")
+    }
+  }
+
+  private static func check(_ json: JSONValue, has known: Set<String>, _ place: String) throws(ToolError) {
+    guard case .object(let members) = json else { throw ToolError(.failed, "\(place) is not an object") }
+    for member in members where !known.contains(member.name) {
+      throw ToolError(
+        .failed, "\(place) has an unknown member '\(member.name)'",
+        hint: Suggestion.nearest(to: member.name, among: known.sorted()).map { "did you mean '\($0)'?" })
+    }
+  }
+}

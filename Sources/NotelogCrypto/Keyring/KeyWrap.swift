@@ -1,0 +1,109 @@
+// One key wrapped under another: KC-XAES-256-GCM (FORMAT.md 10.2).
+
+/// The 104 bytes of a wrapped key: `nonce 24 | ciphertext 32 | tag 16 | commitment 32`.
+///
+/// The commitment tells a wrong wrapping key from a damaged wrap, and leaves nobody the choice of a ciphertext that
+/// opens under many passwords.
+struct KeyWrap: Equatable, Sendable {
+  static let byteCount = 104
+
+  let bytes: [UInt8]
+
+  /// A wrap as it was read.
+  init(bytes: [UInt8]) {
+    precondition(bytes.count == Self.byteCount)
+    self.bytes = bytes
+  }
+
+  /// Wraps a key.
+  init(
+    _ key: borrowing Secret, under wrappingKey: borrowing Secret, additionalData: [UInt8], memory: SecretMemory
+  ) throws(CryptoError) {
+    let context = try SealingContext(key: wrappingKey, source: nil, memory: memory)
+    self.bytes = try context.sealCommitting(
+      key.bytes, additionalData: additionalData, nonce: try Random.bytes(SealedValue.nonceSize))
+  }
+
+  /// The wrapped key.
+  ///
+  /// - Throws: ``CryptoError/wrongKey`` where the wrapping key is another, ``CryptoError/tampered`` where it is the
+  ///   right one and the wrap, or what it is bound to, was altered.
+  func open(
+    under wrappingKey: borrowing Secret, additionalData: [UInt8], memory: SecretMemory
+  ) throws(CryptoError) -> Secret {
+    let context = try SealingContext(key: wrappingKey, source: nil, memory: memory)
+    return try context.openCommitting(bytes, additionalData: additionalData)
+  }
+}
+
+extension SealingContext {
+  static let commitmentSize = 32
+
+  /// KC-XAES-256-GCM: the sealed value, with the commitment behind the tag.
+  borrowing func sealCommitting(
+    _ plaintext: RawSpan, additionalData: [UInt8], nonce: [UInt8]
+  ) throws(CryptoError) -> [UInt8] {
+    let words = Self.words(nonce)
+    var output = try sealWhole(plaintext, additionalData: additionalData, nonce: nonce)
+    output += try commitment(to: words)
+    return output
+  }
+
+  /// The plaintext, if the commitment is this key's and the value authenticates.
+  borrowing func openCommitting(_ sealed: [UInt8], additionalData: [UInt8]) throws(CryptoError) -> Secret {
+    guard sealed.count >= SealedValue.overhead + Self.commitmentSize else { throw .tampered }
+    let split = sealed.count - Self.commitmentSize
+    let expected = try commitment(to: Self.words(Array(sealed[0..<SealedValue.nonceSize])))
+    let found = Array(sealed[split...])
+    guard Derivation.areEqual(expected, found) else { throw .wrongKey }
+    return try openWhole(Array(sealed[..<split]), additionalData: additionalData)
+  }
+
+  /// Seals under a given nonce, into new memory. For wraps, names and tests; not a hot path.
+  borrowing func sealWhole(
+    _ plaintext: RawSpan, additionalData: [UInt8], nonce: [UInt8]
+  ) throws(CryptoError) -> [UInt8] {
+    let words = Self.words(nonce)
+    var output = [UInt8](repeating: 0, count: plaintext.byteCount + SealedValue.overhead)
+    // SAFETY: the output has the plaintext's length and forty bytes.
+    let outcome = unsafe plaintext.withUnsafeBytes { plaintext in
+      unsafe additionalData.withUnsafeBytes { additionalData in
+        unsafe output.withUnsafeMutableBytes { output -> Outcome in
+          guard let target = output.baseAddress else { return .library }
+          return unsafe seal(
+            plaintext, additionalData: additionalData, nonce: words, reusesKey: false, to: target)
+        }
+      }
+    }
+    guard outcome == .done else { throw .library }
+    return output
+  }
+
+  /// Opens into new secret memory.
+  borrowing func openWhole(_ sealed: [UInt8], additionalData: [UInt8]) throws(CryptoError) -> Secret {
+    guard sealed.count >= SealedValue.overhead else { throw .tampered }
+    let count = sealed.count - SealedValue.overhead
+    let secret = try Secret(byteCount: count, in: secretMemory)
+    // SAFETY: the secret has the sealed value's length less forty bytes.
+    let outcome = unsafe sealed.withUnsafeBytes { sealed in
+      unsafe additionalData.withUnsafeBytes { additionalData in
+        let target = unsafe UnsafeMutableRawBufferPointer(start: secret.pointer, count: count)
+        return unsafe open(sealed, additionalData: additionalData, to: target)
+      }
+    }
+    switch outcome {
+    case .done: return secret
+    case .tampered: throw .tampered
+    case .forked: throw .forked
+    case .library, .noRandomness: throw .library
+    }
+  }
+
+  /// A nonce as three little-endian words.
+  static func words(_ nonce: [UInt8]) -> InlineArray<3, UInt64> {
+    precondition(nonce.count == SealedValue.nonceSize)
+    return InlineArray { word in
+      (0..<8).reduce(0) { $0 | UInt64(nonce[8 * word + $1]) << UInt64(8 * $1) }
+    }
+  }
+}

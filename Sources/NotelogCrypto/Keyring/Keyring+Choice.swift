@@ -1,0 +1,65 @@
+// Which of the two copies of a keyring counts (FORMAT.md 10.9).
+
+extension Keyring {
+  /// The copy that counts, and what was found on the way.
+  package struct Choice: Sendable {
+    /// What the two files were like.
+    package enum Finding: Equatable, Sendable {
+      case bothSound
+      /// The last change reached only one of them: a crash in between.
+      case copyOlder, keyringOlder
+      /// One of them is missing, damaged or unknown; the other serves.
+      case copyUnreadable(CryptoError?), keyringUnreadable(CryptoError?)
+      /// Of the same generation and yet different: somebody wrote one of them.
+      case disagree
+    }
+
+    package let keyring: Keyring
+    package let finding: Finding
+    /// The other file's keyring, where it is sound and differs: the vault falls back on it where the chosen one
+    /// turns out, at unlock, to be tampered with.
+    package let other: Keyring?
+
+    /// Whether both files hold the same, so that nothing needs to be written.
+    package var isSound: Bool { finding == .bothSound }
+  }
+
+  /// Chooses the newer of two copies.
+  ///
+  /// - Parameters:
+  ///   - first: The bytes of `keyring`; nil where there is no such file.
+  ///   - second: The bytes of `keyring.copy`, likewise.
+  ///   - storeID: The store they must belong to, where it is known.
+  ///   - workFactorLimit: The most work that a password slot may ask for.
+  /// - Throws: What is wrong with the first, where neither can be read.
+  package static func choose(
+    _ first: [UInt8]?, copy second: [UInt8]?, storeID: Bytes16? = nil, workFactorLimit: WorkFactor = .mostRead
+  ) throws(CryptoError) -> Choice {
+    let one = read(first, storeID, workFactorLimit)
+    let two = read(second, storeID, workFactorLimit)
+    switch (one, two) {
+    case (.success(let one), .success(let two)):
+      if one == two { return Choice(keyring: one, finding: .bothSound, other: nil) }
+      if one.generation > two.generation { return Choice(keyring: one, finding: .copyOlder, other: two) }
+      if one.generation < two.generation { return Choice(keyring: two, finding: .keyringOlder, other: one) }
+      return Choice(keyring: one, finding: .disagree, other: two)
+    case (.success(let one), .failure(let error)):
+      return Choice(keyring: one, finding: .copyUnreadable(second == nil ? nil : error), other: nil)
+    case (.failure(let error), .success(let two)):
+      return Choice(keyring: two, finding: .keyringUnreadable(first == nil ? nil : error), other: nil)
+    case (.failure(let error), .failure(let other)):
+      throw first == nil ? other : error
+    }
+  }
+
+  private static func read(
+    _ bytes: [UInt8]?, _ storeID: Bytes16?, _ limit: WorkFactor
+  ) -> Result<Keyring, CryptoError> {
+    guard let bytes else { return .failure(.damagedKeyring(.length)) }
+    return Result { () throws(CryptoError) in
+      let keyring = try Keyring(parsing: bytes, workFactorLimit: limit)
+      guard storeID == nil || keyring.storeID == storeID else { throw .damagedKeyring(.otherStore) }
+      return keyring
+    }
+  }
+}

@@ -1,0 +1,145 @@
+// The keyring's tables of keys: class keys, named keys, data keys (FORMAT.md 10.4 to 10.6).
+
+extension Keyring {
+  /// The key of an access class, wrapped under the unlock root.
+  struct ClassKey: Equatable, Sendable {
+    static let byteCount = 24 + KeyWrap.byteCount
+    /// Wrapped under the unlock root. 2 (the device's secret) and 3 (both) are kept for classes to come.
+    static let parentRoot: UInt8 = 1
+
+    let accessClass: AccessClass
+    let rootGeneration: UInt32
+    let wrap: KeyWrap
+
+    var header: [UInt8] { Self.header(accessClass, rootGeneration) }
+
+    static func header(_ accessClass: AccessClass, _ rootGeneration: UInt32) -> [UInt8] {
+      var bytes = [accessClass.rawValue, parentRoot, Suite.wraps.rawValue, 0]
+      bytes.append(littleEndian: rootGeneration)
+      bytes.append(zeros: 16)
+      return bytes
+    }
+
+    static func additionalData(header: [UInt8], storeID: Bytes16) -> [UInt8] {
+      Array("NL1class".utf8) + header + storeID.array
+    }
+
+    func append(to bytes: inout [UInt8]) {
+      bytes += header
+      bytes += wrap.bytes
+    }
+  }
+
+  /// A named key: its number, its class, which generation new values are sealed under, and its sealed name.
+  package struct NamedKey: Equatable, Sendable {
+    static let byteCount = 8 + sealedNameSize
+    static let paddedNameSize = 64
+    static let sealedNameSize = paddedNameSize + SealedValue.overhead
+
+    package let number: UInt16
+    package let accessClass: AccessClass
+    package internal(set) var current: KeyReference
+    let sealedName: [UInt8]
+
+    static func additionalData(number: UInt16, _ accessClass: AccessClass, storeID: Bytes16) -> [UInt8] {
+      var bytes = Array("NL1kname".utf8)
+      bytes.append(littleEndian: number)
+      bytes += [accessClass.rawValue, 0, 0, 0, 0, 0]
+      return bytes + storeID.array
+    }
+
+    func append(to bytes: inout [UInt8]) {
+      bytes.append(littleEndian: number)
+      bytes += [accessClass.rawValue, 0]
+      bytes.append(littleEndian: current.rawValue)
+      bytes += sealedName
+    }
+  }
+
+  /// One generation of a named key, wrapped under its class key.
+  package struct DataKey: Equatable, Sendable {
+    static let byteCount = 24 + KeyWrap.byteCount
+
+    package let reference: KeyReference
+    package let accessClass: AccessClass
+    /// The named key it belongs to.
+    package let number: UInt16
+    package let generation: UInt32
+    let wrap: KeyWrap
+
+    var header: [UInt8] { Self.header(reference, accessClass, number, generation) }
+
+    static func header(
+      _ reference: KeyReference, _ accessClass: AccessClass, _ number: UInt16, _ generation: UInt32
+    ) -> [UInt8] {
+      var bytes: [UInt8] = []
+      bytes.append(littleEndian: reference.rawValue)
+      bytes += [accessClass.rawValue, Suite.wraps.rawValue]
+      bytes.append(littleEndian: number)
+      bytes.append(littleEndian: generation)
+      bytes.append(zeros: 12)
+      return bytes
+    }
+
+    static func additionalData(header: [UInt8], storeID: Bytes16) -> [UInt8] {
+      Array("NL1dkey\0".utf8) + header + storeID.array
+    }
+
+    func append(to bytes: inout [UInt8]) {
+      bytes += header
+      bytes += wrap.bytes
+    }
+  }
+}
+
+extension AccessClass {
+  /// Reads a class that this version can use.
+  init(_ reader: inout ByteReader) throws(CryptoError) {
+    let raw = try reader.uint8()
+    guard let value = AccessClass(rawValue: raw), value.isSupported else { throw .unsupported(.accessClass(raw)) }
+    self = value
+  }
+}
+
+extension Keyring.ClassKey {
+  init(_ reader: inout ByteReader) throws(CryptoError) {
+    accessClass = try AccessClass(&reader)
+    let parent = try reader.uint8()
+    guard parent == Self.parentRoot else { throw .unsupported(.wrapParent(parent)) }
+    try reader.wrapSuite()
+    try reader.reserved(1)
+    rootGeneration = try reader.uint32()
+    try reader.reserved(16)
+    wrap = KeyWrap(bytes: try reader.take(KeyWrap.byteCount))
+  }
+}
+
+extension Keyring.NamedKey {
+  init(_ reader: inout ByteReader) throws(CryptoError) {
+    number = try reader.uint16()
+    accessClass = try AccessClass(&reader)
+    try reader.reserved(1)
+    current = KeyReference(rawValue: try reader.uint32())
+    sealedName = try reader.take(Self.sealedNameSize)
+  }
+}
+
+extension Keyring.DataKey {
+  init(_ reader: inout ByteReader) throws(CryptoError) {
+    reference = KeyReference(rawValue: try reader.uint32())
+    accessClass = try AccessClass(&reader)
+    try reader.wrapSuite()
+    number = try reader.uint16()
+    generation = try reader.uint32()
+    try reader.reserved(12)
+    wrap = KeyWrap(bytes: try reader.take(KeyWrap.byteCount))
+  }
+}
+
+extension ByteReader {
+  /// The suite of a wrap, which must be the one there is.
+  mutating func wrapSuite() throws(CryptoError) {
+    let suite = try uint8()
+    guard suite == Suite.wraps.rawValue else { throw .unsupported(.suite(suite)) }
+  }
+}

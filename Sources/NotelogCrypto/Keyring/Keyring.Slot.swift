@@ -1,0 +1,114 @@
+// A slot: one way to unlock the store (FORMAT.md 10.3).
+
+extension Keyring {
+  /// One credential's wrap of the unlock root.
+  package struct Slot: Equatable, Sendable {
+    static let byteCount = 144
+    static let headerSize = 40
+    static let saltSize = 16
+    /// The block size and parallelism that scrypt is used with; nothing else is accepted.
+    static let blockSize: UInt8 = 8
+    static let parallelism: UInt8 = 1
+
+    /// What kind of credential opens it.
+    package enum Kind: UInt8, Sendable {
+      case password = 1
+      case rawKey = 2
+      case recoveryKey = 3
+    }
+
+    package let kind: Kind
+    /// log2 of scrypt's N; zero where there is no password.
+    package let logN: UInt8
+    package let id: UInt32
+    let rootGeneration: UInt32
+    /// scrypt's salt; zeros where there is no password.
+    let salt: [UInt8]
+    let wrap: KeyWrap
+
+    /// The first forty bytes: everything that is not the wrap.
+    var header: [UInt8] {
+      Self.header(kind: kind, logN: logN, id: id, rootGeneration: rootGeneration, salt: salt)
+    }
+
+    static func header(kind: Kind, logN: UInt8, id: UInt32, rootGeneration: UInt32, salt: [UInt8]) -> [UInt8] {
+      let isPassword = kind == .password
+      var bytes = [kind.rawValue, logN, isPassword ? blockSize : 0, isPassword ? parallelism : 0]
+      bytes.append(littleEndian: id)
+      bytes.append(littleEndian: rootGeneration)
+      bytes.append(zeros: 12)
+      return bytes + salt
+    }
+
+    /// What the wrap is bound to.
+    static func additionalData(header: [UInt8], storeID: Bytes16) -> [UInt8] {
+      Array("NL1slot\0".utf8) + header + storeID.array
+    }
+
+    func append(to bytes: inout [UInt8]) {
+      bytes += header
+      bytes += wrap.bytes
+    }
+
+    /// Reads a slot. Work factors are compared with their limits here, before anybody does the work.
+    init(_ reader: inout ByteReader, workFactorLimit: WorkFactor) throws(CryptoError) {
+      let type = try reader.uint8()
+      guard let kind = Kind(rawValue: type) else { throw .unsupported(.slotType(type)) }
+      self.kind = kind
+      logN = try reader.uint8()
+      let r = try reader.uint8()
+      let p = try reader.uint8()
+      if kind == .password {
+        guard r == Self.blockSize, p == Self.parallelism else { throw .limitExceeded(.workFactor) }
+        guard logN >= WorkFactor.leastRead.logN, logN <= workFactorLimit.logN else {
+          throw .limitExceeded(.workFactor)
+        }
+      } else {
+        guard logN == 0, r == 0, p == 0 else { throw .damagedKeyring(.reserved) }
+      }
+      id = try reader.uint32()
+      rootGeneration = try reader.uint32()
+      try reader.reserved(12)
+      if kind == .password {
+        salt = try reader.take(Self.saltSize)
+      } else {
+        try reader.reserved(Self.saltSize)
+        salt = [UInt8](repeating: 0, count: Self.saltSize)
+      }
+      wrap = KeyWrap(bytes: try reader.take(KeyWrap.byteCount))
+    }
+
+    /// A new slot for a credential.
+    init(
+      id: UInt32, rootGeneration: UInt32, storeID: Bytes16, credential: borrowing Credential, work: WorkFactor,
+      root: borrowing Secret, memory: SecretMemory
+    ) throws(CryptoError) {
+      kind = credential.kind
+      self.id = id
+      self.rootGeneration = rootGeneration
+      logN = kind == .password ? work.logN : 0
+      salt =
+        kind == .password ? try Random.bytes(Self.saltSize) : [UInt8](repeating: 0, count: Self.saltSize)
+      let key = try credential.slotKey(salt: salt, logN: logN, storeID: storeID, memory: memory)
+      let header = Self.header(kind: kind, logN: logN, id: id, rootGeneration: rootGeneration, salt: salt)
+      wrap = try KeyWrap(
+        root, under: key, additionalData: Self.additionalData(header: header, storeID: storeID), memory: memory)
+    }
+
+    /// The unlock root.
+    ///
+    /// - Throws: ``CryptoError/wrongKey`` where the credential is not this slot's, ``CryptoError/tamperedSlot(_:)``
+    ///   where it is and the slot was altered.
+    func open(
+      _ credential: borrowing Credential, storeID: Bytes16, memory: SecretMemory
+    ) throws(CryptoError) -> Secret {
+      let key = try credential.slotKey(salt: salt, logN: logN, storeID: storeID, memory: memory)
+      do throws(CryptoError) {
+        return try wrap.open(
+          under: key, additionalData: Self.additionalData(header: header, storeID: storeID), memory: memory)
+      } catch {
+        throw error == .tampered ? .tamperedSlot(id) : error
+      }
+    }
+  }
+}

@@ -1,0 +1,213 @@
+// Changing a keyring: slots, named keys, generations; and the MAC of the schema (FORMAT.md 10.7, 10.9).
+
+import Synchronization
+
+extension Vault {
+  /// A changed keyring, not yet in force.
+  ///
+  /// Write ``bytes`` to both files, safely, then ``Vault/adopt(_:)`` it. A change that is never adopted is as if it
+  /// had not been made. One change at a time: the next is made from what was adopted last.
+  package struct Change: Sendable {
+    package let keyring: Keyring
+    /// The name of a key that the change adds.
+    fileprivate let added: (number: UInt16, name: String)?
+
+    package var bytes: [UInt8] { keyring.bytes }
+  }
+
+  /// A further way to unlock the store.
+  ///
+  /// - Parameters:
+  ///   - credential: What the new slot accepts.
+  ///   - work: What a guess of a password costs.
+  package func addingSlot(
+    _ credential: borrowing Credential, work: WorkFactor = .standard
+  ) throws(CryptoError) -> Change {
+    let keyring = self.keyring
+    let root = try copyRoot()
+    var changed = keyring
+    let slot = try changed.makeSlot(credential, id: keyring.nextSlotID, work: work, root: root, memory: memory)
+    let sameKind = changed.slots.count { $0.kind == .password }
+    guard changed.slots.count < Keyring.slotsMax,
+      credential.kind != .password || sameKind < Keyring.passwordSlotsMax
+    else { throw .limitExceeded(.slots) }
+    changed.slots.append(slot)
+    changed.nextSlotID += 1
+    return try seal(changed, root: root)
+  }
+
+  /// Another password or key in place of a slot's present one. Nothing but the slot is rewritten.
+  package func changingSlot(
+    _ slot: UInt32, to credential: borrowing Credential, work: WorkFactor = .standard
+  ) throws(CryptoError) -> Change {
+    let keyring = self.keyring
+    let root = try copyRoot()
+    guard keyring.slots.contains(where: { $0.id == slot }) else { throw .missingSlot(slot) }
+    var changed = keyring
+    changed.slots.removeAll { $0.id == slot }
+    let passwords = changed.slots.count { $0.kind == .password }
+    guard credential.kind != .password || passwords < Keyring.passwordSlotsMax else { throw .limitExceeded(.slots) }
+    let new = try changed.makeSlot(credential, id: keyring.nextSlotID, work: work, root: root, memory: memory)
+    changed.slots.append(new)
+    changed.nextSlotID += 1
+    return try seal(changed, root: root)
+  }
+
+  /// One way fewer to unlock the store.
+  package func removingSlot(_ slot: UInt32) throws(CryptoError) -> Change {
+    let keyring = self.keyring
+    let root = try copyRoot()
+    var changed = keyring
+    guard let index = changed.slots.firstIndex(where: { $0.id == slot }) else { throw .missingSlot(slot) }
+    guard changed.slots.count > 1 else { throw .lastSlot }
+    changed.slots.remove(at: index)
+    return try seal(changed, root: root)
+  }
+
+  /// A new named key, with its first generation.
+  ///
+  /// - Parameters:
+  ///   - name: One to sixty-three bytes of UTF-8.
+  ///   - accessClass: When it may be used; for good.
+  package func addingKey(named name: String, class accessClass: AccessClass) throws(CryptoError) -> Change {
+    guard accessClass.isSupported else { throw .unsupported(.accessClass(accessClass.rawValue)) }
+    let keyring = self.keyring
+    let root = try copyRoot()
+    guard try !keyring.openNames(root: root, memory: memory).values.contains(name) else { throw .duplicateKeyName }
+    guard keyring.namedKeys.count < Keyring.namedKeysMax else { throw .limitExceeded(.namedKeys) }
+    var changed = keyring
+    // Named keys are never removed, so their numbers are 0, 1, 2, …
+    let number = UInt16(keyring.namedKeys.count)
+    let sealedName = try keyring.sealName(name, number: number, accessClass, root: root, memory: memory)
+    let reference = try changed.appendGeneration(1, of: number, accessClass, root: root, memory: memory)
+    changed.namedKeys.append(
+      Keyring.NamedKey(number: number, accessClass: accessClass, current: reference, sealedName: sealedName))
+    return try seal(changed, root: root, added: (number, name))
+  }
+
+  /// A further generation of a named key, which new values are sealed under; the old ones still open theirs.
+  package func addingGeneration(ofKeyNamed name: String) throws(CryptoError) -> Change {
+    let keyring = self.keyring
+    let root = try copyRoot()
+    let names = try keyring.openNames(root: root, memory: memory)
+    guard let index = keyring.namedKeys.firstIndex(where: { names[$0.number] == name }) else {
+      throw .unknownKeyName
+    }
+    let named = keyring.namedKeys[index]
+    let newest = keyring.dataKeys.filter { $0.number == named.number }.map(\.generation).max() ?? 0
+    var changed = keyring
+    changed.namedKeys[index].current = try changed.appendGeneration(
+      newest + 1, of: named.number, named.accessClass, root: root, memory: memory)
+    return try seal(changed, root: root)
+  }
+
+  /// Puts a change into force, once its bytes are safe.
+  package func adopt(_ change: Change) {
+    state.withLock { state in
+      precondition(
+        change.keyring.generation > state.keyring.generation, "changes are adopted one by one, in their order")
+      state.keyring = change.keyring
+      state.other = nil
+      state.servedByOther = false
+      if let added = change.added, state.root != nil { state.names[added.number] = added.name }
+    }
+  }
+
+  /// HMAC-SHA256 of the stored schema, under a key from the unlock root.
+  package func schemaMAC(_ schema: RawSpan) throws(CryptoError) -> [UInt8] {
+    let root = try copyRoot()
+    let key = try keyring.derive("NL1/schema", root: root, memory: memory)
+    return try Derivation.hmacSHA256(key: key.bytes, schema)
+  }
+
+  /// Whether a stored schema carries the right MAC.
+  package func verifySchemaMAC(_ mac: RawSpan, of schema: RawSpan) throws(CryptoError) -> Bool {
+    let found = (0..<mac.byteCount).map { mac.byte(at: $0) }
+    return Derivation.areEqual(try schemaMAC(schema), found)
+  }
+
+  /// The root for the length of one call, so that scrypt runs outside the vault's lock.
+  private func copyRoot() throws(CryptoError) -> Secret {
+    guard memory.isOriginalProcess else { throw .forked }
+    return try state.withLock { state throws(CryptoError) in
+      switch state.root {
+      case .some(let root): return try root.copy()
+      case .none: throw .rootLocked
+      }
+    }
+  }
+
+  private func seal(
+    _ keyring: Keyring, root: borrowing Secret, added: (number: UInt16, name: String)? = nil
+  ) throws(CryptoError) -> Change {
+    var keyring = keyring
+    keyring.generation += 1
+    try keyring.seal(root: root, memory: memory)
+    return Change(keyring: keyring, added: added)
+  }
+}
+
+extension Keyring {
+  /// A new keyring with one slot and the two classes of keys, unlocked.
+  ///
+  /// - Parameters:
+  ///   - storeID: The store's id: random, and bound into every wrap.
+  ///   - credential: What the first slot accepts.
+  ///   - work: What a guess of a password costs.
+  ///   - nonces: The store's source of nonces.
+  package static func create(
+    storeID: Bytes16, credential: borrowing Credential, work: WorkFactor = .standard, nonces: NonceSource
+  ) throws(CryptoError) -> Vault {
+    let memory = nonces.memory
+    let root = try Secret.random(byteCount: Credential.keySize, in: memory)
+    var keyring = Keyring(
+      storeID: storeID, generation: 1, rootGeneration: 1, nextKeyReference: 1, nextSlotID: 1, slots: [],
+      classKeys: [], namedKeys: [], dataKeys: [], mac: [], digest: [])
+    keyring.slots = [try keyring.makeSlot(credential, id: 0, work: work, root: root, memory: memory)]
+    let whenUnlocked = try Secret.random(byteCount: Credential.keySize, in: memory)
+    let afterFirstUnlock = try Secret.random(byteCount: Credential.keySize, in: memory)
+    keyring.classKeys = [
+      try keyring.wrapClassKey(whenUnlocked, .whenUnlocked, root: root, memory: memory),
+      try keyring.wrapClassKey(afterFirstUnlock, .afterFirstUnlock, root: root, memory: memory),
+    ]
+    try keyring.seal(root: root, memory: memory)
+    return Vault(
+      keyring, root: root, whenUnlocked: whenUnlocked, afterFirstUnlock: afterFirstUnlock, nonces: nonces)
+  }
+
+  /// Computes MAC and digest, the last step of every change.
+  fileprivate mutating func seal(root: borrowing Secret, memory: SecretMemory) throws(CryptoError) {
+    mac = try computeMAC(root: root, memory: memory)
+    digest = try Derivation.sha256(body + mac)
+  }
+
+  fileprivate func makeSlot(
+    _ credential: borrowing Credential, id: UInt32, work: WorkFactor, root: borrowing Secret, memory: SecretMemory
+  ) throws(CryptoError) -> Slot {
+    let isEnough = work.logN >= WorkFactor.leastForNewSlots.logN || work == .forTests
+    guard isEnough, work.logN <= WorkFactor.mostRead.logN else { throw .limitExceeded(.workFactor) }
+    return try Slot(
+      id: id, rootGeneration: rootGeneration, storeID: storeID, credential: credential, work: work, root: root,
+      memory: memory)
+  }
+
+  /// Adds a random data key, and says under which reference.
+  fileprivate mutating func appendGeneration(
+    _ generation: UInt32, of number: UInt16, _ accessClass: AccessClass, root: borrowing Secret, memory: SecretMemory
+  ) throws(CryptoError) -> KeyReference {
+    guard dataKeys.count < Self.dataKeysMax, nextKeyReference < .max else { throw .limitExceeded(.keyGenerations) }
+    guard let entry = classKeys.first(where: { $0.accessClass == accessClass }) else {
+      throw .unsupported(.accessClass(accessClass.rawValue))
+    }
+    let reference = KeyReference(rawValue: nextKeyReference)
+    let classKey = try open(entry, root: root, memory: memory)
+    let key = try Secret.random(byteCount: Credential.keySize, in: memory)
+    let header = DataKey.header(reference, accessClass, number, generation)
+    let wrap = try KeyWrap(
+      key, under: classKey, additionalData: DataKey.additionalData(header: header, storeID: storeID), memory: memory)
+    dataKeys.append(
+      DataKey(reference: reference, accessClass: accessClass, number: number, generation: generation, wrap: wrap))
+    nextKeyReference += 1
+    return reference
+  }
+}

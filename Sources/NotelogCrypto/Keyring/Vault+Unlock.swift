@@ -1,0 +1,180 @@
+// Unlocking: from a credential to the unlock root, and from there to class keys and names (FORMAT.md 10.3, 10.4).
+
+import Synchronization
+
+extension Vault {
+  /// Opens the keyring.
+  ///
+  /// The work of scrypt is done outside the vault's lock, so that keys open already stay usable meanwhile. Where the
+  /// keyring proves to be tampered with and the other copy is not, that one takes its place.
+  ///
+  /// - Parameters:
+  ///   - credential: A password, raw key or recovery key.
+  ///   - slot: The slot to try; nil tries each of the credential's kind.
+  /// - Returns: The id of the slot that accepted it.
+  /// - Throws: ``CryptoError/wrongPassword``, ``CryptoError/wrongKey``, ``CryptoError/tamperedSlot(_:)``,
+  ///   ``CryptoError/tamperedKeyring``, ``CryptoError/missingSlot(_:)``.
+  @discardableResult
+  package func unlock(_ credential: borrowing Credential, slot: UInt32? = nil) throws(CryptoError) -> UInt32 {
+    guard memory.isOriginalProcess else { throw .forked }
+    let (keyring, other) = state.withLock { ($0.keyring, $0.other) }
+    do throws(CryptoError) {
+      return try unlock(keyring, credential, slot: slot, isOther: false)
+    } catch {
+      guard error.isTamperedKeyring, let other else { throw error }
+      // The first finding is the one to report: the fallback's would only say that it was no help.
+      do throws(CryptoError) {
+        return try unlock(other, credential, slot: slot, isOther: true)
+      } catch _ {
+        throw error
+      }
+    }
+  }
+
+  private func unlock(
+    _ keyring: Keyring, _ credential: borrowing Credential, slot: UInt32?, isOther: Bool
+  ) throws(CryptoError) -> UInt32 {
+    let opened = try keyring.openRoot(credential, slot: slot, memory: memory)
+    let id = opened.slot
+    guard try keyring.verifyMAC(root: opened.root, memory: memory) else { throw .tamperedKeyring }
+    var whenUnlocked: Secret? = nil
+    var afterFirstUnlock: Secret? = nil
+    for entry in keyring.classKeys {
+      let key = try keyring.open(entry, root: opened.root, memory: memory)
+      switch entry.accessClass {
+      case .whenUnlocked: whenUnlocked = consume key
+      case .afterFirstUnlock: afterFirstUnlock = consume key
+      default: throw .unsupported(.accessClass(entry.accessClass.rawValue))
+      }
+    }
+    let names = try keyring.openNames(root: opened.root, memory: memory)
+    var root: Secret? = try opened.root.copy()
+    state.withLock { state in
+      if isOther {
+        state.keyring = keyring
+        state.other = nil
+        state.servedByOther = true
+      }
+      // A change adopted while scrypt was at work has the same root and class keys; it may have more names.
+      state.names.merge(names) { current, _ in current }
+      state.root = root.take()
+      state.whenUnlocked = whenUnlocked.take()
+      state.afterFirstUnlock = afterFirstUnlock.take()
+    }
+    return id
+  }
+}
+
+extension CryptoError {
+  /// Whether somebody altered the keyring, as against a credential that is merely wrong.
+  fileprivate var isTamperedKeyring: Bool {
+    switch self {
+    case .tamperedKeyring, .tamperedSlot: true
+    default: false
+    }
+  }
+}
+
+extension Keyring {
+  /// The unlock root, by whichever slot accepts the credential.
+  func openRoot(
+    _ credential: borrowing Credential, slot id: UInt32?, memory: SecretMemory
+  ) throws(CryptoError) -> OpenedRoot {
+    try credential.checkSize()
+    if let id, !slots.contains(where: { $0.id == id }) { throw .missingSlot(id) }
+    for slot in slots where slot.kind == credential.kind && (id == nil || slot.id == id) {
+      do throws(CryptoError) {
+        return OpenedRoot(root: try slot.open(credential, storeID: storeID, memory: memory), slot: slot.id)
+      } catch {
+        // The commitment says that this slot is another credential's; anything else is final.
+        guard error == .wrongKey else { throw error }
+      }
+    }
+    throw credential.kind == .password ? .wrongPassword : .wrongKey
+  }
+
+  /// A key for one purpose, from the unlock root.
+  func derive(_ purpose: String, root: borrowing Secret, memory: SecretMemory) throws(CryptoError) -> Secret {
+    try Derivation.hkdfSHA256(root.bytes, salt: storeID.array, info: Array(purpose.utf8), in: memory)
+  }
+
+  /// HMAC-SHA256 over everything before the MAC.
+  func computeMAC(root: borrowing Secret, memory: SecretMemory) throws(CryptoError) -> [UInt8] {
+    let key = try derive("NL1/keyring", root: root, memory: memory)
+    let message = body
+    // SAFETY: bytes of an array of bytes are all initialised.
+    return try Derivation.hmacSHA256(key: key.bytes, unsafe message.span.bytes)
+  }
+
+  func verifyMAC(root: borrowing Secret, memory: SecretMemory) throws(CryptoError) -> Bool {
+    Derivation.areEqual(try computeMAC(root: root, memory: memory), mac)
+  }
+
+  /// The wrapping key of an access class.
+  private func classWrappingKey(
+    _ accessClass: AccessClass, root: borrowing Secret, memory: SecretMemory
+  ) throws(CryptoError) -> Secret {
+    try Derivation.hkdfSHA256(
+      root.bytes, salt: storeID.array, info: Array("NL1/class".utf8) + [accessClass.rawValue], in: memory)
+  }
+
+  func open(_ entry: ClassKey, root: borrowing Secret, memory: SecretMemory) throws(CryptoError) -> Secret {
+    let key = try classWrappingKey(entry.accessClass, root: root, memory: memory)
+    let data = ClassKey.additionalData(header: entry.header, storeID: storeID)
+    do throws(CryptoError) {
+      return try entry.wrap.open(under: key, additionalData: data, memory: memory)
+    } catch {
+      throw error == .wrongKey || error == .tampered ? .tamperedKeyring : error
+    }
+  }
+
+  func wrapClassKey(
+    _ secret: borrowing Secret, _ accessClass: AccessClass, root: borrowing Secret, memory: SecretMemory
+  ) throws(CryptoError) -> ClassKey {
+    let key = try classWrappingKey(accessClass, root: root, memory: memory)
+    let data = ClassKey.additionalData(
+      header: ClassKey.header(accessClass, rootGeneration), storeID: storeID)
+    return ClassKey(
+      accessClass: accessClass, rootGeneration: rootGeneration,
+      wrap: try KeyWrap(secret, under: key, additionalData: data, memory: memory))
+  }
+
+  /// The names of all named keys, by number.
+  func openNames(root: borrowing Secret, memory: SecretMemory) throws(CryptoError) -> [UInt16: String] {
+    guard !namedKeys.isEmpty else { return [:] }
+    let key = try derive("NL1/names", root: root, memory: memory)
+    let context = try SealingContext(key: key, source: nil, memory: memory)
+    var names: [UInt16: String] = [:]
+    for entry in namedKeys {
+      let data = NamedKey.additionalData(number: entry.number, entry.accessClass, storeID: storeID)
+      do throws(CryptoError) {
+        let padded = try context.openWhole(entry.sealedName, additionalData: data)
+        let count = try Padding.valueCount(in: padded.bytes)
+        names[entry.number] = String(decoding: padded.array(0..<count), as: UTF8.self)
+      } catch {
+        throw error == .tampered ? .tamperedKeyring : error
+      }
+    }
+    return names
+  }
+
+  func sealName(
+    _ name: String, number: UInt16, _ accessClass: AccessClass, root: borrowing Secret, memory: SecretMemory
+  ) throws(CryptoError) -> [UInt8] {
+    let bytes = Array(name.utf8)
+    guard !bytes.isEmpty, bytes.count <= Self.keyNameByteCountMax else { throw .limitExceeded(.keyName) }
+    let key = try derive("NL1/names", root: root, memory: memory)
+    let context = try SealingContext(key: key, source: nil, memory: memory)
+    var padded = try Secret(byteCount: NamedKey.paddedNameSize, in: memory)
+    padded.fill(bytes + [Padding.marker])
+    return try context.sealWhole(
+      padded.bytes, additionalData: NamedKey.additionalData(number: number, accessClass, storeID: storeID),
+      nonce: try Random.bytes(SealedValue.nonceSize))
+  }
+}
+
+/// The unlock root, and the slot that gave it.
+struct OpenedRoot: ~Copyable {
+  let root: Secret
+  let slot: UInt32
+}

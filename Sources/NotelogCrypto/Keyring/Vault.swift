@@ -1,0 +1,152 @@
+// A keyring together with what of it is unlocked (FORMAT.md 10.4).
+
+import Synchronization
+
+/// Holds a store's keyring, and the keys that are open now.
+///
+/// Data keys are unwrapped when first asked for. ``lock(_:)`` wipes by access class; a ``SealingKey`` that somebody
+/// still holds then throws `locked`, and is asked for anew after the next `unlock`.
+package final class Vault: Sendable {
+  /// What ``lock(_:)`` closes.
+  package enum LockScope: Sendable {
+    /// The unlock root and the keys of the class `whenUnlocked`.
+    case whenUnlocked
+    /// All keys.
+    case everything
+  }
+
+  /// What is open. The root is there exactly while the vault is unlocked.
+  struct State: ~Copyable {
+    var keyring: Keyring
+    var other: Keyring?
+    var root: Secret?
+    var whenUnlocked: Secret?
+    var afterFirstUnlock: Secret?
+    var names: [UInt16: String] = [:]
+    var sealingKeys: [KeyReference: SealingKey] = [:]
+    var servedByOther = false
+  }
+
+  let state: Mutex<State>
+  let nonces: NonceSource
+  private let epoch = Atomic<UInt64>(0)
+
+  var memory: SecretMemory { nonces.memory }
+
+  /// A locked vault.
+  ///
+  /// - Parameters:
+  ///   - choice: The keyring that counts, and the one to fall back on.
+  ///   - nonces: The store's source of nonces.
+  package convenience init(_ choice: Keyring.Choice, nonces: NonceSource) {
+    self.init(choice.keyring, other: choice.other, nonces: nonces)
+  }
+
+  init(_ keyring: Keyring, other: Keyring? = nil, nonces: NonceSource) {
+    state = Mutex(State(keyring: keyring, other: other))
+    self.nonces = nonces
+  }
+
+  /// An unlocked vault, just created.
+  init(
+    _ keyring: Keyring, root: consuming Secret, whenUnlocked: consuming Secret, afterFirstUnlock: consuming Secret,
+    nonces: NonceSource
+  ) {
+    state = Mutex(
+      State(
+        keyring: keyring, other: nil, root: root, whenUnlocked: whenUnlocked, afterFirstUnlock: afterFirstUnlock))
+    self.nonces = nonces
+  }
+
+  /// The keyring in force, without any secret.
+  package var keyring: Keyring { state.withLock { $0.keyring } }
+
+  /// Whether the unlock root is open.
+  package var isUnlocked: Bool { state.withLock { $0.root != nil } }
+
+  /// Whether the chosen keyring was tampered with, and the other copy unlocked instead.
+  package var isServedByOtherCopy: Bool { state.withLock { $0.servedByOther } }
+
+  /// Counts the locks, so that what was opened can be told to belong to an earlier time.
+  package var lockEpoch: UInt64 { epoch.load(ordering: .acquiring) }
+
+  /// Wipes keys. Calls under way on other threads finish, and wipe what they used as they end.
+  package func lock(_ scope: LockScope = .whenUnlocked) {
+    // In a forked child all of it is zero already, and another thread may have held the mutex.
+    guard memory.isOriginalProcess else { return }
+    state.withLock { state in
+      epoch.add(1, ordering: .acquiringAndReleasing)
+      state.root = nil
+      state.whenUnlocked = nil
+      if scope == .everything { state.afterFirstUnlock = nil }
+      for (reference, key) in state.sealingKeys where scope == .everything || key.accessClass == .whenUnlocked {
+        key.wipe()
+        state.sealingKeys[reference] = nil
+      }
+      let open = state.keyring.namedKeys.filter { scope != .everything && $0.accessClass == .afterFirstUnlock }
+      let numbers = Set(open.map(\.number))
+      state.names = state.names.filter { numbers.contains($0.key) }
+    }
+  }
+
+  /// A data key, ready to use.
+  ///
+  /// - Throws: ``CryptoError/missingKey(_:)`` or ``CryptoError/locked(_:)``, before any cryptography.
+  package func sealingKey(_ reference: KeyReference) throws(CryptoError) -> SealingKey {
+    guard memory.isOriginalProcess else { throw .forked }
+    return try state.withLock { state throws(CryptoError) in
+      if let key = state.sealingKeys[reference] { return key }
+      guard let entry = state.keyring.dataKey(reference) else { throw .missingKey(reference) }
+      let secret = try Self.unwrap(entry, state, memory)
+      let key = try SealingKey(
+        reference: reference, accessClass: entry.accessClass, key: secret, nonces: nonces)
+      state.sealingKeys[reference] = key
+      return key
+    }
+  }
+
+  /// The generation of a named key that new values are sealed under.
+  ///
+  /// - Throws: ``CryptoError/rootLocked`` while names can't be read, ``CryptoError/unknownKeyName`` where there is no
+  ///   such name.
+  package func currentReference(ofKeyNamed name: String) throws(CryptoError) -> KeyReference {
+    try state.withLock { state throws(CryptoError) in
+      let number = state.names.first { $0.value == name }?.key
+      if let key = state.keyring.namedKeys.first(where: { $0.number == number }) { return key.current }
+      throw state.root == nil ? .rootLocked : .unknownKeyName
+    }
+  }
+
+  /// A named key's name; nil while its class is locked, or where there is no such key.
+  package func name(of reference: KeyReference) -> String? {
+    state.withLock { state in
+      guard let entry = state.keyring.dataKey(reference) else { return nil }
+      return state.names[entry.number]
+    }
+  }
+
+  private static func unwrap(
+    _ entry: Keyring.DataKey, _ state: borrowing State, _ memory: SecretMemory
+  ) throws(CryptoError) -> Secret {
+    let data = Keyring.DataKey.additionalData(header: entry.header, storeID: state.keyring.storeID)
+    do throws(CryptoError) {
+      switch entry.accessClass {
+      case .whenUnlocked:
+        switch state.whenUnlocked {
+        case .some(let key): return try entry.wrap.open(under: key, additionalData: data, memory: memory)
+        case .none: throw .locked(entry.accessClass)
+        }
+      case .afterFirstUnlock:
+        switch state.afterFirstUnlock {
+        case .some(let key): return try entry.wrap.open(under: key, additionalData: data, memory: memory)
+        case .none: throw .locked(entry.accessClass)
+        }
+      default:
+        throw .unsupported(.accessClass(entry.accessClass.rawValue))
+      }
+    } catch {
+      // Under a class key that is the right one, a wrap that does not open was altered.
+      throw error == .wrongKey || error == .tampered ? .tamperedKeyring : error
+    }
+  }
+}

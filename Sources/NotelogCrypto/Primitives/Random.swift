@@ -1,0 +1,35 @@
+// Random bytes: from the system for keys, from OpenSSL's generator for the bulk of nonces.
+
+import COpenSSL
+
+enum Random {
+  /// Fills memory from the system's generator: keys, salts of slots, fresh entropy.
+  static func system(_ buffer: UnsafeMutableRawPointer, byteCount: Int) throws(CryptoError) {
+    var offset = 0
+    while offset < byteCount {
+      let count = min(256, byteCount - offset)
+      // SAFETY: within the caller's buffer.
+      guard unsafe Platform.systemRandom(buffer + offset, byteCount: count) else { throw .noRandomness }
+      offset += count
+    }
+  }
+
+  /// Random bytes that are no secret: salts, nonces of wraps, ids.
+  static func bytes(_ count: Int) throws(CryptoError) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    let result = unsafe bytes.withUnsafeMutableBytes { buffer -> Bool in
+      guard let start = buffer.baseAddress else { return true }
+      // SAFETY: the array's own bytes.
+      do throws(CryptoError) { try unsafe system(start, byteCount: count) } catch { return false }
+      return true
+    }
+    guard result else { throw .noRandomness }
+    return bytes
+  }
+
+  /// Fills memory from OpenSSL's generator.
+  static func library(_ buffer: UnsafeMutableRawPointer, byteCount: Int) -> Bool {
+    // SAFETY: the caller's buffer holds `byteCount` bytes.
+    unsafe RAND_bytes(buffer.assumingMemoryBound(to: UInt8.self), Int32(byteCount)) == 1
+  }
+}

@@ -1,0 +1,82 @@
+// What a sealed value is bound to: its additional data (FORMAT.md 11.2).
+
+/// The additional data of a field or of a chunk, built from what the *caller expects* to find, never from what was
+/// read: a value that was moved to another store, record, field, type or key then does not open.
+///
+/// Made once a field and changed record by record with ``record``; its bytes are in place, so nothing is allocated.
+package struct AdditionalData: Sendable {
+  package static let fieldSize = 64
+  package static let chunkSize = 96
+
+  /// `"NL1field"` as a little-endian word.
+  private static let fieldDomain: UInt64 = 0x646C_6569_6631_4C4E
+  /// `"NL1chunk"` as a little-endian word.
+  private static let chunkDomain: UInt64 = 0x6B6E_7568_6331_4C4E
+
+  private var words: InlineArray<12, UInt64>
+  private let size: Int
+
+  /// The additional data of a field sealed inline.
+  package init(
+    store: Bytes16, record: Bytes16, name: Bytes16, type: UInt8, flags: UInt16, key: KeyReference
+  ) {
+    self.init(store: store, record: record, name: name, type: type, flags: flags, key: key, size: Self.fieldSize)
+    words[0] = Self.fieldDomain.littleEndian
+  }
+
+  /// The additional data of one chunk of a large value.
+  package init(
+    store: Bytes16, record: Bytes16, name: Bytes16, type: UInt8, flags: UInt16, key: KeyReference,
+    value: Bytes16, chunk: UInt64, isLast: Bool
+  ) {
+    self.init(store: store, record: record, name: name, type: type, flags: flags, key: key, size: Self.chunkSize)
+    words[0] = Self.chunkDomain.littleEndian
+    put(value, at: 8)
+    words[10] = chunk.littleEndian
+    words[11] = UInt64(isLast ? 1 : 0).littleEndian
+  }
+
+  /// The record that the value belongs to; changed from record to record in a batch.
+  package var record: Bytes16 {
+    get { Bytes16(low: UInt64(littleEndian: words[4]), high: UInt64(littleEndian: words[5])) }
+    set { put(newValue, at: 4) }
+  }
+
+  /// Moves on to another chunk of the same value.
+  package mutating func setChunk(_ chunk: UInt64, isLast: Bool) {
+    precondition(size == Self.chunkSize, "only a chunk's additional data has a chunk number")
+    words[10] = chunk.littleEndian
+    words[11] = UInt64(isLast ? 1 : 0).littleEndian
+  }
+
+  /// The bytes, as they are authenticated.
+  package var bytes: RawSpan {
+    @_lifetime(borrow self)
+    borrowing get {
+      // SAFETY: a UInt64 has no padding, so all of its bytes are initialised.
+      unsafe words.span.bytes.extracting(0..<size)
+    }
+  }
+
+  private init(
+    store: Bytes16, record: Bytes16, name: Bytes16, type: UInt8, flags: UInt16, key: KeyReference, size: Int
+  ) {
+    words = InlineArray(repeating: 0)
+    self.size = size
+    words[1] = Self.descriptor(type: type, flags: flags, key: key)
+    put(store, at: 2)
+    put(record, at: 4)
+    put(name, at: 6)
+  }
+
+  /// Bytes 8 to 15: suite, type, flags, key reference.
+  private static func descriptor(type: UInt8, flags: UInt16, key: KeyReference) -> UInt64 {
+    let suite = UInt64(Suite.fields.rawValue)
+    return (suite | UInt64(type) << 8 | UInt64(flags) << 16 | UInt64(key.rawValue) << 32).littleEndian
+  }
+
+  private mutating func put(_ value: Bytes16, at index: Int) {
+    words[index] = value.low.littleEndian
+    words[index + 1] = value.high.littleEndian
+  }
+}

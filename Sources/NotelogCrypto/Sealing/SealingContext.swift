@@ -1,0 +1,313 @@
+// XAES-256-GCM under one key, for one thread at a time (FORMAT.md 11.1, 11.3; C2SP XAES-256-GCM).
+
+import COpenSSL
+import Synchronization
+
+/// Everything that one call of seal or open touches: the key's block cipher, a sealing and an opening GCM context,
+/// and one page of secret memory that holds derived keys and the nonces to come.
+///
+/// Used by one thread at a time; who uses it is the business of ``SealingKey``.
+struct SealingContext: ~Copyable {
+  /// How a call ended. Not an error yet, so that the path within the pointers' closures stays flat.
+  enum Outcome {
+    case done, tampered, forked, library, noRandomness
+  }
+
+  /// The page of secret memory.
+  private enum Page {
+    static let size = 4096
+    /// Not zero, but in a forked child.
+    static let mark = 0
+    /// The offset of the next nonce.
+    static let cursor = 8
+    /// Of which epoch the mixed-in entropy is.
+    static let epoch = 16
+    /// The entropy that is mixed into each nonce: 24 bytes.
+    static let entropy = 24
+    /// The salt that the sealing context is keyed with: a word, half a word, and 1 where there is one.
+    static let sealingSalt = 48
+    /// The same of the opening context.
+    static let openingSalt = 72
+    static let tag = 96
+    /// CMAC's first subkey K1.
+    static let cmacKey = 112
+    /// `00 01 "X" 00 0…` ⊕ K1 and `00 02 "X" 00 0…` ⊕ K1: what a salt is laid over.
+    static let prefixes = 128
+    static let blocks = 160
+    static let subkey = 192
+    static let nonces = 256
+  }
+
+  private static let markValue: UInt64 = 0x4E4C_4E4F_4E43_4553
+
+  private let cipher: BlockCipher
+  private let sealing: GaloisCounterMode
+  private let opening: GaloisCounterMode
+  private let page: Secret
+  private let source: NonceSource?
+  private let memory: SecretMemory
+  var secretMemory: SecretMemory { memory }
+
+  /// - Parameters:
+  ///   - key: Thirty-two bytes.
+  ///   - source: Where fresh entropy comes from; nil for a context that is only given explicit nonces.
+  init(key: borrowing Secret, source: NonceSource?, memory: SecretMemory) throws(CryptoError) {
+    precondition(key.byteCount == 32)
+    let page = try Secret(byteCount: Page.size, in: memory)
+    let base = unsafe page.pointer
+    // SAFETY: the key has thirty-two bytes, and all offsets lie within the page.
+    let cipher = try unsafe BlockCipher(key: key.pointer.assumingMemoryBound(to: UInt8.self))
+    let sealing = try unsafe GaloisCounterMode(sealing: true, tag: base + Page.tag)
+    let opening = try unsafe GaloisCounterMode(sealing: false, tag: base + Page.tag)
+    unsafe base.storeBytes(of: Self.markValue, toByteOffset: Page.mark, as: UInt64.self)
+    unsafe base.storeBytes(of: Page.size, toByteOffset: Page.cursor, as: Int.self)
+    unsafe base.storeBytes(of: .max, toByteOffset: Page.epoch, as: UInt64.self)
+    try unsafe Self.prepareDerivation(cipher, base)
+    self.page = page
+    self.cipher = cipher
+    self.sealing = sealing
+    self.opening = opening
+    self.source = source
+    self.memory = memory
+  }
+
+  // MARK: sealing
+
+  /// Seals under the next nonce of the buffer; `output` has the plaintext's length and 40 bytes more.
+  @inline(__always)
+  borrowing func seal(
+    _ plaintext: UnsafeRawBufferPointer, additionalData: UnsafeRawBufferPointer, to output: UnsafeMutableRawPointer
+  ) -> Outcome {
+    var words = InlineArray<3, UInt64>(repeating: 0)
+    let drawn = drawNonce(&words)
+    guard drawn == .done else { return drawn }
+    return unsafe seal(plaintext, additionalData: additionalData, nonce: words, reusesKey: false, to: output)
+  }
+
+  /// Seals under the next nonce of a run, and with the run's derived key where this context still has it.
+  @inline(__always)
+  borrowing func seal(
+    _ plaintext: UnsafeRawBufferPointer, additionalData: UnsafeRawBufferPointer, nonces run: inout NonceRun,
+    to output: UnsafeMutableRawPointer
+  ) -> Outcome {
+    let drawn = advance(&run)
+    guard drawn == .done else { return drawn }
+    return unsafe seal(plaintext, additionalData: additionalData, nonce: run.words, reusesKey: true, to: output)
+  }
+
+  /// Seals under a nonce given as three little-endian words, which is also written in front of the ciphertext.
+  @inline(__always)
+  borrowing func seal(
+    _ plaintext: UnsafeRawBufferPointer, additionalData: UnsafeRawBufferPointer, nonce: InlineArray<3, UInt64>,
+    reusesKey: Bool, to output: UnsafeMutableRawPointer
+  ) -> Outcome {
+    let base = unsafe page.pointer
+    // SAFETY: `output` has room for nonce, ciphertext and tag; all page offsets are constants within the page.
+    for index in 0..<3 {
+      unsafe output.storeBytes(of: nonce[index].littleEndian, toByteOffset: 8 * index, as: UInt64.self)
+    }
+    let isKeyed = unsafe reusesKey && keyed(with: nonce, at: base + Page.sealingSalt)
+    if !isKeyed {
+      guard deriveKey(nonce) else { return .library }
+      unsafe remember(nonce, at: base + Page.sealingSalt)
+    }
+    let sealed = unsafe sealing.seal(
+      key: isKeyed ? nil : (base + Page.subkey).assumingMemoryBound(to: UInt8.self),
+      initialisationVector: (output + SealedValue.saltSize).assumingMemoryBound(to: UInt8.self),
+      additionalData: additionalData, plaintext, to: output + SealedValue.nonceSize)
+    guard sealed else {
+      unsafe base.storeBytes(of: 0, toByteOffset: Page.sealingSalt + 16, as: UInt64.self)
+      return .library
+    }
+    let tag = unsafe output + (SealedValue.nonceSize + plaintext.count)
+    unsafe tag.copyMemory(from: base + Page.tag, byteCount: SealedValue.tagSize)
+    return .done
+  }
+
+  // MARK: opening
+
+  /// Opens a sealed value of at least 40 bytes; `output` has 40 bytes fewer, and is wiped where it is refused.
+  @inline(__always)
+  borrowing func open(
+    _ sealed: UnsafeRawBufferPointer, additionalData: UnsafeRawBufferPointer, to output: UnsafeMutableRawBufferPointer
+  ) -> Outcome {
+    guard isAlive else { return .forked }
+    let base = unsafe page.pointer
+    guard let start = sealed.baseAddress else { return .tampered }
+    var nonce = InlineArray<3, UInt64>(repeating: 0)
+    for index in 0..<3 {
+      // SAFETY: a sealed value starts with its twenty-four bytes of nonce.
+      nonce[index] = unsafe UInt64(littleEndian: start.loadUnaligned(fromByteOffset: 8 * index, as: UInt64.self))
+    }
+    let count = sealed.count - SealedValue.overhead
+    // SAFETY: as above; the tag is the sealed value's last sixteen bytes.
+    let isKeyed = unsafe keyed(with: nonce, at: base + Page.openingSalt)
+    if !isKeyed {
+      guard deriveKey(nonce) else { return .library }
+      unsafe remember(nonce, at: base + Page.openingSalt)
+    }
+    unsafe (base + Page.tag).copyMemory(
+      from: start + (SealedValue.nonceSize + count), byteCount: SealedValue.tagSize)
+    // An empty value has no buffer, and OpenSSL still wants a pointer: the tag's place, never written to.
+    let target = unsafe output.baseAddress ?? base + Page.tag
+    let ciphertext = unsafe UnsafeRawBufferPointer(start: start + SealedValue.nonceSize, count: count)
+    let opened = unsafe opening.open(
+      key: isKeyed ? nil : (base + Page.subkey).assumingMemoryBound(to: UInt8.self),
+      initialisationVector: (start + SealedValue.saltSize).assumingMemoryBound(to: UInt8.self),
+      additionalData: additionalData, ciphertext, to: target)
+    if opened { return .done }
+    unsafe base.storeBytes(of: 0, toByteOffset: Page.openingSalt + 16, as: UInt64.self)
+    if count > 0 { unsafe OPENSSL_cleanse(target, count) }
+    return .tampered
+  }
+
+  // MARK: the key commitment
+
+  /// KC-XAES's commitment to this key and a nonce: CMAC("XCMT" ‖ nonce ‖ 00 01 00 0i) for i = 1, 2.
+  borrowing func commitment(to nonce: InlineArray<3, UInt64>) throws(CryptoError) -> [UInt8] {
+    let base = unsafe page.pointer
+    let blocks = unsafe base + Page.blocks
+    var result = [UInt8](repeating: 0, count: 32)
+    // SAFETY: all offsets are constants within the page, aligned to eight. The words are little-endian.
+    unsafe blocks.storeBytes(of: (0x544D_4358 | nonce[0] << 32).littleEndian, as: UInt64.self)
+    unsafe blocks.storeBytes(
+      of: (nonce[0] >> 32 | nonce[1] << 32).littleEndian, toByteOffset: 8, as: UInt64.self)
+    guard unsafe cipher.encrypt(blocks, to: blocks, byteCount: 16) else { throw .library }
+    let mask0 = unsafe blocks.load(as: UInt64.self) ^ (base + Page.cmacKey).load(as: UInt64.self)
+    let mask1 = unsafe (blocks + 8).load(as: UInt64.self) ^ (base + Page.cmacKey + 8).load(as: UInt64.self)
+    let first = nonce[1] >> 32 | nonce[2] << 32
+    for half in 0..<2 {
+      let second = nonce[2] >> 32 | (half == 0 ? 0x0100_0100 : 0x0200_0100) << 32
+      unsafe blocks.storeBytes(of: first.littleEndian ^ mask0, toByteOffset: 16 * half, as: UInt64.self)
+      unsafe blocks.storeBytes(of: second.littleEndian ^ mask1, toByteOffset: 16 * half + 8, as: UInt64.self)
+    }
+    guard unsafe cipher.encrypt(blocks, to: blocks, byteCount: 32) else { throw .library }
+    for index in 0..<32 { unsafe result[index] = blocks.load(fromByteOffset: index, as: UInt8.self) }
+    return result
+  }
+
+  // MARK: keys
+
+  /// Kx = AES(M1 ⊕ K1) ‖ AES(M2 ⊕ K1): the field's own key, left in the page.
+  @inline(__always)
+  private borrowing func deriveKey(_ nonce: InlineArray<3, UInt64>) -> Bool {
+    let base = unsafe page.pointer
+    let low = (nonce[0] << 32).littleEndian
+    let high = (nonce[0] >> 32 | nonce[1] << 32).littleEndian
+    // SAFETY: all offsets are constants within the page, aligned to eight.
+    for half in 0..<2 {
+      let prefix = unsafe base + Page.prefixes + 16 * half
+      let block = unsafe base + Page.blocks + 16 * half
+      unsafe block.storeBytes(of: prefix.load(as: UInt64.self) ^ low, as: UInt64.self)
+      unsafe block.storeBytes(
+        of: prefix.load(fromByteOffset: 8, as: UInt64.self) ^ high, toByteOffset: 8, as: UInt64.self)
+    }
+    return unsafe cipher.encrypt(base + Page.blocks, to: base + Page.subkey, byteCount: 32)
+  }
+
+  /// K1 = dbl(AES(0)), and the two blocks that only lack a salt.
+  private static func prepareDerivation(
+    _ cipher: borrowing BlockCipher, _ base: UnsafeMutableRawPointer
+  ) throws(CryptoError) {
+    // SAFETY: all offsets are constants within the page, aligned to eight.
+    unsafe (base + Page.cmacKey).initializeMemory(as: UInt8.self, repeating: 0, count: 16)
+    guard unsafe cipher.encrypt(base + Page.cmacKey, to: base + Page.cmacKey, byteCount: 16) else { throw .library }
+    let high = unsafe UInt64(bigEndian: (base + Page.cmacKey).load(as: UInt64.self))
+    let low = unsafe UInt64(bigEndian: (base + Page.cmacKey + 8).load(as: UInt64.self))
+    let doubledHigh = high << 1 | low >> 63
+    let doubledLow = low << 1 ^ (0 &- (high >> 63)) & 0x87
+    unsafe (base + Page.cmacKey).storeBytes(of: doubledHigh.bigEndian, as: UInt64.self)
+    unsafe (base + Page.cmacKey + 8).storeBytes(of: doubledLow.bigEndian, as: UInt64.self)
+    for (half, start) in [UInt64(0x0001_5800_0000_0000), 0x0002_5800_0000_0000].enumerated() {
+      let prefix = unsafe base + Page.prefixes + 16 * half
+      unsafe prefix.storeBytes(of: (start ^ doubledHigh).bigEndian, as: UInt64.self)
+      unsafe prefix.storeBytes(of: doubledLow.bigEndian, toByteOffset: 8, as: UInt64.self)
+    }
+  }
+
+  @inline(__always)
+  private borrowing func keyed(with nonce: InlineArray<3, UInt64>, at memo: UnsafeMutableRawPointer) -> Bool {
+    // SAFETY: the memo is three aligned words of the page.
+    unsafe memo.load(as: UInt64.self) == nonce[0]
+      && memo.load(fromByteOffset: 8, as: UInt64.self) == nonce[1] & 0xFFFF_FFFF
+      && memo.load(fromByteOffset: 16, as: UInt64.self) == 1
+  }
+
+  @inline(__always)
+  private borrowing func remember(_ nonce: InlineArray<3, UInt64>, at memo: UnsafeMutableRawPointer) {
+    // SAFETY: the memo is three aligned words of the page.
+    unsafe memo.storeBytes(of: nonce[0], as: UInt64.self)
+    unsafe memo.storeBytes(of: nonce[1] & 0xFFFF_FFFF, toByteOffset: 8, as: UInt64.self)
+    unsafe memo.storeBytes(of: 1, toByteOffset: 16, as: UInt64.self)
+  }
+
+  /// A part of the page, for tests of the intermediate values.
+  borrowing func pageBytes(_ range: Range<Int>) -> [UInt8] { page.array(range) }
+
+  // MARK: nonces
+
+  /// Whether the page is this process's own; a forked child finds zeros.
+  @inline(__always)
+  private var isAlive: Bool {
+    // SAFETY: the mark is the page's first word.
+    guard unsafe page.pointer.load(fromByteOffset: Page.mark, as: UInt64.self) == Self.markValue else { return false }
+    return memory.wipesOnFork || memory.isOriginalProcess
+  }
+
+  /// Takes the next nonce out of the buffer and erases it there.
+  @inline(__always)
+  private borrowing func drawNonce(_ words: inout InlineArray<3, UInt64>) -> Outcome {
+    guard isAlive else { return .forked }
+    let base = unsafe page.pointer
+    // SAFETY: the cursor moves from `nonces` to the page's end in steps of twenty-four; both are multiples of eight.
+    var cursor = unsafe base.load(fromByteOffset: Page.cursor, as: Int.self)
+    let epoch = unsafe base.load(fromByteOffset: Page.epoch, as: UInt64.self)
+    if cursor == Page.size || epoch != source?.epoch.load(ordering: .acquiring) {
+      let refilled = refill(&cursor)
+      guard refilled == .done else { return refilled }
+    }
+    let nonce = unsafe base + cursor
+    for index in 0..<3 {
+      words[index] =
+        unsafe (nonce.load(fromByteOffset: 8 * index, as: UInt64.self)
+        ^ base.load(fromByteOffset: Page.entropy + 8 * index, as: UInt64.self))
+      unsafe nonce.storeBytes(of: 0, toByteOffset: 8 * index, as: UInt64.self)
+    }
+    unsafe base.storeBytes(of: cursor + SealedValue.nonceSize, toByteOffset: Page.cursor, as: Int.self)
+    return .done
+  }
+
+  /// Fills the buffer where it is used up, and fetches the shared entropy where there is newer.
+  @inline(never)
+  private borrowing func refill(_ cursor: inout Int) -> Outcome {
+    guard let source else { return .noRandomness }
+    let base = unsafe page.pointer
+    // SAFETY: all offsets lie within the page.
+    if cursor == Page.size {
+      guard unsafe Random.library(base + Page.nonces, byteCount: Page.size - Page.nonces) else { return .noRandomness }
+      cursor = Page.nonces
+    }
+    let epoch = unsafe source.copyEntropy(to: base + Page.entropy)
+    unsafe base.storeBytes(of: epoch, toByteOffset: Page.epoch, as: UInt64.self)
+    return .done
+  }
+
+  /// Moves a run on to its next nonce: the last byte of the IV counts up, from where it started and around.
+  @inline(__always)
+  private borrowing func advance(_ run: inout NonceRun) -> Outcome {
+    guard isAlive else { return .forked }
+    guard let source else { return .noRandomness }
+    let epoch = source.epoch.load(ordering: .acquiring)
+    if run.left > 0, run.epoch == epoch, run.source == ObjectIdentifier(source) {
+      run.left -= 1
+      run.words[2] = run.words[2] & ~(0xFF << 56) | (run.words[2] &+ 1 << 56) & (0xFF << 56)
+      return .done
+    }
+    let drawn = drawNonce(&run.words)
+    guard drawn == .done else { return drawn }
+    run.left = NonceRun.countMax - 1
+    run.epoch = unsafe page.pointer.load(fromByteOffset: Page.epoch, as: UInt64.self)
+    run.source = ObjectIdentifier(source)
+    return .done
+  }
+}

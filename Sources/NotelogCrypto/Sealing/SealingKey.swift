@@ -1,0 +1,250 @@
+// A data key, ready to seal and to open (FORMAT.md 11).
+
+import Synchronization
+
+/// One data key with the contexts that use it.
+///
+/// Any thread may call at any time. Each has a lane of its own here, found by its number and taken with one atomic
+/// operation: no lock is waited for, and nothing is allocated once a thread has its lane. The contexts belong to the
+/// key and not to the threads, so that ``wipe()`` reaches all of them.
+package final class SealingKey: Sendable {
+  package let reference: KeyReference
+  package let accessClass: AccessClass
+
+  private static let laneCount = 64
+
+  private let nonces: NonceSource
+  /// The key itself, for contexts still to be made; nil once wiped.
+  private let key: Mutex<Secret?>
+  /// `laneCount` lanes.
+  private let lanes: UInt
+  /// Which thread last used each lane; 0 is none. Apart from the lanes, because all threads read them.
+  private let owners = LaneOwners()
+
+  /// - Parameters:
+  ///   - reference: The number that sealed values will name.
+  ///   - accessClass: What ``CryptoError/locked(_:)`` says once it is wiped.
+  ///   - key: Thirty-two bytes.
+  ///   - nonces: The store's source of nonces.
+  package init(
+    reference: KeyReference, accessClass: AccessClass, key: consuming Secret, nonces: NonceSource
+  ) throws(CryptoError) {
+    precondition(key.byteCount == 32, "a data key has thirty-two bytes")
+    self.reference = reference
+    self.accessClass = accessClass
+    self.nonces = nonces
+    self.key = Mutex(consume key)
+    // SAFETY: freed in deinit, and used only through `lane`.
+    let memory = UnsafeMutablePointer<SealingLane>.allocate(capacity: Self.laneCount)
+    for index in 0..<Self.laneCount { unsafe (memory + index).initialize(to: SealingLane()) }
+    lanes = UInt(bitPattern: memory)
+  }
+
+  deinit {
+    wipe()
+    // SAFETY: nobody can be in a call any more; `wipe` has freed all contexts.
+    let memory = unsafe lane(0)
+    unsafe memory.deinitialize(count: Self.laneCount)
+    unsafe memory.deallocate()
+  }
+
+  /// Seals a value under a fresh random nonce.
+  ///
+  /// - Parameters:
+  ///   - plaintext: At most ``SealedValue/plaintextMax`` bytes.
+  ///   - additionalData: What the value is bound to.
+  ///   - output: Exactly ``SealedValue/overhead`` bytes more than the plaintext; not overlapping it.
+  /// - Throws: ``CryptoError/locked(_:)`` after ``wipe()``, ``CryptoError/forked`` in a forked child.
+  /// - Complexity: O(*n*); allocates nothing.
+  package func seal(
+    _ plaintext: RawSpan, additionalData: RawSpan, into output: inout MutableRawSpan
+  ) throws(CryptoError) {
+    try check(plaintext.byteCount, additionalData, output.byteCount - SealedValue.overhead)
+    let lane = unsafe try takeLane()
+    // SAFETY: the lane is ours until it is given back; the spans keep their bytes alive; sizes were checked above.
+    let outcome = unsafe plaintext.withUnsafeBytes { plaintext in
+      unsafe additionalData.withUnsafeBytes { additionalData in
+        unsafe output.withUnsafeMutableBytes { output in
+          guard let target = output.baseAddress, let context = unsafe lane.pointee.context else {
+            return SealingContext.Outcome.library
+          }
+          return unsafe context.pointee.seal(plaintext, additionalData: additionalData, to: target)
+        }
+      }
+    }
+    unsafe giveBack(lane)
+    if outcome != .done { throw error(for: outcome) }
+  }
+
+  /// Seals a value under the next nonce of a run: cheaper for the second and further values of a transaction.
+  ///
+  /// - Parameters:
+  ///   - plaintext: At most ``SealedValue/plaintextMax`` bytes.
+  ///   - additionalData: What the value is bound to.
+  ///   - nonces: The transaction's run; it may be used with several keys.
+  ///   - output: Exactly ``SealedValue/overhead`` bytes more than the plaintext; not overlapping it.
+  package func seal(
+    _ plaintext: RawSpan, additionalData: RawSpan, nonces: inout NonceRun, into output: inout MutableRawSpan
+  ) throws(CryptoError) {
+    try check(plaintext.byteCount, additionalData, output.byteCount - SealedValue.overhead)
+    let lane = unsafe try takeLane()
+    // SAFETY: as above.
+    let outcome = unsafe plaintext.withUnsafeBytes { plaintext in
+      unsafe additionalData.withUnsafeBytes { additionalData in
+        unsafe output.withUnsafeMutableBytes { output in
+          guard let target = output.baseAddress, let context = unsafe lane.pointee.context else {
+            return SealingContext.Outcome.library
+          }
+          return unsafe context.pointee.seal(plaintext, additionalData: additionalData, nonces: &nonces, to: target)
+        }
+      }
+    }
+    unsafe giveBack(lane)
+    if outcome != .done { throw error(for: outcome) }
+  }
+
+  /// Opens a sealed value.
+  ///
+  /// - Parameters:
+  ///   - sealed: Salt, IV, ciphertext and tag.
+  ///   - additionalData: What the caller expects the value to be bound to.
+  ///   - output: Exactly ``SealedValue/overhead`` bytes fewer; not overlapping. Wiped where the value is refused.
+  /// - Throws: ``CryptoError/tampered`` where it does not authenticate, or is too short to be a sealed value.
+  /// - Complexity: O(*n*); allocates nothing.
+  package func open(
+    _ sealed: RawSpan, additionalData: RawSpan, into output: inout MutableRawSpan
+  ) throws(CryptoError) {
+    guard sealed.byteCount >= SealedValue.overhead else { throw .tampered }
+    try check(sealed.byteCount - SealedValue.overhead, additionalData, output.byteCount)
+    let lane = unsafe try takeLane()
+    // SAFETY: as for sealing.
+    let outcome = unsafe sealed.withUnsafeBytes { sealed in
+      unsafe additionalData.withUnsafeBytes { additionalData in
+        unsafe output.withUnsafeMutableBytes { output in
+          guard let context = unsafe lane.pointee.context else { return SealingContext.Outcome.library }
+          return unsafe context.pointee.open(sealed, additionalData: additionalData, to: output)
+        }
+      }
+    }
+    unsafe giveBack(lane)
+    if outcome != .done { throw error(for: outcome) }
+  }
+
+  /// Wipes the key and all contexts. Calls that are under way finish, and wipe their own context as they end.
+  package func wipe() {
+    // In a forked child another thread may have held the mutex for ever, and the memory is zero already.
+    guard nonces.memory.isOriginalProcess else { return }
+    key.withLock { key in
+      key = nil
+      for index in 0..<Self.laneCount {
+        // SAFETY: a lane that `close` found free belongs to this call.
+        let lane = unsafe lane(index)
+        if unsafe lane.pointee.close() { unsafe lane.pointee.wipe() }
+      }
+    }
+  }
+
+  // MARK: lanes
+
+  @inline(__always)
+  private func lane(_ index: Int) -> UnsafeMutablePointer<SealingLane> {
+    // SAFETY: the address came from a pointer that was not nil, and the index is below the lanes' count.
+    unsafe UnsafeMutablePointer<SealingLane>(bitPattern: lanes).unsafelyUnwrapped + index
+  }
+
+  /// This thread's lane, with a context in it.
+  @inline(__always)
+  private func takeLane() throws(CryptoError) -> UnsafeMutablePointer<SealingLane> {
+    let thread = Platform.threadID()
+    let start = LaneOwners.start(for: thread)
+    // SAFETY: `start` is below the lanes' count.
+    let lane = unsafe lane(start)
+    if owners.owner(of: start) == thread, unsafe lane.pointee.take() {
+      if unsafe lane.pointee.context != nil { return unsafe lane }
+      return unsafe try fill(lane)
+    }
+    return unsafe try searchLane(thread, from: start)
+  }
+
+  /// The lane of a thread whose first choice is taken, or that has none yet.
+  @inline(never)
+  private func searchLane(_ thread: UInt, from start: Int) throws(CryptoError) -> UnsafeMutablePointer<SealingLane> {
+    while nonces.memory.isOriginalProcess {
+      for step in 0..<Self.laneCount {
+        let index = (start + step) % Self.laneCount
+        guard owners.claim(index, for: thread) else { continue }
+        if let lane = unsafe try takeAndFill(index) { return unsafe lane }
+      }
+      // More threads than lanes have come by: any free lane will do, and changes its owner.
+      for index in 0..<Self.laneCount {
+        guard let lane = unsafe try takeAndFill(index) else { continue }
+        owners.reassign(index, to: thread)
+        return unsafe lane
+      }
+      if key.withLock({ $0 == nil }) { throw .locked(accessClass) }
+      Platform.yield()
+    }
+    throw .forked
+  }
+
+  private func takeAndFill(_ index: Int) throws(CryptoError) -> UnsafeMutablePointer<SealingLane>? {
+    // SAFETY: the index is below the lanes' count.
+    let lane = unsafe lane(index)
+    guard unsafe lane.pointee.take() else { return nil }
+    if unsafe lane.pointee.context != nil { return unsafe lane }
+    return unsafe try fill(lane)
+  }
+
+  /// Makes the context of a lane that the caller holds.
+  @inline(never)
+  private func fill(_ lane: UnsafeMutablePointer<SealingLane>) throws(CryptoError) -> UnsafeMutablePointer<SealingLane> {
+    do throws(CryptoError) {
+      guard nonces.memory.isOriginalProcess else { throw .forked }
+      let context = try makeContext()
+      // SAFETY: the lane is the caller's; it had no context.
+      unsafe lane.pointee.context = UnsafeMutablePointer(bitPattern: context)
+      return unsafe lane
+    } catch {
+      unsafe giveBack(lane)
+      throw error
+    }
+  }
+
+  private func makeContext() throws(CryptoError) -> UInt {
+    try key.withLock { key throws(CryptoError) in
+      switch key {
+      case .none: throw .locked(accessClass)
+      case .some(let key):
+        let context = try SealingContext(key: key, source: nonces, memory: nonces.memory)
+        let pointer = UnsafeMutablePointer<SealingContext>.allocate(capacity: 1)
+        // SAFETY: freed by the lane's `wipe`.
+        unsafe pointer.initialize(to: context)
+        return UInt(bitPattern: pointer)
+      }
+    }
+  }
+
+  @inline(__always)
+  private func giveBack(_ lane: UnsafeMutablePointer<SealingLane>) {
+    // SAFETY: the caller holds the lane, and where it can't give it back, still does.
+    if unsafe !lane.pointee.giveBack() { unsafe lane.pointee.wipe() }
+  }
+
+  // MARK: checks
+
+  @inline(__always)
+  private func check(_ plaintextCount: Int, _ additionalData: RawSpan, _ outputCount: Int) throws(CryptoError) {
+    guard plaintextCount <= SealedValue.plaintextMax else { throw .limitExceeded(.plaintext) }
+    guard additionalData.byteCount <= SealedValue.additionalDataMax else { throw .limitExceeded(.additionalData) }
+    precondition(outputCount == plaintextCount, "the output's size is the input's, ± SealedValue.overhead")
+  }
+
+  private func error(for outcome: SealingContext.Outcome) -> CryptoError {
+    switch outcome {
+    case .tampered: .tampered
+    case .forked: .forked
+    case .noRandomness: .noRandomness
+    case .library, .done: .library
+    }
+  }
+}

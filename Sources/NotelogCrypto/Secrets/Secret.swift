@@ -1,0 +1,112 @@
+// Secret bytes: a key, a password, a buffer of nonces to come.
+
+import COpenSSL
+
+/// Bytes that nobody else may see, in memory of their own (``SecretMemory``), cleansed when it ends.
+///
+/// It cannot be copied, compared with `==`, or printed.
+package struct Secret: ~Copyable, Sendable {
+  package let byteCount: Int
+  private let memory: SecretMemory
+  private let address: UInt
+
+  /// Zeros, to be filled in.
+  package init(byteCount: Int, in memory: SecretMemory = .shared) throws(CryptoError) {
+    precondition(byteCount >= 0)
+    self.byteCount = byteCount
+    self.memory = memory
+    address = UInt(bitPattern: unsafe try memory.allocate(byteCount: max(1, byteCount)))
+  }
+
+  /// A copy of bytes; cleansing the original is the caller's business.
+  package init(copying bytes: RawSpan, in memory: SecretMemory = .shared) throws(CryptoError) {
+    try self.init(byteCount: bytes.byteCount, in: memory)
+    let pointer = unsafe self.pointer
+    unsafe bytes.withUnsafeBytes { source in
+      // SAFETY: both hold `byteCount` bytes, and new memory overlaps nothing.
+      if let start = source.baseAddress { unsafe pointer.copyMemory(from: start, byteCount: source.count) }
+    }
+  }
+
+  /// The UTF-8 bytes of a text. The text itself stays where Swift keeps it, beyond our reach.
+  package init(utf8 text: String, in memory: SecretMemory = .shared) throws(CryptoError) {
+    var text = text
+    let count = text.utf8.count
+    try self.init(byteCount: count, in: memory)
+    let pointer = unsafe self.pointer
+    text.withUTF8 { source in
+      // SAFETY: both hold `count` bytes.
+      if let start = source.baseAddress { unsafe pointer.copyMemory(from: start, byteCount: count) }
+    }
+  }
+
+  /// Bytes from the system's generator.
+  package static func random(
+    byteCount: Int, in memory: SecretMemory = .shared
+  ) throws(CryptoError) -> Secret {
+    let secret = try Secret(byteCount: byteCount, in: memory)
+    // SAFETY: the memory is new and holds `byteCount` bytes.
+    try unsafe Random.system(secret.pointer, byteCount: byteCount)
+    return secret
+  }
+
+  deinit {
+    // SAFETY: the only owner ends; nobody can hold a pointer any more.
+    unsafe memory.release(pointer, byteCount: max(1, byteCount))
+  }
+
+  /// The secret bytes, to read.
+  package var bytes: RawSpan {
+    @_lifetime(borrow self)
+    borrowing get {
+      // SAFETY: the memory lives as long as this value, which the span borrows.
+      let span = unsafe RawSpan(_unsafeStart: pointer, byteCount: byteCount)
+      return unsafe _overrideLifetime(span, borrowing: self)
+    }
+  }
+
+  /// The secret bytes, to write.
+  package var mutableBytes: MutableRawSpan {
+    @_lifetime(&self)
+    mutating get {
+      // SAFETY: the memory lives as long as this value, which the span borrows exclusively.
+      let span = unsafe MutableRawSpan(_unsafeStart: pointer, byteCount: byteCount)
+      return unsafe _overrideLifetime(span, mutating: &self)
+    }
+  }
+
+  /// Overwrites its first bytes.
+  package mutating func fill(_ bytes: [UInt8]) {
+    precondition(bytes.count <= byteCount)
+    var target = mutableBytes
+    for (offset, byte) in bytes.enumerated() { target.storeBytes(of: byte, toByteOffset: offset, as: UInt8.self) }
+  }
+
+  /// A part of it in ordinary memory: for what turned out to be no key, such as a key's name.
+  borrowing func array(_ range: Range<Int>) -> [UInt8] {
+    range.map { bytes.byte(at: $0) }
+  }
+
+  /// Another copy, as a value of its own.
+  package borrowing func copy() throws(CryptoError) -> Secret {
+    try Secret(copying: bytes, in: memory)
+  }
+
+  /// Compares in a time that says nothing about the bytes.
+  package borrowing func isEqual(to other: RawSpan) -> Bool {
+    guard other.byteCount == byteCount else { return false }
+    let own = unsafe pointer
+    let count = byteCount
+    return unsafe other.withUnsafeBytes { other in
+      guard let start = other.baseAddress else { return true }
+      // SAFETY: both hold `count` bytes.
+      return unsafe CRYPTO_memcmp(own, start, count) == 0
+    }
+  }
+
+  /// Where the bytes are. Valid while the secret lives.
+  @unsafe var pointer: UnsafeMutableRawPointer {
+    // SAFETY: the address came from a pointer that was not nil.
+    unsafe UnsafeMutableRawPointer(bitPattern: address).unsafelyUnwrapped
+  }
+}

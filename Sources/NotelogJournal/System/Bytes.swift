@@ -1,0 +1,124 @@
+// Bounds-checked loads and copies between spans: what the standard library still marks unsafe.
+
+extension RawSpan {
+  /// The byte at an offset.
+  @inlinable
+  package func byte(at offset: Int) -> UInt8 {
+    // SAFETY: bounds-checked, and every bit pattern is a byte.
+    unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt8.self)
+  }
+
+  /// The little-endian integer at an offset.
+  @inlinable
+  package func u16(at offset: Int) -> UInt16 {
+    // SAFETY: bounds-checked, and every bit pattern is an integer.
+    UInt16(littleEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt16.self))
+  }
+
+  /// The little-endian integer at an offset.
+  @inlinable
+  package func u32(at offset: Int) -> UInt32 {
+    // SAFETY: bounds-checked, and every bit pattern is an integer.
+    UInt32(littleEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self))
+  }
+
+  /// The little-endian integer at an offset.
+  @inlinable
+  package func u64(at offset: Int) -> UInt64 {
+    // SAFETY: bounds-checked, and every bit pattern is an integer.
+    UInt64(littleEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
+  }
+
+  /// A copy of the bytes.
+  package func array() -> [UInt8] {
+    // SAFETY: the pointer covers exactly the span's bytes and does not outlive the call.
+    unsafe withUnsafeBytes { unsafe [UInt8]($0) }
+  }
+
+  /// The bytes as text, or nil where they are not UTF-8.
+  package func text() -> String? {
+    // SAFETY: the pointer covers exactly the span's bytes and does not outlive the call.
+    unsafe withUnsafeBytes { unsafe String(validating: $0, as: UTF8.self) }
+  }
+
+  /// Whether both spans hold the same bytes. Not in constant time.
+  package func elementsEqual(_ other: RawSpan) -> Bool {
+    guard byteCount == other.byteCount else { return false }
+    // SAFETY: both pointers cover exactly their spans' bytes and do not outlive the call.
+    return unsafe withUnsafeBytes { left in
+      unsafe other.withUnsafeBytes { right in unsafe left.elementsEqual(right) }
+    }
+  }
+}
+
+extension MutableRawSpan {
+  /// Copies all of `source` to an offset.
+  @inlinable
+  package mutating func put(_ source: RawSpan, at offset: Int = 0) {
+    precondition(offset >= 0 && source.byteCount <= byteCount - offset, "the copy would not fit")
+    // SAFETY: the line above keeps the copy inside the destination; the spans can't overlap, one being exclusive.
+    unsafe withUnsafeMutableBytes { destination in
+      unsafe source.withUnsafeBytes { bytes in
+        guard let from = bytes.baseAddress, let to = destination.baseAddress else { return }
+        unsafe (to + offset).copyMemory(from: from, byteCount: bytes.count)
+      }
+    }
+  }
+
+  /// The bytes of a range, for as long as this span isn't used.
+  @inlinable
+  @_lifetime(&self)
+  package mutating func part(_ range: Range<Int>) -> MutableRawSpan { _mutatingExtracting(range) }
+
+  /// The bytes from an offset to the end, for as long as this span isn't used.
+  @inlinable
+  @_lifetime(&self)
+  package mutating func part(from offset: Int) -> MutableRawSpan { _mutatingExtracting(offset..<byteCount) }
+
+  /// Stores a byte at an offset.
+  @inlinable
+  package mutating func put(_ value: UInt8, at offset: Int) {
+    storeBytes(of: value, toByteOffset: offset, as: UInt8.self)
+  }
+
+  /// Stores a little-endian integer at an offset.
+  @inlinable
+  package mutating func put<Value: FixedWidthInteger & BitwiseCopyable>(_ value: Value, at offset: Int) {
+    storeBytes(of: value.littleEndian, toByteOffset: offset, as: Value.self)
+  }
+}
+
+extension [UInt8] {
+  /// The array's bytes.
+  @inlinable
+  package var rawSpan: RawSpan {
+    @_lifetime(borrow self)
+    borrowing get {
+      // SAFETY: bytes have no padding.
+      unsafe span.bytes
+    }
+  }
+}
+
+extension String {
+  /// Runs `body` on the text's UTF-8 bytes.
+  @inlinable
+  package func withUTF8Bytes<Result>(_ body: (RawSpan) -> Result) -> Result {
+    // SAFETY: bytes have no padding.
+    body(unsafe utf8Span.span.bytes)
+  }
+}
+
+extension [UInt8] {
+  /// Runs `body` on a range of the array's bytes.
+  @inlinable
+  package mutating func withBytes<Result, Failure>(
+    in range: Range<Int>, _ body: (inout MutableRawSpan) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    var span = mutableSpan
+    // SAFETY: bytes have no padding, and every bit pattern is a byte.
+    var bytes = unsafe span.mutableBytes
+    var part = bytes.part(range)
+    return try body(&part)
+  }
+}

@@ -1,0 +1,80 @@
+// JSON out and in: exact escapes, round trips, and hostile text refused with its place.
+import Testing
+
+@testable import NotelogCLI
+
+@Suite struct JSONTests {
+  static func read(_ text: String) throws(JSONReader.Failure) -> JSONValue {
+    try JSONReader.read(Array(text.utf8))
+  }
+
+  @Test func `a document is written with its commas, names and escapes`() throws {
+    var writer = JSONWriter()
+    try writer.object { json throws(ToolError) in
+      json.member("text", "a\"b\\c\n\r\t\u{1}\u{7F}é🙂/")
+      json.key("list")
+      try json.array { json throws(ToolError) in
+        json.number(-7)
+        json.number(0.1)
+        json.boolean(true)
+        json.null()
+        try json.object { _ throws(ToolError) in }
+        try json.array { _ throws(ToolError) in }
+      }
+      json.member("big", UInt64.max)
+    }
+    writer.endLine()
+    let expected =
+      #"{"text":"a\"b\\c\n\r\t\u0001\u007fé🙂/","list":[-7,0.1,true,null,{},[]],"big":18446744073709551615}"#
+    #expect(String(decoding: writer.take(), as: UTF8.self) == expected + "\n")
+    #expect(writer.bytes.isEmpty)
+  }
+
+  @Test func `every character below U+3000 survives being written and read`() throws {
+    for code in 0..<0x3000 {
+      let text = Unicode.Scalar(code).map { String(Character($0)) } ?? ""
+      var writer = JSONWriter()
+      writer.string(text)
+      #expect(try JSONReader.read(writer.take()) == .string(text))
+    }
+  }
+
+  @Test(arguments: [
+    ("null", JSONValue.null), (" true ", .boolean(true)), ("-0.5e+10", .number("-0.5e+10")),
+    ("[1,[],{}]", .array([.number("1"), .array([]), .object([])])),
+    (#""\u00e9\ud83d\ude42\/\b""#, .string("é🙂/\u{8}")),
+    (
+      #"{"a":1,"b":"x"}"#,
+      .object([.init(name: "a", value: .number("1")), .init(name: "b", value: .string("x"))])
+    ),
+  ])
+  func `JSON is read`(text: String, value: JSONValue) throws {
+    #expect(try Self.read(text) == value)
+  }
+
+  @Test(arguments: [
+    ("", 0), ("nul", 0), ("01", 1), ("1.", 2), ("-", 1), ("1e", 2), ("+1", 0), (".5", 0), ("NaN", 0),
+    ("[1,]", 3), ("[1 2]", 3), ("{\"a\"1}", 4), ("{\"a\":1,}", 7), ("{a:1}", 1), ("{\"a\":1,\"a\":2}", 7),
+    ("\"a", 2), ("\"\n\"", 1), (#""\x""#, 3), (#""\u12g4""#, 5), (#""\ud83d""#, 7), (#""\ud83dx""#, 7),
+    (#""\ude42""#, 7), (#""\ud83d\u0041""#, 13), ("1 1", 2), ("[", 1), ("'a'", 0), ("\u{FEFF}1", 0),
+  ])
+  func `text that is not JSON is refused at its place`(text: String, offset: Int) throws {
+    let failure = try #require(throws: JSONReader.Failure.self) { try Self.read(text) }
+    #expect(failure.offset == offset, "\(failure.message)")
+  }
+
+  @Test func `bytes that are not UTF-8 are refused`() {
+    #expect(throws: JSONReader.Failure(offset: 0, message: "a string is not UTF-8")) {
+      try JSONReader.read([0x22, 0xC3, 0x22])
+    }
+  }
+
+  @Test func `depth and members are bounded`() throws {
+    let deep = { (depth: Int) in String(repeating: "[", count: depth) + String(repeating: "]", count: depth) }
+    #expect(throws: Never.self) { try Self.read(deep(JSONReader.depthMax + 1)) }
+    #expect(throws: JSONReader.Failure.self) { try Self.read(deep(JSONReader.depthMax + 2)) }
+    #expect(throws: JSONReader.Failure.self) { try Self.read(String(repeating: "[", count: 1_000_000)) }
+    let wide = (0...JSONReader.membersMax).map { "\"\($0)\":0" }.joined(separator: ",")
+    #expect(throws: JSONReader.Failure.self) { try Self.read("{\(wide)}") }
+  }
+}

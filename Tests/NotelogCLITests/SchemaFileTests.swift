@@ -1,0 +1,61 @@
+// The schema of `init --schema`: what it may say, and how mistakes are named.
+import Notelog
+import Testing
+
+@testable import NotelogCLI
+
+@Suite struct SchemaFileTests {
+  static func collections(_ text: String) throws -> [SchemaFile.Collection] {
+    try SchemaFile.collections(try JSONReader.read(Array(text.utf8)))
+  }
+
+  @Test func `the standard schema can be written as a file`() throws {
+    let text = """
+      {"collections": [{"name": "note", "fields": [
+        {"name": "time", "type": "date", "indexed": true}, {"name": "title", "type": "text", "sealed": true},
+        {"name": "body", "type": "text", "sealed": true}]}]}
+      """
+    #expect(try Self.collections(text) == SchemaFile.standard)
+  }
+
+  @Test func `a field may say all that the library knows`() throws {
+    let text = """
+      {"collections": [{"name": "c", "fields": [{"name": "f", "type": "bytes", "sealed": true, "key": "k",
+        "padded": true, "compressed": true, "optional": true, "indexed": false}]}]}
+      """
+    let field = try #require(try Self.collections(text).first?.fields.first)
+    #expect(field == .sealed("f", .bytes, key: "k", compressed: true, padded: true, optional: true))
+  }
+
+  @Test(arguments: [
+    ("[]", "an object with one member"), (#"{"collections": []}"#, "an object with one member"),
+    (#"{"collections": [1]}"#, "collection 1 is not an object"),
+    (#"{"collections": [{"name": "c"}]}"#, "collection 1 needs a name and a list of fields"),
+    (#"{"collections": [{"name": "c", "fields": [], "x": 1}]}"#, "an unknown member 'x'"),
+    (#"{"collections": [{"name": "c", "fields": []}, {"name": "c", "fields": []}]}"#, "'c' is there twice"),
+    (
+      #"{"collections": [{"name": "c", "fields": [{"name": "f"}]}]}"#,
+      "field 1 of 'c' needs a name and a type"
+    ),
+    (
+      #"{"collections": [{"name": "c", "fields": [{"name": "f", "type": "string"}]}]}"#,
+      "has the type 'string'"
+    ),
+    (
+      #"{"collections": [{"name": "c", "fields": [{"name": "f", "type": "text", "sealed": 1}]}]}"#,
+      "neither true nor false"
+    ),
+    (
+      #"{"collections": [{"name": "c", "fields": [{"name": "f", "type": "text", "key": "k"}]}]}"#,
+      "is not sealed, and so has no key"
+    ),
+    (
+      #"{"collections": [{"name": "c", "fields": [{"name": "f", "type": "text", "sealed": true, "indexed": true}]}]}"#,
+      "is sealed, and so cannot be indexed"
+    ),
+  ])
+  func `a mistake is named with its place`(text: String, message: String) throws {
+    let error = try #require(throws: ToolError.self) { _ = try Self.collections(text) }
+    #expect(error.message.contains(message), "\(error.message)")
+  }
+}

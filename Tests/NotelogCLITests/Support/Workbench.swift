@@ -1,0 +1,61 @@
+// A folder of its own for each test, and a shell in which `notelog` is the binary just built.
+import Foundation
+import Testing
+
+/// A temporary folder in which shell scripts run; removed with the value's end.
+final class Workbench {
+  let folder: URL
+
+  /// What a script printed, and how it ended.
+  struct Answer: Equatable {
+    var out: String
+    var err: String
+    var code: Int32
+
+    init(_ code: Int32 = 0, out: String = "", err: String = "") {
+      (self.code, self.out, self.err) = (code, out, err)
+    }
+  }
+
+  init() throws {
+    folder = FileManager.default.temporaryDirectory.appending(path: "notelog-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(at: folder) }
+
+  /// The folder of the built products, where the test bundle lies beside the tool.
+  static let products =
+    Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL.deletingLastPathComponent()
+    ?? Bundle.main.bundleURL
+
+  static let environment: [String: String] = {
+    var environment = ProcessInfo.processInfo.environment
+    environment["PATH"] = products.path + ":" + (environment["PATH"] ?? "/usr/bin:/bin")
+    environment["TERM"] = "xterm"
+    return environment
+  }()
+
+  /// Runs `script` in a shell, in the folder.
+  func run(_ script: String, input: String = "") throws -> Answer {
+    let streams = folder.appending(path: ".streams-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: streams, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: streams) }
+    let paths = ["in", "out", "err"].map { streams.appending(path: $0) }
+    try Data(input.utf8).write(to: paths[0])
+    let child = try Child.start(
+      ["/bin/sh", "-c", script], in: folder, environment: Self.environment,
+      streams: .files(input: paths[0], output: paths[1], error: paths[2]))
+    let code = child.wait()
+    return Answer(
+      code, out: String(decoding: try Data(contentsOf: paths[1]), as: UTF8.self),
+      err: String(decoding: try Data(contentsOf: paths[2]), as: UTF8.self))
+  }
+
+  /// Writes a file of the folder, or of a folder in it.
+  func write(_ name: String, _ text: String) throws {
+    let place = folder.appending(path: name).deletingLastPathComponent()
+    try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
+    try Data(text.utf8).write(to: folder.appending(path: name))
+  }
+}

@@ -1,0 +1,185 @@
+// The keyring's bytes: damage, forgery, two copies (FORMAT.md 10).
+
+import Testing
+
+@testable import NotelogCrypto
+
+@Suite struct KeyringTests {
+  static let storeID = Bytes16(low: 0x1111, high: 0x2222)
+
+  /// A keyring with a raw-key slot, a key of each class and a second generation: small, and quick to unlock.
+  static func makeKeyring() throws -> Keyring {
+    let vault = try Keyring.create(storeID: storeID, credential: rawKey(1), nonces: NonceSource())
+    vault.adopt(try vault.addingKey(named: "one", class: .whenUnlocked))
+    vault.adopt(try vault.addingKey(named: "two", class: .afterFirstUnlock))
+    vault.adopt(try vault.addingGeneration(ofKeyNamed: "one"))
+    return vault.keyring
+  }
+
+  static func rawKey(_ byte: UInt8) throws -> Credential { .rawKey(try secret([UInt8](repeating: byte, count: 32))) }
+
+  @Test func `what is written is read again, to the byte`() throws {
+    let keyring = try Self.makeKeyring()
+    let bytes = keyring.bytes
+    #expect(bytes.count == 64 + 144 + 2 * 128 + 2 * 112 + 3 * 128 + 64)
+    let read = try Keyring(parsing: bytes)
+    #expect(read == keyring)
+    #expect(read.bytes == bytes)
+    #expect(read.dataKeys.map(\.generation) == [1, 1, 2])
+    #expect(read.namedKeys.map(\.current.rawValue) == [3, 2])
+    #expect(read.dataKey(KeyReference(rawValue: 2))?.accessClass == .afterFirstUnlock)
+    #expect(read.dataKey(KeyReference(rawValue: 4)) == nil)
+  }
+
+  @Test func `every bit of a keyring flipped, the copy serves and the damage is reported`() throws {
+    let keyring = try Self.makeKeyring()
+    let bytes = keyring.bytes
+    for bit in 0..<(8 * bytes.count) {
+      let damaged = Self.flip(bytes, bit)
+      let first = try Keyring.choose(damaged, copy: bytes, storeID: Self.storeID)
+      #expect(first.keyring == keyring && first.finding == .keyringUnreadable(Self.damage(bit)))
+      let second = try Keyring.choose(bytes, copy: damaged, storeID: Self.storeID)
+      #expect(second.keyring == keyring && second.finding == .copyUnreadable(Self.damage(bit)))
+      #expect(throws: Self.damage(bit)) { try Keyring.choose(damaged, copy: damaged) }
+    }
+  }
+
+  /// What a flipped bit is reported as, without any key.
+  private static func damage(_ bit: Int) -> CryptoError { .damagedKeyring(bit < 64 ? .magic : .digest) }
+
+  /// As above, by somebody who knows the format: the digest is made to fit.
+  @Test func `every bit forged under a fitting digest is refused by name, and the copy serves`() throws {
+    let keyring = try Self.makeKeyring()
+    let nonces = try NonceSource()
+    let bytes = keyring.bytes
+    for bit in 0..<(8 * (bytes.count - Keyring.digestSize)) {
+      let forged = try Self.fixDigest(Self.flip(bytes, bit))
+      let error = #expect(throws: CryptoError.self, "bit \(bit)") {
+        let choice = try Keyring.choose(forged, copy: nil)
+        try Vault(choice, nonces: nonces).unlock(Self.rawKey(1))
+      }
+      #expect(error == Self.forgery(of: bit / 8, error), "bit \(bit)")
+    }
+    // The MAC's first byte: both copies are sound as files and disagree; the other one unlocks.
+    let mac = bytes.count - 64
+    let choice = try Keyring.choose(Self.fixDigest(Self.flip(bytes, 8 * mac)), copy: bytes)
+    #expect(choice.finding == .disagree)
+    let vault = Vault(choice, nonces: nonces)
+    try vault.unlock(Self.rawKey(1))
+    #expect(vault.isServedByOtherCopy && vault.keyring == keyring)
+  }
+
+  /// What forging a byte may be reported as. Where a parser refuses first, any of its reasons will do.
+  private static func forgery(of offset: Int, _ found: CryptoError?) -> CryptoError? {
+    switch found {
+    case .damagedKeyring, .unsupported, .limitExceeded: offset < 64 + 144 + 24 + 624 + 384 ? found : nil
+    default:
+      switch offset {
+      // The store id and the slot's type are part of how its key is derived; nonce and commitment say whose it is.
+      case 16..<32, 64, 104..<128, 176..<208: .wrongKey
+      // Id and root generation are bound to the wrap; its ciphertext and tag are the wrap.
+      case 68..<76, 128..<176: .tamperedSlot(0)
+      default: .tamperedKeyring
+      }
+    }
+  }
+
+  @Test func `a keyring cut at any length, or longer than it says, is refused`() throws {
+    let bytes = try Self.makeKeyring().bytes
+    for count in 0..<bytes.count {
+      let error = #expect(throws: CryptoError.self) { try Keyring(parsing: Array(bytes[..<count])) }
+      #expect(error == .damagedKeyring(count < 128 ? .length : .digest))
+      #expect(throws: CryptoError.self) { try Keyring(parsing: Self.fixDigest(Array(bytes[..<count]))) }
+    }
+    #expect(throws: CryptoError.damagedKeyring(.digest)) { try Keyring(parsing: bytes + [0]) }
+  }
+
+  @Test func `a request for a terabyte of scrypt is refused before any work`() throws {
+    let vault = try Keyring.create(
+      storeID: Self.storeID, credential: password("p"), work: .forTests, nonces: NonceSource())
+    let bytes = vault.keyring.bytes
+    for (offset, value) in [(65, UInt8(30)), (65, 19), (65, 13), (65, 0), (66, 16), (66, 0), (67, 255), (67, 0)] {
+      var forged = bytes
+      forged[offset] = value
+      forged = try Self.fixDigest(forged)
+      #expect(throws: CryptoError.limitExceeded(.workFactor)) { try Keyring(parsing: forged) }
+    }
+    // More only for who asks for it.
+    var larger = bytes
+    larger[65] = 20
+    let read = try Keyring(parsing: Self.fixDigest(larger), workFactorLimit: WorkFactor(logN: 20))
+    #expect(read.slots[0].logN == 20)
+  }
+
+  @Test(arguments: [
+    (8, UInt8(2), CryptoError.unsupported(.keyringVersion(2))),
+    (10, 1, .unsupported(.suite(1))),
+    (11, 1, .damagedKeyring(.reserved)),
+    (64, 9, .unsupported(.slotType(9))),
+    (208, 5, .unsupported(.accessClass(5))),
+    (208, 77, .unsupported(.accessClass(77))),
+    (209, 2, .unsupported(.wrapParent(2))),
+    (210, 7, .unsupported(.suite(7))),
+  ])
+  func `what this version does not know is refused by name`(
+    _ offset: Int, _ value: UInt8, _ expected: CryptoError
+  ) throws {
+    var bytes = try Self.makeKeyring().bytes
+    bytes[offset] = value
+    let forged = try Self.fixDigest(bytes)
+    #expect(throws: expected) { try Keyring(parsing: forged) }
+  }
+
+  @Test func `the newer of two copies wins, and it is reported`() throws {
+    let vault = try Keyring.create(storeID: Self.storeID, credential: Self.rawKey(1), nonces: NonceSource())
+    let old = vault.keyring.bytes
+    vault.adopt(try vault.addingKey(named: "one", class: .whenUnlocked))
+    let new = vault.keyring.bytes
+    #expect(try Keyring.choose(new, copy: new).finding == .bothSound)
+    #expect(try Keyring.choose(new, copy: old).finding == .copyOlder)
+    #expect(try Keyring.choose(old, copy: new).finding == .keyringOlder)
+    for choice in [try Keyring.choose(new, copy: old), try Keyring.choose(old, copy: new)] {
+      #expect(choice.keyring == vault.keyring && choice.other?.bytes == old && !choice.isSound)
+    }
+    #expect(try Keyring.choose(new, copy: nil).finding == .copyUnreadable(nil))
+    #expect(try Keyring.choose(nil, copy: new).finding == .keyringUnreadable(nil))
+    #expect(throws: CryptoError.damagedKeyring(.length)) { try Keyring.choose(nil, copy: nil) }
+    #expect(throws: CryptoError.damagedKeyring(.otherStore)) {
+      try Keyring.choose(new, copy: old, storeID: Bytes16.zero)
+    }
+  }
+
+  /// Both files are replaced one after the other; a crash leaves any of these pairs.
+  @Test func `whatever a crash leaves of a password change opens with the old or the new password`() throws {
+    let nonces = try NonceSource()
+    let vault = try Keyring.create(
+      storeID: Self.storeID, credential: password("old"), work: .forTests, nonces: nonces)
+    let old = vault.keyring.bytes
+    let new = try vault.changingSlot(0, to: password("new"), work: .forTests).bytes
+    let torn = Array(new.prefix(100)) + [UInt8](repeating: 0, count: new.count - 100)
+    let pairs: [([UInt8]?, [UInt8]?, String)] = [
+      (old, old, "old"), (torn, old, "old"), (nil, old, "old"), (new, old, "new"), (new, torn, "new"),
+      (new, nil, "new"), (new, new, "new"), (old, torn, "old"), (old, new, "new"),
+    ]
+    for (first, second, expected) in pairs {
+      let choice = try Keyring.choose(first, copy: second)
+      let opened = Vault(choice, nonces: nonces)
+      try opened.unlock(password(expected))
+      opened.lock(.everything)
+      #expect(throws: CryptoError.wrongPassword) {
+        try opened.unlock(password(expected == "old" ? "new" : "old"))
+      }
+    }
+  }
+
+  private static func flip(_ bytes: [UInt8], _ bit: Int) -> [UInt8] {
+    var flipped = bytes
+    flipped[bit / 8] ^= 1 << UInt8(bit % 8)
+    return flipped
+  }
+
+  private static func fixDigest(_ bytes: [UInt8]) throws -> [UInt8] {
+    let body = Array(bytes.dropLast(Keyring.digestSize))
+    return try body + Derivation.sha256(body)
+  }
+}

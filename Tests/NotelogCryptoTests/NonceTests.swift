@@ -1,0 +1,108 @@
+// Nonces: never twice, shared salts within a run only (FORMAT.md 11.3).
+
+import Testing
+
+@testable import NotelogCrypto
+
+@Suite struct NonceTests {
+  @Test func `no nonce comes twice, from single seals and from runs, on several threads`() async throws {
+    let source = try NonceSource()
+    let key = try SealingKey(byte: 9, nonces: source)
+    let nonces = try await withThrowingTaskGroup(of: [[UInt8]].self) { group in
+      for task in 0..<8 {
+        group.addTask {
+          var nonces: [[UInt8]] = []
+          var run = NonceRun()
+          for round in 0..<2_000 {
+            if round.isMultiple(of: 300) { try source.mixFreshEntropy() }
+            let sealed = task.isMultiple(of: 2) ? try key.seal([]) : try key.seal([], run: &run)
+            nonces.append(Array(sealed.prefix(SealedValue.nonceSize)))
+          }
+          return nonces
+        }
+      }
+      return try await group.reduce(into: []) { $0 += $1 }
+    }
+    #expect(nonces.count == 16_000)
+    #expect(Set(nonces).count == nonces.count)
+  }
+
+  @Test func `a run shares its salt for 256 values, and only the last byte of the IV counts`() throws {
+    let key = try SealingKey(byte: 9)
+    var run = NonceRun()
+    let nonces = try (0..<600).map { _ in Array(try key.seal([], run: &run).prefix(SealedValue.nonceSize)) }
+    let prefixes = nonces.map { Array($0.prefix(23)) }
+    #expect(Set(prefixes).count == 3)
+    #expect(Set(prefixes[0..<256]).count == 1 && Set(prefixes[256..<512]).count == 1)
+    #expect(Set(nonces[0..<256].map { $0[23] }).count == 256)
+    #expect(Set(nonces).count == 600)
+  }
+
+  @Test func `what a run sealed opens by itself, in any order`() throws {
+    let key = try SealingKey(byte: 9)
+    var run = NonceRun()
+    let values = try (0..<300).map { try key.seal([UInt8(truncatingIfNeeded: $0)], additionalData: [1], run: &run) }
+    for index in values.indices.reversed() {
+      #expect(try key.open(values[index], additionalData: [1]) == [UInt8(truncatingIfNeeded: index)])
+      #expect(key.refusal(values[index], additionalData: [2]).0 == .tampered)
+    }
+  }
+
+  @Test func `a run serves several keys, each with its own derived key`() throws {
+    let source = try NonceSource()
+    let one = try SealingKey(byte: 1, nonces: source)
+    let two = try SealingKey(byte: 2, nonces: source)
+    var run = NonceRun()
+    let values = try (0..<20).map { try ($0.isMultiple(of: 2) ? one : two).seal([UInt8($0)], run: &run) }
+    #expect(Set(values.map { Array($0.prefix(24)) }).count == 20)
+    for (index, value) in values.enumerated() {
+      let (right, wrong) = index.isMultiple(of: 2) ? (one, two) : (two, one)
+      #expect(try right.open(value) == [UInt8(index)])
+      #expect(wrong.refusal(value).0 == .tampered)
+    }
+  }
+
+  /// A cloned virtual machine would go on with the same run; fresh entropy must end it.
+  @Test func `fresh entropy ends a run, and another source starts it anew`() throws {
+    let source = try NonceSource()
+    let key = try SealingKey(byte: 9, nonces: source)
+    var run = NonceRun()
+    let before = try key.seal([], run: &run).prefix(12)
+    #expect(try key.seal([], run: &run).prefix(12) == before)
+    try source.mixFreshEntropy()
+    let after = try key.seal([], run: &run).prefix(12)
+    #expect(after != before)
+    let other = try SealingKey(byte: 9)
+    #expect(try other.seal([], run: &run).prefix(12) != after)
+  }
+
+  @Test func `each transaction's entropy goes into every nonce drawn after it`() throws {
+    let source = try NonceSource()
+    let context = try SealingContext(
+      key: secret([UInt8](repeating: 1, count: 32)), source: source, memory: .shared)
+    _ = try context.sealNext()
+    let first = context.pageBytes(24..<48)
+    // What stands in the buffer for the next nonce, before it is drawn.
+    let buffered = context.pageBytes(280..<304)
+    try source.mixFreshEntropy()
+    let sealed = try context.sealNext()
+    let second = context.pageBytes(24..<48)
+    #expect(first != second)
+    #expect(Array(sealed.prefix(24)) == zip(buffered, second).map { $0 ^ $1 })
+    #expect(context.pageBytes(256..<304) == [UInt8](repeating: 0, count: 48), "consumed nonces are erased")
+  }
+}
+
+extension SealingContext {
+  /// Seals nothing, under the next nonce.
+  borrowing func sealNext() throws -> [UInt8] {
+    var output = [UInt8](repeating: 0, count: SealedValue.overhead)
+    let outcome = unsafe output.withUnsafeMutableBytes { output -> Outcome in
+      guard let target = output.baseAddress else { return .library }
+      let empty = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
+      return unsafe seal(empty, additionalData: empty, to: target)
+    }
+    #expect(outcome == .done)
+    return output
+  }
+}

@@ -1,0 +1,239 @@
+// The vault: unlocking, locking by class, changing slots and keys, and errors told apart (FORMAT.md 10.3 to 10.9).
+
+import Testing
+
+@testable import NotelogCrypto
+
+@Suite struct VaultTests {
+  static let storeID = Bytes16(low: 3, high: 4)
+  static let wrongRawKey = CryptoError.wrongKey
+
+  private func makeVault(_ text: String = "password") throws -> Vault {
+    try Keyring.create(storeID: Self.storeID, credential: password(text), work: .forTests, nonces: NonceSource())
+  }
+
+  private func rawKey(_ byte: UInt8) throws -> Credential {
+    .rawKey(try secret([UInt8](repeating: byte, count: 32)))
+  }
+
+  private func reopen(_ vault: Vault) throws -> Vault {
+    let bytes = vault.keyring.bytes
+    return Vault(try Keyring.choose(bytes, copy: bytes), nonces: try NonceSource())
+  }
+
+  @Test func `each kind of credential unlocks its slot, and no other`() throws {
+    let vault = try makeVault()
+    vault.adopt(try vault.addingSlot(rawKey(1)))
+    vault.adopt(try vault.addingSlot(.recoveryKey(secret([UInt8](repeating: 1, count: 32)))))
+    vault.adopt(try vault.addingSlot(password("another"), work: .forTests))
+    vault.adopt(try vault.addingKey(named: "notes", class: .whenUnlocked))
+    let key = try vault.sealingKey(vault.currentReference(ofKeyNamed: "notes"))
+    let sealed = try key.seal([1, 2, 3])
+
+    let reopened = try reopen(vault)
+    for (credential, slot) in [("password", UInt32(0)), ("another", 3)] {
+      #expect(try reopened.unlock(password(credential)) == slot)
+      reopened.lock(.everything)
+    }
+    #expect(try reopened.unlock(rawKey(1)) == 1)
+    reopened.lock(.everything)
+    #expect(try reopened.unlock(.recoveryKey(secret([UInt8](repeating: 1, count: 32)))) == 2)
+    let again = try reopened.sealingKey(reopened.currentReference(ofKeyNamed: "notes"))
+    #expect(try again.open(sealed) == [1, 2, 3])
+  }
+
+  @Test func `wrong password, wrong key, tampered slot, locked and missing key are told apart`() throws {
+    let vault = try makeVault()
+    vault.adopt(try vault.addingKey(named: "notes", class: .whenUnlocked))
+    let reopened = try reopen(vault)
+    #expect(throws: CryptoError.wrongPassword) { try reopened.unlock(password("passwort")) }
+    #expect(throws: CryptoError.wrongPassword) { try reopened.unlock(password("")) }
+    #expect(throws: CryptoError.wrongKey) { try reopened.unlock(rawKey(1)) }
+    #expect(throws: CryptoError.missingSlot(9)) { try reopened.unlock(password("password"), slot: 9) }
+    #expect(throws: CryptoError.locked(.whenUnlocked)) { try reopened.sealingKey(KeyReference(rawValue: 1)) }
+    #expect(throws: CryptoError.missingKey(KeyReference(rawValue: 2))) {
+      try reopened.sealingKey(KeyReference(rawValue: 2))
+    }
+    #expect(throws: CryptoError.rootLocked) { try reopened.currentReference(ofKeyNamed: "notes") }
+    #expect(throws: CryptoError.rootLocked) { try reopened.addingKey(named: "x", class: .whenUnlocked) }
+    try reopened.unlock(password("password"))
+    #expect(throws: CryptoError.unknownKeyName) { try reopened.currentReference(ofKeyNamed: "nots") }
+  }
+
+  /// The salt goes into the password's key, so an altered one is as good as a wrong password; ciphertext and id are
+  /// bound by the tag, and altering them is seen for what it is.
+  @Test func `an altered salt reads as a wrong password, altered contents as a tampered slot`() throws {
+    let bytes = try makeVault().keyring.bytes
+    func forge(_ offset: Int) throws -> Vault {
+      var forged = Array(bytes.dropLast(32))
+      forged[offset] ^= 1
+      forged += try Derivation.sha256(forged)
+      return Vault(try Keyring.choose(forged, copy: nil), nonces: try NonceSource())
+    }
+    #expect(throws: CryptoError.wrongPassword) { try forge(64 + 24).unlock(password("password")) }
+    #expect(throws: CryptoError.tamperedSlot(0)) { try forge(64 + 40 + 24).unlock(password("password")) }
+    #expect(throws: CryptoError.tamperedSlot(0)) { try forge(64 + 40 + 24 + 32).unlock(password("password")) }
+  }
+
+  @Test func `locking closes by class, and unlocking opens again`() throws {
+    let vault = try makeVault()
+    vault.adopt(try vault.addingKey(named: "strict", class: .whenUnlocked))
+    vault.adopt(try vault.addingKey(named: "lasting", class: .afterFirstUnlock))
+    let references = try ["strict", "lasting"].map { try vault.currentReference(ofKeyNamed: $0) }
+    let keys = try references.map { try vault.sealingKey($0) }
+    let sealed = try keys.map { try $0.seal([7]) }
+    #expect(vault.isUnlocked && vault.lockEpoch == 0)
+
+    vault.lock()
+    #expect(!vault.isUnlocked && vault.lockEpoch == 1)
+    #expect(throws: CryptoError.locked(.whenUnlocked)) { try keys[0].open(sealed[0]) }
+    #expect(throws: CryptoError.locked(.whenUnlocked)) { try vault.sealingKey(references[0]) }
+    #expect(try keys[1].open(sealed[1]) == [7])
+    #expect(try vault.sealingKey(references[1]).open(sealed[1]) == [7])
+    #expect(vault.name(of: references[0]) == nil && vault.name(of: references[1]) == "lasting")
+    #expect(try vault.currentReference(ofKeyNamed: "lasting") == references[1])
+
+    vault.lock(.everything)
+    #expect(throws: CryptoError.locked(.afterFirstUnlock)) { try keys[1].open(sealed[1]) }
+    #expect(throws: CryptoError.locked(.afterFirstUnlock)) { try vault.sealingKey(references[1]) }
+    #expect(vault.name(of: references[1]) == nil)
+
+    try vault.unlock(password("password"))
+    for index in 0..<2 { #expect(try vault.sealingKey(references[index]).open(sealed[index]) == [7]) }
+    #expect(vault.name(of: references[0]) == "strict")
+  }
+
+  @Test func `names of keys are nowhere in the keyring's bytes, and all sealed alike`() throws {
+    let vault = try makeVault()
+    vault.adopt(try vault.addingKey(named: "a", class: .whenUnlocked))
+    vault.adopt(try vault.addingKey(named: String(repeating: "z", count: 63), class: .whenUnlocked))
+    let text = String(decoding: vault.keyring.bytes, as: UTF8.self)
+    #expect(!text.contains("zzz"))
+    #expect(Set(vault.keyring.namedKeys.map(\.sealedName.count)) == [104])
+    #expect(throws: CryptoError.limitExceeded(.keyName)) {
+      try vault.addingKey(named: String(repeating: "z", count: 64), class: .whenUnlocked)
+    }
+    #expect(throws: CryptoError.limitExceeded(.keyName)) { try vault.addingKey(named: "", class: .whenUnlocked) }
+    #expect(throws: CryptoError.duplicateKeyName) { try vault.addingKey(named: "a", class: .afterFirstUnlock) }
+  }
+
+  @Test func `a new generation seals, and the old one still opens`() throws {
+    let vault = try makeVault()
+    vault.adopt(try vault.addingKey(named: "notes", class: .whenUnlocked))
+    let first = try vault.currentReference(ofKeyNamed: "notes")
+    let sealed = try vault.sealingKey(first).seal([1])
+    vault.adopt(try vault.addingGeneration(ofKeyNamed: "notes"))
+    let second = try vault.currentReference(ofKeyNamed: "notes")
+    #expect(second > first)
+    let reopened = try reopen(vault)
+    try reopened.unlock(password("password"))
+    #expect(try reopened.sealingKey(first).open(sealed) == [1])
+    #expect(try reopened.sealingKey(second).refusal(sealed).0 == .tampered)
+    #expect(reopened.name(of: first) == "notes" && reopened.name(of: second) == "notes")
+  }
+
+  @Test func `changing a password rewrites its slot and nothing else`() throws {
+    let vault = try makeVault()
+    vault.adopt(try vault.addingKey(named: "notes", class: .whenUnlocked))
+    let before = vault.keyring
+    let change = try vault.changingSlot(0, to: password("new"), work: .forTests)
+    #expect(vault.keyring == before, "a change is not in force before it is adopted")
+    vault.adopt(change)
+    #expect(vault.keyring.generation == before.generation + 1)
+    #expect(vault.keyring.classKeys == before.classKeys && vault.keyring.dataKeys == before.dataKeys)
+    #expect(vault.keyring.slots.map(\.id) == [1], "a slot's id is never given out again")
+    let reopened = try reopen(vault)
+    #expect(throws: CryptoError.wrongPassword) { try reopened.unlock(password("password")) }
+    try reopened.unlock(password("new"))
+  }
+
+  @Test func `slots are limited, and the last one stays`() throws {
+    let vault = try makeVault()
+    #expect(throws: CryptoError.lastSlot) { try vault.removingSlot(0) }
+    #expect(throws: CryptoError.missingSlot(5)) { try vault.removingSlot(5) }
+    for index in 1..<8 { vault.adopt(try vault.addingSlot(password("\(index)"), work: .forTests)) }
+    #expect(throws: CryptoError.limitExceeded(.slots)) { try vault.addingSlot(password("9"), work: .forTests) }
+    vault.adopt(try vault.removingSlot(0))
+    vault.adopt(try vault.addingSlot(password("9"), work: .forTests))
+    for index in 0..<8 { vault.adopt(try vault.addingSlot(rawKey(UInt8(index)))) }
+    #expect(throws: CryptoError.limitExceeded(.slots)) { try vault.addingSlot(rawKey(9)) }
+    let reopened = try reopen(vault)
+    #expect(throws: CryptoError.wrongPassword) { try reopened.unlock(password("password")) }
+    try reopened.unlock(password("9"))
+  }
+
+  @Test(arguments: [UInt8(13), 15, 19, 63]) func `a slot with too little or too much work is not made`(
+    _ logN: UInt8
+  ) throws {
+    let vault = try makeVault()
+    #expect(throws: CryptoError.limitExceeded(.workFactor)) {
+      try vault.addingSlot(password("x"), work: WorkFactor(logN: logN))
+    }
+  }
+
+  @Test func `classes still to come are refused by name`() throws {
+    let vault = try makeVault()
+    for accessClass in AccessClass.allCases where !accessClass.isSupported {
+      #expect(throws: CryptoError.unsupported(.accessClass(accessClass.rawValue))) {
+        try vault.addingKey(named: "x", class: accessClass)
+      }
+    }
+  }
+
+  @Test func `a key or password of a wrong size is refused before any work`() throws {
+    let vault = try makeVault()
+    #expect(throws: CryptoError.limitExceeded(.secret)) { try vault.unlock(.rawKey(secret([1]))) }
+    vault.adopt(try vault.addingSlot(rawKey(1)))
+    #expect(throws: CryptoError.limitExceeded(.secret)) { try vault.unlock(.rawKey(secret([1]))) }
+    #expect(throws: CryptoError.limitExceeded(.secret)) {
+      try vault.unlock(.password(secret([UInt8](repeating: 1, count: 4097))))
+    }
+  }
+
+  @Test func `the schema's MAC needs the root, and is this store's own`() throws {
+    let vault = try makeVault()
+    let schema = try secret(Array("schema".utf8))
+    let other = try secret(Array("Schema".utf8))
+    let mac = try vault.schemaMAC(schema.bytes)
+    let macSpan = try secret(mac)
+    let verdicts = [
+      try vault.verifySchemaMAC(macSpan.bytes, of: schema.bytes),
+      try vault.verifySchemaMAC(macSpan.bytes, of: other.bytes),
+      try vault.verifySchemaMAC(schema.bytes, of: schema.bytes),
+    ]
+    #expect(verdicts == [true, false, false])
+    let foreign = try makeVault().schemaMAC(schema.bytes)
+    #expect(foreign != mac)
+    let reopened = try reopen(vault)
+    #expect(throws: CryptoError.rootLocked) {
+      let message = try secret([1])
+      _ = try reopened.schemaMAC(message.bytes)
+    }
+    try reopened.unlock(password("password"))
+    #expect(try reopened.schemaMAC(schema.bytes) == mac)
+  }
+
+  @Test func `a vault locked and unlocked from many threads stays whole`() throws {
+    let vault = try Keyring.create(storeID: Self.storeID, credential: rawKey(1), nonces: NonceSource())
+    vault.adopt(try vault.addingKey(named: "notes", class: .whenUnlocked))
+    let reference = try vault.currentReference(ofKeyNamed: "notes")
+    let sealed = try vault.sealingKey(reference).seal([9])
+    let results = onThreads(8) { thread in
+      var failures = 0
+      for _ in 0..<50 {
+        do {
+          switch thread {
+          case 0: vault.lock()
+          case 1: try vault.unlock(.rawKey(secret([UInt8](repeating: 1, count: 32))))
+          default:
+            let key = try vault.sealingKey(reference)
+            if try key.open(sealed) != [9] { failures += 1 }
+          }
+        } catch CryptoError.locked(.whenUnlocked) {
+        } catch { failures += 1 }
+      }
+      return failures
+    }
+    #expect(results == [Int](repeating: 0, count: 8))
+  }
+}

@@ -1,0 +1,172 @@
+// What must hold of a store after a crash: INV-R1 to INV-R7, tried on one disk.
+
+import NotelogJournal
+import NotelogTestSupport
+
+/// Looks at what a crash of a scripted workload left.
+struct CrashCheck: Sendable {
+  /// The record that recoveries write to show that the store goes on.
+  static let extraKey = RecordKey(low: 0, high: 0x6578_7472_6100)
+
+  let store: ScriptedStore
+  let history: History
+
+  init(_ store: ScriptedStore) {
+    self.store = store
+    history = store.history
+  }
+
+  struct Violation: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+  }
+
+  private var seed: UInt64 { store.script.seed }
+
+  /// Throws where the disk is not what the rules allow after these crashes, given what had been acknowledged.
+  func check(_ disk: SimulatedDisk, _ point: CrashPoint, _ notes: [Acknowledgement]) throws {
+    let found: Opened
+    do { found = try open(disk, "first opening") } catch let error as JournalError
+      where error.code == .notAStore
+    {
+      // Only a store whose creation was never acknowledged may be missing, and then it can be created.
+      if notes.isEmpty {
+        if point.crashes.count == 1 { try recreate(disk) }
+        return
+      }
+      throw Violation("the store is gone")
+    }
+    let state = try Self.stateWithoutExtra(found.journal)
+    guard let count = history.prefix(in: minimum(notes, point)...history.count, holding: state) else {
+      throw Violation(explain(state, notes, point))
+    }
+    try checkRepeats(disk, state, point, count)
+    try checkGoesOn(disk, found.journal, state, point)
+  }
+
+  /// How many transactions must be there.
+  private func minimum(_ notes: [Acknowledgement], _ point: CrashPoint) -> Int {
+    var sequence: UInt64 = 0
+    for case .committed(let number, let durability) in notes {
+      let isPromised = durability == .durable || (durability == .flushed && !point.isPowerLoss)
+      if isPromised { sequence = max(sequence, number) }
+    }
+    return history.count(upTo: sequence)
+  }
+
+  private struct Opened {
+    let journal: Journal
+  }
+
+  /// Opens and verifies: after a crash of an honest disk there is no damage, only torn tails.
+  private func open(_ disk: SimulatedDisk, _ what: String) throws -> Opened {
+    let before = disk.crashPoints.count
+    let verification: Journal.Verification
+    verification = try Journal.verify(disk, storeID: ScriptedStore.storeID)
+    if disk.crashPoints.count != before { throw Violation("verifying wrote to the disk") }
+    if !verification.report.damages.isEmpty {
+      throw Violation("\(what): verify reports \(verification.report.damages)")
+    }
+    let journal = try ScriptedStore.open(disk, seed: seed)
+    if !journal.report.damages.isEmpty {
+      throw Violation("\(what): opening reports \(journal.report.damages)")
+    }
+    return Opened(journal: journal)
+  }
+
+  /// INV-R4, INV-R7: another crash right after recovery, and another recovery, serve the same.
+  private func checkRepeats(
+    _ disk: SimulatedDisk, _ state: History.State, _ point: CrashPoint, _ count: Int
+  ) throws {
+    for loss in [LossModel.allLost, .processKilled, .subsetKept] {
+      let again = disk.crashImageNow(loss, seed: point.seed)
+      let second = try open(again, "opening again after \(loss)").journal
+      let found = try Self.stateWithoutExtra(second)
+      if found != state {
+        throw Violation("recovered twice (\(loss)), the store differs: \(Self.difference(found, state))")
+      }
+      let verification = try Journal.verify(again, storeID: ScriptedStore.storeID)
+      if verification.report.verdict != .clean {
+        throw Violation("after recovery verify says \(verification.report.verdict)")
+      }
+    }
+  }
+
+  /// The store takes a durable transaction, keeps it, closes in order and opens clean.
+  private func checkGoesOn(
+    _ disk: SimulatedDisk, _ journal: Journal, _ state: History.State, _ point: CrashPoint
+  ) throws {
+    var batch = Batch()
+    batch.put(Self.extraKey, collection: 2, bodyByteCount: 8) { $0.storeBytes(of: 7, as: UInt64.self) }
+    let revision = try journal.commit(&batch, .durable)
+    if let last = state.values.map(\.revision).max(), revision <= last {
+      throw Violation("revision \(revision) is given out again")
+    }
+    var expected = state
+    expected[Self.extraKey] = History.Version(revision: revision, body: [7, 0, 0, 0, 0, 0, 0, 0])
+    let losses = LossModel.allCases
+    let loss = losses[Int(point.seed % UInt64(losses.count))]
+    let crashed = disk.crashImageNow(loss, seed: point.seed)
+    let second = try open(crashed, "opening after a commit and \(loss)").journal
+    let found = try ScriptedStore.state(of: second)
+    if found != expected {
+      throw Violation("after a commit and \(loss) the store differs: \(Self.difference(found, expected))")
+    }
+    try journal.close()
+    let closed = disk.crashImageNow(.allLost)
+    let contents = Self.contents(closed)
+    for _ in 0..<2 {
+      let third = try open(closed, "opening after closing").journal
+      if third.report.verdict != .clean || !third.report.wasClosed {
+        throw Violation("closed in order, it opens \(third.report.verdict)")
+      }
+      if try ScriptedStore.state(of: third) != expected { throw Violation("closing changed the store") }
+      try third.close()
+    }
+    if Self.contents(closed) != contents { throw Violation("opening a closed store changed its files") }
+  }
+
+  private func recreate(_ disk: SimulatedDisk) throws {
+    let journal = try ScriptedStore.create(on: disk, seed: seed)
+    try journal.close()
+  }
+
+  // MARK: - Looking
+
+  static func stateWithoutExtra(_ journal: Journal) throws -> History.State {
+    var state = try ScriptedStore.state(of: journal)
+    state[extraKey] = nil
+    return state
+  }
+
+  private static func contents(_ disk: SimulatedDisk) -> [String: [UInt8]] {
+    var contents: [String: [UInt8]] = [:]
+    for name in disk.fileNames where name != "lock" { contents[name] = disk.contents(name) }
+    return contents
+  }
+
+  private static func difference(_ found: History.State, _ expected: History.State) -> String {
+    let keys = Set(found.keys).union(expected.keys).filter { found[$0] != expected[$0] }.sorted()
+    return keys.prefix(4).map { key in
+      let now = found[key].map { "revision \($0.revision)" } ?? "nothing"
+      let then = expected[key].map { "revision \($0.revision)" } ?? "nothing"
+      return "record \(key.low) is \(now), expected \(then)"
+    }.joined(separator: "; ")
+  }
+
+  private func explain(_ state: History.State, _ notes: [Acknowledgement], _ point: CrashPoint) -> String {
+    let minimum = minimum(notes, point)
+    if let count = history.prefix(in: 0...history.count, holding: state) {
+      return "the store holds \(count) transactions, and \(minimum) were promised"
+    }
+    return "the store is no prefix of what was committed; against all that was promised: "
+      + Self.difference(state, history.state(after: minimum))
+  }
+}
+
+extension CrashPoint {
+  /// A number for the choices of a check.
+  var seed: UInt64 {
+    crashes.reduce(0) { $0 &* 31 &+ UInt64($1.call) &* 131 &+ UInt64($1.loss.rawValue.utf8.count) &+ $1.seed }
+  }
+}

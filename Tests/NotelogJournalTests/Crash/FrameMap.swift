@@ -1,0 +1,56 @@
+// Where frames stand in a sound segment, read by the format page alone: FORMAT.md §4 and §5.
+
+import NotelogJournal
+import NotelogTestSupport
+
+/// A frame's place and what its header says, taken from the bytes without any of the engine's code.
+struct MappedFrame: Sendable {
+  let segment: String
+  let kind: UInt8
+  let sequence: UInt64
+  let key: RecordKey
+  /// Header, payload and padding.
+  let range: Range<Int>
+  /// Header without payload.
+  var headerRange: Range<Int> { range.lowerBound..<range.lowerBound + 40 }
+
+  static let record: UInt8 = 1
+  static let tombstone: UInt8 = 2
+  static let commit: UInt8 = 5
+}
+
+/// All frames of a store's sound segments.
+struct FrameMap: Sendable {
+  let frames: [MappedFrame]
+
+  init(_ disk: SimulatedDisk) {
+    var frames: [MappedFrame] = []
+    for name in disk.fileNames where name.hasSuffix(".journal") {
+      let bytes = disk.contents(name) ?? []
+      var place = 4_608
+      while place + 40 <= bytes.count, bytes[place] != 0, bytes[place] <= 8 {
+        let payload = Int(Self.integer(bytes, place + 4, 4))
+        let end = place + 40 + (payload + 7) / 8 * 8
+        guard end <= bytes.count else { break }
+        frames.append(
+          MappedFrame(
+            segment: name, kind: bytes[place], sequence: Self.integer(bytes, place + 8, 8),
+            key: RecordKey(
+              low: Self.integer(bytes, place + 16, 8), high: Self.integer(bytes, place + 24, 8)),
+            range: place..<end))
+        place = end
+      }
+    }
+    self.frames = frames
+  }
+
+  /// For each record the frames that name it, newest first.
+  func versions() -> [RecordKey: [MappedFrame]] {
+    let named = frames.filter { $0.kind == MappedFrame.record || $0.kind == MappedFrame.tombstone }
+    return Dictionary(grouping: named, by: \.key).mapValues { $0.sorted { $0.sequence > $1.sequence } }
+  }
+
+  private static func integer(_ bytes: [UInt8], _ offset: Int, _ count: Int) -> UInt64 {
+    (0..<count).reduce(0) { $0 | UInt64(bytes[offset + $1]) << (8 * UInt64($1)) }
+  }
+}

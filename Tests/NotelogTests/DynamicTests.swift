@@ -1,0 +1,129 @@
+// Records by field name, as the tool uses them.
+
+import Foundation
+import Testing
+
+@testable import Notelog
+
+private let noteFields: [FieldDescription] = [
+  .plain("time", .date, indexed: true), .sealed("title", .text), .sealed("body", .text),
+]
+
+@Suite struct DynamicTests {
+  @Test func `records are added, read, updated and removed by field name`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let notes = try store.createCollection("note", fields: noteFields)
+    let time = Date(timeIntervalSinceReferenceDate: 5)
+    let id = try notes.add(["time": .date(time), "title": .text("Clark")])
+    var entry = try #require(try notes.get(id))
+    #expect(entry.fields.map(\.name) == ["time", "title"])
+    #expect(entry.fields.map(\.isSealed) == [false, true])
+    #expect(try entry.value("title") == .text("Clark"))
+    #expect(try entry.value("body") == .missing)
+    #expect(throws: NotelogError(.notFound, "")) { try entry.value("colour") }
+    try notes.update(id, ["body": .text("…")])
+    entry = try #require(try notes.get(id))
+    #expect(try entry.value("body") == .text("…"))
+    #expect(try entry.value("time") == .date(time))
+    #expect(try notes.remove(id))
+    #expect(try !notes.remove(id))
+    #expect(try notes.get(id) == nil)
+  }
+
+  @Test func `wrong names, wrong types and missing values are refused`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let notes = try store.createCollection("note", fields: noteFields)
+    #expect(throws: NotelogError(.notFound, "")) { try notes.add(["colour": .text("red")]) }
+    #expect(throws: NotelogError(.typeMismatch, "")) { try notes.add(["title": .integer(1)]) }
+    #expect(throws: NotelogError(.invalidArgument, "")) { try notes.add(["title": .missing]) }
+    #expect(throws: NotelogError(.notFound, "")) { try notes.update(RecordID(), ["title": .text("")]) }
+    #expect(throws: NotelogError(.notFound, "")) { try store.collection("diary") }
+    #expect(throws: NotelogError(.invalidArgument, "")) {
+      try store.createCollection("x", fields: [.plain("a", .text), .plain("a", .text)])
+    }
+    #expect(notes.count == 0)
+  }
+
+  @Test func `records are listed by any field, sealed ones too`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let notes = try store.createCollection("note", fields: noteFields)
+    try notes.add(
+      ["b", "c", "a"].enumerated().map { index, title in
+        ["time": .date(Date(timeIntervalSinceReferenceDate: -Double(index))), "title": .text(title)]
+      })
+    func titles(_ entries: [DynamicEntry]) throws -> [DynamicValue] {
+      try entries.map { try $0.value("title") }
+    }
+    #expect(try titles(notes.entries(sortedBy: "title")) == [.text("a"), .text("b"), .text("c")])
+    #expect(try titles(notes.entries(sortedBy: "time", limit: 1)) == [.text("a")])
+    #expect(try titles(notes.entries(sortedBy: "time", .descending, limit: 2)) == [.text("b"), .text("c")])
+    #expect(try notes.entries(limit: 2).count == 2)
+    store.lock()
+    #expect(try notes.entries(sortedBy: "time").count == 3)
+    #expect(throws: NotelogError(.locked, "")) { try notes.entries(sortedBy: "title") }
+  }
+
+  @Test func `a typed record and the tool see the same`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let record = Everything(
+      flag: true, count: -7, small: 3, ratio: 0.5, name: "Ada", raw: [1, 255],
+      address: Address(street: "s", number: 2),
+      perhaps: "so", secret: nil)
+    try store.write { tx in try tx.put(record) }
+    let collection = try store.collection("everything")
+    let entry = try #require(try collection.get(record.id))
+    #expect(try entry.value("count") == .integer(-7))
+    #expect(try entry.value("raw") == .bytes([1, 255]))
+    #expect(try entry.value("perhaps") == .text("so"))
+    #expect(try entry.value("secret") == .missing)
+    #expect(try entry.value("address").description == #"{"number":2,"street":"s"}"#)
+    try collection.update(record.id, ["small": .integer(4), "perhaps": .missing])
+    let back = try #require(try store.get(Everything.self, record.id))
+    #expect(try back.small == 4 && back.perhaps == nil && back.name == "Ada")
+    try collection.update(record.id, ["small": .integer(40_000)])
+    #expect(throws: NotelogError(.typeMismatch, "")) { try store.get(Everything.self, record.id)?.small }
+  }
+
+  @Test func `nothing is written by field name before the schema was checked`() throws {
+    let folder = try TemporaryFolder()
+    var store = try folder.create()
+    let id = try store.createCollection("note", fields: noteFields).add(["title": .text("x")])
+    try store.close()
+    store = try folder.open(nil)
+    let notes = try store.collection("note")
+    #expect(notes.fields.map(\.keyName) == [nil, nil, nil])
+    #expect(throws: NotelogError(.locked, "")) { try notes.update(id, ["time": .date(Date())]) }
+    #expect(throws: NotelogError(.locked, "")) { try notes.add(["time": .date(Date())]) }
+    #expect(throws: NotelogError(.locked, "")) { try store.createCollection("other", fields: []) }
+    #expect(try notes.get(id)?.fields.count == 1)
+    try store.unlock(TemporaryFolder.key)
+    try notes.update(id, ["time": .date(Date())])
+    #expect(notes.fields.map(\.keyName) == [nil, "default", "default"])
+  }
+
+  @Test func `values are read from text and shown as text`() throws {
+    let cases: [(String, FieldType)] = [
+      ("true", .boolean), ("-12", .integer), ("18446744073709551615", .unsigned), ("0.1", .double),
+      ("any text", .text),
+      ("00ff10", .bytes), ("2026-01-31T09:00:00.250Z", .date),
+      ("6BA7B810-9DAD-11D1-80B4-00C04FD430C8", .uuid),
+      ("https://example.org/", .url), (#"{"a":[1,2]}"#, .json),
+    ]
+    for (text, type) in cases {
+      let value = try DynamicValue(text: text, as: type)
+      #expect(value.type == type && value.description == text)
+    }
+    #expect(try DynamicValue(text: "2026-01-31", as: .date).description == "2026-01-31T00:00:00.000Z")
+    for (text, type) in [
+      ("yes", FieldType.boolean), ("1.5", .integer), ("-1", .unsigned), ("x", .double), ("0", .bytes),
+      ("0g", .bytes),
+      ("tomorrow", .date), ("12", .uuid), ("{", .json),
+    ] {
+      #expect(throws: NotelogError(.invalidArgument, "")) { try DynamicValue(text: text, as: type) }
+    }
+  }
+}

@@ -1,0 +1,177 @@
+// Fields are sealed into their place in a record, and open there and nowhere else (FORMAT.md 7, 11).
+
+import Foundation
+import NotelogCrypto
+import NotelogJournal
+import Testing
+
+@testable import Notelog
+
+/// Everything between a record and the journal.
+private struct Bench {
+  let vault: Vault
+  let opener: FieldOpener
+  let everything: RecordPlan<Everything>
+  let note: RecordPlan<Note>
+
+  init(storeID: Bytes16 = Bytes16(low: 1, high: 2)) throws {
+    let nonces = try NonceSource()
+    vault = try Keyring.create(
+      storeID: storeID, credential: .rawKey(Secret(copying: [UInt8](repeating: 7, count: 32).rawSpan)),
+      nonces: nonces)
+    for name in ["default", "personal"] {
+      vault.adopt(try vault.addingKey(named: name, class: .whenUnlocked))
+    }
+    opener = FieldOpener(vault: vault, metrics: FieldMetrics())
+    let keys = vault
+    func plan<R: Record>(_ type: R.Type, _ number: UInt16) throws -> RecordPlan<R> {
+      let schema = try StoredSchema(declaring: R.schema.description, collection: number) {
+        name throws(NotelogError) in
+        try naming("") { () throws(CryptoError) in try keys.currentReference(ofKeyNamed: name).rawValue }
+      }
+      return try RecordPlan(R.schema, CollectionPlan(schema, storeID: storeID))
+    }
+    everything = try plan(Everything.self, 1)
+    note = try plan(Note.self, 2)
+  }
+
+  func body<R: Record>(_ record: R, _ plan: RecordPlan<R>) throws -> [UInt8] {
+    var encoder = RecordEncoder()
+    encoder.begin()
+    for slot in plan.slots {
+      try encoder.add(slot.index, of: plan.collection) { try slot.definition.access.encode(record, &$0) }
+    }
+    var bytes = [UInt8](repeating: 0xEE, count: encoder.bodyByteCount)
+    var keys = SealingKeys(vault, for: plan.collection)
+    var nonces = NonceRun()
+    let old: [UInt8] = []
+    try bytes.withBytes(in: 0..<bytes.count) { (bytes: inout MutableRawSpan) throws(NotelogError) in
+      try encoder.write(
+        record.id, of: plan.collection, carriedFrom: old.rawSpan, keys: &keys, nonces: &nonces, into: &bytes)
+    }
+    return bytes
+  }
+
+  func entry<R: Record>(_ body: [UInt8], _ id: RecordID, _ plan: RecordPlan<R>) throws -> Entry<R> {
+    Entry(
+      stored: try OwnedRecord(id: id, revision: 1, collection: 1, copying: body.rawSpan),
+      reader: RecordReader(plan: plan, opener: opener))
+  }
+}
+
+private func sample() throws -> Everything {
+  Everything(
+    flag: true, count: -5, small: -300, mask: .max, ratio: .pi, narrow: 1.5, name: "Ada", raw: [1, 2, 3],
+    data: Data([4, 5]), moment: Date(timeIntervalSinceReferenceDate: 0.1), uuid: UUID(),
+    link: try #require(URL(string: "https://example.org")),
+    address: Address(street: String(repeating: "Long Street ", count: 40), number: 1),
+    colour: Colour(red: 1, green: 2, blue: 3), perhaps: nil, secret: Date(timeIntervalSinceReferenceDate: 99))
+}
+
+@Suite struct FieldSealingTests {
+  @Test func `a record with every kind of field comes back whole`() throws {
+    let bench = try Bench()
+    let record = try sample()
+    let entry = try bench.entry(try bench.body(record, bench.everything), record.id, bench.everything)
+    #expect(try entry.record() == record)
+    #expect(try entry.secret == record.secret)
+    #expect(try entry.address == record.address)
+  }
+
+  @Test func `one field is opened and no other`() throws {
+    let bench = try Bench()
+    let note = Note(title: "Clark", body: String(repeating: "x", count: 10_000))
+    let entry = try bench.entry(try bench.body(note, bench.note), note.id, bench.note)
+    #expect(try entry.title == "Clark")
+    #expect(bench.opener.metrics.fieldsOpened == 1)
+    #expect(bench.opener.metrics.bytesOpened == 5)
+    #expect(try entry.time == note.time)
+    #expect(bench.opener.metrics.fieldsOpened == 1)
+  }
+
+  @Test func `nothing sealed stands in the body`() throws {
+    let bench = try Bench()
+    let body = try bench.body(Note(title: "Kryptonite", body: "Kryptonite"), bench.note)
+    #expect(!String(decoding: body, as: UTF8.self).contains("Krypt"))
+  }
+
+  @Test func `compression makes a long text short, and leaves one that won't shrink as it is`() throws {
+    let bench = try Bench()
+    for text in ["", "x", String(repeating: "all work and no play ", count: 500)] {
+      let note = Note(title: "", body: text)
+      let body = try bench.body(note, bench.note)
+      #expect(body.count < 400)
+      let entry = try bench.entry(body, note.id, bench.note)
+      let flags = try #require(try entry.stored.find(3)).flags
+      #expect(flags.contains(.compressed) == (text.count > 100) && flags.contains(.padded))
+      #expect(try entry.body == text)
+    }
+  }
+
+  @Test func `every bit of a sealed value, of its flags, type and key is authenticated`() throws {
+    let bench = try Bench()
+    let note = Note(title: "Clark", body: "secret identity")
+    let body = try bench.body(note, bench.note)
+    let title = try #require(try bench.entry(body, note.id, bench.note).stored.find(2)).range
+    // The directory's second entry but for its number and length, then the value.
+    let bytes = Array(18..<24) + Array(title)
+    for bit in bytes.flatMap({ byte in (0..<8).map { byte * 8 + $0 } }) {
+      var damaged = body
+      damaged[bit / 8] ^= 1 << UInt8(bit % 8)
+      #expect(throws: NotelogError.self, "bit \(bit)") {
+        _ = try bench.entry(damaged, note.id, bench.note).title
+      }
+    }
+  }
+
+  @Test func `a value moved to another record, field, collection or store is refused`() throws {
+    let bench = try Bench()
+    let note = Note(title: "same", body: "")
+    let body = try bench.body(note, bench.note)
+    // Another record.
+    #expect(throws: NotelogError(.tampered, "")) { try bench.entry(body, RecordID(), bench.note).title }
+    // Another field: name and colour change places in what the plan says of the numbers.
+    let swapped = try RecordPlan(
+      Note.schema, CollectionPlan(swap(bench.note.collection.schema), storeID: bench.note.collection.storeID))
+    #expect(throws: NotelogError(.tampered, "")) { try bench.entry(body, note.id, swapped).title }
+    // Another collection.
+    var renamed = bench.note.collection.schema
+    renamed = StoredSchema(
+      collection: 2, revision: 1, firstName: "diary", name: "note", fields: renamed.fields)
+    let other = try RecordPlan(Note.schema, CollectionPlan(renamed, storeID: bench.note.collection.storeID))
+    #expect(throws: NotelogError(.tampered, "")) { try bench.entry(body, note.id, other).title }
+    // Another store.
+    let stranger = try RecordPlan(Note.schema, CollectionPlan(bench.note.collection.schema, storeID: .zero))
+    #expect(throws: NotelogError(.tampered, "")) { try bench.entry(body, note.id, stranger).title }
+    #expect(try bench.entry(body, note.id, bench.note).title == "same")
+  }
+
+  /// The schema with the first names of the fields numbered 2 and 3 exchanged, and one key for both.
+  private func swap(_ schema: StoredSchema) throws -> StoredSchema {
+    var swapped = schema
+    let fields = schema.fields
+    swapped.fields[1] = StoredField(
+      number: 2, type: .text, firstName: fields[2].firstName, name: "title", flags: fields[1].flags,
+      isIndexed: false, isRetired: false, keys: fields[1].keys)
+    return swapped
+  }
+
+  @Test func `a locked key throws locked, and plain fields are still read`() throws {
+    let bench = try Bench()
+    let note = Note(title: "Clark", body: "x")
+    let entry = try bench.entry(try bench.body(note, bench.note), note.id, bench.note)
+    bench.vault.lock()
+    #expect(throws: NotelogError(.locked, "")) { try entry.title }
+    #expect(try entry.time == note.time)
+    #expect(throws: NotelogError(.locked, "")) { try bench.body(note, bench.note) }
+  }
+
+  @Test func `a plain value where a sealed one belongs is refused`() throws {
+    let bench = try Bench()
+    let note = Note(title: "Clark", body: "x")
+    var body = try bench.body(note, bench.note)
+    // The title's entry: flags and key reference gone, so that its bytes pass for plain text.
+    for offset in 19..<24 { body[offset] = 0 }
+    #expect(throws: NotelogError(.tampered, "")) { try bench.entry(body, note.id, bench.note).title }
+  }
+}

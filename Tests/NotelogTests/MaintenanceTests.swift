@@ -1,0 +1,137 @@
+// Verify, compact, info: what needs no key.
+
+import Foundation
+import Testing
+
+@testable import Notelog
+
+extension TemporaryFolder {
+  /// Changes a file of the store.
+  func alter(_ name: String, _ change: (inout Data) -> Void) throws {
+    let url = URL(filePath: path + "/" + name)
+    var data = try Data(contentsOf: url)
+    change(&data)
+    try data.write(to: url)
+  }
+
+  func remove(_ name: String) throws { try FileManager.default.removeItem(atPath: path + "/" + name) }
+}
+
+@Suite struct MaintenanceTests {
+  private func filled(_ folder: borrowing TemporaryFolder) throws -> [Note] {
+    let notes = (0..<50).map { Note(title: "title \($0)", body: String(repeating: "body \($0) ", count: 20)) }
+    let store = try folder.create()
+    try store.putAll(notes)
+    try store.close()
+    return notes
+  }
+
+  @Test func `a sound store verifies without a key and with one`() throws {
+    let folder = try TemporaryFolder()
+    _ = try filled(folder)
+    let locked = try Store.verify(at: folder.path)
+    #expect(locked.condition == .clean && locked.findings.isEmpty)
+    #expect(locked.recordCount == 50 && locked.lockedCount == 100 && locked.openedCount == 0)
+    let opened = try Store.verify(at: folder.path, unlocking: TemporaryFolder.key)
+    #expect(opened.condition == .clean && opened.openedCount == 100 && opened.lockedCount == 0)
+    #expect(throws: NotelogError(.wrongPassword, "")) {
+      try Store.verify(at: folder.path, unlocking: .password("no"))
+    }
+  }
+
+  @Test func `a flipped bit in a record is found, and the other records are still read`() throws {
+    let folder = try TemporaryFolder()
+    let notes = try filled(folder)
+    try folder.alter("000000000001.journal") { $0[9_000] ^= 4 }
+    let found = try Store.verify(at: folder.path)
+    #expect(found.condition == .damaged && !found.findings.isEmpty)
+    let store = try folder.open()
+    let read = notes.filter { (try? store.get(Note.self, $0.id)?.title) == $0.title }
+    #expect(read.count == 49)
+  }
+
+  @Test func `compaction works locked, keeps what lives and gives back the rest`() throws {
+    let folder = try TemporaryFolder()
+    let notes = try filled(folder)
+    var store = try folder.open()
+    for round in 0..<20 {
+      try store.write(.buffered) { tx in
+        for note in notes.dropFirst(10) {
+          let title = "round \(round)" + String(repeating: ".", count: 4_000)
+          try tx.update(Note.self, note.id) { $0.set(\.title, title) }
+        }
+      }
+    }
+    try store.write { tx in for note in notes.prefix(5) { try tx.delete(Note.self, note.id) } }
+    try store.close()
+    store = try folder.open(nil)
+    let summary = try store.compact()
+    #expect(summary.byteCountAfter < summary.byteCountBefore)
+    #expect(summary.damagedSegments.isEmpty)
+    try store.close()
+    store = try folder.open()
+    #expect(try store.query(Note.self).count() == 45)
+    for (index, note) in notes.enumerated().dropFirst(5) {
+      let entry = try #require(try store.get(Note.self, note.id))
+      #expect(try entry.title.hasPrefix(index < 10 ? note.title : "round 19") && entry.body == note.body)
+    }
+    try store.close()
+    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).condition == .clean)
+  }
+
+  @Test func `info shows what a store holds, and key names only while unlocked`() throws {
+    let folder = try TemporaryFolder()
+    _ = try filled(folder)
+    let store = try folder.open(nil)
+    var info = store.info
+    #expect(info.recordCount == 50 && info.condition == .clean && info.wasClosed && !info.isUnlocked)
+    #expect(info.slots.map(\.kind) == ["key"])
+    #expect(info.keys.map(\.name) == [nil, nil] && info.keyring == "sound")
+    #expect(info.byteCount > info.liveByteCount && info.liveByteCount > 0)
+    try store.unlock(TemporaryFolder.key)
+    info = store.info
+    #expect(Set(info.keys.map(\.name)) == ["default", "personal"])
+  }
+
+  @Test(arguments: ["keyring", "keyring.copy"])
+  func `one damaged or missing keyring is served by the other, and reported`(name: String) throws {
+    for damage in 0..<3 {
+      let folder = try TemporaryFolder()
+      let notes = try filled(folder)
+      switch damage {
+      case 0: try folder.remove(name)
+      case 1: try folder.alter(name) { $0[100] ^= 1 }
+      default: try folder.alter(name) { $0.removeAll() }
+      }
+      let verification = try Store.verify(at: folder.path, unlocking: TemporaryFolder.key)
+      #expect(verification.condition == .damaged)
+      #expect(verification.findings.map(\.message).joined().contains("keyring"))
+      let store = try folder.open()
+      #expect(store.info.keyring != "sound")
+      #expect(try store.get(Note.self, notes[0].id)?.title == notes[0].title)
+      try store.close()
+    }
+  }
+
+  @Test func `a store without any keyring says so`() throws {
+    let folder = try TemporaryFolder()
+    _ = try filled(folder)
+    try folder.remove("keyring")
+    try folder.remove("keyring.copy")
+    #expect(throws: NotelogError(.notFound, "")) { try folder.open(nil) }
+  }
+
+  @Test func `a store opened for reading refuses writes, and lets another write`() throws {
+    let folder = try TemporaryFolder()
+    let notes = try filled(folder)
+    var options = Store.Options()
+    options.isReadOnly = true
+    let reader = try Store.open(at: folder.path, unlocking: TemporaryFolder.key, options: options)
+    let writer = try folder.open()
+    #expect(try reader.get(Note.self, notes[0].id)?.title == notes[0].title)
+    #expect(throws: NotelogError(.readOnly, "")) { try reader.write { tx in try tx.put(Note()) } }
+    try writer.write { tx in try tx.put(Note()) }
+    try writer.close()
+    try reader.close()
+  }
+}

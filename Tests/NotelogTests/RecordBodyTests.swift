@@ -1,0 +1,164 @@
+// A record's directory and values: what is written is read, and nothing else is (FORMAT.md 7).
+
+import NotelogJournal
+import Testing
+
+@testable import Notelog
+
+private struct Line {
+  var number: UInt16
+  var type: FieldType
+  var flags: FieldFlags = []
+  var key: UInt32 = 0
+  var value: [UInt8]
+}
+
+private func body(_ lines: [Line]) -> [UInt8] {
+  let size = DirectoryWriter.byteCount(fieldCount: lines.count) + lines.reduce(0) { $0 + $1.value.count }
+  var bytes = [UInt8](repeating: 0, count: size)
+  bytes.withBytes(in: 0..<size) { span in
+    var writer = DirectoryWriter(fieldCount: lines.count, into: &span)
+    for line in lines {
+      let range = writer.add(
+        line.number, line.type, line.flags, line.key, length: line.value.count, into: &span)
+      span.put(line.value.rawSpan, at: range.lowerBound)
+    }
+  }
+  return bytes
+}
+
+private let sample = body([
+  Line(number: 1, type: .date, value: [1, 2, 3, 4, 5, 6, 7, 8]),
+  Line(number: 2, type: .text, flags: [.sealed], key: 7, value: [UInt8](repeating: 9, count: 45)),
+  Line(
+    number: 9, type: .text, flags: [.sealed, .padded, .compressed], key: 8,
+    value: [UInt8](repeating: 5, count: 72)),
+  Line(number: 300, type: .integer, flags: [.optional], value: [0]),
+])
+
+private func check(_ bytes: [UInt8]) throws(NotelogError) {
+  let body = try RecordBody(checking: bytes.rawSpan)
+  var end = DirectoryWriter.byteCount(fieldCount: body.fieldCount)
+  for entry in try body.entries() {
+    precondition(entry.range.lowerBound == end && entry.range.upperBound <= bytes.count)
+    end = entry.range.upperBound
+    guard try body.find(entry.number) == entry else { throw NotelogError(.invalidArgument, "not found") }
+  }
+  precondition(end == bytes.count)
+}
+
+@Suite struct RecordBodyTests {
+  @Test func `INV-D1 a body is its header, its directory and its values, to the byte`() throws {
+    #expect(Array(sample.prefix(16)) == [1, 0, 4, 0, 1, 0, 7, 0, 0, 0, 0, 0, 8, 0, 0, 0])
+    let body = try RecordBody(checking: sample.rawSpan)
+    let found = (count: body.fieldCount, entry: try body.find(9), none: try body.find(3) ?? body.find(301))
+    #expect(found.count == 4 && found.none == nil)
+    let entry = try #require(found.entry)
+    #expect(entry.type == .text && entry.flags == [.sealed, .padded, .compressed] && entry.keyReference == 8)
+    #expect(entry.range == (4 + 48 + 8 + 45)..<(4 + 48 + 8 + 45 + 72))
+    try check(sample)
+    try check(emptyBody)
+  }
+
+  @Test func `a body cut at any byte, or longer by one, is refused`() {
+    for length in 0..<sample.count {
+      #expect(throws: NotelogError(.damaged, "")) { try check(Array(sample.prefix(length))) }
+    }
+    #expect(throws: NotelogError(.damaged, "")) { try check(sample + [0]) }
+  }
+
+  @Test func `INV-D2 numbers that don't ascend are refused`() {
+    let line = Line(number: 4, type: .boolean, value: [0])
+    #expect(throws: NotelogError(.damaged, "")) { try check(body([line, line])) }
+    #expect(throws: NotelogError(.damaged, "")) {
+      try check(body([Line(number: 0, type: .boolean, value: [0])]))
+    }
+  }
+
+  @Test func `INV-D3 unknown types and flags, and flags that contradict each other, are refused`() {
+    for raw in UInt8.min...UInt8.max where FieldType(rawValue: raw) == nil {
+      var bytes = sample
+      bytes[6] = raw
+      #expect(throws: NotelogError(.damaged, "")) { try check(bytes) }
+    }
+    for raw in UInt8.min...UInt8.max {
+      let flags = FieldFlags(rawValue: raw)
+      let isSealed = flags.contains(.sealed)
+      let bytes = body([
+        Line(
+          number: 1, type: .text, flags: flags, key: isSealed ? 1 : 0, value: [UInt8](repeating: 0, count: 80)
+        )
+      ])
+      let isGood = raw < 16 && (isSealed || raw & 12 == 0) && (raw & 8 == 0 || raw & 4 != 0)
+      if isGood {
+        #expect(throws: Never.self) { try check(bytes) }
+      } else {
+        #expect(throws: NotelogError(.damaged, "")) { try check(bytes) }
+      }
+    }
+  }
+
+  @Test func `INV-D4 a sealed value names a key, and a plain one names none`() {
+    #expect(throws: NotelogError(.damaged, "")) {
+      try check(
+        body([Line(number: 1, type: .text, flags: [.sealed], value: [UInt8](repeating: 0, count: 40))]))
+    }
+    #expect(throws: NotelogError(.damaged, "")) {
+      try check(body([Line(number: 1, type: .text, key: 1, value: [])]))
+    }
+  }
+
+  @Test func `INV-D5 a value is as long as its type and its seal say`() {
+    for length in 0...20 {
+      let value = [UInt8](repeating: 0, count: length)
+      let isPlain = (try? check(body([Line(number: 1, type: .date, value: value)]))) != nil
+      #expect(isPlain == (length == 8))
+      let isOptional =
+        (try? check(body([Line(number: 1, type: .date, flags: .optional, value: value)]))) != nil
+      #expect(isOptional == (length == 9 || length == 1))
+    }
+    #expect(throws: NotelogError(.damaged, "")) {
+      try check(
+        body([Line(number: 1, type: .text, flags: .sealed, key: 1, value: [UInt8](repeating: 0, count: 39))]))
+    }
+    #expect(throws: NotelogError(.damaged, "")) {
+      try check(
+        body([Line(number: 1, type: .uuid, flags: .sealed, key: 1, value: [UInt8](repeating: 0, count: 55))]))
+    }
+  }
+
+  @Test func `the limit on fields holds, and another layout version is told apart`() {
+    var bytes = sample
+    bytes[2] = 1
+    bytes[3] = 0x10
+    #expect(throws: NotelogError(.damaged, "")) { try check(bytes) }
+    bytes = sample
+    bytes[0] = 2
+    #expect(throws: NotelogError(.unsupportedVersion, "")) { try check(bytes) }
+  }
+
+  @Test(arguments: 0..<8) func `random damage never traps, and what is accepted is consistent`(seed: Int) {
+    var generator = SplitMix(seed: UInt64(seed))
+    for _ in 0..<20_000 {
+      var bytes = sample
+      for _ in 0..<Int.random(in: 1...6, using: &generator) {
+        switch Int.random(in: 0..<4, using: &generator) {
+        case 0 where !bytes.isEmpty:
+          bytes[Int.random(in: 0..<bytes.count, using: &generator)] = .random(in: 0...255, using: &generator)
+        case 1 where !bytes.isEmpty:
+          let bit = UInt8(1) << UInt8.random(in: 0..<8, using: &generator)
+          bytes[Int.random(in: 0..<min(56, bytes.count), using: &generator)] ^= bit
+        case 2: bytes.removeLast(Int.random(in: 0...min(9, bytes.count), using: &generator))
+        default: bytes.append(.random(in: 0...255, using: &generator))
+        }
+      }
+      do {
+        try check(bytes)
+      } catch {
+        #expect(error.code == .damaged || error.code == .unsupportedVersion, "seed \(seed): \(bytes)")
+      }
+    }
+  }
+}
+
+private let emptyBody: [UInt8] = [1, 0, 0, 0]

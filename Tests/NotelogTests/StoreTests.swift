@@ -1,0 +1,221 @@
+// The store from the outside: what the README promises.
+
+import Foundation
+import Testing
+
+@testable import Notelog
+
+@Suite struct StoreTests {
+  @Test func `the README's program does what it says`() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path
+    let prompted = "correct horse battery staple"
+    var options = Store.Options()
+    options.passwordWork = 14
+    try Store.create(at: path, unlocking: .password(prompted), options: options).close()
+
+    let store = try Store.open(at: path, unlocking: .password(prompted))
+    try store.write(.durable) { tx in try tx.put(Note(title: "Clark", body: "…")) }
+    let newest = try store.query(Note.self).sorted(by: \.time, .descending).limit(50).entries()
+    #expect(try newest[0].title == "Clark")
+    let id = newest[0].id
+    try store.write { tx in try tx.update(Note.self, id) { $0.set(\.time, Date()) } }
+    store.lock()
+    #expect(throws: NotelogError(.locked, "")) { try newest[0].title }
+    try store.write { tx in try tx.update(Note.self, id) { $0.set(\.time, .distantPast) } }
+    #expect(try store.get(Note.self, id)?.time == .distantPast)
+    try store.unlock(.password(prompted))
+    #expect(try store.get(Note.self, id)?.body == "…")
+    try store.close()
+  }
+
+  @Test func `what was written is there after reopening`() throws {
+    let folder = try TemporaryFolder()
+    let notes = (0..<100).map { Note(title: "title \($0)", body: String(repeating: "\($0) ", count: $0)) }
+    var store = try folder.create()
+    try store.putAll(notes)
+    try store.close()
+    store = try folder.open()
+    for note in notes {
+      let back = try #require(try store.get(Note.self, note.id)).record()
+      #expect(
+        back.title == note.title && back.body == note.body && back.time == note.time && back.id == note.id)
+    }
+    #expect(try store.query(Note.self).count() == 100)
+  }
+
+  @Test func `a closure that throws writes nothing, not even its schema`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let note = Note(title: "x")
+    #expect(throws: CancellationError.self) {
+      try store.write { tx in
+        try tx.put(note)
+        throw CancellationError()
+      }
+    }
+    #expect(try store.get(Note.self, note.id) == nil)
+    #expect(try store.query(Note.self).count() == 0)
+    try store.write { tx in try tx.put(note) }
+    #expect(try store.query(Note.self).count() == 1)
+  }
+
+  @Test func `a transaction reads its own writes, and the last of them counts`() throws {
+    let folder = try TemporaryFolder()
+    var store = try folder.create()
+    var note = Note(title: "first")
+    let other = Note(title: "other")
+    try store.write { tx in
+      try tx.put(note)
+      #expect(try tx.get(Note.self, note.id)?.title == "first")
+      note.title = "second"
+      try tx.put(note)
+      try tx.update(Note.self, note.id) { draft in
+        let title = try draft.title
+        draft.set(\.body, "third")
+        let body = try draft.body
+        #expect(title == "second" && body == "third")
+      }
+      try tx.put(other)
+      #expect(try tx.delete(Note.self, other.id))
+      #expect(try tx.get(Note.self, other.id) == nil)
+      #expect(try !tx.delete(Note.self, other.id))
+    }
+    for _ in 0..<2 {
+      let back = try #require(try store.get(Note.self, note.id))
+      #expect(try back.title == "second" && back.body == "third")
+      #expect(try store.get(Note.self, other.id) == nil)
+      #expect(try store.query(Note.self).count() == 1)
+      try store.close()
+      store = try folder.open()
+    }
+  }
+
+  @Test func `conditions are kept`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let note = Note(title: "x")
+    try store.write { tx in try tx.put(note, if: .absent) }
+    #expect(throws: NotelogError(.conflict, "")) { try store.write { tx in try tx.put(note, if: .absent) } }
+    let revision = try #require(try store.get(Note.self, note.id)).revision
+    try store.write { tx in try tx.put(note, if: .revision(revision)) }
+    #expect(throws: NotelogError(.conflict, "")) {
+      try store.write { tx in try tx.put(note, if: .revision(revision)) }
+    }
+    #expect(throws: NotelogError(.notFound, "")) {
+      try store.write { tx in try tx.update(Note.self, RecordID()) { _ in } }
+    }
+  }
+
+  @Test func `a locked store lists, sorts, updates and deletes, and carries sealed bytes as they were`()
+    throws
+  {
+    let folder = try TemporaryFolder()
+    var store = try folder.create()
+    let notes = (0..<20).map { Note(time: Date(timeIntervalSinceReferenceDate: Double($0)), title: "\($0)") }
+    try store.putAll(notes)
+    try store.close()
+
+    store = try folder.open(nil)
+    let entries = try store.query(Note.self).sorted(by: \.time, .descending).entries()
+    #expect(entries.map(\.id) == notes.reversed().map(\.id))
+    #expect(throws: NotelogError(.locked, "")) { try entries[0].title }
+    let before = try #require(try entries[19].stored.find(2))
+    let sealed = Array(entries[19].stored.body[before.range])
+    try store.write { tx in
+      try tx.update(Note.self, notes[0].id) { $0.set(\.time, .distantFuture) }
+      try tx.delete(Note.self, notes[1].id)
+    }
+    #expect(throws: NotelogError(.locked, "")) {
+      try store.write { tx in try tx.update(Note.self, notes[0].id) { $0.set(\.title, "no") } }
+    }
+    #expect(throws: NotelogError(.locked, "")) { try store.write { tx in try tx.put(Note()) } }
+    let updated = try #require(try store.get(Note.self, notes[0].id))
+    let after = try #require(try updated.stored.find(2))
+    #expect(Array(updated.stored.body[after.range]) == sealed)
+    try store.close()
+
+    store = try folder.open()
+    #expect(try store.query(Note.self).count() == 19)
+    let first = try #require(try store.query(Note.self).sorted(by: \.time, .descending).first())
+    #expect(try first.title == "0" && first.time == .distantFuture)
+  }
+
+  @Test func `fields are filtered, ranged, sorted and counted`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let records = (0..<50).map { Everything(count: $0 % 10, ratio: Double($0), name: "name \($0 % 3)") }
+    try store.putAll(records)
+    let query = store.query(Everything.self)
+    #expect(try query.where(\.count, is: 3).count() == 5)
+    #expect(try query.where(\.count, in: 3..<5).count() == 10)
+    #expect(try query.where(\.count, in: 8...).where(\.name, is: "name 0").count() == 4)
+    #expect(try query.filter(\.ratio) { $0 >= 40 }.count() == 10)
+    #expect(try query.limit(7).count() == 7)
+    #expect(try query.limit(0).entries().isEmpty)
+    let sorted = try query.sorted(by: \.ratio, .descending).limit(3).entries()
+    #expect(try sorted.map { try $0.ratio } == [49, 48, 47])
+    for limit in [1, 2, 7, 49, 50, 51] {
+      let found = try query.sorted(by: \.count).limit(limit).entries().map(\.id)
+      let expected = records.sorted { ($0.count, $0.id) < ($1.count, $1.id) }.prefix(limit).map(\.id)
+      #expect(found == expected)
+    }
+  }
+
+  @Test func `a wrong password, a locked store and a missing store are three errors`() throws {
+    let folder = try TemporaryFolder()
+    #expect(throws: NotelogError(.notFound, "")) { try folder.open() }
+    try folder.create().close()
+    #expect(throws: NotelogError(.wrongPassword, "")) {
+      try folder.open(.key([UInt8](repeating: 1, count: 32)))
+    }
+    #expect(throws: NotelogError(.alreadyExists, "")) { try folder.create() }
+    let store = try folder.open()
+    #expect(throws: NotelogError(.busy, "")) { try folder.open() }
+    try store.close()
+    #expect(throws: NotelogError(.closed, "")) { try store.write { tx in try tx.put(Note()) } }
+  }
+
+  @Test func `another credential opens the same store, and a changed one replaces the old`() throws {
+    let folder = try TemporaryFolder()
+    let second = Credential.recoveryKey([UInt8](repeating: 2, count: 32))
+    let third = Credential.key([UInt8](repeating: 3, count: 32))
+    var store = try folder.create()
+    let note = Note(title: "kept")
+    try store.write { tx in try tx.put(note) }
+    try store.addCredential(second)
+    try store.changeCredential(TemporaryFolder.key, to: third)
+    try store.close()
+    #expect(throws: NotelogError(.wrongPassword, "")) { try folder.open() }
+    for credential in [second, third] {
+      store = try folder.open(credential)
+      #expect(try store.get(Note.self, note.id)?.title == "kept")
+      try store.close()
+    }
+  }
+
+  @Test func `a key of class afterFirstUnlock outlives lock, and not lock everything`() throws {
+    struct Diary: Record {
+      var id = RecordID()
+      var line = ""
+      var secret = ""
+      static let schema = Schema<Diary>("diary") {
+        Sealed("line", \.line, key: "background")
+        Sealed("secret", \.secret)
+      }
+    }
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    try store.createKey("background", .afterFirstUnlock)
+    let page = Diary(line: "open", secret: "closed")
+    try store.write { tx in try tx.put(page) }
+    store.lock()
+    let entry = try #require(try store.get(Diary.self, page.id))
+    #expect(try entry.line == "open")
+    #expect(throws: NotelogError(.locked, "")) { try entry.secret }
+    try store.write { tx in try tx.update(Diary.self, page.id) { $0.set(\.line, "written while locked") } }
+    #expect(try store.get(Diary.self, page.id)?.line == "written while locked")
+    store.lock(.everything)
+    #expect(throws: NotelogError(.locked, "")) { try entry.line }
+  }
+}

@@ -1,0 +1,71 @@
+// The rules, held against the whole repository.
+import Foundation
+import Testing
+
+@Suite struct RepositoryTests {
+  /// Passes if there are no findings; prints all there are.
+  func expectNone(_ findings: [Finding]) {
+    #expect(findings.isEmpty, "\(findings.map(\.description).joined(separator: "\n"))")
+  }
+
+  @Test func `unsafe code stays in its places, and each use says why it is safe`() throws {
+    expectNone(try Repository.swift(in: "Sources").flatMap(SafetyRules.unsafeStaysInItsPlaces))
+    expectNone(try Repository.swift(in: "Sources", "Tests").flatMap(SafetyRules.unsafeSaysWhy))
+  }
+
+  @Test func `the arrows between modules only go up, and only the library is public`() throws {
+    let files = try Repository.swift(in: "Sources")
+    expectNone(files.flatMap(LayoutRules.importsGoUp))
+    expectNone(files.flatMap(LayoutRules.publicOnlyInNotelog))
+    expectNone(files.flatMap(LayoutRules.platformsInOnePlace))
+  }
+
+  @Test func `every file is short and says what it holds, every name says something`() throws {
+    let files = try Repository.swift(in: "Sources", "Tests")
+    #expect(files.count > 40, "the files were not found")
+    expectNone(files.flatMap(LayoutRules.filesAreShort))
+    expectNone(files.flatMap(LayoutRules.filesSayWhatTheyHold))
+    expectNone(files.flatMap(LayoutRules.namesSaySomething))
+  }
+
+  @Test func `no test sleeps or is switched off`() throws {
+    expectNone(try Repository.swift(in: "Tests").flatMap(LayoutRules.testsDoNotSleep))
+  }
+
+  @Test(arguments: ["Crash", "Model"])
+  func `there are suites that run optimised`(part: String) throws {
+    let suites = try Repository.swift(in: "Tests").filter { file in
+      file.code.contains { $0.contains("struct ") && $0.holds(wordWith: part, ending: "Tests") }
+    }
+    #expect(!suites.isEmpty, "make test runs suites named …\(part)…Tests optimised, but there are none")
+  }
+
+  @Test func `the constants of the format equal the code's`() throws {
+    let sources = try Repository.swift(in: "Sources")
+    expectNone(FormatRules.limitsAgree(format: try Repository.file("FORMAT.md"), sources: sources))
+  }
+
+  @Test func `each invariant of the format is cited by a test`() throws {
+    let tests = try Repository.swift(in: "Tests").filter { !$0.path.hasPrefix("Tests/TidyTests/") }
+    expectNone(FormatRules.invariantsAreCited(format: try Repository.file("FORMAT.md"), tests: tests))
+  }
+
+  @Test func `every link of every page leads somewhere`() throws {
+    let pages = try Repository.files(in: ["."], suffix: ".md")
+    #expect(pages.count > 5)
+    for page in pages {
+      expectNone(
+        PageRules.linksLead(page) {
+          FileManager.default.fileExists(atPath: Repository.root.appending(path: $0).path)
+        })
+    }
+  }
+
+  @Test func `every decision is in the index`() throws {
+    let index = try Repository.file("docs/decisions/README.md")
+    let names = try Repository.files(in: ["docs/decisions"], suffix: ".md").map {
+      String($0.path.dropFirst("docs/decisions/".count))
+    }
+    expectNone(PageRules.decisionsAreListed(index: index, names: names.filter { $0 != "README.md" }))
+  }
+}

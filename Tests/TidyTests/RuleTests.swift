@@ -1,0 +1,188 @@
+// Each rule on small inputs, good and bad: a rule that cannot fail would prove nothing.
+import Testing
+
+@Suite struct RuleTests {
+  /// The lines of `text`, in a file at `path`, in which `rule` finds something.
+  func lines(_ path: String, _ text: String, _ rule: (File) -> [Finding]) -> [Int] {
+    rule(File(path: path, text: text)).map(\.line)
+  }
+
+  @Test func `code is told from comments and literals`() {
+    let text = """
+      let a = "unsafe" // unsafe
+      let b = "x \\(unsafe f("y")) unsafe"
+      /* unsafe /* nested */ unsafe */ let c = #"un"safe \\#(d) \\(e)"#
+      """
+    let code = SwiftText.code(text).split(separator: "\n", omittingEmptySubsequences: false)
+    #expect(code.count == 3)
+    #expect(!code[0].contains("unsafe") && code[0].hasPrefix("let a = \"      \""))
+    #expect(code[1].contains("(unsafe f(\" \"))") && code[1].split(separator: "unsafe").count == 2)
+    #expect(code[2].contains("let c") && !code[2].contains("unsafe") && code[2].contains("(d)"))
+    #expect(!code[2].contains("(e)"))
+    let lines = SwiftText.code("let a = \"\"\"\n  public \"quoted\"\n  \"\"\"\npublic let b = 1")
+    #expect(!lines.split(separator: "\n")[1].contains("public") && lines.hasSuffix("public let b = 1"))
+  }
+
+  @Test func `unsafe code is found outside its places`() {
+    let rule = SafetyRules.unsafeStaysInItsPlaces
+    #expect(lines("Sources/Notelog/A.swift", "let a = 1\nlet b = unsafe f()", rule) == [2])
+    #expect(lines("Sources/NotelogJournal/B.swift", "final class B: @unchecked Sendable {}", rule) == [1])
+    #expect(lines("Sources/NotelogJournal/B.swift", "nonisolated(unsafe) var a = 1", rule) == [1])
+    #expect(lines("Sources/NotelogCrypto/C.swift", "let b = unsafe f()", rule).isEmpty)
+    #expect(lines("Sources/Notelog/A.swift", "let b = 1 // unsafe\nlet unsafer = \"unsafe\"", rule).isEmpty)
+  }
+
+  @Test func `unsafe code without a reason is found`() {
+    let rule = SafetyRules.unsafeSaysWhy
+    #expect(lines("a", "func f() {\n  let b = unsafe f()\n}", rule) == [2])
+    #expect(lines("a", "  // SAFETY: because.\n  let b = unsafe f()\n  let c = unsafe g()", rule).isEmpty)
+    #expect(lines("a", "  // SAFETY: because.\n  let b = 1\n\n  let c = unsafe g()", rule) == [4])
+    #expect(lines("a", "  if x {\n    // SAFETY: because.\n    unsafe f()\n  }\n  unsafe g()", rule) == [5])
+    #expect(lines("a", "// safety: because.\nunsafe f()", rule) == [2])
+  }
+
+  @Test func `imports against the arrows are found`() {
+    let rule = LayoutRules.importsGoUp
+    #expect(lines("Sources/NotelogJournal/A.swift", "import Synchronization\nimport Foundation", rule) == [2])
+    #expect(lines("Sources/NotelogJournal/A.swift", "package import NotelogCrypto", rule) == [1])
+    #expect(lines("Sources/NotelogCLI/A.swift", "import struct NotelogJournal.Frame", rule) == [1])
+    #expect(lines("Sources/Notelog/A.swift", "public import Foundation\nimport NotelogJournal", rule).isEmpty)
+    #expect(
+      lines("Sources/NotelogCrypto/A.swift", "import NotelogCryptography // import Foundation", rule).isEmpty)
+  }
+
+  @Test func `public declarations outside the library are found`() {
+    let rule = LayoutRules.publicOnlyInNotelog
+    #expect(lines("Sources/NotelogCrypto/A.swift", "package struct A {}\npublic struct B {}", rule) == [2])
+    #expect(lines("Sources/NotelogCrypto/A.swift", "@_spi(Benchmarks) public struct B {}", rule).isEmpty)
+    #expect(lines("Sources/Notelog/A.swift", "public struct B {}", rule).isEmpty)
+  }
+
+  @Test func `platform conditions outside Platform are found`() {
+    let rule = LayoutRules.platformsInOnePlace
+    #expect(lines("Sources/Notelog/A.swift", "#if DEBUG\n#endif\n  #if canImport(Darwin)", rule) == [3])
+    #expect(lines("Sources/Notelog/A.swift", "#if DEBUG\n#elseif os(Linux)", rule) == [2])
+    #expect(lines("Sources/NotelogJournal/System/Platform.swift", "#if os(Linux)", rule).isEmpty)
+  }
+
+  @Test func `long files are found`() {
+    let rule = LayoutRules.filesAreShort
+    #expect(
+      lines("a", String(repeating: "\n", count: LayoutRules.linesMax), rule) == [LayoutRules.linesMax + 1])
+    #expect(lines("a", String(repeating: "\n", count: LayoutRules.linesMax - 1), rule).isEmpty)
+  }
+
+  @Test func `files that do not say what they hold are found`() {
+    let rule = LayoutRules.filesSayWhatTheyHold
+    #expect(lines("a", "import Foundation", rule) == [1])
+    #expect(lines("a", "// A sentence that never ends\nimport Foundation", rule) == [1])
+    #expect(lines("a", "// A sentence over\n// two lines.\nimport Foundation", rule).isEmpty)
+  }
+
+  @Test func `empty names are found`() {
+    let rule = LayoutRules.namesSaySomething
+    #expect(lines("Sources/Notelog/Utils/A.swift", "", rule) == [1])
+    #expect(lines("Sources/Notelog/A.swift", "let a = 1\nfinal class KeyManager {}", rule) == [2])
+    #expect(lines("Sources/Notelog/A.swift", "struct StringHelpers {} // Utils", rule) == [1])
+    #expect(lines("Sources/Notelog/Keyring.swift", "struct Managers {}", rule).isEmpty)
+  }
+
+  @Test func `tests that sleep or are switched off are found`() {
+    let rule = LayoutRules.testsDoNotSleep
+    #expect(
+      lines("a", "try await Task.sleep(for: .seconds(1))\nusleep(5)\n@Test(.disabled())", rule) == [1, 2, 3])
+    #expect(lines("a", "let sleepless = \"sleep 1\"", rule).isEmpty)
+  }
+}
+
+@Suite struct FormatRuleTests {
+  static let format = File(
+    path: "FORMAT.md",
+    text: """
+      ## 14 Checkpoint
+      | name | value |
+      | other | 1 |
+      ## 15 Limits
+      | name | value |
+      |---|---|
+      | `sizeMax` | 16 MiB |
+      | count | 4,096 |
+      ## 16 Versioning
+      - **INV-A1** Something holds (see INV-Z9 too).
+      - **INV-A2** Something else.
+      """)
+
+  func findings(_ source: String) -> [String] {
+    FormatRules.limitsAgree(format: Self.format, sources: [File(path: "L.swift", text: source)]).map(
+      \.message)
+  }
+
+  @Test func `limits that agree are accepted, whatever they are written in`() {
+    #expect(
+      findings("enum Limits {\n  static let sizeMax = 16 << 20\n  package static let count: Int = 0x1000\n}")
+        .isEmpty)
+    #expect(
+      findings("enum JournalLimits {\n static let sizeMax = 16_777_216\n static let count = 8 * 500 + 96\n}")
+        .isEmpty)
+  }
+
+  @Test func `limits that differ, lack or are too many are found`() {
+    #expect(
+      findings("enum Limits {\n  static let sizeMax = 1 << 20\n  static let count = 4096\n}").count == 1)
+    #expect(findings("enum Limits {\n  static let sizeMax = 16 << 20\n}") == ["count is not in the code"])
+    let more = "enum Limits {\n static let sizeMax = 16 << 20\n static let count = 4096\n static let x = 1\n}"
+    #expect(findings(more) == ["x is not in FORMAT.md 15"])
+    #expect(findings("enum Limits {\n static let sizeMax = 16 << 20\n static let count = a\n}").count == 1)
+  }
+
+  @Test func `a constant may stand outside an enum of limits, where no such enum has the name`() {
+    let others =
+      "enum Others {\n static let sizeMax = 16 << 20\n static let count = 4096\n static let x = 1\n}"
+    #expect(findings(others).isEmpty)
+    #expect(findings("enum Others {\n static let sizeMax = 16 << 20\n static let count = 1\n}").count == 1)
+    let both =
+      "enum Limits {\n static let sizeMax = 16 << 20\n static let count = 4096\n}\nenum O {\n static let count = 1\n}"
+    #expect(findings(both).isEmpty)
+  }
+
+  @Test(arguments: [
+    ("4096", 4096), ("4_096", 4096), ("4,096", 4096), ("0x10", 16), ("16 << 20", 16 << 20), ("64 KiB", 65536),
+    ("2^40", 1 << 40), ("8 + 2 * 3", 14), ("10 - 2 - 3", 5), ("512 bytes", 512), ("1 << 63", nil), ("a", nil),
+    ("3^2", nil), ("9223372036854775807 + 1", nil), ("", nil),
+  ])
+  func `constants are computed`(text: String, value: Int?) {
+    #expect(Arithmetic.value(of: text) == value)
+  }
+
+  @Test func `invariants without a test, and tests of none, are found`() {
+    let cited = { (text: String) in
+      FormatRules.invariantsAreCited(format: Self.format, tests: [File(path: "T.swift", text: text)]).map(
+        \.message)
+    }
+    #expect(cited("// INV-A1, INV-A2").isEmpty)
+    #expect(cited("// INV-A1 and INV-A21") == ["INV-A21 is not in FORMAT.md", "INV-A2 is cited by no test"])
+    let double = File(path: "FORMAT.md", text: Self.format.text + "\n- **INV-A1** Again.")
+    let findings = FormatRules.invariantsAreCited(
+      format: double, tests: [File(path: "T", text: "INV-A1 INV-A2")])
+    #expect(findings.map(\.message) == ["INV-A1 is defined twice"])
+  }
+}
+
+@Suite struct PageRuleTests {
+  @Test func `links that lead nowhere are found`() {
+    let text =
+      "# A page, of *mine*\n[a](b.md) [c](#a-page-of-mine) [d](https://x.y) [e](../z.md#q)\n[f](#none) [g](no.md)"
+    let findings = PageRules.linksLead(File(path: "docs/p.md", text: text)) {
+      ["docs/b.md", "z.md"].contains($0)
+    }
+    #expect(findings.map(\.message) == ["'#none' leads nowhere", "'no.md' leads nowhere"])
+    #expect(findings.map(\.line) == [3, 3])
+  }
+
+  @Test func `decisions without a line in the index or a number of their own are found`() {
+    let index = File(path: "docs/decisions/README.md", text: "[one](0001-one.md) [two](0002-two.md)")
+    #expect(PageRules.decisionsAreListed(index: index, names: ["0001-one.md", "0002-two.md"]).isEmpty)
+    let names = ["0001-one.md", "0001-uno.md", "two.md"]
+    #expect(PageRules.decisionsAreListed(index: index, names: names).count == 4)
+  }
+}

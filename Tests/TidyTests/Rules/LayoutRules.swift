@@ -1,0 +1,95 @@
+// How modules, files and names are laid out.
+
+enum LayoutRules {
+  /// What a module must not import: the arrows between modules only go up.
+  static let forbiddenImports: [(folder: String, modules: Set<String>)] = [
+    (
+      "Sources/NotelogConcurrency/",
+      ["Foundation", "NotelogCrypto", "NotelogJournal", "Notelog", "COpenSSL", "CZlib"]
+    ),
+    ("Sources/NotelogCrypto/", ["Foundation", "NotelogJournal", "Notelog", "CZlib"]),
+    ("Sources/NotelogJournal/", ["Foundation", "NotelogCrypto", "Notelog", "COpenSSL"]),
+    ("Sources/Notelog/", ["COpenSSL", "CZlib"]),
+    ("Sources/NotelogCLI/", ["NotelogCrypto", "NotelogJournal", "COpenSSL", "CZlib"]),
+  ]
+
+  static func importsGoUp(_ file: File) -> [Finding] {
+    let forbidden = forbiddenImports.first { file.path.hasPrefix($0.folder) }?.modules ?? []
+    return file.code.enumerated().compactMap { index, line -> Finding? in
+      let words = line.split(separator: " ")
+      guard let place = words.firstIndex(of: "import"), place + 1 < words.count else { return nil }
+      let module =
+        words.dropFirst(place + 1).first { !["struct", "class", "enum", "func", "protocol"].contains($0) }
+        ?? ""
+      guard forbidden.contains(String(module.prefix { $0 != "." })) else { return nil }
+      return Finding(path: file.path, line: index + 1, message: "this module must not import \(module)")
+    }
+  }
+
+  /// `public` only in Notelog; elsewhere only as `@_spi(Benchmarks) public`.
+  static func publicOnlyInNotelog(_ file: File) -> [Finding] {
+    guard file.path.hasPrefix("Sources/"), !file.path.hasPrefix("Sources/Notelog/") else { return [] }
+    return file.code.enumerated().filter { _, line in
+      (line.holds(word: "public") || line.holds(word: "open class")) && !line.contains("@_spi(Benchmarks)")
+    }.map { Finding(path: file.path, line: $0.offset + 1, message: "public belongs in Notelog only") }
+  }
+
+  /// Conditions about platforms only in files named `Platform.swift`.
+  static func platformsInOnePlace(_ file: File) -> [Finding] {
+    guard file.path.hasPrefix("Sources/"), !file.path.hasSuffix("/Platform.swift") else { return [] }
+    return file.code.enumerated().filter { _, line in
+      let words = line.drop { $0 == " " }
+      return (words.hasPrefix("#if") || words.hasPrefix("#elseif"))
+        && ["os(", "canImport(", "targetEnvironment(", "arch("].contains { words.contains($0) }
+    }.map {
+      Finding(path: file.path, line: $0.offset + 1, message: "platform conditions belong in Platform.swift")
+    }
+  }
+
+  static let linesMax = 450
+
+  static func filesAreShort(_ file: File) -> [Finding] {
+    let count = file.lines.count
+    guard count > linesMax else { return [] }
+    return [Finding(path: file.path, line: count, message: "\(count) lines, more than \(linesMax)")]
+  }
+
+  /// A file opens with a comment of one or more whole sentences.
+  static func filesSayWhatTheyHold(_ file: File) -> [Finding] {
+    let opening = file.lines.prefix { $0.hasPrefix("// ") }.joined(separator: " ")
+    guard opening.hasSuffix(".") || opening.hasSuffix(":") else {
+      return [
+        Finding(path: file.path, line: 1, message: "the file must open with a sentence saying what it holds")
+      ]
+    }
+    return []
+  }
+
+  /// Names that say nothing.
+  static func namesSaySomething(_ file: File) -> [Finding] {
+    let empty = ["Util", "Utils", "Utility", "Utilities", "Helper", "Helpers", "Manager"]
+    var findings: [Finding] = []
+    for part in file.path.replacing(".swift", with: "").split(separator: "/")
+    where empty.contains(where: part.hasSuffix) {
+      findings.append(Finding(path: file.path, line: 1, message: "'\(part)' says nothing"))
+    }
+    let kinds: Set<Substring> = ["struct", "class", "enum", "actor", "protocol", "typealias"]
+    for (index, line) in file.code.enumerated() {
+      let words = line.split { !($0.isLetter || $0.isNumber || $0 == "_") }
+      for (kind, name) in zip(words, words.dropFirst())
+      where kinds.contains(kind) && empty.contains(where: name.hasSuffix) {
+        findings.append(Finding(path: file.path, line: index + 1, message: "'\(name)' says nothing"))
+      }
+    }
+    return findings
+  }
+
+  /// Tests wait for events, never for time, and none is switched off.
+  static func testsDoNotSleep(_ file: File) -> [Finding] {
+    file.code.enumerated().filter { _, line in
+      ["sleep", "usleep", "nanosleep"].contains { line.holds(word: $0) } || line.contains(".disabled(")
+    }.map {
+      Finding(path: file.path, line: $0.offset + 1, message: "tests neither sleep nor are switched off")
+    }
+  }
+}

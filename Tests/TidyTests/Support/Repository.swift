@@ -1,0 +1,26 @@
+// The files that the rules look at.
+import Foundation
+
+enum Repository {
+  /// The folder that holds Package.swift.
+  static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent()
+
+  static func file(_ path: String) throws -> File {
+    File(path: path, text: try String(contentsOf: root.appending(path: path), encoding: .utf8))
+  }
+
+  /// All files below `folders` whose names end in `suffix`, in order of their paths; build folders are left out.
+  static func files(in folders: [String], suffix: String) throws -> [File] {
+    let paths = try folders.flatMap { folder in
+      try FileManager.default.subpathsOfDirectory(atPath: root.appending(path: folder).path)
+        .map { folder == "." ? $0 : folder + "/" + $0 }
+    }
+    let wanted = paths.filter { path in
+      path.hasSuffix(suffix) && !path.split(separator: "/").contains { $0 == ".build" || $0 == ".git" }
+    }
+    return try wanted.sorted().map(file)
+  }
+
+  static func swift(in folders: String...) throws -> [File] { try files(in: folders, suffix: ".swift") }
+}
