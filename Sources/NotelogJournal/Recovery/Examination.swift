@@ -55,6 +55,11 @@ struct Examination {
     storeID = id
     do {
       try arrangeLog()
+    } catch { throw JournalError(error) }
+    guard !log.isEmpty else {
+      throw JournalError(.damaged, "no segment of the log is left; salvage what there is")
+    }
+    do {
       try findFloor()
       try walkFromFloor()
       try findLiveSet()
