@@ -43,7 +43,8 @@ struct Examination {
 
   init(_ storage: any Storage, storeID expected: StoreID?) throws(JournalError) {
     survey = try Survey(storage, storeID: expected)
-    guard let id = survey.storeID else {
+    // Knowing the id is not having a store: without a segment, nothing says what it held.
+    guard let id = survey.storeID, !survey.segments.isEmpty else {
       throw JournalError(.notAStore, "there is no readable segment of a store here")
     }
     storeID = id

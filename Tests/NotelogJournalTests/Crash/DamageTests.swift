@@ -99,9 +99,7 @@ import Testing
     return served
   }
 
-  /// Checks what a store with damaged bytes serves.
-  ///
-  /// - Parameter isSound: Whether a frame of the undamaged store is untouched.
+  /// Checks what a store with damaged bytes serves, given which frames are untouched.
   private static func check(
     _ disk: SimulatedDisk, _ sample: Sample, versions: [RecordKey: [MappedFrame]], what: String,
     isSound: (MappedFrame) -> Bool
