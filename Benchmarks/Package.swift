@@ -1,6 +1,11 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+/// As careful as the library's own targets.
+let house: [SwiftSetting] = [
+  .strictMemorySafety(), .treatAllWarnings(as: .error), .enableUpcomingFeature("ExistentialAny"),
+]
+
 let package = Package(
   name: "notelog-benchmarks",
   platforms: [.macOS(.v26)],
@@ -11,9 +16,13 @@ let package = Package(
       name: "CFloor", cSettings: [.unsafeFlags(["-O2", "-Wall", "-Werror"])],
       linkerSettings: [.linkedLibrary("crypto")]),
     .target(name: "CAllocationCount", cSettings: [.unsafeFlags(["-O2", "-Wall", "-Werror"])]),
+    // The peers; their libraries are loaded at run time, so that the package builds without them.
+    .target(
+      name: "CPeers", cSettings: [.unsafeFlags(["-O2", "-Wall", "-Wextra", "-Werror"])],
+      linkerSettings: [.linkedLibrary("crypto"), .linkedLibrary("dl", .when(platforms: [.linux]))]),
     .executableTarget(
       name: "NotelogBench",
-      dependencies: [.product(name: "Notelog", package: "notelog"), "CFloor", "CAllocationCount"],
-      swiftSettings: [.strictMemorySafety(), .treatAllWarnings(as: .error)]),
+      dependencies: [.product(name: "Notelog", package: "notelog"), "CAllocationCount", "CFloor", "CPeers"],
+      swiftSettings: house),
   ]
 )

@@ -6,3 +6,4 @@
 int fallocate(int descriptor, int mode, off_t offset, off_t count);
 #endif
 void *memmem(const void *haystack, size_t haystackCount, const void *needle, size_t needleCount);
+#include "checksum.h"

@@ -1,42 +1,82 @@
 // State that threads change under a lock and wait for: a conditional critical region.
 
+/// Who is to look again after a change: rooms of a monitor.
+package struct Wake: Equatable, Sendable {
+  /// The most rooms that a monitor has.
+  package static let roomLimit = 32
+  /// Everybody in all rooms: what is right wherever nothing better is known.
+  package static let everyone = Wake(all: .max)
+  /// For changes that nobody waits for.
+  package static let nobody = Wake(all: 0)
+
+  /// Rooms in which all wake, a bit each.
+  let all: UInt32
+  /// Rooms in which one wakes.
+  let one: UInt32
+
+  private init(all: UInt32, one: UInt32 = 0) {
+    self.all = all
+    self.one = one
+  }
+
+  /// All in some rooms, and one in another.
+  package static func rooms(_ rooms: Int..., oneIn room: Int? = nil) -> Wake {
+    Wake(all: rooms.reduce(0) { $0 | 1 << UInt32($1) }, one: room.map { 1 << UInt32($0) } ?? 0)
+  }
+}
+
 /// State behind a lock, entered when a condition holds.
 ///
-/// The state is only touched inside `withLock`; waiting happens between accesses, never during one.
+/// The state is only touched inside `withLock`; waiting happens between accesses, never during one. Where many threads
+/// wait for different things, each waits in the room of what it waits for, and whoever changes that wakes that room.
 package final class Monitor<State: Sendable & ~Copyable>: Sendable {
   @usableFromInline let mutex: ConditionMutex
   // SAFETY: read and written only between `mutex.lock()` and `mutex.unlock()`.
   @usableFromInline nonisolated(unsafe) var state: State
 
-  package init(_ state: consuming State) {
-    mutex = ConditionMutex()
+  package init(_ state: consuming State, roomCount: Int = 1) {
+    mutex = ConditionMutex(roomCount: roomCount)
     // SAFETY: nobody else has this object yet.
     unsafe self.state = state
   }
 
-  /// Waits until the condition holds, then runs `body` with the lock held. Whoever else waits looks again afterwards.
+  /// Waits until the condition holds, then runs `body` with the lock held, and wakes whom that concerns.
+  ///
+  /// - Parameters:
+  ///   - condition: What to wait for.
+  ///   - room: The room to wait in, which may depend on the state.
+  ///   - wake: Whom a body that returns wakes; one that throws wakes everyone.
+  ///   - body: What to do.
+  /// - Returns: What the body returns.
+  /// - Throws: What the body throws.
   @inlinable
   package func withLock<Result: ~Copyable, Failure: Error>(
     when condition: (borrowing State) -> Bool = { _ in true },
+    in room: (borrowing State) -> Int = { _ in 0 }, waking wake: Wake = .everyone,
     _ body: (inout State) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     mutex.lock()
     // SAFETY: the lock is held, but for the time inside `wait`, when no access to `state` is under way.
-    while unsafe !condition(state) { mutex.wait() }
-    defer { mutex.unlockAndWakeAll() }
-    return try unsafe body(&state)
+    while unsafe !condition(state) { mutex.wait(in: unsafe room(state)) }
+    let result: Result
+    do throws(Failure) { result = try unsafe body(&state) } catch {
+      mutex.unlock(waking: .everyone)
+      throw error
+    }
+    mutex.unlock(waking: wake)
+    return result
   }
 }
 
 /// A gate that one holder passes at a time.
 package final class Gate: Sendable {
-  private let isTaken = Monitor(false)
+  private let mutex = ConditionMutex()
 
   package init() {}
 
   /// Waits for the gate and takes it.
-  package func enter() { isTaken.withLock(when: { !$0 }) { $0 = true } }
+  package func enter() { mutex.lock() }
 
-  /// Gives the gate back.
-  package func leave() { isTaken.withLock { $0 = false } }
+  /// Gives the gate back: on the thread that took it.
+  package func leave() { mutex.unlock() }
 }

@@ -1,4 +1,4 @@
-// A mutex and its condition variable, as the C library has them: the one file here that knows which library it is.
+// A mutex and its condition variables, as the C library has them: the one file here that knows which library it is.
 
 #if canImport(Glibc)
   import Glibc
@@ -8,30 +8,36 @@
   import Darwin
 #endif
 
-/// A mutex with its condition variable.
-// SAFETY: both live at addresses that never move, are reached by the pthread calls alone, and end with this object.
+/// A mutex, and the rooms in which threads wait for what it guards: each room has a condition variable of its own.
+// SAFETY: all live at addresses that never move, are reached by the pthread calls alone, and end with this object.
 @safe package final class ConditionMutex: Sendable {
   // SAFETY: as said above.
   private nonisolated(unsafe) let mutex: UnsafeMutablePointer<pthread_mutex_t>
-  private nonisolated(unsafe) let condition: UnsafeMutablePointer<pthread_cond_t>
+  private nonisolated(unsafe) let rooms: UnsafeMutablePointer<pthread_cond_t>
   // SAFETY: read and written with the mutex held.
-  private nonisolated(unsafe) var waiterCount = 0
+  private nonisolated(unsafe) let waiterCounts: UnsafeMutablePointer<Int>
+  private let roomCount: Int
 
-  package init() {
+  package init(roomCount: Int = 1) {
+    precondition(roomCount >= 1 && roomCount <= Wake.roomLimit, "a mutex has 1 to \(Wake.roomLimit) rooms")
+    self.roomCount = roomCount
     // SAFETY: allocated and initialised before anything uses them.
     unsafe mutex = .allocate(capacity: 1)
-    unsafe condition = .allocate(capacity: 1)
+    unsafe rooms = .allocate(capacity: roomCount)
+    unsafe waiterCounts = .allocate(capacity: roomCount)
     unsafe mutex.initialize(to: pthread_mutex_t())
-    unsafe condition.initialize(to: pthread_cond_t())
+    unsafe rooms.initialize(repeating: pthread_cond_t(), count: roomCount)
+    unsafe waiterCounts.initialize(repeating: 0, count: roomCount)
     unsafe pthread_mutex_init(mutex, nil)
-    unsafe pthread_cond_init(condition, nil)
+    for room in 0..<roomCount { unsafe pthread_cond_init(rooms + room, nil) }
   }
 
   deinit {
     // SAFETY: nobody holds or waits for a mutex whose last owner is gone.
-    unsafe pthread_cond_destroy(condition)
+    for room in 0..<roomCount { unsafe pthread_cond_destroy(rooms + room) }
     unsafe pthread_mutex_destroy(mutex)
-    unsafe condition.deallocate()
+    unsafe waiterCounts.deallocate()
+    unsafe rooms.deallocate()
     unsafe mutex.deallocate()
   }
 
@@ -41,18 +47,35 @@
   // SAFETY: as above.
   package func unlock() { unsafe pthread_mutex_unlock(mutex) }
 
-  /// Gives the lock up until somebody wakes all.
-  package func wait() {
-    // SAFETY: called with the mutex held, as the count requires and the condition variable too.
-    unsafe waiterCount += 1
-    unsafe pthread_cond_wait(condition, mutex)
-    unsafe waiterCount -= 1
+  /// Gives the lock up until somebody wakes the room.
+  package func wait(in room: Int) {
+    precondition(room >= 0 && room < roomCount, "there is such a room")
+    // SAFETY: the room was checked; called with the mutex held, as the count requires and the condition variable too.
+    unsafe waiterCounts[room] += 1
+    unsafe pthread_cond_wait(rooms + room, mutex)
+    unsafe waiterCounts[room] -= 1
   }
 
-  package func unlockAndWakeAll() {
-    // SAFETY: called with the mutex held; the count is read before it is given up.
-    let someoneWaits = unsafe waiterCount > 0
-    unsafe pthread_mutex_unlock(mutex)
-    if someoneWaits { unsafe pthread_cond_broadcast(condition) }
+  /// Gives the lock up, and wakes those who wait in the rooms that are named.
+  package func unlock(waking wake: Wake) {
+    var all: UInt32 = 0
+    var one: UInt32 = 0
+    if wake != .nobody {
+      // SAFETY: called with the mutex held; the counts are read before it is given up.
+      for room in 0..<roomCount where unsafe waiterCounts[room] > 0 {
+        all |= wake.all & 1 << UInt32(room)
+        one |= wake.one & 1 << UInt32(room)
+      }
+    }
+    unlock()
+    guard all | one != 0 else { return }
+    for room in 0..<roomCount {
+      // SAFETY: the condition variables live as long as this object.
+      if all >> UInt32(room) & 1 != 0 {
+        unsafe pthread_cond_broadcast(rooms + room)
+      } else if one >> UInt32(room) & 1 != 0 {
+        unsafe pthread_cond_signal(rooms + room)
+      }
+    }
   }
 }

@@ -2,10 +2,12 @@
 
 /// Why a cryptographic operation did not happen.
 ///
-/// Each case is a different situation for whoever reads the message: a password typed wrongly, a slot that somebody
-/// altered, a key that is locked, a key that isn't there, a value that does not belong where it was found.
+/// Each case is a different situation for whoever reads the message: a password typed wrongly, a slot that
+/// somebody altered, a key that is locked, a key that isn't there, a value that does not belong where it was
+/// found.
 package enum CryptoError: Error, Equatable, Sendable {
-  /// No password slot accepts this password. A slot whose salt or work factor was altered reads like this too.
+  /// No password slot accepts this password. A slot whose salt or work factor was altered reads like this
+  /// too.
   case wrongPassword
   /// No slot accepts this raw key or recovery key.
   case wrongKey

@@ -7,6 +7,9 @@ extension Journal {
   ///
   /// - Throws: What stood in the way. The lock is given back all the same, and the next opening recovers.
   package func close() throws(JournalError) {
+    // A compaction that is under way comes to its end first.
+    compaction.enter()
+    defer { compaction.leave() }
     log.gate.enter()
     defer { log.gate.leave() }
     if log.state.withLock({ $0.isClosed }) { return }
@@ -23,6 +26,7 @@ extension Journal {
     if last > 0 { try log.awaitDurable(last) }
     // A segment may have been finished after the last transaction was durable.
     try log.syncOlderSegments()
+    writeCheckpointAtClose()
     let ending = try log.state.withLock { state throws(JournalError) -> Ending? in
       if let failure = state.failure { throw failure }
       guard let segment = state.head?.segment, let end = state.head?.end, state.head?.isTouched == true else {

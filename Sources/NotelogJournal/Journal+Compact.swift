@@ -21,6 +21,8 @@ extension Journal {
     compaction.enter()
     defer { compaction.leave() }
     var result = CompactionResult()
+    // How much is live in each segment is known only when all of the index is.
+    try journaling { () throws(StorageError) in try catalog.index.loadAll() }
     result.byteCountBefore = statistics.byteCount
     do { try finishHeadWithDeadBytes() } catch {
       // Without room for another head, the finished segments come first.
@@ -75,6 +77,7 @@ extension Journal {
     log.gate.enter()
     defer { log.gate.leave() }
     try log.waitUntilQuiet()
+    try log.readFooter()
     let hasDeadBytes = log.state.withLock { state in
       guard let segment = state.head?.segment, let footer = state.head?.footerByteCount,
         let end = state.head?.end
@@ -127,12 +130,10 @@ extension Journal {
     }
     let segment = Segment(
       number: number, kind: .compacted, salt: SegmentSalt(output.entry.salt), file: file, entry: output.entry)
-    catalog.segments.insert(segment)
     try publish(LiveChange(added: [output.entry], removed: sources.map(\.number)))
-    for copy in output.copies where !catalog.move(copy.id, from: copy.old, to: copy.new) {
-      // It was written anew meanwhile: the copy is dead already.
+    try journaling { () throws(StorageError) in
+      try catalog.adopt(segment, output.copies, dropped: output.dropped)
     }
-    for tombstone in output.dropped { catalog.forget(tombstone.id, at: tombstone.location) }
     // A second transaction names a floor above the first: a witness that must survive before anything is deleted.
     try publish(LiveChange(added: [], removed: []))
     for source in sources {

@@ -16,7 +16,7 @@ extension Journal {
       lock.close()
       throw error
     }
-    let catalog = Catalog()
+    let catalog = Catalog(key: options.fingerprintKey, cacheByteCount: options.cacheByteCount)
     let log = Log(
       storage, catalog: catalog, options: options, storeID: storeID,
       state: LogState(
@@ -48,8 +48,8 @@ extension Journal {
         examination = try settle(examination, storage, options)
         report.damages = examination.report.damages
       }
-      let catalog = Catalog()
-      try catalog.load(&examination)
+      let catalog = try Catalog.open(&examination, options)
+      report.checkpoint = examination.report.checkpoint
       report.damages = examination.report.damages
       let state = try logState(examination, catalog, storage, options)
       let log = Log(storage, catalog: catalog, options: options, storeID: examination.storeID, state: state)
@@ -160,19 +160,13 @@ extension Journal {
     do {
       let name = FileName.segment(found.number)
       let file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, .update) }
-      var footer = FooterBuilder()
-      var reader = SegmentReader(found.file, salt: found.header.salt, end: end)
-      try reader.forEachContentFrame(from: Layout.firstFrameOffset, to: end, checkingPayloads: false) {
-        finding, envelope in
-        if case .content(let entry, _) = finding { footer.add(entry, envelope: envelope) }
-      }
       let segment = Segment(number: found.number, kind: .log, salt: found.salt, file: file, entry: nil)
       segment.addLive(catalog.segments[found.number]?.liveBytes ?? 0)
       catalog.segments.insert(segment)
-      let footerByteCount = footer.byteCount
       return Head(
-        segment: segment, header: found.header, end: end, allocatedEnd: end, footerByteCount: footerByteCount,
-        footer: footer, isTouched: false, unproven: try closeMark(endingAt: end, in: found) ?? 0..<end)
+        segment: segment, header: found.header, end: end, allocatedEnd: end, footerByteCount: 0,
+        footer: FooterBuilder(), isFooterKnown: false, isTouched: false,
+        unproven: try closeMark(endingAt: end, in: found) ?? 0..<end)
     } catch { throw JournalError(error) }
   }
 

@@ -17,6 +17,10 @@ extension Journal {
     package var segments: [SegmentFigures] = []
     package var floor = LogPosition.zero
     package var nextSequence: UInt64 = 0
+    /// How many frames came in, or were moved, since the last checkpoint of the index.
+    package var checkpointAge = 0
+    /// How many snapshots live; what compaction deletes takes up space until they go.
+    package var snapshotCount = 0
 
     /// The bytes of all segments' files.
     package var byteCount: Int { segments.reduce(0) { $0 + $1.byteCount } }
@@ -34,6 +38,8 @@ extension Journal {
         byteCount: segment.entry?.byteCount ?? (try? segment.file.byteCount()) ?? 0,
         liveByteCount: segment.liveBytes)
     }
+    statistics.checkpointAge = catalog.changeCount
+    statistics.snapshotCount = catalog.history.count
     log.state.withLock { state in
       statistics.floor = state.floor
       statistics.nextSequence = state.nextSequence

@@ -15,10 +15,11 @@ extension Journal {
     -> Verification
   {
     var examination = try Examination(storage, storeID: storeID)
-    let catalog = Catalog()
+    let catalog = Catalog(key: JournalOptions().fingerprintKey)
     try catalog.load(&examination)
     var verification = Verification(report: examination.report)
     do {
+      verification.report.checkpoint = try examination.verifiedCheckpoint()
       for segment in catalog.segments.all {
         guard let found = examination.survey.segments[segment.number] else { continue }
         // A source that was cut and not finished has no footer to check.

@@ -9,5 +9,15 @@ package struct JournalOptions: Sendable {
   /// Makes salts, store ids and the like.
   package var random: @Sendable () -> UInt64 = { UInt64.random(in: 0...UInt64.max) }
 
+  /// The most memory that blocks of finished segments are kept in, sealed as they are on disk. It is taken as it is used.
+  package var cacheByteCount = 64 << 20
+  /// How many bits of its fingerprint an id is indexed by: fewer than all of them only where collisions are tried.
+  package var fingerprintBitCount = 64
+
   package init() {}
+
+  /// A fresh key for the index's hash.
+  var fingerprintKey: FingerprintKey {
+    FingerprintKey(low: random(), high: random(), bitCount: fingerprintBitCount)
+  }
 }

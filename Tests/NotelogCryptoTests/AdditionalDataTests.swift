@@ -44,16 +44,21 @@ import Testing
   static let axes: [(String, AdditionalData)] = [
     ("store", .init(store: .zero, record: record, name: name, type: 0xB1, flags: 0xC2C1, key: key)),
     ("record", .init(store: store, record: .zero, name: name, type: 0xB1, flags: 0xC2C1, key: key)),
-    ("field or collection", .init(store: store, record: record, name: .zero, type: 0xB1, flags: 0xC2C1, key: key)),
+    (
+      "field or collection",
+      .init(store: store, record: record, name: .zero, type: 0xB1, flags: 0xC2C1, key: key)
+    ),
     ("type", .init(store: store, record: record, name: name, type: 0xB2, flags: 0xC2C1, key: key)),
     ("flags", .init(store: store, record: record, name: name, type: 0xB1, flags: 0xC2C0, key: key)),
     (
       "key or generation",
-      .init(store: store, record: record, name: name, type: 0xB1, flags: 0xC2C1, key: KeyReference(rawValue: 1))
+      .init(
+        store: store, record: record, name: name, type: 0xB1, flags: 0xC2C1, key: KeyReference(rawValue: 1))
     ),
     ("chunk for a field", chunk),
   ]
 
+  /// INV-E1.
   @Test(arguments: axes.map(\.0)) func `a field moved along an axis does not open`(_ axis: String) throws {
     let expected = try #require(Self.axes.first { $0.0 == axis }).1
     let key = try SealingKey(byte: 5)

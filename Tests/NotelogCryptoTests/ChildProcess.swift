@@ -54,6 +54,7 @@
     func occurrences(of patterns: [[UInt8]]) throws -> [Int] {
       var counts = [Int](repeating: 0, count: patterns.count)
       let maps = try Self.readWhole("/proc/\(process.processIdentifier)/maps")
+      // SAFETY: open(2) reads the path only.
       let memory = unsafe Glibc.open("/proc/\(process.processIdentifier)/mem", O_RDONLY)
       try #require(memory >= 0, "the child's memory can't be read")
       defer { Glibc.close(memory) }
@@ -69,22 +70,24 @@
     }
 
     /// A file of /proc, which has no size to go by: read until there is no more.
-  private static func readWhole(_ path: String) throws -> String {
-    let file = unsafe Glibc.open(path, O_RDONLY)
-    try #require(file >= 0, "\(path) can't be read")
-    defer { Glibc.close(file) }
-    var text: [UInt8] = []
-    var piece = [UInt8](repeating: 0, count: 65_536)
-    while true {
-      let count = unsafe Glibc.read(file, &piece, piece.count)
-      if count <= 0 { return String(decoding: text, as: UTF8.self) }
-      text += piece[..<count]
+    private static func readWhole(_ path: String) throws -> String {
+      // SAFETY: open(2) reads the path; read(2) writes within the piece.
+      let file = unsafe Glibc.open(path, O_RDONLY)
+      try #require(file >= 0, "\(path) can't be read")
+      defer { Glibc.close(file) }
+      var text: [UInt8] = []
+      var piece = [UInt8](repeating: 0, count: 65_536)
+      while true {
+        let count = unsafe Glibc.read(file, &piece, piece.count)
+        if count <= 0 { return String(decoding: text, as: UTF8.self) }
+        text += piece[..<count]
+      }
     }
-  }
 
-  /// A region's bytes; pages that can't be read (beyond a mapped file's end) are zeros.
+    /// A region's bytes; pages that can't be read (beyond a mapped file's end) are zeros.
     private static func read(_ memory: Int32, from start: UInt64, to end: UInt64) throws -> [UInt8] {
       var region = [UInt8](repeating: 0, count: Int(end - start))
+      // SAFETY: pread(2) writes within the rest of the region.
       unsafe region.withUnsafeMutableBytes { bytes in
         var offset = 0
         while offset < bytes.count {
@@ -97,6 +100,7 @@
     }
 
     private static func count(_ pattern: [UInt8], in region: [UInt8]) -> Int {
+      // SAFETY: memmem(3) reads within both; the offset stays within the region.
       unsafe region.withUnsafeBytes { region in
         unsafe pattern.withUnsafeBytes { pattern in
           guard let needle = pattern.baseAddress, let start = region.baseAddress else { return 0 }

@@ -16,8 +16,11 @@ import Testing
     return vault.keyring
   }
 
-  static func rawKey(_ byte: UInt8) throws -> Credential { .rawKey(try secret([UInt8](repeating: byte, count: 32))) }
+  static func rawKey(_ byte: UInt8) throws -> Credential {
+    .rawKey(try secret([UInt8](repeating: byte, count: 32)))
+  }
 
+  /// INV-K1.
   @Test func `what is written is read again, to the byte`() throws {
     let keyring = try Self.makeKeyring()
     let bytes = keyring.bytes
@@ -47,7 +50,7 @@ import Testing
   /// What a flipped bit is reported as, without any key.
   private static func damage(_ bit: Int) -> CryptoError { .damagedKeyring(bit < 64 ? .magic : .digest) }
 
-  /// As above, by somebody who knows the format: the digest is made to fit.
+  /// INV-K1, INV-K2, INV-K3. As above, by somebody who knows the format: the digest is made to fit.
   @Test func `every bit forged under a fitting digest is refused by name, and the copy serves`() throws {
     let keyring = try Self.makeKeyring()
     let nonces = try NonceSource()
@@ -75,7 +78,8 @@ import Testing
     case .damagedKeyring, .unsupported, .limitExceeded: offset < 64 + 144 + 24 + 624 + 384 ? found : nil
     default:
       switch offset {
-      // The store id and the slot's type are part of how its key is derived; nonce and commitment say whose it is.
+      // The store id and the slot's type are part of how its key is derived; nonce and commitment say whose
+      // it is.
       case 16..<32, 64, 104..<128, 176..<208: .wrongKey
       // Id and root generation are bound to the wrap; its ciphertext and tag are the wrap.
       case 68..<76, 128..<176: .tamperedSlot(0)
@@ -98,7 +102,9 @@ import Testing
     let vault = try Keyring.create(
       storeID: Self.storeID, credential: password("p"), work: .forTests, nonces: NonceSource())
     let bytes = vault.keyring.bytes
-    for (offset, value) in [(65, UInt8(30)), (65, 19), (65, 13), (65, 0), (66, 16), (66, 0), (67, 255), (67, 0)] {
+    for (offset, value) in [
+      (65, UInt8(30)), (65, 19), (65, 13), (65, 0), (66, 16), (66, 0), (67, 255), (67, 0),
+    ] {
       var forged = bytes
       forged[offset] = value
       forged = try Self.fixDigest(forged)
@@ -130,6 +136,7 @@ import Testing
     #expect(throws: expected) { try Keyring(parsing: forged) }
   }
 
+  /// INV-K4: where two of the same generation differ, see the forged bits above.
   @Test func `the newer of two copies wins, and it is reported`() throws {
     let vault = try Keyring.create(storeID: Self.storeID, credential: Self.rawKey(1), nonces: NonceSource())
     let old = vault.keyring.bytes
@@ -149,7 +156,7 @@ import Testing
     }
   }
 
-  /// Both files are replaced one after the other; a crash leaves any of these pairs.
+  /// INV-K5. Both files are replaced one after the other; a crash leaves any of these pairs.
   @Test func `whatever a crash leaves of a password change opens with the old or the new password`() throws {
     let nonces = try NonceSource()
     let vault = try Keyring.create(

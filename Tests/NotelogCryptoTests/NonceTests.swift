@@ -5,6 +5,7 @@ import Testing
 @testable import NotelogCrypto
 
 @Suite struct NonceTests {
+  /// INV-E3.
   @Test func `no nonce comes twice, from single seals and from runs, on several threads`() async throws {
     let source = try NonceSource()
     let key = try SealingKey(byte: 9, nonces: source)
@@ -41,7 +42,9 @@ import Testing
   @Test func `what a run sealed opens by itself, in any order`() throws {
     let key = try SealingKey(byte: 9)
     var run = NonceRun()
-    let values = try (0..<300).map { try key.seal([UInt8(truncatingIfNeeded: $0)], additionalData: [1], run: &run) }
+    let values = try (0..<300).map {
+      try key.seal([UInt8(truncatingIfNeeded: $0)], additionalData: [1], run: &run)
+    }
     for index in values.indices.reversed() {
       #expect(try key.open(values[index], additionalData: [1]) == [UInt8(truncatingIfNeeded: index)])
       #expect(key.refusal(values[index], additionalData: [2]).0 == .tampered)
@@ -97,6 +100,7 @@ extension SealingContext {
   /// Seals nothing, under the next nonce.
   borrowing func sealNext() throws -> [UInt8] {
     var output = [UInt8](repeating: 0, count: SealedValue.overhead)
+    // SAFETY: the output has room for a sealed empty value.
     let outcome = unsafe output.withUnsafeMutableBytes { output -> Outcome in
       guard let target = output.baseAddress else { return .library }
       let empty = unsafe UnsafeRawBufferPointer(start: nil, count: 0)

@@ -17,6 +17,7 @@ import Testing
     #expect(try key.open(sealed, additionalData: Self.additionalData) == plaintext)
   }
 
+  /// INV-E1, INV-E2.
   @Test(arguments: [message, []]) func `every single bit matters, and a refused value leaves no plaintext`(
     _ message: [UInt8]
   ) throws {
@@ -65,7 +66,8 @@ import Testing
     #expect(key.refusal(sealed, additionalData: []).0 == .tampered)
   }
 
-  /// OpenSSL keeps a context's tag from one message to the next: a value must not open by the tag of the one before.
+  /// OpenSSL keeps a context's tag from one message to the next: a value must not open by the tag of the one
+  /// before.
   @Test func `a value does not open by the tag of the value before it`() throws {
     let key = try SealingKey(byte: 7)
     let sealed = try key.seal(Self.message)
@@ -92,6 +94,7 @@ import Testing
       let key = try SealingKey(byte: 7)
       var output = [UInt8](repeating: 0, count: 40)
       var span = output.mutableSpan
+      // SAFETY: arrays of bytes are initialised throughout.
       var target = unsafe span.mutableBytes
       let plaintext: [UInt8] = [1]
       try unsafe key.seal(plaintext.span.bytes, additionalData: plaintext.span.bytes, into: &target)

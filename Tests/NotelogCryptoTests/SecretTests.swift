@@ -79,6 +79,7 @@ import Testing
   @Test func `an overrun is a crash, not a leak`() async {
     await #expect(processExitsWith: .failure) {
       let secret = try Secret(byteCount: 4096)
+      // SAFETY: not safe at all: the read is to hit the inaccessible page behind the secret.
       let beyond = unsafe secret.pointer + 4096
       unsafe print(beyond.load(as: UInt8.self))
     }

@@ -1,7 +1,7 @@
 // What the tests of this module share: bytes as hex, keys made of one byte, spans over arrays.
 
 import Foundation
-import Synchronization
+import NotelogConcurrency
 import Testing
 
 @testable import NotelogCrypto
@@ -38,6 +38,7 @@ extension SealingKey {
   func seal(_ plaintext: [UInt8], additionalData: [UInt8] = []) throws -> [UInt8] {
     var output = [UInt8](repeating: 0xEE, count: plaintext.count + SealedValue.overhead)
     var span = output.mutableSpan
+    // SAFETY: arrays of bytes are initialised throughout.
     var target = unsafe span.mutableBytes
     try unsafe seal(plaintext.span.bytes, additionalData: additionalData.span.bytes, into: &target)
     return output
@@ -46,6 +47,7 @@ extension SealingKey {
   func seal(_ plaintext: [UInt8], additionalData: [UInt8] = [], run: inout NonceRun) throws -> [UInt8] {
     var output = [UInt8](repeating: 0xEE, count: plaintext.count + SealedValue.overhead)
     var span = output.mutableSpan
+    // SAFETY: arrays of bytes are initialised throughout.
     var target = unsafe span.mutableBytes
     try unsafe seal(
       plaintext.span.bytes, additionalData: additionalData.span.bytes, nonces: &run, into: &target)
@@ -55,6 +57,7 @@ extension SealingKey {
   func open(_ sealed: [UInt8], additionalData: [UInt8] = []) throws -> [UInt8] {
     var output = [UInt8](repeating: 0xEE, count: max(0, sealed.count - SealedValue.overhead))
     var span = output.mutableSpan
+    // SAFETY: arrays of bytes are initialised throughout.
     var target = unsafe span.mutableBytes
     try unsafe open(sealed.span.bytes, additionalData: additionalData.span.bytes, into: &target)
     return output
@@ -64,6 +67,7 @@ extension SealingKey {
   func refusal(_ sealed: [UInt8], additionalData: [UInt8] = []) -> (CryptoError?, [UInt8]) {
     var output = [UInt8](repeating: 0xEE, count: max(0, sealed.count - SealedValue.overhead))
     var span = output.mutableSpan
+    // SAFETY: arrays of bytes are initialised throughout.
     var target = unsafe span.mutableBytes
     do throws(CryptoError) {
       try unsafe open(sealed.span.bytes, additionalData: additionalData.span.bytes, into: &target)
@@ -76,7 +80,7 @@ extension SealingKey {
 
 /// Runs a body on threads of its own, all alive at once, and collects what it returns.
 func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Int) -> [Int] {
-  let results = Mutex([Int](repeating: 0, count: count))
+  let results = Lock([Int](repeating: 0, count: count))
   let start = DispatchSemaphore(value: 0)
   let done = DispatchGroup()
   for index in 0..<count {

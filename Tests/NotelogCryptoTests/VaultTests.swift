@@ -1,4 +1,5 @@
-// The vault: unlocking, locking by class, changing slots and keys, and errors told apart (FORMAT.md 10.3 to 10.9).
+// The vault: unlocking, locking by class, changing slots and keys, and errors told apart (FORMAT.md 10.3 to
+// 10.9).
 
 import Testing
 
@@ -9,7 +10,8 @@ import Testing
   static let wrongRawKey = CryptoError.wrongKey
 
   private func makeVault(_ text: String = "password") throws -> Vault {
-    try Keyring.create(storeID: Self.storeID, credential: password(text), work: .forTests, nonces: NonceSource())
+    try Keyring.create(
+      storeID: Self.storeID, credential: password(text), work: .forTests, nonces: NonceSource())
   }
 
   private func rawKey(_ byte: UInt8) throws -> Credential {
@@ -60,8 +62,8 @@ import Testing
     #expect(throws: CryptoError.unknownKeyName) { try reopened.currentReference(ofKeyNamed: "nots") }
   }
 
-  /// The salt goes into the password's key, so an altered one is as good as a wrong password; ciphertext and id are
-  /// bound by the tag, and altering them is seen for what it is.
+  /// The salt goes into the password's key, so an altered one is as good as a wrong password; ciphertext and
+  /// id are bound by the tag, and altering them is seen for what it is.
   @Test func `an altered salt reads as a wrong password, altered contents as a tampered slot`() throws {
     let bytes = try makeVault().keyring.bytes
     func forge(_ offset: Int) throws -> Vault {
@@ -113,8 +115,12 @@ import Testing
     #expect(throws: CryptoError.limitExceeded(.keyName)) {
       try vault.addingKey(named: String(repeating: "z", count: 64), class: .whenUnlocked)
     }
-    #expect(throws: CryptoError.limitExceeded(.keyName)) { try vault.addingKey(named: "", class: .whenUnlocked) }
-    #expect(throws: CryptoError.duplicateKeyName) { try vault.addingKey(named: "a", class: .afterFirstUnlock) }
+    #expect(throws: CryptoError.limitExceeded(.keyName)) {
+      try vault.addingKey(named: "", class: .whenUnlocked)
+    }
+    #expect(throws: CryptoError.duplicateKeyName) {
+      try vault.addingKey(named: "a", class: .afterFirstUnlock)
+    }
   }
 
   @Test func `a new generation seals, and the old one still opens`() throws {
@@ -152,7 +158,9 @@ import Testing
     #expect(throws: CryptoError.lastSlot) { try vault.removingSlot(0) }
     #expect(throws: CryptoError.missingSlot(5)) { try vault.removingSlot(5) }
     for index in 1..<8 { vault.adopt(try vault.addingSlot(password("\(index)"), work: .forTests)) }
-    #expect(throws: CryptoError.limitExceeded(.slots)) { try vault.addingSlot(password("9"), work: .forTests) }
+    #expect(throws: CryptoError.limitExceeded(.slots)) {
+      try vault.addingSlot(password("9"), work: .forTests)
+    }
     vault.adopt(try vault.removingSlot(0))
     vault.adopt(try vault.addingSlot(password("9"), work: .forTests))
     for index in 0..<8 { vault.adopt(try vault.addingSlot(rawKey(UInt8(index)))) }

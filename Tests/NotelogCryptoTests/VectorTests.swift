@@ -1,4 +1,5 @@
-// Published vectors: C2SP XAES-256-GCM, KC-XAES-256-GCM of AWS-LC, RFC 7914 scrypt, RFC 5869 HKDF (FORMAT.md 19).
+// Published vectors: C2SP XAES-256-GCM, KC-XAES-256-GCM of AWS-LC, RFC 7914 scrypt, RFC 5869 HKDF (FORMAT.md
+// 19).
 
 import COpenSSL
 import Testing
@@ -17,8 +18,8 @@ import Testing
 
   static let letters = "4142434445464748494a4b4c4d4e4f505152535455565758"
 
-  /// aws/aws-lc, crypto/cipher_extra/test/xaes_256_gcm_kc_tests.txt; the second and third are C2SP's own two, with
-  /// the commitment behind them.
+  /// aws/aws-lc, crypto/cipher_extra/test/xaes_256_gcm_kc_tests.txt; the second and third are C2SP's own two,
+  /// with the commitment behind them.
   static let vectors = [
     Vector(
       key: 1, nonce: String(repeating: "42", count: 24),
@@ -49,7 +50,8 @@ import Testing
     #expect(reveal(opened) == hex(vector.plaintext))
   }
 
-  /// C2SP XAES-256-GCM.md gives L = AES(0), K1, M1, M2 and Kx; in the page stand K1, the prefixes M ⊕ K1 and Kx.
+  /// C2SP XAES-256-GCM.md gives L = AES(0), K1, M1, M2 and Kx; in the page stand K1, the prefixes M ⊕ K1 and
+  /// Kx.
   @Test(arguments: [
     (
       UInt8(1), "7298caa565031eadc6ce23d23ea66378", "e531954aca063d5b8d9c47a47d4cc6f0",
@@ -64,6 +66,7 @@ import Testing
     throws
   {
     let secretKey = try secret([UInt8](repeating: key, count: 32))
+    // SAFETY: the key has thirty-two bytes, the block sixteen.
     let cipher = try unsafe BlockCipher(key: secretKey.pointer.assumingMemoryBound(to: UInt8.self))
     var block = [UInt8](repeating: 0, count: 16)
     let encrypted = unsafe block.withUnsafeMutableBytes { bytes in
@@ -168,6 +171,7 @@ import Testing
       defer { offset += count }
       return Array(stream[offset..<offset + count])
     }
+    // SAFETY: the context is freed once, and OpenSSL reads within the sizes given.
     let context = unsafe EVP_MD_CTX_new()
     defer { unsafe EVP_MD_CTX_free(context) }
     let begun = unsafe EVP_DigestInit_ex2(context, EVP_shake128(), nil)
@@ -186,15 +190,18 @@ import Testing
         break
       }
       let hashed = Array(sealed[SealedValue.nonceSize...])
+      // SAFETY: read within its size.
       guard unsafe EVP_DigestUpdate(context, hashed, hashed.count) == 1 else { break }
     }
     var digest = [UInt8](repeating: 0, count: 32)
+    // SAFETY: written within its size.
     let ended = unsafe EVP_DigestFinalXOF(context, &digest, digest.count)
     #expect(ended == 1)
     return digest
   }
 
   private func shake128(of message: [UInt8], byteCount: Int) throws -> [UInt8] {
+    // SAFETY: the context is freed once; message and output are used within their sizes.
     let context = unsafe EVP_MD_CTX_new()
     defer { unsafe EVP_MD_CTX_free(context) }
     var output = [UInt8](repeating: 0, count: byteCount)

@@ -74,6 +74,22 @@ struct Everything: Record, Equatable {
   }
 }
 
+/// A record whose properties are not all stored as they are declared.
+struct Observed: Record {
+  var id = RecordID()
+  var changes = 0
+  var watched = "" { didSet { changes += 1 } }
+  var celsius = 0.0
+  var fahrenheit: Double {
+    get { celsius * 9 / 5 + 32 }
+    set { celsius = (newValue - 32) * 5 / 9 }
+  }
+  static let schema = Schema<Observed>("observed") {
+    Plain("watched", \.watched)
+    Sealed("fahrenheit", \.fahrenheit)
+  }
+}
+
 /// A small generator, so that a failure is repeated by its seed.
 struct SplitMix: RandomNumberGenerator {
   var state: UInt64

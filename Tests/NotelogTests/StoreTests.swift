@@ -91,6 +91,34 @@ import Testing
     }
   }
 
+  @Test func `a snapshot sees its moment, whatever is written, deleted and compacted later`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let notes = (0..<30).map { Note(time: Date(timeIntervalSinceReferenceDate: Double($0)), title: "\($0)") }
+    try store.putAll(notes)
+    #expect(try store.query(Note.self).sorted(by: \.time).limit(1).entries().map(\.id) == [notes[0].id])
+    let snapshot = store.snapshot()
+    try store.write { tx in
+      for note in notes.prefix(10) { try tx.delete(Note.self, note.id) }
+      for note in notes[10..<20] {
+        try tx.update(Note.self, note.id) { draft in
+          draft.set(\.title, "new")
+          draft.set(\.time, .distantFuture)
+        }
+      }
+      try tx.put(Note(time: .distantPast, title: "later"))
+    }
+    try store.compact()
+    #expect(try snapshot.query(Note.self).count() == 30)
+    #expect(try store.query(Note.self).count() == 21)
+    for note in notes { #expect(try snapshot.get(Note.self, note.id)?.title == note.title) }
+    for direction in [SortDirection.ascending, .descending] {
+      let found = try snapshot.query(Note.self).sorted(by: \.time, direction).limit(25).entries()
+      let expected = direction == .ascending ? notes[..<25] : notes.reversed()[..<25]
+      #expect(found.map(\.id) == expected.map(\.id))
+    }
+  }
+
   @Test func `conditions are kept`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.create()
@@ -217,5 +245,16 @@ import Testing
     #expect(try store.get(Diary.self, page.id)?.line == "written while locked")
     store.lock(.everything)
     #expect(throws: NotelogError(.locked, "")) { try entry.line }
+  }
+
+  @Test func `computed and observed properties are fields like others`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    var record = Observed()
+    record.watched = "pot"
+    record.fahrenheit = 212
+    try store.write { tx in try tx.put(record) }
+    let back = try #require(try store.get(Observed.self, record.id)).record()
+    #expect(back.watched == "pot" && back.changes == 1 && back.celsius == 100)
   }
 }

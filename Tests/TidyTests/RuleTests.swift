@@ -36,8 +36,9 @@ import Testing
     let rule = SafetyRules.unsafeSaysWhy
     #expect(lines("a", "func f() {\n  let b = unsafe f()\n}", rule) == [2])
     #expect(lines("a", "  // SAFETY: because.\n  let b = unsafe f()\n  let c = unsafe g()", rule).isEmpty)
+    #expect(lines("a", "  let b = unsafe f {\n    // SAFETY: because.\n    unsafe g()\n  }", rule).isEmpty)
     #expect(lines("a", "  // SAFETY: because.\n  let b = 1\n\n  let c = unsafe g()", rule) == [4])
-    #expect(lines("a", "  if x {\n    // SAFETY: because.\n    unsafe f()\n  }\n  unsafe g()", rule) == [5])
+    #expect(lines("a", "  let b = unsafe f()\n  let c = unsafe g()\n\n  unsafe h()", rule) == [1, 4])
     #expect(lines("a", "// safety: because.\nunsafe f()", rule) == [2])
   }
 

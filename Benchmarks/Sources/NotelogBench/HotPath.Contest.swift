@@ -181,7 +181,8 @@ extension HotPath {
 
     @Sendable private func usualOpen(_ thread: Int, _ count: Int) throws {
       let data = HotPath.additionalData
-      let failed = unsafe usual_open(key, sealedByUsual, size, data, data.count, benches[thread].output, count)
+      let failed = unsafe usual_open(
+        key, sealedByUsual, size, data, data.count, benches[thread].output, count)
       if failed != 0 { throw Failed() }
     }
 

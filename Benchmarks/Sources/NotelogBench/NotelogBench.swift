@@ -1,52 +1,48 @@
-// `notelog-bench notes [--count N] [--json] [--quick]`: the note workloads; `notelog-bench hotpath [--json] [--quick]`.
+// `notelog-bench`: what to measure is the first argument.
 import Foundation
-import Notelog
 
 @main
 enum NotelogBench {
-  static func main() throws {
+  private static let usage = """
+    usage: \(NotesCommand.usage)
+           \(DeviceCommand.usage)
+           \(ScaleCommand.usage)
+           notelog-bench hotpath [--json] [--quick] [--case seal/64]
+    """
+
+  static func main() {
     var arguments = CommandLine.arguments.dropFirst()
-    let suite = arguments.popFirst()
-    if suite == "hotpath" { return try hotPath(arguments) }
-    guard suite == "notes" else {
-      print("usage: notelog-bench notes [--count N] [--json] [--quick]")
-      print("       notelog-bench hotpath [--json] [--quick]")
-      exit(64)
-    }
-    var count = 200_000
-    var isJSON = false
-    while let argument = arguments.popFirst() {
-      switch argument {
-      case "--quick": count = 5000
-      case "--json": isJSON = true
-      case "--count": count = arguments.popFirst().flatMap(Int.init) ?? count
-      default:
-        print("notelog-bench: unknown argument \(argument)")
-        exit(64)
+    do {
+      switch arguments.popFirst() {
+      case "notes": try NotesCommand(&arguments).run()
+      case "device": try DeviceCommand(&arguments).run()
+      case "scale": try ScaleCommand(&arguments).run()
+      case "hotpath": try hotPath(arguments)
+      default: throw Failure(usage)
       }
-    }
-    let folder = FileManager.default.temporaryDirectory.appending(path: "notelog-bench-\(UUID().uuidString)")
-    defer { try? FileManager.default.removeItem(at: folder) }
-    try NoteWorkloads(Dataset(count: count), folder: folder).run { figure in
-      print(isJSON ? figure.json : figure.row)
+    } catch {
+      FileHandle.standardError.write(Data("notelog-bench: \(error)\n".utf8))
+      exit(1)
     }
   }
 
   /// The sealing hot path; in quick mode too, an allocation in it is a failure.
   private static func hotPath(_ arguments: ArraySlice<String>) throws {
-    for argument in arguments where !["--json", "--quick"].contains(argument) {
-      print("notelog-bench: unknown argument \(argument)")
-      exit(64)
+    var arguments = arguments
+    var (isJSON, isQuick, only) = (false, false, nil as String?)
+    while let argument = arguments.popFirst() {
+      switch argument {
+      case "--json": isJSON = true
+      case "--quick": isQuick = true
+      case "--case": only = arguments.popFirst()
+      default: throw Failure("unknown argument \(argument)\n\(usage)")
+      }
     }
-    let isJSON = arguments.contains("--json")
     var allocating: [String] = []
-    try HotPath(isQuick: arguments.contains("--quick")).run { line in
+    try HotPath(isQuick: isQuick, only: only).run { line in
       print(isJSON ? line.json : line.row)
       if let allocations = line.allocations, allocations > 0 { allocating.append(line.name) }
     }
-    guard allocating.isEmpty else {
-      FileHandle.standardError.write(Data("notelog-bench: allocations in \(allocating)\n".utf8))
-      exit(1)
-    }
+    guard allocating.isEmpty else { throw Failure("allocations in \(allocating)") }
   }
 }

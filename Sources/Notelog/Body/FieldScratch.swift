@@ -54,9 +54,9 @@ public struct FieldScratch {
   }
 
   /// Runs `body` on what was appended.
-  func withBytes<Result>(
-    in range: Range<Int>, _ body: (RawSpan) throws(NotelogError) -> Result
-  ) throws(NotelogError) -> Result {
+  func withBytes<Result, Failure>(
+    in range: Range<Int>, _ body: (RawSpan) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
     try body(bytes.rawSpan.extracting(range))
   }
 

@@ -81,7 +81,10 @@ public struct DynamicCollection: Sendable {
     damaged: (RecordID, NotelogError) throws -> Bool = { _, error in throw error }
   ) throws {
     var buffer = ReadBuffer()
-    for key in store.journal.records(in: plan.schema.collection) {
+    let keys = try journaling { () throws(JournalError) in
+      try store.journal.records(in: plan.schema.collection)
+    }
+    for key in keys {
       let id = RecordID(key)
       let entry: DynamicEntry?
       do throws(NotelogError) {
@@ -120,7 +123,12 @@ public struct DynamicCollection: Sendable {
   }
 
   /// How many records there are.
-  public var count: Int { store.journal.records(in: plan.schema.collection).count }
+  public var count: Int {
+    get throws(NotelogError) {
+      try journaling { () throws(JournalError) in try store.journal.records(in: plan.schema.collection).count
+      }
+    }
+  }
 
   private func entry(_ key: RecordKey, _ buffer: inout ReadBuffer) throws(NotelogError) -> DynamicEntry? {
     let found: StoredRecord?

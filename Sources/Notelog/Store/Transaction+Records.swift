@@ -133,7 +133,7 @@ extension Transaction {
     guard var writing = collections[plan.schema.collection] else {
       throw NotelogError(.invalidArgument, "collection \(plan.schema.name) was not prepared")
     }
-    try encoder.put(id, plan, carriedFrom: old, &writing.keys, &nonces, into: &turn.batch)
+    try encoder.put(id, plan, carriedFrom: old, &writing.keys, &nonces, into: &turn.batch, &additions)
     collections[plan.schema.collection] = writing
     note(id.key)
   }
@@ -148,32 +148,23 @@ extension RecordEncoder {
   /// Seals the gathered record into a batch.
   func put(
     _ id: RecordID, _ plan: CollectionPlan, carriedFrom old: [UInt8], _ keys: inout SealingKeys,
-    _ nonces: inout NonceRun, into batch: inout Batch
+    _ nonces: inout NonceRun, into batch: inout Batch, _ additions: inout [FieldIndexes.Addition]
   ) throws(NotelogError) {
     guard bodyByteCount <= Limits.recordBytes else {
       throw NotelogError(
         .limitExceeded,
         "record \(id) of \(plan.schema.name) would have \(bodyByteCount) bytes, over the limit")
     }
-    let envelope = try envelope(plan, carriedFrom: old)
+    let envelopeByteCount = envelopeByteCount(plan)
     try batch.put(
-      id.key, collection: plan.schema.collection, envelope: envelope, bodyByteCount: bodyByteCount
+      id.key, collection: plan.schema.collection, envelopeByteCount: envelopeByteCount,
+      bodyByteCount: bodyByteCount
     ) { (bytes: inout MutableRawSpan) throws(NotelogError) in
-      try write(id, of: plan, carriedFrom: old.rawSpan, keys: &keys, nonces: &nonces, into: &bytes)
+      var envelope = bytes.part(0..<envelopeByteCount)
+      if envelopeByteCount > 0 { writeEnvelope(plan, carriedFrom: old.rawSpan, into: &envelope) }
+      if plan.hasIndexes { appendAdditions(plan, id, envelope: envelope.bytes, to: &additions) }
+      var body = bytes.part(from: envelopeByteCount)
+      try write(id, of: plan, carriedFrom: old.rawSpan, keys: &keys, nonces: &nonces, into: &body)
     }
-  }
-
-  /// The sort keys of indexed fields; nil where there are none.
-  private func envelope(_ plan: CollectionPlan, carriedFrom old: [UInt8]) throws(NotelogError) -> Envelope? {
-    var envelope: Envelope?
-    try forEachIndexed(of: plan, carriedFrom: old.rawSpan) { field, value throws(NotelogError) in
-      var key = [UInt8](repeating: 0, count: SortKey.byteCount(of: value))
-      key.withBytes(in: 0..<key.count) { bytes in
-        SortKey.write(field.type, isOptional: field.isOptional, value, into: &bytes)
-      }
-      envelope = envelope ?? Envelope()
-      envelope?.sortKeys.append(Envelope.SortKey(field: field.number, bytes: key))
-    }
-    return envelope
   }
 }

@@ -1,8 +1,8 @@
 // What a write closure does: all of it happens, or nothing.
 
+import NotelogConcurrency
 import NotelogCrypto
 import NotelogJournal
-import Synchronization
 
 /// What a commit survives once it has returned.
 public enum Durability: Sendable, Hashable, CaseIterable {
@@ -54,8 +54,10 @@ public struct Transaction: ~Copyable {
   /// Schemas that are stored with this transaction.
   var schemas: [UInt16: SchemaRegistry.Stored] = [:]
   /// The ids written, so that none is in the batch twice.
-  var written: Set<RecordKey> = []
+  var written = KeySet()
   var isWrittenTwice = false
+  /// The keys that records will have in ordered indexes.
+  var additions: [FieldIndexes.Addition] = []
 
   init(_ store: Store, _ turn: consuming Turn) {
     self.store = store
@@ -70,7 +72,7 @@ public struct Transaction: ~Copyable {
 
   /// Notes an id as written.
   mutating func note(_ key: RecordKey) {
-    if !written.insert(key).inserted { isWrittenTwice = true }
+    if !written.insert(key) { isWrittenTwice = true }
   }
 
   /// The record type's plan, its schema stored with this transaction where need be.

@@ -5,7 +5,10 @@ import NotelogJournal
 /// Sort keys: what an ordered index holds of a plain field.
 enum SortKey {
   /// How many bytes the key of a stored value has.
-  static func byteCount(of value: RawSpan) -> Int { min(value.byteCount, Limits.sortKeyBytes) }
+  static func byteCount(of value: RawSpan) -> Int { byteCount(ofValue: value.byteCount) }
+
+  /// How many bytes the key of a stored value of this length has.
+  static func byteCount(ofValue byteCount: Int) -> Int { min(byteCount, Limits.sortKeyBytes) }
 
   /// Writes the key of a stored value, all ``byteCount(of:)`` bytes of it.
   ///

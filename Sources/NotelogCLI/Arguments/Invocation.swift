@@ -28,3 +28,20 @@ struct Invocation: Sendable {
   /// The path of the store: the first argument of every command that has one.
   var store: String { positionals[0] }
 }
+
+extension Invocation {
+  /// The option's value as a number of bytes: `65536`, `64K`, `4M` or `1G`.
+  func byteCount(of option: Option, in range: ClosedRange<Int>) throws(ToolError) -> Int? {
+    guard let text = value(of: option) else { return nil }
+    let units: [Character: Int] = ["K": 1 << 10, "M": 1 << 20, "G": 1 << 30]
+    let unit = text.last.flatMap { units[$0] }
+    let number = Int(unit == nil ? text[...] : text.dropLast())
+    guard let (count, overflow) = number?.multipliedReportingOverflow(by: unit ?? 1), !overflow,
+      range.contains(count)
+    else {
+      let bounds = "from \(range.lowerBound >> 10)K to \(range.upperBound >> 20)M"
+      throw .usage("--\(option.long) takes a number of bytes \(bounds), not '\(text)'")
+    }
+    return count
+  }
+}

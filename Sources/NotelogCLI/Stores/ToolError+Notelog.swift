@@ -4,7 +4,8 @@ import Notelog
 extension ToolError {
   /// What the library threw.
   init(_ error: NotelogError) {
-    self.init(Self.code(of: error.code), Self.lowerCase(error.description), hint: Self.hint(for: error.code))
+    let message = Self.words(for: error.code) ?? Self.lowerCase(error.message) + Self.place(of: error)
+    self.init(Self.code(of: error.code), message, hint: Self.hint(for: error.code))
   }
 
   /// What a closure of ours threw through the library.
@@ -24,6 +25,21 @@ extension ToolError {
     case .busy: .busy
     default: .failed
     }
+  }
+
+  /// The tool's own words, where they are plainer.
+  private static func words(for code: NotelogError.Code) -> String? {
+    code == .wrongPassword ? "the password or key does not open this store" : nil
+  }
+
+  /// Where it happened, and what the system said of it.
+  private static func place(of error: NotelogError) -> String {
+    var place = ""
+    if let segment = error.segment {
+      place = " (segment \(segment)" + (error.offset.map { ", offset \($0)" } ?? "") + ")"
+    }
+    if let number = error.errno, error.code == .inputOutput { place += ": \(SystemError.text(number))" }
+    return place
   }
 
   private static func hint(for code: NotelogError.Code) -> String? {

@@ -1,4 +1,5 @@
 // Moments as RFC 3339 text, without losing a bit of the double that the store keeps.
+import Foundation
 
 /// Seconds since 2001-01-01 00:00 UTC, to text and back.
 enum Moment {
@@ -6,7 +7,7 @@ enum Moment {
   /// 9999, which RFC 3339 cannot say.
   static func text(_ seconds: Double) -> String? {
     guard seconds.isFinite, abs(seconds) < 1e15 else { return nil }
-    let (whole, fraction) = Decimal(seconds).split
+    let (whole, fraction) = ExactDecimal(seconds).split
     let (days, rest) = whole.quotientAndRemainder(flooringBy: secondsPerDay)
     let (year, month, day) = civil(daysSince2001: days)
     guard (0...9999).contains(year) else { return nil }
@@ -17,7 +18,7 @@ enum Moment {
 
   /// Reads `2026-11-20`, `2026-11-20T10:38:43Z`, with decimals, a space for the T, or an offset for the Z.
   static func seconds(_ text: String) -> Double? {
-    var scanner = Scanner(rest: text[...])
+    var scanner = MomentScanner(rest: text[...])
     guard let year = scanner.digits(4), scanner.accept("-"), let month = scanner.digits(2),
       scanner.accept("-"),
       let day = scanner.digits(2), (1...12).contains(month), (1...daysIn(month, of: year)).contains(day)
@@ -34,7 +35,12 @@ enum Moment {
       if fraction.isEmpty { return nil }
     }
     guard let offset = scanner.offset(), scanner.rest.isEmpty else { return nil }
-    return Decimal(midnight + hour * 3600 + minute * 60 + second - offset, fraction).double
+    return ExactDecimal(midnight + hour * 3600 + minute * 60 + second - offset, fraction).double
+  }
+
+  /// Now, to the millisecond: more digits would only be noise to read.
+  static var now: Date {
+    Date(timeIntervalSinceReferenceDate: (Date().timeIntervalSinceReferenceDate * 1000).rounded() / 1000)
   }
 
   // MARK: - Calendar
@@ -76,7 +82,7 @@ enum Moment {
 }
 
 /// A number as whole part and decimals, so that both can be changed without rounding.
-private struct Decimal {
+private struct ExactDecimal {
   /// Rounded down, and the digits after the point that lead up from it.
   var split: (whole: Int, fraction: String)
 
@@ -113,7 +119,7 @@ private struct Decimal {
 }
 
 /// Reads the pieces of a moment's text.
-private struct Scanner {
+private struct MomentScanner {
   var rest: Substring
 
   mutating func accept(_ character: Character) -> Bool {

@@ -2,8 +2,8 @@
 
 /// When the keys of a class are open, and whether they travel with the store.
 ///
-/// Version 1 writes and reads the two migratable classes that need a password. The other four have their numbers
-/// and their place in the layout, and are refused by name until they are built.
+/// Version 1 writes and reads the two migratable classes that need a password. The other four have their
+/// numbers and their place in the layout, and are refused by name until they are built.
 package enum AccessClass: UInt8, Hashable, Sendable, CaseIterable, CustomStringConvertible {
   /// Open between `unlock` and `lock`.
   case whenUnlocked = 1

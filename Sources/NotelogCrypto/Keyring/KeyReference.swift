@@ -1,7 +1,7 @@
 // The number by which a sealed value names its key (FORMAT.md 10.5).
 
-/// One generation of one named data key. Given out once and never again, so that a value can never be opened with
-/// a key other than the one it was sealed under.
+/// One generation of one named data key. Given out once and never again, so that a value can never be opened
+/// with a key other than the one it was sealed under.
 package struct KeyReference: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible {
   package let rawValue: UInt32
 

@@ -2,8 +2,8 @@
 
 /// The 104 bytes of a wrapped key: `nonce 24 | ciphertext 32 | tag 16 | commitment 32`.
 ///
-/// The commitment tells a wrong wrapping key from a damaged wrap, and leaves nobody the choice of a ciphertext that
-/// opens under many passwords.
+/// The commitment tells a wrong wrapping key from a damaged wrap, and leaves nobody the choice of a
+/// ciphertext that opens under many passwords.
 struct KeyWrap: Equatable, Sendable {
   static let byteCount = 104
 
@@ -27,8 +27,8 @@ struct KeyWrap: Equatable, Sendable {
 
   /// The wrapped key.
   ///
-  /// - Throws: ``CryptoError/wrongKey`` where the wrapping key is another, ``CryptoError/tampered`` where it is the
-  ///   right one and the wrap, or what it is bound to, was altered.
+  /// - Throws: ``CryptoError/wrongKey`` where the wrapping key is another, ``CryptoError/tampered`` where it
+  ///   is the right one and the wrap, or what it is bound to, was altered.
   func open(
     under wrappingKey: borrowing Secret, additionalData: [UInt8], memory: SecretMemory
   ) throws(CryptoError) -> Secret {

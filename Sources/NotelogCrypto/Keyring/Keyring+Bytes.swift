@@ -8,6 +8,8 @@ extension Keyring {
   /// - Parameters:
   ///   - bytes: The whole file.
   ///   - workFactorLimit: The most work that a password slot may ask for.
+  /// - Throws: ``CryptoError/damagedKeyring(_:)``, ``CryptoError/unsupported(_:)``,
+  ///   ``CryptoError/limitExceeded(_:)``.
   package init(parsing bytes: [UInt8], workFactorLimit: WorkFactor = .mostRead) throws(CryptoError) {
     guard bytes.count <= Self.byteCountMax else { throw .limitExceeded(.keyringSize) }
     guard bytes.count >= Header.byteCount + Self.digestSize + Self.macSize else {

@@ -16,8 +16,8 @@ extension Keyring {
 
     package let keyring: Keyring
     package let finding: Finding
-    /// The other file's keyring, where it is sound and differs: the vault falls back on it where the chosen one
-    /// turns out, at unlock, to be tampered with.
+    /// The other file's keyring, where it is sound and differs: the vault falls back on it where the chosen
+    /// one turns out, at unlock, to be tampered with.
     package let other: Keyring?
 
     /// Whether both files hold the same, so that nothing needs to be written.
@@ -31,6 +31,7 @@ extension Keyring {
   ///   - second: The bytes of `keyring.copy`, likewise.
   ///   - storeID: The store they must belong to, where it is known.
   ///   - workFactorLimit: The most work that a password slot may ask for.
+  /// - Returns: The keyring that counts, and what was found.
   /// - Throws: What is wrong with the first, where neither can be read.
   package static func choose(
     _ first: [UInt8]?, copy second: [UInt8]?, storeID: Bytes16? = nil, workFactorLimit: WorkFactor = .mostRead

@@ -100,8 +100,8 @@ extension Keyring {
 
     /// The unlock root.
     ///
-    /// - Throws: ``CryptoError/wrongKey`` where the credential is not this slot's, ``CryptoError/tamperedSlot(_:)``
-    ///   where it is and the slot was altered.
+    /// - Throws: ``CryptoError/wrongKey`` where the credential is not this slot's,
+    ///   ``CryptoError/tamperedSlot(_:)`` where it is and the slot was altered.
     func open(
       _ credential: borrowing Credential, storeID: Bytes16, memory: SecretMemory
     ) throws(CryptoError) -> Secret {

@@ -1,12 +1,12 @@
 // Changing a keyring: slots, named keys, generations; and the MAC of the schema (FORMAT.md 10.7, 10.9).
 
-import Synchronization
+import NotelogConcurrency
 
 extension Vault {
   /// A changed keyring, not yet in force.
   ///
-  /// Write ``bytes`` to both files, safely, then ``Vault/adopt(_:)`` it. A change that is never adopted is as if it
-  /// had not been made. One change at a time: the next is made from what was adopted last.
+  /// Write ``bytes`` to both files, safely, then ``Vault/adopt(_:)`` it. A change that is never adopted is as
+  /// if it had not been made. One change at a time: the next is made from what was adopted last.
   package struct Change: Sendable {
     package let keyring: Keyring
     /// The name of a key that the change adds.
@@ -20,6 +20,8 @@ extension Vault {
   /// - Parameters:
   ///   - credential: What the new slot accepts.
   ///   - work: What a guess of a password costs.
+  /// - Returns: The change, with a slot whose id is new.
+  /// - Throws: ``CryptoError/rootLocked``, ``CryptoError/limitExceeded(_:)``.
   package func addingSlot(
     _ credential: borrowing Credential, work: WorkFactor = .standard
   ) throws(CryptoError) -> Change {
@@ -72,6 +74,9 @@ extension Vault {
   /// - Parameters:
   ///   - name: One to sixty-three bytes of UTF-8.
   ///   - accessClass: When it may be used; for good.
+  /// - Returns: The change.
+  /// - Throws: ``CryptoError/rootLocked``, ``CryptoError/duplicateKeyName``,
+  ///   ``CryptoError/limitExceeded(_:)``.
   package func addingKey(named name: String, class accessClass: AccessClass) throws(CryptoError) -> Change {
     guard accessClass.isSupported else { throw .unsupported(.accessClass(accessClass.rawValue)) }
     let keyring = self.keyring
@@ -161,6 +166,8 @@ extension Keyring {
   ///   - credential: What the first slot accepts.
   ///   - work: What a guess of a password costs.
   ///   - nonces: The store's source of nonces.
+  /// - Returns: The vault that holds it; its keyring's bytes are still to be written.
+  /// - Throws: ``CryptoError/limitExceeded(_:)``, and what the system refuses.
   package static func create(
     storeID: Bytes16, credential: borrowing Credential, work: WorkFactor = .standard, nonces: NonceSource
   ) throws(CryptoError) -> Vault {

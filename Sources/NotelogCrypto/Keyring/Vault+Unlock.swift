@@ -1,12 +1,13 @@
-// Unlocking: from a credential to the unlock root, and from there to class keys and names (FORMAT.md 10.3, 10.4).
+// Unlocking: from a credential to the unlock root, and from there to class keys and names (FORMAT.md 10.3,
+// 10.4).
 
-import Synchronization
+import NotelogConcurrency
 
 extension Vault {
   /// Opens the keyring.
   ///
-  /// The work of scrypt is done outside the vault's lock, so that keys open already stay usable meanwhile. Where the
-  /// keyring proves to be tampered with and the other copy is not, that one takes its place.
+  /// The work of scrypt is done outside the vault's lock, so that keys open already stay usable meanwhile.
+  /// Where the keyring proves to be tampered with and the other copy is not, that one takes its place.
   ///
   /// - Parameters:
   ///   - credential: A password, raw key or recovery key.

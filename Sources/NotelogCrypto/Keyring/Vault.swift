@@ -1,11 +1,12 @@
 // A keyring together with what of it is unlocked (FORMAT.md 10.4).
 
+import NotelogConcurrency
 import Synchronization
 
 /// Holds a store's keyring, and the keys that are open now.
 ///
-/// Data keys are unwrapped when first asked for. ``lock(_:)`` wipes by access class; a ``SealingKey`` that somebody
-/// still holds then throws `locked`, and is asked for anew after the next `unlock`.
+/// Data keys are unwrapped when first asked for. ``lock(_:)`` wipes by access class; a ``SealingKey`` that
+/// somebody still holds then throws `locked`, and is asked for anew after the next `unlock`.
 package final class Vault: Sendable {
   /// What ``lock(_:)`` closes.
   package enum LockScope: Sendable {
@@ -27,7 +28,7 @@ package final class Vault: Sendable {
     var servedByOther = false
   }
 
-  let state: Mutex<State>
+  let state: Lock<State>
   let nonces: NonceSource
   private let epoch = Atomic<UInt64>(0)
 
@@ -43,7 +44,7 @@ package final class Vault: Sendable {
   }
 
   init(_ keyring: Keyring, other: Keyring? = nil, nonces: NonceSource) {
-    state = Mutex(State(keyring: keyring, other: other))
+    state = Lock(State(keyring: keyring, other: other))
     self.nonces = nonces
   }
 
@@ -53,7 +54,7 @@ package final class Vault: Sendable {
     afterFirstUnlock: consuming Secret,
     nonces: NonceSource
   ) {
-    state = Mutex(
+    state = Lock(
       State(
         keyring: keyring, other: nil, root: root, whenUnlocked: whenUnlocked,
         afterFirstUnlock: afterFirstUnlock))
@@ -72,7 +73,7 @@ package final class Vault: Sendable {
   /// Counts the locks, so that what was opened can be told to belong to an earlier time.
   package var lockEpoch: UInt64 { epoch.load(ordering: .acquiring) }
 
-  /// Wipes keys. Calls under way on other threads finish, and wipe what they used as they end.
+  /// Wipes keys. Waits for calls under way on other threads.
   package func lock(_ scope: LockScope = .whenUnlocked) {
     // In a forked child all of it is zero already, and another thread may have held the mutex.
     guard memory.isOriginalProcess else { return }
@@ -112,8 +113,8 @@ package final class Vault: Sendable {
 
   /// The generation of a named key that new values are sealed under.
   ///
-  /// - Throws: ``CryptoError/rootLocked`` while names can't be read, ``CryptoError/unknownKeyName`` where there is no
-  ///   such name.
+  /// - Throws: ``CryptoError/rootLocked`` while names can't be read, ``CryptoError/unknownKeyName`` where
+  ///   there is no such name.
   package func currentReference(ofKeyNamed name: String) throws(CryptoError) -> KeyReference {
     try state.withLock { state throws(CryptoError) in
       let number = state.names.first { $0.value == name }?.key

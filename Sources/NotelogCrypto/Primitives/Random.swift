@@ -17,9 +17,9 @@ enum Random {
   /// Random bytes that are no secret: salts, nonces of wraps, ids.
   static func bytes(_ count: Int) throws(CryptoError) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
+    // SAFETY: the array's own bytes.
     let result = unsafe bytes.withUnsafeMutableBytes { buffer -> Bool in
       guard let start = buffer.baseAddress else { return true }
-      // SAFETY: the array's own bytes.
       do throws(CryptoError) { try unsafe system(start, byteCount: count) } catch { return false }
       return true
     }

@@ -1,9 +1,10 @@
 // What a sealed value is bound to: its additional data (FORMAT.md 11.2).
 
-/// The additional data of a field or of a chunk, built from what the *caller expects* to find, never from what was
-/// read: a value that was moved to another store, record, field, type or key then does not open.
+/// The additional data of a field or of a chunk, built from what the *caller expects* to find, never from
+/// what was read: a value that was moved to another store, record, field, type or key then does not open.
 ///
-/// Made once a field and changed record by record with ``record``; its bytes are in place, so nothing is allocated.
+/// Made once a field and changed record by record with ``record``; its bytes are in place, so nothing is
+/// allocated.
 package struct AdditionalData: Sendable {
   package static let fieldSize = 64
   package static let chunkSize = 96

@@ -4,8 +4,9 @@ import Synchronization
 
 /// A small open-addressed table of thread numbers, one for each lane.
 ///
-/// A thread looks where its number hashes to, and goes on from there to a place of its own or a free one. Places
-/// change hands only when all are taken, so the table is read by everybody and written by hardly anyone.
+/// A thread looks where its number hashes to, and goes on from there to a place of its own or a free one.
+/// Places change hands only when all are taken, so the table is read by everybody and written by hardly
+/// anyone.
 struct LaneOwners: ~Copyable {
   static let count = 64
 

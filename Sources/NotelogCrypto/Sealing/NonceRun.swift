@@ -2,8 +2,8 @@
 
 /// Up to 256 nonces that share a salt, so that values sealed in one transaction share a derived key.
 ///
-/// Make one a transaction and hand it to each `seal` in it; it renews itself when it is used up, and whenever the
-/// ``NonceSource`` got fresh entropy. It cannot be copied: a copy would repeat its nonces.
+/// Make one a transaction and hand it to each `seal` in it; it renews itself when it is used up, and whenever
+/// the ``NonceSource`` got fresh entropy. It cannot be copied: a copy would repeat its nonces.
 package struct NonceRun: ~Copyable, Sendable {
   /// Seals under one salt.
   static let countMax = 256

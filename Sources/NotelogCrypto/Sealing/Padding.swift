@@ -35,8 +35,8 @@ package enum Padding {
 
   /// The length of the value in padded bytes.
   ///
-  /// - Throws: ``CryptoError/tampered`` where there is no end mark. What was opened was authenticated, so this says
-  ///   that whoever sealed it did not pad it.
+  /// - Throws: ``CryptoError/tampered`` where there is no end mark. What was opened was authenticated, so
+  ///   this says that whoever sealed it did not pad it.
   package static func valueCount(in padded: RawSpan) throws(CryptoError) -> Int {
     var offset = padded.byteCount - 1
     while offset >= 0, padded.byte(at: offset) == 0 { offset -= 1 }

@@ -7,45 +7,42 @@ import Synchronization
 /// A lane fills two cache lines, so that threads on neighbouring lanes don't slow each other down.
 @safe
 struct SealingLane: ~Copyable {
-  /// What is known of a lane, as bits.
-  enum Bit {
-    static let busy: UInt32 = 1
-    /// The key was wiped: no more use, and whoever holds the lane wipes it when done.
-    static let wiped: UInt32 = 2
+  private enum Use {
+    static let free: UInt32 = 0
+    static let taken: UInt32 = 1
+    /// The key was wiped: taken for good.
+    static let closed: UInt32 = 2
   }
 
-  private let state = Atomic<UInt32>(0)
+  private let use = Atomic<UInt32>(Use.free)
   /// Belongs to whoever holds the lane.
   var context: UnsafeMutablePointer<SealingContext>?
   private let padding = InlineArray<14, UInt64>(repeating: 0)
 
-  /// Takes the lane, where it is free and the key not wiped.
+  /// Takes the lane, where it is free.
   @inline(__always)
   borrowing func take() -> Bool {
-    state.compareExchange(expected: 0, desired: Bit.busy, ordering: .acquiring).exchanged
+    use.compareExchange(expected: Use.free, desired: Use.taken, ordering: .acquiring).exchanged
   }
 
-  /// Gives the lane back.
-  ///
-  /// - Returns: False where the key was wiped meanwhile: the caller, still its holder, wipes the context.
+  /// Gives the lane back: a plain store, because nobody else writes while it is taken.
   @inline(__always)
-  borrowing func giveBack() -> Bool {
-    state.compareExchange(expected: Bit.busy, desired: 0, ordering: .releasing).exchanged
+  borrowing func giveBack() {
+    use.store(Use.free, ordering: .releasing)
   }
 
-  /// Closes the lane for good.
-  ///
-  /// - Returns: Whether nobody holds it, so that the caller wipes the context.
-  borrowing func close() -> Bool {
-    let (old, _) = state.bitwiseOr(Bit.wiped, ordering: .acquiringAndReleasing)
-    return old == 0
+  /// Takes the lane for good, once whoever holds it has given it back. To be called once.
+  borrowing func close() {
+    while !use.compareExchange(expected: Use.free, desired: Use.closed, ordering: .acquiring).exchanged {
+      Platform.yield()
+    }
   }
 
-  /// Frees the context, which cleanses page and key schedules. For the lane's holder, or after `close`.
+  /// Frees the context, which cleanses page and key schedules. After `close`.
   mutating func wipe() {
+    // SAFETY: made by `SealingKey` with one allocation and one initialisation; nobody else points to it.
     guard let context = unsafe context else { return }
     unsafe self.context = nil
-    // SAFETY: made by `SealingKey` with one allocation and one initialisation; nobody else points to it.
     unsafe context.deinitialize(count: 1)
     unsafe context.deallocate()
   }

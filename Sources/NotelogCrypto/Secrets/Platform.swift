@@ -1,4 +1,5 @@
-// The few calls to the operating system that secrets need; the only file of this module with platform conditions.
+// The few calls to the operating system that secrets need; the only file of this module with platform
+// conditions.
 
 #if canImport(Darwin)
   import Darwin

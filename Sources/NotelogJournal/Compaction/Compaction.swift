@@ -54,7 +54,7 @@ struct Compaction {
     guard let byteCount = source.entry?.byteCount else { return }
     for entry in try source.footerEntries() {
       let old = Location(entry, segment: source.number)
-      guard journal.catalog.index.location(of: entry.id) == old else { continue }
+      guard try journal.catalog.isCurrent(entry.id, at: old) else { continue }
       if entry.kind == .tombstone, !needed.contains(entry.id) {
         dropped.append((entry.id, old))
         continue

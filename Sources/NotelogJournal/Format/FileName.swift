@@ -4,6 +4,7 @@
 package enum FileName {
   package static let lock = "lock"
   package static let reserve = "reserve"
+  package static let index = "index"
   package static let torn = "torn"
   package static let partialSuffix = ".partial"
 

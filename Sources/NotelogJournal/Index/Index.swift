@@ -1,56 +1,107 @@
-// The in-memory index: record id to the place of its newest frame.
+// The in-memory index: record id to the place of its newest frame. FORMAT.md §14.
 
 import NotelogConcurrency
 
-/// Where every record is. Tombstones stay in it as long as their frames are needed.
+/// Where every record is, by a fingerprint of its id. Tombstones stay in it as long as their frames are needed.
+///
+/// Two records may have the same fingerprint. What the index gives are candidates: that a frame is the record's, only
+/// the id in the frame says.
 final class Index: Sendable {
-  private let locations = Lock<[RecordKey: Location]>([:])
+  static let shardCount = 256
 
-  /// The place of a record's newest frame, tombstones included.
-  func location(of id: RecordKey) -> Location? { locations.withLock { $0[id] } }
+  let key: FingerprintKey
+  private let shards: InlineArray<256, Lock<Shard>>
 
-  /// Takes in a frame, if no newer one is known.
-  ///
-  /// - Returns: The location that is dead now: the one it replaces, or itself if it is older.
-  func insert(_ location: Location, for id: RecordKey) -> Location? {
-    locations.withLock { locations in
-      guard let known = locations[id] else {
-        locations[id] = location
-        return nil
+  /// An index that is empty, or holds what a checkpoint holds.
+  init(key: FingerprintKey, source: ShardSource? = nil) {
+    self.key = key
+    shards = InlineArray { number in Lock(Shard(number, source: source)) }
+  }
+
+  /// The fingerprint that a record is found by; its highest byte is the shard's number.
+  @inline(__always)
+  func fingerprint(of id: RecordKey) -> UInt64 { key.fingerprint(of: id) }
+
+  /// Runs `body` with a shard that is in memory.
+  @inline(__always)
+  private func withShard<Result>(
+    of fingerprint: UInt64, _ body: (inout Shard) throws(StorageError) -> Result
+  ) throws(StorageError) -> Result {
+    try shards[Int(fingerprint >> 56)].withLock { shard throws(StorageError) in
+      if shard.isCold { try shard.load() }
+      return try body(&shard)
+    }
+  }
+
+  /// Brings all of the index into memory.
+  func loadAll() throws(StorageError) {
+    for number in 0..<Self.shardCount {
+      try shards[number].withLock { shard throws(StorageError) in
+        if shard.isCold { try shard.load() }
       }
-      guard location.supersedes(known) else { return known == location ? nil : location }
-      locations[id] = location
-      return known
     }
   }
 
-  /// Moves a record's location, if it is still where it was.
-  func move(_ id: RecordKey, from old: Location, to new: Location) -> Bool {
-    locations.withLock { locations in
-      guard locations[id] == old else { return false }
-      locations[id] = new
+  /// The place of the nth candidate; nothing behind the last.
+  @inline(__always)
+  func candidate(_ fingerprint: UInt64, _ ordinal: Int) throws(StorageError) -> Place? {
+    try shards[Int(fingerprint >> 56)].withLock { shard throws(StorageError) in
+      if shard.isCold { return try shard.placeInFile(fingerprint, at: ordinal) }
+      return shard.table.place(fingerprint, at: ordinal)
+    }
+  }
+
+  /// Whether the newest frame of a record is at this place.
+  func contains(_ fingerprint: UInt64, at place: Place) throws(StorageError) -> Bool {
+    try withShard(of: fingerprint) { shard throws(StorageError) in
+      shard.table.contains(fingerprint, at: place)
+    }
+  }
+
+  /// Takes in a record that is not in the index yet.
+  func insert(_ fingerprint: UInt64, _ place: Place) throws(StorageError) {
+    try withShard(of: fingerprint) { shard throws(StorageError) in
+      shard.table.insert(fingerprint, place)
+      if place.isTombstone { shard.tombstoneCount += 1 }
+    }
+  }
+
+  /// Gives a record another place, if it is still where it was.
+  func replace(_ fingerprint: UInt64, at old: Place, with new: Place) throws(StorageError) -> Bool {
+    try withShard(of: fingerprint) { shard throws(StorageError) in
+      guard shard.table.replace(fingerprint, at: old, with: new) else { return false }
+      shard.tombstoneCount += (new.isTombstone ? 1 : 0) - (old.isTombstone ? 1 : 0)
       return true
     }
   }
 
-  /// Forgets a tombstone, if it is still where it was.
-  func remove(_ id: RecordKey, at location: Location) -> Bool {
-    locations.withLock { locations in
-      guard locations[id] == location else { return false }
-      locations[id] = nil
+  /// Forgets a record, if it is still where it was.
+  func remove(_ fingerprint: UInt64, at place: Place) throws(StorageError) -> Bool {
+    try withShard(of: fingerprint) { shard throws(StorageError) in
+      guard shard.table.remove(fingerprint, at: place) else { return false }
+      if place.isTombstone { shard.tombstoneCount -= 1 }
       return true
     }
-  }
-
-  /// The ids and locations of a collection's records, or of all, in order of id.
-  func records(in collection: UInt16?) -> [(id: RecordKey, location: Location)] {
-    locations.withLock { locations in
-      locations.filter { !$0.value.isTombstone && (collection == nil || $0.value.collection == collection) }
-    }
-    .sorted { $0.key < $1.key }
-    .map { (id: $0.key, location: $0.value) }
   }
 
   /// How many records there are, tombstones not counted.
-  var recordCount: Int { locations.withLock { $0.values.count { !$0.isTombstone } } }
+  var recordCount: Int {
+    var count = 0
+    for number in 0..<Self.shardCount {
+      count += shards[number].withLock { $0.recordCount }
+    }
+    return count
+  }
+
+  /// Calls `body` with each shard's table, all of it in memory.
+  func forEachShard(
+    _ body: (borrowing EntryTable, _ tombstoneCount: Int) throws(StorageError) -> Void
+  ) throws(StorageError) {
+    for number in 0..<Self.shardCount {
+      try shards[number].withLock { shard throws(StorageError) in
+        if shard.isCold { try shard.load() }
+        try body(shard.table, shard.tombstoneCount)
+      }
+    }
+  }
 }

@@ -1,23 +1,23 @@
-// Where a record's newest frame is.
+// Where a record's newest frame is, and what its header says.
 
-/// A frame's place and what its header said.
+/// A frame's place with what the index does not hold: it is read from the frame's header when it is needed.
 package struct Location: Equatable, Sendable, BitwiseCopyable {
-  package let segment: UInt32
-  package let offset: UInt32
+  let place: Place
   package let payloadByteCount: UInt32
   package let entryByteCount: UInt32
   package let sequence: UInt64
   package let collection: UInt16
-  package let isTombstone: Bool
+
+  package var segment: UInt32 { place.segment }
+  package var offset: UInt32 { UInt32(place.offset) }
+  package var isTombstone: Bool { place.isTombstone }
 
   init(_ entry: FooterEntry, segment: UInt32) {
-    self.segment = segment
-    offset = UInt32(entry.offset)
+    place = Place(segment: segment, offset: entry.offset, isTombstone: entry.kind == .tombstone)
     payloadByteCount = UInt32(entry.payloadByteCount)
     entryByteCount = UInt32(entry.entryByteCount)
     sequence = entry.sequence
     collection = entry.collection
-    isTombstone = entry.kind == .tombstone
   }
 
   /// Whether the frame is newer than another of the same id: by its transaction, or by its place in it.

@@ -62,6 +62,39 @@ package struct Batch: ~Copyable {
       start: start, envelopeByteCount: envelopeByteCount)
   }
 
+  /// Adds a record whose envelope and body `write` fills in, one behind the other.
+  ///
+  /// - Parameters:
+  ///   - id: The record's id.
+  ///   - collection: Its collection.
+  ///   - envelopeByteCount: The envelope's length; 0 for none.
+  ///   - bodyByteCount: The body's length.
+  ///   - write: Fills in exactly the bytes of both, all zero before. A malformed envelope is a programmer's mistake.
+  /// - Throws: What `write` throws; then nothing was added.
+  package mutating func put<Failure: Error>(
+    _ id: RecordKey, collection: UInt16, envelopeByteCount: Int, bodyByteCount: Int,
+    _ write: (inout MutableRawSpan) throws(Failure) -> Void
+  ) throws(Failure) {
+    precondition(envelopeByteCount <= Limits.maximumEnvelopeByteCount, "an envelope fits its limit")
+    let start = buffer.count
+    let payloadStart = start + Layout.frameHeaderByteCount
+    let payloadEnd = payloadStart + envelopeByteCount + bodyByteCount
+    buffer.appendZeros(aligned(payloadEnd) - start)
+    do throws(Failure) {
+      var bytes = buffer.mutableBytes
+      var payload = bytes._mutatingExtracting(payloadStart..<payloadEnd)
+      try write(&payload)
+    } catch {
+      buffer.truncate(to: start)
+      throw error
+    }
+    append(
+      FrameHeader(
+        .record, hasEnvelope: envelopeByteCount > 0, collection: collection,
+        payloadByteCount: envelopeByteCount + bodyByteCount, id: id),
+      start: start, envelopeByteCount: envelopeByteCount)
+  }
+
   /// Adds a deletion.
   package mutating func delete(_ id: RecordKey, collection: UInt16) {
     let start = buffer.count

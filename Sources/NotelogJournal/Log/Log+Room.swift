@@ -45,9 +45,37 @@ extension Log {
     let unproven: Range<Int>?
   }
 
+  /// Collects the footer of a head that was opened and not written to yet. The caller holds the gate.
+  ///
+  /// It is put off until then: opening takes no longer for a head with much in it.
+  func readFooter() throws(JournalError) {
+    let head = state.withLock(waking: .nobody) { state -> (segment: Segment, end: Int)? in
+      guard let segment = state.head?.segment, let end = state.head?.end, state.head?.isFooterKnown == false
+      else {
+        return nil
+      }
+      return (segment, end)
+    }
+    guard let (segment, end) = head else { return }
+    var footer: FooterBuilder? = FooterBuilder()
+    do {
+      var reader = SegmentReader(segment.file, salt: segment.salt.value, end: end)
+      try reader.forEachContentFrame(from: Layout.firstFrameOffset, to: end, checkingPayloads: false) {
+        finding, envelope in
+        if case .content(let entry, _) = finding { footer?.add(entry, envelope: envelope) }
+      }
+    } catch { throw JournalError(error) }
+    state.withLock { state in
+      state.head?.footerByteCount = footer?.byteCount ?? 0
+      if let footer = footer.take() { state.head?.footer = footer }
+      state.head?.isFooterKnown = true
+    }
+  }
+
   private func tryMakeRoom(byteCount: Int, footerByteCount: Int) throws(JournalError) {
     let aim = self.aim
-    let room = try state.withLock { state throws(JournalError) -> HeadRoom? in
+    try readFooter()
+    let room = try state.withLock(waking: .nobody) { state throws(JournalError) -> HeadRoom? in
       try state.checkWritable()
       guard let segment = state.head?.segment, let end = state.head?.end,
         let allocatedEnd = state.head?.allocatedEnd, let footer = state.head?.footerByteCount
@@ -215,7 +243,8 @@ extension Log {
       if let old = state.head?.segment { state.unsynced.append(old) }
       state.head = Head(
         segment: segment, header: header, end: start.count, allocatedEnd: allocatedEnd,
-        footerByteCount: FooterBuilder().byteCount, footer: FooterBuilder(), isTouched: true)
+        footerByteCount: FooterBuilder().byteCount, footer: FooterBuilder(), isFooterKnown: true,
+        isTouched: true)
     }
   }
 }

@@ -6,22 +6,29 @@ extension Log {
   /// What a thread that waits for durability is to do.
   private enum Role {
     case done
-    case sync(older: [Segment], head: Segment?, upTo: UInt64, end: LogPosition)
+    case sync(number: UInt64, older: [Segment], head: Segment?, upTo: UInt64, end: LogPosition)
   }
 
   /// Returns when the transaction is durable. One of those who wait syncs for all.
+  ///
+  /// Those whom a sync under way covers wait for its end, the others for the end of the next: so a sync wakes those it
+  /// was for, and one more, who starts the next.
   func awaitDurable(_ sequence: UInt64) throws(JournalError) {
     while true {
-      let role = try state.withLock(when: { !$0.isSyncing || $0.nextDurable > sequence || $0.failure != nil })
-      {
-        state throws(JournalError) -> Role in
+      let role = try state.withLock(
+        when: { !$0.isSyncing || $0.nextDurable > sequence || $0.failure != nil },
+        in: { LogRoom.sync($0.syncNumber(covering: sequence)) }, waking: .nobody
+      ) { state throws(JournalError) -> Role in
         if state.nextDurable > sequence { return .done }
         if let failure = state.failure { throw failure }
         state.isSyncing = true
+        state.syncNumber += 1
+        state.syncLimit = state.nextVisible
         return .sync(
-          older: state.unsynced, head: state.head?.segment, upTo: state.nextVisible, end: state.visibleEnd)
+          number: state.syncNumber, older: state.unsynced, head: state.head?.segment, upTo: state.nextVisible,
+          end: state.visibleEnd)
       }
-      guard case .sync(let older, let head, let nextVisible, let end) = role else { return }
+      guard case .sync(let number, let older, let head, let nextVisible, let end) = role else { return }
       do {
         // Oldest first: a later segment must not be on the medium while an earlier one is not.
         for segment in older { try segment.file.sync() }
@@ -31,7 +38,9 @@ extension Log {
         state.withLock { $0.isSyncing = false }
         throw failure
       }
-      state.withLock { state in
+      state.withLock(
+        waking: .rooms(LogRoom.general, LogRoom.sync(number), oneIn: LogRoom.sync(number + 1))
+      ) { state in
         state.isSyncing = false
         state.nextDurable = max(state.nextDurable, nextVisible)
         state.floor = max(state.floor, end)

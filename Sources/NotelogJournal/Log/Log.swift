@@ -25,7 +25,7 @@ final class Log: Sendable {
     self.catalog = catalog
     self.options = options
     self.storeID = storeID
-    self.state = Monitor(state)
+    self.state = Monitor(state, roomCount: LogRoom.count)
   }
 
   /// A transaction's place in the log.
@@ -44,7 +44,7 @@ final class Log: Sendable {
       throw JournalError(.limitExceeded, "a transaction of \(byteCount) bytes is larger than 64 MiB")
     }
     try makeRoom(byteCount: byteCount, footerByteCount: footerByteCount, onlyFrees: batch.onlyFrees)
-    return try state.withLock { state throws(JournalError) in
+    return try state.withLock(waking: .nobody) { state throws(JournalError) in
       try state.checkWritable()
       // `makeRoom` left a head, and nobody else changes that while the gate is ours.
       guard let segment = state.head?.segment, let offset = state.head?.end else {
@@ -72,15 +72,23 @@ final class Log: Sendable {
       segment: reservation.segment.number, offset: reservation.offset + batch.buffer.count)
     let frames = batch.frames
     let bytes = batch.buffer.bytes
-    try state.withLock(when: { $0.nextVisible == reservation.sequence || $0.failure != nil }) {
-      state throws(JournalError) in
+    try state.withLock(
+      when: { $0.nextVisible == reservation.sequence || $0.failure != nil },
+      in: { _ in LogRoom.order(of: reservation.sequence) },
+      waking: .rooms(LogRoom.general, LogRoom.order(of: reservation.sequence + 1))
+    ) { state throws(JournalError) in
       if let failure = state.failure { throw failure }
       for frame in frames where frame.header.kind.isContent {
         let entry = FooterEntry(
           frame.header, offset: reservation.offset + frame.start, envelopeByteCount: frame.envelopeByteCount)
         let start = frame.start + Layout.frameHeaderByteCount
         state.head?.footer.add(entry, envelope: bytes.extracting(start..<start + frame.envelopeByteCount))
-        catalog.take(entry, in: reservation.segment)
+        do throws(StorageError) { try catalog.take(entry, in: reservation.segment) } catch {
+          // The transaction is in the log, but what it replaced can't be told: what is indexed would be wrong.
+          let failure = Log.poisoned(error)
+          state.failure = failure
+          throw failure
+        }
       }
       for frame in frames where frame.header.kind == .liveChange {
         let start = frame.start + Layout.frameHeaderByteCount
@@ -99,14 +107,18 @@ final class Log: Sendable {
 
   /// After a failed write or sync nothing more is written: what the medium holds is no longer known.
   func poison(_ cause: StorageError) -> JournalError {
-    let reason = SystemErrno.message(cause.errno)
-    let error = JournalError(
-      .poisoned,
-      "\(cause.call.rawValue) of '\(cause.name)' failed (\(reason)); reopen the store to write again",
-      cause: cause)
+    let error = Self.poisoned(cause)
     return state.withLock { state in
       if state.failure == nil { state.failure = error }
       return error
     }
+  }
+
+  private static func poisoned(_ cause: StorageError) -> JournalError {
+    let reason = SystemErrno.message(cause.errno)
+    return JournalError(
+      .poisoned,
+      "\(cause.call.rawValue) of '\(cause.name)' failed (\(reason)); reopen the store to write again",
+      cause: cause)
   }
 }

@@ -16,6 +16,10 @@ struct LogState: ~Copyable, Sendable {
   var floor: LogPosition
   /// Whether somebody is syncing for all.
   var isSyncing = false
+  /// Counts the syncs that waiting threads share: the number of the one under way, or of the last.
+  var syncNumber: UInt64 = 0
+  /// What that sync makes durable: transactions below it.
+  var syncLimit: UInt64 = 0
   /// Segments before the head that have not been synced since they were written.
   var unsynced: [Segment] = []
   /// The finished segments.
@@ -38,8 +42,24 @@ struct LogState: ~Copyable, Sendable {
     if let failure { throw failure }
   }
 
+  /// The number of the shared sync that makes a visible transaction durable.
+  func syncNumber(covering sequence: UInt64) -> UInt64 { sequence < syncLimit ? syncNumber : syncNumber + 1 }
+
   /// Whether all reserved space is filled.
   var isQuiet: Bool { nextVisible == nextSequence || failure != nil }
+}
+
+/// Where threads wait for the log, so that each change wakes those it concerns and lets the others sleep.
+enum LogRoom {
+  private static let orderRoomCount = 8
+
+  static let count = 1 + orderRoomCount + 2
+  /// For everything that isn't listed below.
+  static let general = 0
+  /// For the turn to become visible.
+  static func order(of sequence: UInt64) -> Int { 1 + Int(sequence % UInt64(orderRoomCount)) }
+  /// For the end of a sync. Only two matter at a time: the one under way and the next.
+  static func sync(_ number: UInt64) -> Int { 1 + orderRoomCount + Int(number % 2) }
 }
 
 /// The segment that is appended to.
@@ -53,6 +73,8 @@ struct Head: ~Copyable, Sendable {
   /// The bytes that the footer will take, reservations that are not filled yet included.
   var footerByteCount: Int
   var footer: FooterBuilder
+  /// Whether footer and length are what the frames say: not in a head that was opened, until `Log.readFooter`.
+  var isFooterKnown: Bool
   /// Whether anything was written to it, or promised for it, since it was opened.
   var isTouched: Bool
   /// What was there to read when it was opened, but may not be on the medium: the close mark it ended in, or its start

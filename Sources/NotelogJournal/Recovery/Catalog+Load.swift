@@ -39,7 +39,9 @@ extension Catalog {
     let segment = Segment(found, entry: entry)
     segments.insert(segment)
     var reader = SegmentReader(found.file, salt: found.header.salt, end: found.byteCount)
-    if try !reader.forEachFooterEntry(trailer, { entry, _ in take(entry, in: segment) }) {
+    if try !reader.forEachFooterEntry(
+      trailer, { (entry, _) throws(StorageError) in try take(entry, in: segment) })
+    {
       examination.report.damages.append(
         Damage(
           .footer, segment: found.number, offset: trailer.footerOffset, byteCount: trailer.footerByteCount))
@@ -56,10 +58,10 @@ extension Catalog {
     var damages: [Damage] = []
     try reader.forEachContentFrame(
       from: Layout.firstFrameOffset, to: min(limit, found.byteCount), checkingPayloads: false
-    ) { finding, _ in
+    ) { (finding, _) throws(StorageError) in
       switch finding {
       case .content(let entry, _):
-        take(entry, in: segment)
+        try take(entry, in: segment)
       case .lost(let range):
         damages.append(
           Damage(.lostFrames, segment: found.number, offset: range.lowerBound, byteCount: range.count))

@@ -66,6 +66,8 @@ package struct RecoveryReport: Equatable, Sendable {
   package var keptTransactions = 0
   /// Whether the last thing cut may have been acknowledged as durable.
   package var isPossiblyAcknowledgedCut = false
+  /// What became of the index's checkpoint: not having one is no damage, as it is built again.
+  package var checkpoint = CheckpointUse.missing
   /// Segment files that the live set does not name and nothing claims.
   package var strays: [String] = []
 

@@ -4,7 +4,29 @@ extension Examination {
   /// Takes the highest position that any surviving witness names.
   mutating func findFloor() throws(StorageError) {
     for segment in survey.segments.values { witness(segment.header.floor) }
+    if let head = checkpoint.found?.head, head.storeID == storeID { witness(head.covered) }
+    if try findClosing() { return }
     for segment in log.suffix(2) { try findMarks(in: segment) }
+  }
+
+  /// Looks for a close mark that the log's last file ends in. Where there is one, no mark can name a higher position,
+  /// and none has to be looked for.
+  private mutating func findClosing() throws(StorageError) -> Bool {
+    guard let last = log.last, !last.isCut, last.found.header.kind == .log else { return false }
+    let start = last.end - aligned(Layout.frameHeaderByteCount + CloseMark.byteCount)
+    guard start > Layout.firstFrameOffset, start % 8 == 0 else { return false }
+    let position = LogPosition(segment: last.number, offset: start)
+    guard report.floor <= position else { return false }
+    var reader = last.reader
+    guard case .frame(let header) = try reader.frame(at: start), header.kind == .close,
+      try reader.isWhole(header, at: start),
+      let mark = CloseMark(payload: try reader.payload(of: header, at: start)), mark.place.offset == start
+    else { return false }
+    witness(position)
+    closing = mark
+    // The mark bears the number that the next transaction gets.
+    if header.sequence > 0 { highestSequence = max(highestSequence, header.sequence - 1) }
+    return true
   }
 
   private mutating func witness(_ position: LogPosition) { report.floor = max(report.floor, position) }

@@ -17,6 +17,12 @@ extension Examination {
       report.damages.append(Damage(.liveSet, segment: newest.number, offset: place))
       live = inferredLiveSet(before: newest)
     }
+    // What the close mark says of the live set at the end, it was at the beginning: no change is to be looked for.
+    if let closing, newest.number == end.segment, closing.liveCount == live.count,
+      closing.liveChecksum == live.checksum
+    {
+      return
+    }
     let limit = newest.number == end.segment ? max(end.offset, floorOffset(in: newest)) : newest.end
     while let next = try reader.nextFrame(from: place), next < limit {
       guard case .frame(let header) = try reader.frame(at: next) else { break }

@@ -20,6 +20,8 @@ struct Examination {
     let range: TransactionRange
   }
 
+  /// The index's checkpoint, whose head is a witness of the floor.
+  let checkpoint: CheckpointFile.Finding
   let survey: Survey
   let storeID: StoreID
   /// The log's segments in order, without those that a recovered segment took the place of.
@@ -33,6 +35,8 @@ struct Examination {
   var end = LogPosition.zero
   /// Log segments that lie wholly behind the break.
   var cut: [LogSegment] = []
+  /// The close mark that the log ends in, if it does.
+  var closing: CloseMark?
   /// The highest sequence number seen in any frame, torn ones included.
   var highestSequence: UInt64 = 0
   var live = LiveSet()
@@ -42,6 +46,8 @@ struct Examination {
   var appendable: LogPosition?
 
   init(_ storage: any Storage, storeID expected: StoreID?) throws(JournalError) {
+    // Before the segments: those of a store that is being written only grow after what the checkpoint speaks of.
+    checkpoint = CheckpointFile.find(in: storage)
     survey = try Survey(storage, storeID: expected)
     // Knowing the id is not having a store: without a segment, nothing says what it held.
     guard let id = survey.storeID, !survey.segments.isEmpty else {

@@ -5,7 +5,7 @@ extension SegmentReader {
   ///
   /// - Returns: Whether the footer checks; if it doesn't, nothing has been passed on.
   mutating func forEachFooterEntry(
-    _ trailer: Trailer, _ body: (FooterEntry, RawSpan) -> Void
+    _ trailer: Trailer, _ body: (FooterEntry, RawSpan) throws(StorageError) -> Void
   ) throws(StorageError) -> Bool {
     guard case .frame(let header) = try frame(at: trailer.footerOffset), header.kind == .footer,
       header.payloadChecksum == trailer.footerChecksum, header.frameByteCount == trailer.footerByteCount,
@@ -21,7 +21,7 @@ extension SegmentReader {
     for _ in 0..<count {
       guard let entry = FooterEntry(payload, at: place) else { return false }
       let envelopeStart = place + Layout.footerEntryByteCount
-      body(entry, payload.extracting(envelopeStart..<envelopeStart + entry.envelopeByteCount))
+      try body(entry, payload.extracting(envelopeStart..<envelopeStart + entry.envelopeByteCount))
       place += entry.entryByteCount
     }
     return true
@@ -49,13 +49,14 @@ extension SegmentReader {
   ///
   /// Payloads are read and checked where that is asked for, or where an envelope has to be found in one.
   mutating func forEachContentFrame(
-    from start: Int, to limit: Int, checkingPayloads: Bool, _ body: (Finding, RawSpan) -> Void
+    from start: Int, to limit: Int, checkingPayloads: Bool,
+    _ body: (Finding, RawSpan) throws(StorageError) -> Void
   ) throws(StorageError) {
     var place = start
     while place < limit {
       guard case .frame(let header) = try frame(at: place), header.frameByteCount <= limit - place else {
         let next = try nextFrame(from: place + 8) ?? limit
-        body(.lost(place..<min(next, limit)), RawSpan())
+        try body(.lost(place..<min(next, limit)), RawSpan())
         place = next
         continue
       }
@@ -69,7 +70,8 @@ extension SegmentReader {
         }
         let entry = FooterEntry(header, offset: place, envelopeByteCount: envelopeByteCount)
         let payloadStart = place + Layout.frameHeaderByteCount
-        body(.content(entry, isWhole: isWhole), try bytes(payloadStart..<payloadStart + envelopeByteCount))
+        try body(
+          .content(entry, isWhole: isWhole), try bytes(payloadStart..<payloadStart + envelopeByteCount))
       }
       place += header.frameByteCount
     }

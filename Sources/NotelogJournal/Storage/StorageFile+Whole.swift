@@ -64,7 +64,7 @@ extension Buffer {
   mutating func fill(_ byteCount: Int, from file: any StorageFile, at offset: Int) throws(StorageError) -> Int
   {
     let start = count
-    resize(to: start + byteCount)
+    resizeForReading(to: start + byteCount)
     var all = mutableBytes
     var bytes = all._mutatingExtracting(start..<start + byteCount)
     do {

@@ -6,6 +6,8 @@
 @safe package struct Buffer: ~Copyable {
   private var base: UnsafeMutableRawPointer
   private var capacity: Int
+  /// How many bytes from the start have ever been written.
+  private var initializedCount = 0
 
   /// How many bytes it holds.
   package private(set) var count: Int
@@ -17,6 +19,7 @@
     count = 0
   }
 
+  // SAFETY: this value alone owns the memory, and nothing outlives it.
   deinit { unsafe base.deallocate() }
 
   /// The bytes it holds.
@@ -53,6 +56,18 @@
     if newCount > count { appendZeros(newCount - count) } else { truncate(to: newCount) }
   }
 
+  /// Makes the length `newCount`; bytes that are new are whatever was there before: they are about to be read into.
+  package mutating func resizeForReading(to newCount: Int) {
+    guard newCount > count else { return truncate(to: newCount) }
+    let initialized = max(initializedCount, count)
+    if newCount > initialized {
+      count = initialized
+      appendZeros(newCount - initialized)
+    }
+    initializedCount = max(initialized, newCount)
+    count = newCount
+  }
+
   /// Appends zeros.
   package mutating func appendZeros(_ byteCount: Int) {
     reserve(byteCount)
@@ -77,6 +92,8 @@
     precondition(byteCount >= 0, "a buffer grows by zero bytes or more")
     guard count + byteCount > capacity else { return }
     let newCapacity = max(count + byteCount, capacity * 2)
+    // Only the bytes that it holds are copied.
+    initializedCount = 0
     // SAFETY: the old memory is freed once its `count` bytes have been copied; nobody else holds a pointer to it.
     let newBase = UnsafeMutableRawPointer.allocate(byteCount: newCapacity, alignment: 16)
     unsafe newBase.copyMemory(from: base, byteCount: count)

@@ -35,6 +35,7 @@ package enum SystemErrno {
 /// System calls, one function each: the arguments pass through, a failure is the error number.
 enum Syscall {
   static func openFile(_ path: String, _ flags: Int32) -> Result<Int32, Errno> {
+    // SAFETY: Swift lends the path as a C string for the call.
     unsafe result(open(path, flags | O_CLOEXEC, 0o600))
   }
 
@@ -100,14 +101,17 @@ enum Syscall {
   }
 
   static func renameFile(_ path: String, _ newPath: String) -> Result<Int32, Errno> {
+    // SAFETY: Swift lends the paths as C strings for the call.
     unsafe result(rename(path, newPath))
   }
 
   static func unlinkFile(_ path: String) -> Result<Int32, Errno> {
+    // SAFETY: Swift lends the path as a C string for the call.
     unsafe result(unlink(path))
   }
 
   static func makeFolder(_ path: String) -> Result<Int32, Errno> {
+    // SAFETY: Swift lends the path as a C string for the call.
     unsafe result(mkdir(path, 0o700))
   }
 
@@ -160,4 +164,23 @@ extension StorageOpenMode {
 /// The flags that open a folder for syncing.
 enum SystemOpenFlags {
   static let folder = O_RDONLY | O_DIRECTORY
+}
+
+/// Whole pages of memory.
+enum SystemMemory {
+  /// Zeroed pages, as many as hold that many bytes; nothing where the system refuses.
+  static func map(_ byteCount: Int) -> (start: UnsafeMutableRawPointer, byteCount: Int)? {
+    let pageByteCount = Int(getpagesize())
+    let rounded = (byteCount + pageByteCount - 1) / pageByteCount * pageByteCount
+    // SAFETY: an anonymous mapping at an address of the system's choice touches no memory that is in use.
+    let start = unsafe mmap(nil, rounded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0)
+    guard let start = unsafe start, unsafe start != MAP_FAILED else { return nil }
+    return unsafe (start, rounded)
+  }
+
+  /// Gives pages back.
+  static func unmap(_ start: UnsafeMutableRawPointer, _ byteCount: Int) {
+    // SAFETY: the caller owns the mapping and does not use it again.
+    _ = unsafe munmap(start, byteCount)
+  }
 }

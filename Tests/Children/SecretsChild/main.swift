@@ -1,4 +1,5 @@
-// A process whose memory the tests look into, and that forks itself: started by NotelogCryptoTests, of no other use.
+// A process whose memory the tests look into, and that forks itself: started by NotelogCryptoTests, of no
+// other use.
 
 import NotelogCrypto
 
@@ -110,7 +111,8 @@ private func searchVault() throws {
 private func forkAndTry() throws {
   let nonces = try NonceSource()
   let key = try SealingKey(
-    reference: KeyReference(rawValue: 1), accessClass: .whenUnlocked, key: patternedSecret(seed: 5), nonces: nonces)
+    reference: KeyReference(rawValue: 1), accessClass: .whenUnlocked, key: patternedSecret(seed: 5),
+    nonces: nonces)
   let vault = try Keyring.create(
     storeID: Bytes16(low: 1, high: 2), credential: .rawKey(try patternedSecret(seed: 6)), nonces: nonces)
   let sealed = try seal(key, message)

@@ -52,6 +52,16 @@ final class Workbench {
       err: String(decoding: try Data(contentsOf: paths[2]), as: UTF8.self))
   }
 
+  /// Runs `script`, and says what it answered where that is not what was expected.
+  func expect(
+    _ script: String, _ expected: Answer, input: String = "", _ location: SourceLocation = #_sourceLocation
+  ) throws {
+    let answer = try run(script, input: input)
+    #expect(answer.out == expected.out, sourceLocation: location)
+    #expect(answer.err == expected.err, sourceLocation: location)
+    #expect(answer.code == expected.code, sourceLocation: location)
+  }
+
   /// Writes a file of the folder, or of a folder in it.
   func write(_ name: String, _ text: String) throws {
     let place = folder.appending(path: name).deletingLastPathComponent()
@@ -59,3 +69,11 @@ final class Workbench {
     try Data(text.utf8).write(to: folder.appending(path: name))
   }
 }
+
+/// What every test of a command begins with: a store with the password `open sesame`, given to every command.
+let storePrelude = """
+  printf 'open sesame\\n' >password
+  quick="--password-file password"
+  notelog init my.notelog $quick --scrypt-log-n 14 2>/dev/null
+
+  """

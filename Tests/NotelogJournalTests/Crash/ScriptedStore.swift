@@ -118,7 +118,7 @@ final class ScriptedStore: Sendable {
   static func state(of journal: Journal) throws -> History.State {
     var state: History.State = [:]
     var buffer = ReadBuffer()
-    for id in journal.records() {
+    for id in try journal.records() {
       guard let record = try journal.read(id, into: &buffer) else { continue }
       state[id] = History.Version(revision: record.revision, body: buffer.body.copiedBytes())
     }

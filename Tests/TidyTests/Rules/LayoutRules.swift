@@ -7,6 +7,10 @@ enum LayoutRules {
       "Sources/NotelogConcurrency/",
       ["Foundation", "NotelogCrypto", "NotelogJournal", "Notelog", "COpenSSL", "CZlib"]
     ),
+    (
+      "Sources/NotelogConcurrency/",
+      ["Foundation", "NotelogCrypto", "NotelogJournal", "Notelog", "COpenSSL", "CZlib"]
+    ),
     ("Sources/NotelogCrypto/", ["Foundation", "NotelogJournal", "Notelog", "CZlib"]),
     ("Sources/NotelogJournal/", ["Foundation", "NotelogCrypto", "Notelog", "COpenSSL"]),
     ("Sources/Notelog/", ["COpenSSL", "CZlib"]),

@@ -18,20 +18,16 @@ enum SafetyRules {
     }
   }
 
-  /// A `// SAFETY:` comment speaks for the paragraph after it: to the next empty line, or the end of its block.
+  /// Every paragraph of code, the lines between two empty ones, that holds unsafe code holds a `// SAFETY:` comment.
   static func unsafeSaysWhy(_ file: File) -> [Finding] {
     let lines = file.lines
-    var covered: Set<Int> = []
-    for (start, line) in lines.enumerated() where line.contains("// SAFETY:") {
-      let indent = indentation(line)
-      for index in start..<lines.count {
-        let isEmpty = lines[index].allSatisfy(\.isWhitespace)
-        if isEmpty || indentation(lines[index]) < indent { break }
-        covered.insert(index)
+    let paragraphs = lines.indices.split { lines[$0].allSatisfy(\.isWhitespace) }
+    let silent = paragraphs.filter { paragraph in !paragraph.contains { lines[$0].contains("// SAFETY:") } }
+    let unsafe = Set(unsafeLines(of: file))
+    return silent.compactMap { paragraph in
+      paragraph.first(where: unsafe.contains).map {
+        Finding(path: file.path, line: $0 + 1, message: "unsafe code without a // SAFETY: comment")
       }
-    }
-    return unsafeLines(of: file).filter { !covered.contains($0) }.map {
-      Finding(path: file.path, line: $0 + 1, message: "unsafe code without a // SAFETY: comment")
     }
   }
 
@@ -40,6 +36,4 @@ enum SafetyRules {
       line.holds(word: "unsafe") || line.contains("@unchecked Sendable") || line.holds(word: "@unsafe")
     }.map(\.offset)
   }
-
-  private static func indentation(_ line: String) -> Int { line.prefix { $0 == " " }.count }
 }

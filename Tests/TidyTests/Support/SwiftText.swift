@@ -113,13 +113,6 @@ extension String {
   }
 }
 
-extension String {
-  /// Whether the text has a word that contains `part` and ends in `ending`.
-  func holds(wordWith part: String, ending: String) -> Bool {
-    split { !$0.isWordPart }.contains { $0.hasSuffix(ending) && $0.contains(part) }
-  }
-}
-
 extension Character {
   fileprivate var isWordPart: Bool { isLetter || isNumber || self == "_" }
 }

@@ -1,0 +1,135 @@
+// `notelog-bench device`: the journal beside what the device itself can do.
+import CPeers
+import Foundation
+@_spi(Benchmarks) import Notelog
+
+/// The journal alone, without keys: commits beside a bare loop, and how fast recovery walks.
+struct DeviceCommand {
+  static let usage = """
+    notelog-bench device [--count N] [--commits N] [--rounds R] [--part commits,bulk,walk] [--folder PATH] [--json]
+    """
+  /// A note's bytes, sealed.
+  static let bodyByteCount = 560
+
+  var count = 200_000
+  var commits = 2000
+  var rounds = 5
+  var isJSON = false
+  var parts: Set<String> = ["commits", "bulk", "walk"]
+  var folder = FileManager.default.temporaryDirectory
+
+  init(_ arguments: inout ArraySlice<String>) throws {
+    while let argument = arguments.popFirst() {
+      switch argument {
+      case "--count": count = try NotesCommand.number(&arguments, argument)
+      case "--commits": commits = try NotesCommand.number(&arguments, argument)
+      case "--rounds": rounds = try NotesCommand.number(&arguments, argument)
+      case "--part":
+        parts = Set(try NotesCommand.value(&arguments, argument).split(separator: ",").map(String.init))
+      case "--folder": folder = URL(filePath: try NotesCommand.value(&arguments, argument))
+      case "--json": isJSON = true
+      default: throw Failure("unknown argument \(argument)\nusage: \(Self.usage)")
+      }
+    }
+  }
+
+  /// Runs the rounds, what is compared in turn, and reports medians.
+  func run() throws {
+    var figures: [String: [Figure]] = [:]
+    var order: [String] = []
+    for _ in 0..<rounds {
+      let scratch = folder.appending(path: "notelog-bench-\(UUID().uuidString)")
+      try FileManager.default.createDirectory(at: scratch, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(at: scratch) }
+      try measure(in: scratch) { figure in
+        if figures[figure.workload] == nil { order.append(figure.workload) }
+        figures[figure.workload, default: []].append(figure)
+      }
+    }
+    for figure in order.compactMap({ Figure.median(figures[$0] ?? []) }) {
+      print(isJSON ? figure.json : figure.row)
+    }
+  }
+
+  private func measure(in scratch: URL, _ report: (Figure) -> Void) throws {
+    if parts.contains("commits") { try measureCommits(scratch, report) }
+    if parts.contains("bulk") || parts.contains("walk") { try measureBulk(scratch, report) }
+  }
+
+  private func figure(_ workload: String, _ count: Int, _ seconds: Double, _ unit: String) -> Figure {
+    Figure(engine: "journal", workload: workload, value: Double(count) / seconds, unit: unit)
+  }
+
+  private func seconds(_ body: () throws -> Void) rethrows -> Double {
+    let start = nowNanoseconds()
+    try body()
+    return Double(nowNanoseconds() - start) / 1e9
+  }
+
+  private func measureCommits(_ scratch: URL, _ report: (Figure) -> Void) throws {
+    // As many bytes as a commit of ours takes: header, body, commit mark.
+    let byteCount = (40 + Self.bodyByteCount + 7) & ~7 + 64
+    let bare = seconds {
+      // SAFETY: the string is passed as C takes it, for the call's time.
+      _ = unsafe bareAppendAndSync(scratch.appending(path: "bare").path, byteCount, commits, nil)
+    }
+    report(figure("bare append and fdatasync", commits, bare, "commits/s"))
+    for writers in [1, 16] {
+      let journal = try JournalBenchmark(at: scratch.appending(path: "durable-\(writers)").path)
+      let count = commits * (writers == 1 ? 1 : 4)
+      let time = try Threads.run(writers) { writer in
+        let numbers = count * writer / writers..<count * (writer + 1) / writers
+        try journal.write(numbers, bodyByteCount: Self.bodyByteCount, batch: 1, .durable)
+      }
+      report(figure("durable, \(writers) writer\(writers == 1 ? "" : "s")", count, time, "commits/s"))
+      try journal.close()
+    }
+  }
+
+  /// Numbers below `count` at random.
+  private static func picks(_ count: Int) -> [UInt32] {
+    unsafe [UInt32](unsafeUninitializedCapacity: count) { buffer, initialized in
+      // SAFETY: the call fills exactly `count` numbers.
+      unsafe datasetPick(buffer.baseAddress, count, count, 1)
+      initialized = count
+    }
+  }
+
+  private func measureBulk(_ scratch: URL, _ report: (Figure) -> Void) throws {
+    let count = count
+    for threads in [1, 2] {
+      let path = scratch.appending(path: "bulk-\(threads)").path
+      let journal = try JournalBenchmark(at: path)
+      let time = try Threads.run(threads) { thread in
+        let numbers = count * thread / threads..<count * (thread + 1) / threads
+        try journal.write(numbers, bodyByteCount: Self.bodyByteCount, batch: 1000, .flushed)
+      }
+      report(figure("bulk, \(threads) thread\(threads == 1 ? "" : "s")", count, time, "records/s"))
+      for readers in [1, 2] where threads == 1 {
+        let numbers = Self.picks(count)
+        let time = try Threads.run(readers) { reader in
+          let share = numbers[count * reader / readers..<count * (reader + 1) / readers]
+          guard try journal.read(share) == share.count * Self.bodyByteCount else {
+            throw Failure("records are missing")
+          }
+        }
+        report(figure("random get, \(readers) thread\(readers == 1 ? "" : "s")", count, time, "records/s"))
+      }
+      try journal.close()
+      guard threads == 1 else { continue }
+      let opening = try seconds {
+        guard try JournalBenchmark.open(at: path) == count else { throw Failure("records are missing") }
+      }
+      report(Figure(engine: "journal", workload: "open", value: opening * 1000, unit: "ms"))
+      for walk in JournalBenchmark.walks {
+        var walked = (frameCount: 0, byteCount: 0)
+        let time = try seconds { walked = try JournalBenchmark.walk(at: path, walk) }
+        guard walked.frameCount == count else { throw Failure("frames are missing") }
+        report(
+          Figure(
+            engine: "journal", workload: "walk: \(walk)", value: Double(walked.byteCount) / time / 1e9,
+            unit: "GB/s"))
+      }
+    }
+  }
+}

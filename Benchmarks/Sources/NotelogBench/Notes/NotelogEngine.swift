@@ -1,0 +1,248 @@
+// Our own store, through its public interface.
+import CPeers
+import Foundation
+import Notelog
+
+/// What the engine needs of a kind of note.
+protocol StoredNote: Record {
+  init(id: RecordID, time: Date, title: String, body: String)
+  var time: Date { get set }
+  var title: String { get set }
+  var body: String { get set }
+  // The key paths that the schema declares: one made through the protocol would be another.
+  static var timePath: any KeyPath<Self, Date> & Sendable { get }
+  static var titlePath: any KeyPath<Self, String> & Sendable { get }
+  static var bodyPath: any KeyPath<Self, String> & Sendable { get }
+}
+
+/// A note as every engine stores it.
+struct Note: StoredNote {
+  var id = RecordID()
+  var time = Date(timeIntervalSince1970: 0)
+  var title = ""
+  var body = ""
+
+  init() {}
+
+  init(id: RecordID, time: Date, title: String, body: String) {
+    self.id = id
+    self.time = time
+    self.title = title
+    self.body = body
+  }
+
+  static let timePath: any KeyPath<Note, Date> & Sendable = \.time
+  static let titlePath: any KeyPath<Note, String> & Sendable = \.title
+  static let bodyPath: any KeyPath<Note, String> & Sendable = \.body
+  static let schema = Schema<Note>("note") {
+    Plain("time", \.time)
+    Sealed("title", \.title)
+    Sealed("body", \.body)
+  }
+}
+
+/// A note whose time is indexed.
+struct TimedNote: StoredNote {
+  var id = RecordID()
+  var time = Date(timeIntervalSince1970: 0)
+  var title = ""
+  var body = ""
+
+  init() {}
+
+  init(id: RecordID, time: Date, title: String, body: String) {
+    self.id = id
+    self.time = time
+    self.title = title
+    self.body = body
+  }
+
+  static let timePath: any KeyPath<TimedNote, Date> & Sendable = \.time
+  static let titlePath: any KeyPath<TimedNote, String> & Sendable = \.title
+  static let bodyPath: any KeyPath<TimedNote, String> & Sendable = \.body
+  static let schema = Schema<TimedNote>("note") {
+    Plain("time", \.time, indexed: true)
+    Sealed("title", \.title)
+    Sealed("body", \.body)
+  }
+}
+
+/// A note that is compressed before it is sealed.
+struct PackedNote: StoredNote {
+  var id = RecordID()
+  var time = Date(timeIntervalSince1970: 0)
+  var title = ""
+  var body = ""
+
+  init() {}
+
+  init(id: RecordID, time: Date, title: String, body: String) {
+    self.id = id
+    self.time = time
+    self.title = title
+    self.body = body
+  }
+
+  static let timePath: any KeyPath<PackedNote, Date> & Sendable = \.time
+  static let titlePath: any KeyPath<PackedNote, String> & Sendable = \.title
+  static let bodyPath: any KeyPath<PackedNote, String> & Sendable = \.body
+  static let schema = Schema<PackedNote>("note") {
+    Plain("time", \.time)
+    Sealed("title", \.title)
+    Sealed("body", \.body, compressed: true)
+  }
+}
+
+/// Notelog.
+final class NotelogEngine: NoteEngine {
+  let name = "notelog"
+  private let dataset: Dataset
+  // A raw key: what is measured is the store, and not scrypt.
+  private let credential = Credential.key((0..<32).map { UInt8($0) })
+  private var store: Store?
+  private var options = EngineOptions()
+
+  init(_ dataset: Dataset) { self.dataset = dataset }
+
+  func open(_ path: String, _ options: EngineOptions) throws {
+    self.options = options
+    let isThere = FileManager.default.fileExists(atPath: path + "/keyring")
+    store =
+      isThere
+      ? try Store.open(at: path, unlocking: credential) : try Store.create(at: path, unlocking: credential)
+  }
+
+  func close() throws {
+    try store?.close()
+    store = nil
+  }
+
+  func session() throws -> any NoteSession {
+    guard let store else { throw Failure("notelog: not open") }
+    if options.hasTimeIndex { return NotelogSession<TimedNote>(store, dataset, options) }
+    if options.isCompressed { return NotelogSession<PackedNote>(store, dataset, options) }
+    return NotelogSession<Note>(store, dataset, options)
+  }
+
+  func compact() throws { _ = try store?.compact() }
+
+  func verify(_ path: String, _ options: EngineOptions, withKey: Bool) throws {
+    let found = try Store.verify(at: path, unlocking: withKey ? credential : nil)
+    guard found.findings.isEmpty, !withKey || found.openedCount >= 2 * dataset.count else {
+      throw Failure("notelog: the store does not verify")
+    }
+  }
+}
+
+/// A thread's session: the store itself, which any thread may use.
+final class NotelogSession<R: StoredNote>: NoteSession {
+  private let store: Store
+  private let dataset: Dataset
+  private let durability: Durability
+
+  init(_ store: Store, _ dataset: Dataset, _ options: EngineOptions) {
+    self.store = store
+    self.dataset = dataset
+    durability = options.isDurable ? .durable : .flushed
+  }
+
+  private func note(_ index: Int, text source: Int) -> R {
+    R(
+      id: dataset.ids[index], time: dataset.times[index], title: dataset.titles[source],
+      body: dataset.bodies[source])
+  }
+
+  /// Runs `body` for one operation after another, and takes the time of each where that is asked for.
+  private func timed(_ count: Int, _ latencies: LatencySink?, _ body: (Int) throws -> Void) rethrows {
+    for index in 0..<count {
+      let start = latencies == nil ? 0 : nowNanoseconds()
+      try body(index)
+      latencies?.record(index, since: start)
+    }
+  }
+
+  func insert(_ range: Range<Int>, batch: Int, _ latencies: LatencySink?) throws {
+    try timed((range.count + batch - 1) / batch, latencies) { operation in
+      let start = range.lowerBound + operation * batch
+      let indices = start..<min(start + batch, range.upperBound)
+      try store.putAll(indices.lazy.map { self.note($0, text: $0) }, durability)
+    }
+  }
+
+  func update(_ picks: [UInt32], batch: Int, version: Int) throws {
+    for start in stride(from: 0, to: picks.count, by: batch) {
+      let indices = picks[start..<min(start + batch, picks.count)]
+      let notes = indices.lazy.map { self.note(Int($0), text: (Int($0) + version) % self.dataset.count) }
+      try store.putAll(notes, durability)
+    }
+  }
+
+  func readTitles(_ picks: [UInt32], group: Int, _ latencies: LatencySink?) throws {
+    try timed((picks.count + group - 1) / group, latencies) { operation in
+      let start = operation * group
+      if group == 1 {
+        let index = Int(picks[start])
+        let title = try store.get(R.self, dataset.ids[index])?.value(of: R.titlePath)
+        guard title == dataset.titles[index] else {
+          throw Failure("notelog: a title is not what was written")
+        }
+        return
+      }
+      let indices = picks[start..<min(start + group, picks.count)]
+      let entries = try store.getMany(R.self, indices.map { dataset.ids[Int($0)] })
+      for (index, entry) in zip(indices, entries) {
+        guard try entry?.value(of: R.titlePath) == dataset.titles[Int(index)] else {
+          throw Failure("notelog: a title is not what was written")
+        }
+      }
+    }
+  }
+
+  func readNotes(_ picks: [UInt32], _ latencies: LatencySink?) throws {
+    try timed(picks.count, latencies) { operation in
+      let index = Int(picks[operation])
+      let note = try store.get(R.self, dataset.ids[index])?.record()
+      guard let note, note.title == dataset.titles[index], note.body == dataset.bodies[index] else {
+        throw Failure("notelog: a note is not what was written")
+      }
+    }
+  }
+
+  func firstTitle(_ pick: Int) throws -> Int {
+    try store.get(R.self, dataset.ids[pick])?.value(of: R.titlePath).utf8.count ?? 0
+  }
+
+  func readNewest(_ limit: Int) throws -> Int {
+    let entries = try store.query(R.self).sorted(by: R.timePath, .descending).limit(limit).entries()
+    for entry in entries { _ = try entry.value(of: R.titlePath) }
+    return entries.count
+  }
+
+  func scanTitles(part: Int, of parts: Int) throws -> Int {
+    guard part == 0 else { return 0 }
+    var count = 0
+    for entry in try store.query(R.self).entries() where try !entry.value(of: R.titlePath).isEmpty {
+      count += 1
+    }
+    return count
+  }
+
+  func searchBodies(part: Int, of parts: Int) throws -> Int {
+    guard part == 0 else { return 0 }
+    let needle = dataset.needle
+    return try store.query(R.self).filter(R.bodyPath) { $0.utf8.contains(needle) }.count()
+  }
+}
+
+extension String.UTF8View {
+  /// Whether the bytes of another string occur in these.
+  fileprivate func contains(_ needle: String) -> Bool {
+    // SAFETY: both pointers are used within their closures only.
+    let found = unsafe withContiguousStorageIfAvailable { hay in
+      unsafe needle.utf8.withContiguousStorageIfAvailable { bytes in
+        unsafe find(hay.baseAddress, hay.count, bytes.baseAddress, bytes.count)
+      }
+    }
+    return found.flatMap { $0 } ?? false
+  }
+}

@@ -1,0 +1,78 @@
+// `notelog-bench notes`: the note workloads, on our store and on the peers, in turn.
+import Foundation
+
+/// What was asked for.
+struct NotesCommand {
+  static let usage = """
+    notelog-bench notes [--engine notelog,sqlite,lmdb,leveldb,rocksdb] [--workload NAME,…] [--count N]
+                        [--threads T] [--rounds R] [--english] [--compressed] [--folder PATH] [--json]
+                        [--output FILE] [--quick]
+    """
+
+  var engines = ["notelog"] + PeerEngine.names
+  var workloads: Set<String> = []
+  var count = 200_000
+  var threads = 1
+  var rounds = 5
+  var isEnglish = false
+  var isCompressed = false
+  var isJSON = false
+  /// A file that gets the lines of JSON, whatever is printed.
+  var output: String?
+  var folder = FileManager.default.temporaryDirectory
+
+  init(_ arguments: inout ArraySlice<String>) throws {
+    while let argument = arguments.popFirst() {
+      switch argument {
+      case "--engine": engines = try Self.value(&arguments, argument).split(separator: ",").map(String.init)
+      case "--workload":
+        workloads = Set(try Self.value(&arguments, argument).split(separator: ",").map(String.init))
+      case "--count": count = try Self.number(&arguments, argument)
+      case "--threads": threads = try Self.number(&arguments, argument)
+      case "--rounds": rounds = try Self.number(&arguments, argument)
+      case "--folder": folder = URL(filePath: try Self.value(&arguments, argument))
+      case "--english": isEnglish = true
+      case "--compressed": isCompressed = true
+      case "--output": output = try Self.value(&arguments, argument)
+      case "--json": isJSON = true
+      case "--quick": (count, rounds) = (5000, 1)
+      default: throw Failure("unknown argument \(argument)\nusage: \(Self.usage)")
+      }
+    }
+  }
+
+  static func value(_ arguments: inout ArraySlice<String>, _ option: String) throws -> String {
+    guard let value = arguments.popFirst() else { throw Failure("\(option) needs a value") }
+    return value
+  }
+
+  static func number(_ arguments: inout ArraySlice<String>, _ option: String) throws -> Int {
+    guard let number = Int(try value(&arguments, option)), number > 0 else {
+      throw Failure("\(option) needs a number")
+    }
+    return number
+  }
+
+  /// Runs every round on every engine, engines in turn, and reports medians.
+  func run() throws {
+    let dataset = try Dataset(count: count, english: isEnglish ? Dataset.englishText() : [])
+    let workloads = NoteWorkloads(
+      dataset: dataset, threads: threads, isCompressed: isCompressed, chosen: self.workloads)
+    var table = Table(engines: engines)
+    for round in 0..<rounds {
+      for name in engines where !table.missing.contains(name) {
+        let engine: any NoteEngine = name == "notelog" ? NotelogEngine(dataset) : PeerEngine(name, dataset)
+        let scratch = folder.appending(path: "notelog-bench-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: scratch) }
+        do {
+          try workloads.run(engine, in: scratch) { table.add($0) }
+        } catch let failure as Failure where round == 0 && failure.description.hasSuffix("is not installed") {
+          FileHandle.standardError.write(Data("notelog-bench: \(failure), left out\n".utf8))
+          table.missing.insert(name)
+        }
+      }
+    }
+    if let output { try Data((table.json + "\n").utf8).write(to: URL(filePath: output)) }
+    print(isJSON ? table.json : table.text)
+  }
+}

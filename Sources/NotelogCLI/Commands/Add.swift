@@ -1,0 +1,61 @@
+// `notelog add STORE [COLLECTION] NAME=VALUE...` and `notelog set STORE ID NAME=VALUE...`.
+import Foundation
+import Notelog
+
+extension Command {
+  static let add: Command = Command(
+    words: ["add"], summary: "add a record, and print its id",
+    discussion: [
+      assignmentHelp,
+      "The collection may be left out where there is only one. A date field named 'time' is now unless given.",
+    ],
+    positionals: [
+      .store, Positional(name: "COLLECTION", isOptional: true, help: "the record's collection"),
+      Positional(name: "NAME=VALUE", repeats: true, help: "a field and its value"),
+    ],
+    examples: [
+      .init(line: "notelog add my.notelog title=Hello body=@letter.txt", does: "takes the body from a file")
+    ], run: addRecord)
+
+  static let set: Command = Command(
+    words: ["set"], summary: "change fields of a record",
+    discussion: [assignmentHelp, "Fields that are not named stay as they are, sealed ones unopened."],
+    positionals: [
+      .store, Positional(name: "ID", help: "the record's id"),
+      Positional(name: "NAME=VALUE", repeats: true, help: "a field and its new value"),
+    ], run: setFields)
+
+  private static let assignmentHelp =
+    "NAME=@FILE takes the value from FILE, NAME=- from standard input. A date is RFC 3339, or 'now'."
+}
+
+@Sendable
+private func addRecord(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+  var arguments = invocation.positionals.dropFirst()
+  let name = arguments.first.flatMap { $0.contains("=") ? nil : $0 }
+  if name != nil { arguments.removeFirst() }
+  let assignments = try Assignment.all(arguments)
+  guard !assignments.isEmpty else {
+    throw .usage("NAME=VALUE is missing", hint: "usage: \(invocation.command.synopsis)")
+  }
+  let id = try invocation.withStore(.required) { store in
+    let collection = try store.collection(given: name)
+    var values = try collection.values(assignments)
+    let hasTime = collection.fields.contains { $0.name == "time" && $0.type == .date && !$0.isRetired }
+    if hasTime, values["time"] == nil { values["time"] = .date(Moment.now) }
+    return try collection.add(values)
+  }
+  try console.out.write(id.shown + "\n")
+  return .done
+}
+
+@Sendable
+private func setFields(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+  let id = try RecordID(argument: invocation.positionals[1])
+  let assignments = try Assignment.all(invocation.positionals.dropFirst(2))
+  try invocation.withStore(.required) { store in
+    let collection = try store.collection(given: try store.entry(id).collection)
+    try collection.update(id, try collection.values(assignments))
+  }
+  return .done
+}

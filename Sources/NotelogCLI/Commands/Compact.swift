@@ -1,0 +1,42 @@
+// `notelog compact STORE`: gives back the space of what was changed or removed.
+import Notelog
+
+extension Command {
+  static let compact: Command = Command(
+    words: ["compact"], summary: "give back the space of what was changed or removed",
+    discussion: [
+      "No key is needed: sealed bytes are copied as they are. It may be interrupted at any moment.",
+      "A damaged segment is left as it is, and named; then it exits 3.",
+    ],
+    positionals: [.store], options: [.json], run: compactStore)
+}
+
+@Sendable
+private func compactStore(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+  let done = try invocation.withStore(.ifGiven) { store in try store.compact() }
+  // An open store holds room to write into; what was gained shows once it is closed.
+  let byteCountAfter = try invocation.withStore(.ifGiven, readOnly: true) { store in store.info.byteCount }
+  if invocation.has(.json) {
+    var json = JSONWriter()
+    try json.object { json throws(ToolError) in
+      json.member("bytesBefore", done.byteCountBefore)
+      json.member("bytesAfter", byteCountAfter)
+      json.member("segmentsRemoved", done.removedSegments)
+      json.member("segmentsAdded", done.addedSegments)
+      json.key("segmentsDamaged")
+      try json.array { json throws(ToolError) in
+        for number in done.damagedSegments { json.number(number) }
+      }
+    }
+    json.endLine()
+    try console.out.write(bytes: json.take())
+  } else {
+    try console.out.write(
+      "\(done.byteCountBefore) bytes before, \(byteCountAfter) after; "
+        + "\(counted(done.removedSegments, "segment")) became \(done.addedSegments)\n")
+  }
+  for number in done.damagedSegments {
+    console.say("error", "segment \(number) is damaged and was left as it is")
+  }
+  return done.damagedSegments.isEmpty ? .done : .damage
+}

@@ -1,0 +1,62 @@
+// `notelog get STORE ID [FIELD]` and `notelog remove STORE ID...`.
+import Notelog
+
+extension Command {
+  static let get: Command = Command(
+    words: ["get"], summary: "print a record, or one field of it as it is",
+    discussion: ["A record that does not exist exits 1."],
+    positionals: [
+      .store, Positional(name: "ID", help: "the record's id"),
+      Positional(name: "FIELD", isOptional: true, help: "print this field's value, and nothing else"),
+    ],
+    options: [.json], run: getRecord)
+
+  static let remove: Command = Command(
+    words: ["remove"], summary: "remove records",
+    discussion: [
+      "No key is needed. If one of the records does not exist, the others are removed, and it exits 1."
+    ],
+    positionals: [.store, Positional(name: "ID", repeats: true, help: "a record's id")], run: removeRecords)
+}
+
+@Sendable
+private func getRecord(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+  let id = try RecordID(argument: invocation.positionals[1])
+  return try invocation.withStore(.required, readOnly: true) { store in
+    let entry = try store.entry(id)
+    if invocation.positionals.count > 2 {
+      let field = try store.collection(given: entry.collection).field(invocation.positionals[2])
+      let value = try entry.value(field.name)
+      if value == .missing { throw ToolError(.no, "record \(id.shown) has no \(field.name)") }
+      if invocation.has(.json) {
+        var json = JSONWriter()
+        try value.write(to: &json)
+        json.endLine()
+        try console.out.write(bytes: json.take())
+      } else if console.outIsTerminal {
+        try console.out.write(Escaping.text(value.shown) + "\n")
+      } else {
+        try console.out.write(bytes: value.raw)
+      }
+      return .done
+    }
+    let shown = RecordShown(entry, opening: true)
+    try shown.print(to: console, asJSON: invocation.has(.json))
+    return try shown.exitCode(console)
+  }
+}
+
+@Sendable
+private func removeRecords(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+  var ids: [RecordID] = []
+  for argument in invocation.positionals.dropFirst() { ids.append(try RecordID(argument: argument)) }
+  return try invocation.withStore(.ifGiven) { store in
+    var answer = ExitCode.done
+    for id in ids {
+      if try store.collections.contains(where: { try $0.remove(id) }) { continue }
+      console.say("error", "there is no record \(id.shown)")
+      answer = .no
+    }
+    return answer
+  }
+}

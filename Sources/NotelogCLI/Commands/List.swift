@@ -1,0 +1,80 @@
+// `notelog list STORE [COLLECTION]`: one line a record, with only those fields opened that are shown.
+import Notelog
+
+extension Command {
+  static let list: Command = Command(
+    words: ["list"], summary: "list the records of a collection",
+    discussion: [
+      "It shows the plain fields and the first sealed text; other sealed fields stay sealed. --field chooses others.",
+      "Without --sort, records come in order of their time, if they have one, newest first.",
+    ],
+    positionals: [
+      .store,
+      Positional(
+        name: "COLLECTION", isOptional: true, help: "the collection; may be left out if there is one"),
+    ],
+    options: [.field, whereOption, sort, .limit, .json],
+    examples: [
+      .init(
+        line: "notelog list my.notelog --where 'time>=2026-11-01' --sort title --limit 10",
+        does: "the first ten titles, of this month's notes")
+    ], run: listRecords)
+
+  fileprivate static let whereOption = Option(
+    long: "where", short: "w", value: "CONDITION", repeats: true,
+    help: "only records of which this holds: NAME=VALUE, or with != < <= > >=")
+  fileprivate static let sort = Option(
+    long: "sort", short: "s", value: "FIELD[:desc]", help: "in order of this field, or the opposite order")
+}
+
+@Sendable
+private func listRecords(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+  let limit = try invocation.number(of: .limit, in: 0...Int.max)
+  let name = invocation.positionals.dropFirst().first
+  return try invocation.withStore(.required, readOnly: true) { store in
+    let collection = try store.collection(given: name)
+    let conditions = try (invocation.values[Command.whereOption.long] ?? []).map { text in
+      try Condition(text, in: collection)
+    }
+    let fields = try shownFields(invocation, collection)
+    let order = try order(invocation, collection)
+    // A limit can be the library's only where nothing is left out afterwards.
+    let entries = try collection.entries(
+      sortedBy: order.field, order.direction, limit: conditions.isEmpty ? limit : nil)
+    var count = 0
+    for entry in entries {
+      if let limit, count == limit { break }
+      guard try conditions.allSatisfy({ try $0.holds(for: entry) }) else { continue }
+      count += 1
+      let shown = RecordShown(entry, opening: true, only: fields)
+      try shown.list(on: console, asJSON: invocation.has(.json))
+      if try shown.exitCode(console) == .damage { return .damage }
+    }
+    return .done
+  }
+}
+
+/// The fields asked for, or what a list shows of itself.
+private func shownFields(
+  _ invocation: Invocation, _ collection: DynamicCollection
+) throws(ToolError) -> [String] {
+  guard let names = invocation.values[Option.field.long] else { return collection.fieldsToList }
+  for name in names { _ = try collection.field(name) }
+  return names
+}
+
+private func order(
+  _ invocation: Invocation, _ collection: DynamicCollection
+) throws(ToolError) -> (field: String?, direction: SortDirection) {
+  guard let sort = invocation.value(of: Command.sort) else {
+    let hasTime = collection.fields.contains {
+      $0.name == "time" && $0.type == .date && !$0.isSealed && !$0.isRetired
+    }
+    return (hasTime ? "time" : nil, .descending)
+  }
+  let isDescending = sort.hasSuffix(":desc")
+  let name = isDescending ? String(sort.dropLast(5)) : sort
+  let field = try collection.field(name)
+  guard field.type.isSortable else { throw .usage("\(field.type.name) values like '\(name)' have no order") }
+  return (name, isDescending ? .descending : .ascending)
+}

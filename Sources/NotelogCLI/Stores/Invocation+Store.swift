@@ -1,0 +1,105 @@
+// Opening the store that a command line names.
+import Foundation
+import Notelog
+
+extension Invocation {
+  /// Whether a command shows or writes sealed content.
+  enum KeyUse {
+    /// It does: a key that was not given is asked for.
+    case required
+    /// It can do without: a key is used if it was given, and never asked for.
+    case ifGiven
+  }
+
+  /// Opens the store, unlocks it, runs `body`, and closes it in order.
+  func withStore<Result>(
+    _ keyUse: KeyUse, readOnly: Bool = false, _ body: (Store) throws -> Result
+  ) throws(ToolError) -> Result {
+    try checkPath()
+    var options = Store.Options()
+    options.isReadOnly = readOnly
+    // What stands in the way of opening is said before a password is asked for.
+    let opened: Store
+    do {
+      opened = try Store.open(at: store, options: options)
+    } catch {
+      throw error.code == .notFound ? noStore : ToolError(error)
+    }
+    let result: Result
+    do {
+      let secrets = SecretSource(self)
+      if let credential = keyUse == .required ? try secrets.require() : try secrets.given() {
+        try opened.unlock(credential)
+      }
+      result = try body(opened)
+    } catch {
+      // The first error is the one to report.
+      try? opened.close()
+      throw ToolError(any: error)
+    }
+    try asking { try opened.close() }
+    return result
+  }
+
+  /// Says in plain words why a path is not a store's, before anything is opened.
+  func checkPath() throws(ToolError) {
+    let place = URL(filePath: store).resolvingSymlinksInPath()
+    guard let type = try? place.resourceValues(forKeys: [.isDirectoryKey]) else { throw noStore }
+    guard type.isDirectory == true else {
+      throw ToolError(.noStore, "'\(store)' is not a folder, and so no store")
+    }
+  }
+
+  var noStore: ToolError {
+    ToolError(.noStore, "there is no store at '\(store)'", hint: "'notelog init \(store)' makes one")
+  }
+}
+
+extension Store {
+  /// The collection named on the command line, or the only one.
+  func collection(given name: String?) throws(ToolError) -> DynamicCollection {
+    let all = collections
+    if let name {
+      if let found = all.first(where: { $0.name == name }) { return found }
+      let near = Suggestion.nearest(to: name, among: all.map(\.name))
+      throw ToolError(
+        .no, "the store has no collection '\(name)'", hint: near.map { "did you mean '\($0)'?" })
+    }
+    guard let only = all.first, all.count == 1 else {
+      let names = all.map(\.name).joined(separator: ", ")
+      throw .usage("which collection is meant?", hint: "the store has: \(names.isEmpty ? "none" : names)")
+    }
+    return only
+  }
+
+  /// The record with an id, in whichever collection it is.
+  func entry(_ id: RecordID) throws(ToolError) -> DynamicEntry {
+    try asking {
+      for collection in collections {
+        if let entry = try collection.get(id) { return entry }
+      }
+      throw ToolError(.no, "there is no record \(id.shown)")
+    }
+  }
+}
+
+extension DynamicCollection {
+  /// The field of a name, retired ones left out.
+  func field(_ name: String) throws(ToolError) -> FieldInfo {
+    let current = fields.filter { !$0.isRetired }
+    if let field = current.first(where: { $0.name == name }) { return field }
+    let near = Suggestion.nearest(to: name, among: current.map(\.name)).map { "did you mean '\($0)'?" }
+    throw ToolError(
+      .failed, "'\(self.name)' has no field '\(name)'",
+      hint: near ?? "its fields are: \(current.map(\.name).joined(separator: ", "))")
+  }
+
+  /// The values of assignments, each of its field's type.
+  func values(_ assignments: [Assignment]) throws(ToolError) -> [String: DynamicValue] {
+    var values: [String: DynamicValue] = [:]
+    for assignment in assignments {
+      values[assignment.name] = try assignment.value(as: try field(assignment.name).type)
+    }
+    return values
+  }
+}

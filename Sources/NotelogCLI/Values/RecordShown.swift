@@ -1,0 +1,143 @@
+// A record as `get`, `list` and `dump` show it.
+import Foundation
+import Notelog
+
+/// A record's fields, opened or not, and what could not be opened.
+struct RecordShown {
+  /// What became of a field.
+  enum Content {
+    case value(DynamicValue)
+    /// Sealed, and not opened.
+    case sealed(byteCount: Int, key: UInt32)
+    case failed(NotelogError)
+  }
+
+  var id: RecordID
+  var collection: String
+  var revision: UInt64
+  var fields: [(name: String, content: Content)]
+
+  /// Reads a record's fields; sealed ones only if `opening`.
+  init(_ entry: DynamicEntry, opening: Bool, only names: [String]? = nil) {
+    id = entry.id
+    collection = entry.collection
+    revision = entry.revision
+    fields = entry.fields.filter { names?.contains($0.name) ?? true }.map { field in
+      if let key = field.keyNumber, !opening {
+        return (field.name, .sealed(byteCount: field.storedByteCount, key: key))
+      }
+      do throws(NotelogError) {
+        return (field.name, .value(try entry.value(field.name)))
+      } catch {
+        return (field.name, Self.content(of: field, error))
+      }
+    }
+  }
+
+  /// A field whose key is not to be had is sealed, not broken.
+  private static func content(of field: DynamicEntry.Field, _ error: NotelogError) -> Content {
+    guard let key = field.keyNumber, error.code == .locked || error.code == .missingKey else {
+      return .failed(error)
+    }
+    return .sealed(byteCount: field.storedByteCount, key: key)
+  }
+
+  /// The first field that failed.
+  var failure: NotelogError? {
+    fields.lazy.compactMap { if case .failed(let error) = $0.content { error } else { nil } }.first
+  }
+
+  /// `{"id":…,"collection":…,"revision":…,"fields":{…}}`.
+  func write(to json: inout JSONWriter) throws(ToolError) {
+    try json.object { json throws(ToolError) in
+      json.member("id", id.shown)
+      json.member("collection", collection)
+      json.member("revision", revision)
+      json.key("fields")
+      try json.object { json throws(ToolError) in
+        for (name, content) in fields {
+          json.key(name)
+          switch content {
+          case .value(let value): try value.write(to: &json)
+          case .sealed(let byteCount, let key):
+            try json.object {
+              $0.member("sealed", byteCount)
+              $0.member("key", key)
+            }
+          case .failed(let error): try json.object { $0.member("error", error.description) }
+          }
+        }
+      }
+    }
+  }
+
+  /// A line for the record and a line for each field.
+  func text(_ console: Console) -> String {
+    let width = fields.map(\.name.count).max() ?? 0
+    var text = "\(console.styled(console.line(collection), .bold)) \(id.shown) revision \(revision)\n"
+    for (name, content) in fields {
+      let padding = String(repeating: " ", count: width - name.count)
+      text += "  \(console.line(name))\(padding)  \(Self.text(content, console))\n"
+    }
+    return text
+  }
+
+  static func text(_ content: Content, _ console: Console) -> String {
+    switch content {
+    case .value(.missing): console.styled("none", .dim)
+    case .value(let value): Escaping.line(value.shown)
+    case .sealed(let byteCount, let key): console.styled("sealed under key \(key), \(byteCount) bytes", .dim)
+    case .failed(let error): console.styled("error: \(Escaping.line(error.description))", .red)
+    }
+  }
+}
+
+extension RecordID {
+  /// The id as a lower-case UUID.
+  var shown: String { uuid.uuidString.lowercased() }
+
+  /// Reads an id from the command line.
+  init(argument: String) throws(ToolError) {
+    guard let id = RecordID(argument) else { throw .usage("'\(argument)' is not an id") }
+    self = id
+  }
+}
+
+extension RecordShown {
+  /// Prints the record: as text, or as one line of JSON.
+  func print(to console: Console, asJSON: Bool) throws(ToolError) {
+    guard asJSON else { return try console.out.write(text(console)) }
+    var json = JSONWriter()
+    try write(to: &json)
+    json.endLine()
+    try console.out.write(bytes: json.take())
+  }
+
+  /// `damage`, said on stderr, if a field failed.
+  func exitCode(_ console: Console) throws(ToolError) -> ExitCode {
+    guard let failure else { return .done }
+    console.say("error", "record \(id.shown): \(ToolError(failure).message)")
+    return .damage
+  }
+}
+
+extension RecordShown {
+  /// Prints the record as one line: the id and the fields, or JSON.
+  func list(on console: Console, asJSON: Bool) throws(ToolError) {
+    if asJSON { return try print(to: console, asJSON: true) }
+    let values = fields.map { _, content in
+      if case .value(.missing) = content { return "-" }
+      return Self.text(content, console)
+    }
+    try console.out.write(([console.styled(id.shown, .dim)] + values).joined(separator: "  ") + "\n")
+  }
+}
+
+extension DynamicCollection {
+  /// What a list shows unless told otherwise: the plain fields and the first sealed text.
+  var fieldsToList: [String] {
+    let current = fields.filter { !$0.isRetired }
+    let title = current.first { $0.isSealed && $0.type == .text }?.name
+    return current.filter { !$0.isSealed || $0.name == title }.map(\.name)
+  }
+}

@@ -1,0 +1,83 @@
+// One shard of the block cache: sets of eight slots, a clock in each.
+
+/// A block may lie in any slot of one set. The slot that makes room is the first, from the set's hand on, that was not
+/// used since the hand last passed it.
+struct CacheShard: ~Copyable, Sendable {
+  static let wayCount = 8
+
+  private let setCount: Int
+  /// Which block each slot holds; 0 is none, as there is no segment 0.
+  private var tags: [UInt64] = []
+  private var byteCounts: [Int] = []
+  private var isUsed: [Bool] = []
+  private var hands: [UInt8] = []
+  private var occupiedCount = 0
+  private var missCount = 0
+  private var store = PageStore(byteCount: 0)
+
+  init(setCount: Int) { self.setCount = setCount }
+
+  /// The slot that holds a block.
+  @inline(__always)
+  mutating func find(_ tag: UInt64, _ hash: UInt64) -> Int? {
+    guard !tags.isEmpty else { return nil }
+    let first = firstSlot(hash)
+    for slot in first..<first + Self.wayCount where tags[slot] == tag {
+      isUsed[slot] = true
+      return slot
+    }
+    return nil
+  }
+
+  /// A slot's bytes.
+  @_lifetime(borrow self)
+  func block(_ slot: Int) -> RawSpan {
+    let start = slot * BlockCache.blockByteCount
+    return store.bytes.extracting(start..<start + byteCounts[slot])
+  }
+
+  /// Whether a block that is missing is to be brought in.
+  ///
+  /// Once the shard is full, one miss in sixteen brings its block in. A working set that fits is in soon; one that
+  /// doesn't fit does not pay, at every read, for a block that nobody comes back to.
+  mutating func wantsMissing() -> Bool {
+    guard setCount > 0 else { return false }
+    missCount &+= 1
+    return occupiedCount < setCount * Self.wayCount * 7 / 8 || missCount % 16 == 0
+  }
+
+  /// Keeps a block.
+  mutating func keep(_ bytes: RawSpan, _ tag: UInt64, _ hash: UInt64) {
+    guard setCount > 0, find(tag, hash) == nil else { return }
+    if tags.isEmpty { allocate() }
+    guard store.byteCount > 0 else { return }
+    let slot = victim(hash)
+    if tags[slot] == 0 { occupiedCount += 1 }
+    tags[slot] = tag
+    isUsed[slot] = true
+    byteCounts[slot] = bytes.byteCount
+    store.copy(bytes, at: slot * BlockCache.blockByteCount)
+  }
+
+  private mutating func victim(_ hash: UInt64) -> Int {
+    let set = Int(hash % UInt64(setCount))
+    while true {
+      let slot = set * Self.wayCount + Int(hands[set])
+      hands[set] = (hands[set] + 1) % UInt8(Self.wayCount)
+      if tags[slot] == 0 || !isUsed[slot] { return slot }
+      isUsed[slot] = false
+    }
+  }
+
+  private func firstSlot(_ hash: UInt64) -> Int { Int(hash % UInt64(setCount)) * Self.wayCount }
+
+  /// A shard that is never used takes no memory.
+  private mutating func allocate() {
+    let slotCount = setCount * Self.wayCount
+    store = PageStore(byteCount: slotCount * BlockCache.blockByteCount)
+    tags = Array(repeating: 0, count: slotCount)
+    byteCounts = Array(repeating: 0, count: slotCount)
+    isUsed = Array(repeating: false, count: slotCount)
+    hands = Array(repeating: 0, count: setCount)
+  }
+}

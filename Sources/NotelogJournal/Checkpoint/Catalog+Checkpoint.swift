@@ -1,0 +1,82 @@
+// Opening with a checkpoint: FORMAT.md §14.
+
+extension Catalog {
+  /// The catalog of what an examination accepted: from the checkpoint and what came after it, or from all segments.
+  static func open(
+    _ examination: inout Examination, _ options: JournalOptions
+  ) throws(JournalError) -> Catalog {
+    switch examination.checkpoint {
+    case .missing: examination.report.checkpoint = .missing
+    case .damaged: examination.report.checkpoint = .damaged
+    case .found(let checkpoint):
+      do throws(StorageError) {
+        if let catalog = try take(checkpoint, examination, options) {
+          examination.report.checkpoint = .used
+          return catalog
+        }
+      } catch { throw JournalError(error) }
+      checkpoint.file.close()
+      examination.report.checkpoint = .stale
+    }
+    let catalog = Catalog(key: options.fingerprintKey, cacheByteCount: options.cacheByteCount)
+    try catalog.load(&examination)
+    return catalog
+  }
+
+  /// - Returns: Nothing where the checkpoint is not one of these segments, or not all that came after it can be read.
+  private static func take(
+    _ checkpoint: CheckpointFile, _ examination: Examination, _ options: JournalOptions
+  ) throws(StorageError) -> Catalog? {
+    let head = checkpoint.head
+    guard head.storeID == examination.storeID, examination.report.damages.isEmpty,
+      examination.staleBelow == 0, !examination.log.contains(where: \.isCut)
+    else { return nil }
+    let present = Dictionary(uniqueKeysWithValues: head.segments.map { ($0.number, $0) })
+    let segments = SegmentTable()
+    let listing = Listing(head.listed)
+    var tail: [[TailEntry]] = Array(repeating: [], count: Index.shardCount)
+    for (found, entry) in examination.accepted {
+      let figures = present[found.number]
+      guard figures == nil || figures?.salt == found.header.salt,
+        found.number != head.covered.segment || head.coveredSalt == found.header.salt,
+        !found.header.kind.isLog || found.number >= head.covered.segment || figures != nil
+      else { return nil }
+      let segment = Segment(found, entry: entry)
+      segments.insert(segment)
+      segments.addLive(figures?.liveByteCount ?? 0, in: found.number)
+      // Segments of the log behind the covered position are new, or were empty then.
+      let isCovered =
+        found.header.kind.isLog ? found.number < head.covered.segment : figures != nil
+      if isCovered { continue }
+      let end = examination.end.segment == found.number && entry == nil ? examination.end : .end
+      guard
+        try segment.forEachTailEntry(
+          key: head.key, from: head.covered, to: end,
+          { entry in
+            tail[Int(entry.fingerprint >> 56)].append(entry)
+            // Listed before or not: one that is elsewhere now is not in the collection any longer.
+            let isPresent = !entry.location.isTombstone && entry.location.collection == Listing.collection
+            listing.take(entry.id, sequence: entry.location.sequence, isPresent: isPresent)
+          })
+      else { return nil }
+    }
+    let cache = BlockCache(byteCount: options.cacheByteCount)
+    return Catalog(ShardSource(checkpoint.file, head, tail: tail, segments, cache), segments, cache, listing)
+  }
+}
+
+extension LogPosition {
+  /// Behind everything.
+  static let end = LogPosition(segment: .max, offset: .max)
+}
+
+extension Examination {
+  /// The segments that reads find records in: those of the live set, and the log's unfinished end.
+  var accepted: [(found: FoundSegment, entry: LiveEntry?)] {
+    var accepted = live.entries.compactMap { entry in
+      survey.segments[entry.number].map { (found: $0, entry: Optional(entry)) }
+    }
+    for segment in log where live[segment.number] == nil { accepted.append((segment.found, nil)) }
+    return accepted
+  }
+}

@@ -1,0 +1,148 @@
+// The checkpoint's file: found at opening, written now and then. FORMAT.md §14.
+
+import NotelogConcurrency
+
+/// What became of the checkpoint when a store was opened.
+package enum CheckpointUse: String, Sendable {
+  /// There is none.
+  case missing
+  /// It does not check; the index was built from the segments.
+  case damaged
+  /// It is of another store, or of segments that are not these, or the store is damaged: the index was built from the
+  /// segments.
+  case stale
+  /// It was taken, with what came after it.
+  case used
+}
+
+/// The checkpoint that lies in a store's folder.
+struct CheckpointFile: Sendable {
+  let file: any StorageFile
+  let head: CheckpointHead
+
+  /// What looking for it gave.
+  enum Finding {
+    case missing
+    case damaged
+    case found(CheckpointFile)
+
+    /// Where the checkpoint says that everything is durable.
+    var found: CheckpointFile? {
+      if case .found(let file) = self { return file }
+      return nil
+    }
+  }
+
+  /// Reads the checkpoint's head. What can't be read of it is as good as damaged: it is disposable.
+  static func find(in storage: any Storage) -> Finding {
+    do throws(StorageError) {
+      let file = try retryingInterruptions { () throws(StorageError) in
+        try storage.open(FileName.index, .read)
+      }
+      do throws(StorageError) {
+        if let head = try CheckpointHead(from: file),
+          try file.byteCount() == head.blockCount * CheckpointBlock.byteCount
+        {
+          return .found(CheckpointFile(file: file, head: head))
+        }
+      } catch {
+        file.close()
+        throw error
+      }
+      file.close()
+      return .damaged
+    } catch { return error.isMissing ? .missing : .damaged }
+  }
+
+  /// Writes a checkpoint of all that an index holds, and gives it its name.
+  static func write(_ head: CheckpointHead, _ index: Index, to storage: any Storage) throws(StorageError) {
+    let name = FileName.index + FileName.partialSuffix
+    let file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, .createIfMissing)
+    }
+    defer { file.close() }
+    try retryingInterruptions { () throws(StorageError) in try file.truncate(to: 0) }
+    var buffer = Buffer(capacity: pieceByteCount)
+    head.append(to: &buffer)
+    try file.writeAll(buffer.bytes, at: 0)
+    var writer = EntryWriter(file: file, salt: head.salt, nextBlock: head.firstEntryBlock)
+    try index.forEachShard { table, _ throws(StorageError) in
+      try table.forEach { entry throws(StorageError) in try writer.append(entry) }
+    }
+    try writer.finish()
+    try file.sync()
+    try retryingInterruptions { () throws(StorageError) in try storage.rename(name, to: FileName.index) }
+    try retryingInterruptions { () throws(StorageError) in try storage.syncFolder("") }
+  }
+
+  private static let pieceByteCount = 1 << 20
+
+  /// Collects entries into blocks.
+  private struct EntryWriter: ~Copyable {
+    let file: any StorageFile
+    let salt: UInt64
+    /// The number of the buffer's first block.
+    var nextBlock: Int
+    private var buffer = Buffer(capacity: pieceByteCount)
+    /// Entries in the buffer's last block.
+    private var filledCount = 0
+
+    init(file: any StorageFile, salt: UInt64, nextBlock: Int) {
+      self.file = file
+      self.salt = salt
+      self.nextBlock = nextBlock
+    }
+
+    mutating func append(_ entry: IndexEntry) throws(StorageError) {
+      if filledCount == 0 { buffer.appendZeros(CheckpointBlock.byteCount) }
+      let place = buffer.count - CheckpointBlock.byteCount + filledCount * IndexEntry.byteCount
+      var bytes = buffer.mutableBytes
+      bytes.store(entry.fingerprint, at: place)
+      bytes.store(entry.place.bits, at: place + 8)
+      filledCount = (filledCount + 1) % CheckpointBlock.entryCount
+      if filledCount == 0, buffer.count >= pieceByteCount { try finish() }
+    }
+
+    /// Writes the blocks that are collected, the last one as it is.
+    mutating func finish() throws(StorageError) {
+      CheckpointBlock.seal(&buffer, salt: salt, first: nextBlock)
+      try file.writeAll(buffer.bytes, at: nextBlock * CheckpointBlock.byteCount)
+      nextBlock += buffer.count / CheckpointBlock.byteCount
+      buffer.removeAll()
+      filledCount = 0
+    }
+  }
+}
+
+extension Examination {
+  /// What the checkpoint would be good for, every block of it checked. That it is damaged is no damage to the store.
+  func verifiedCheckpoint() throws(StorageError) -> CheckpointUse {
+    switch checkpoint {
+    case .missing: return .missing
+    case .damaged: return .damaged
+    case .found(let found):
+      guard found.head.storeID == storeID else { return .stale }
+      return try found.isSound() ? .used : .damaged
+    }
+  }
+}
+
+extension CheckpointFile {
+  /// Whether every block checks and the entries are in order.
+  fileprivate func isSound() throws(StorageError) -> Bool {
+    var buffer = Buffer()
+    var last: UInt64 = 0
+    var entriesLeft = head.entryCount
+    for block in head.firstEntryBlock..<head.blockCount {
+      buffer.removeAll()
+      try buffer.fill(CheckpointBlock.byteCount, from: file, at: block * CheckpointBlock.byteCount)
+      guard CheckpointBlock.isSound(buffer.bytes, at: 0, number: block, salt: head.salt) else { return false }
+      for index in 0..<min(entriesLeft, CheckpointBlock.entryCount) {
+        let fingerprint = buffer.bytes.load(UInt64.self, at: index * IndexEntry.byteCount)
+        guard fingerprint >= last else { return false }
+        last = fingerprint
+      }
+      entriesLeft -= min(entriesLeft, CheckpointBlock.entryCount)
+    }
+    return true
+  }
+}

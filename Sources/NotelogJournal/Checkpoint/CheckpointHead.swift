@@ -1,0 +1,170 @@
+// The head of the checkpoint file: FORMAT.md §14.
+
+/// What a checkpoint says of itself.
+struct CheckpointHead: Equatable, Sendable {
+  /// A segment that was live when the checkpoint was written, or the head.
+  struct SegmentFigures: Equatable, Sendable {
+    let number: UInt32
+    let salt: UInt64
+    let liveByteCount: Int
+  }
+
+  static let magic: UInt64 = 0x0A0D_5844_494C_4E89
+  static let version: UInt16 = 1
+  /// Where the shards' counts begin in the first block.
+  private static let shardsOffset = 128
+  private static let shardsEnd = shardsOffset + 8 * Index.shardCount
+  /// No store has more than that, and tables are read at once.
+  static let maximumItemCount = 1 << 20
+  static let maximumEntryCount = 1 << 40
+  /// Segments and listed records take the same space.
+  private static let itemByteCount = 24
+  private static let itemsInBlock = CheckpointBlock.contentByteCount / itemByteCount
+
+  let storeID: StoreID
+  /// Random for each file; in every block.
+  let salt: UInt64
+  let key: FingerprintKey
+  /// Everything before it is in the checkpoint, and was durable when it was written.
+  let covered: LogPosition
+  /// The salt of the segment that `covered` lies in.
+  let coveredSalt: UInt64
+  let entryCounts: [UInt32]
+  let tombstoneCounts: [UInt32]
+  let segments: [SegmentFigures]
+  /// The records of collection 0.
+  let listed: [Listing.Entry]
+
+  init(
+    storeID: StoreID, salt: UInt64, key: FingerprintKey, covered: LogPosition, coveredSalt: UInt64,
+    entryCounts: [UInt32], tombstoneCounts: [UInt32], segments: [SegmentFigures], listed: [Listing.Entry]
+  ) {
+    self.storeID = storeID
+    self.salt = salt
+    self.key = key
+    self.covered = covered
+    self.coveredSalt = coveredSalt
+    self.entryCounts = entryCounts
+    self.tombstoneCounts = tombstoneCounts
+    self.segments = segments
+    self.listed = listed
+  }
+
+  var entryCount: Int { entryCounts.reduce(0) { $0 + Int($1) } }
+  var tombstoneCount: Int { tombstoneCounts.reduce(0) { $0 + Int($1) } }
+  private static func blockCount(items count: Int) -> Int { (count + itemsInBlock - 1) / itemsInBlock }
+
+  /// Where an item of a table lies that begins with a block.
+  private static func place(of index: Int, firstBlock: Int) -> Int {
+    (firstBlock + index / itemsInBlock) * CheckpointBlock.byteCount + index % itemsInBlock * itemByteCount
+  }
+
+  private var firstListedBlock: Int { 1 + Self.blockCount(items: segments.count) }
+  /// The number of the first block of entries.
+  var firstEntryBlock: Int { firstListedBlock + Self.blockCount(items: listed.count) }
+  /// The blocks of the whole file.
+  var blockCount: Int {
+    firstEntryBlock + (entryCount + CheckpointBlock.entryCount - 1) / CheckpointBlock.entryCount
+  }
+
+  /// The blocks before the entries.
+  func append(to buffer: inout Buffer) {
+    let start = buffer.count
+    buffer.appendZeros(firstEntryBlock * CheckpointBlock.byteCount)
+    var bytes = buffer.mutableBytes
+    bytes.store(Self.magic, at: start)
+    bytes.store(Self.version, at: start + 8)
+    bytes.store(UInt16(key.bitCount), at: start + 10)
+    bytes.store(UInt32(segments.count), at: start + 12)
+    storeID.write(into: &bytes, at: start + 16)
+    bytes.store(key.low, at: start + 32)
+    bytes.store(key.high, at: start + 40)
+    covered.write(into: &bytes, at: start + 48)
+    bytes.store(coveredSalt, at: start + 56)
+    bytes.store(UInt64(entryCount), at: start + 64)
+    bytes.store(UInt32(listed.count), at: start + 72)
+    for shard in 0..<Index.shardCount {
+      bytes.store(entryCounts[shard], at: start + Self.shardsOffset + 8 * shard)
+      bytes.store(tombstoneCounts[shard], at: start + Self.shardsOffset + 8 * shard + 4)
+    }
+    for (index, segment) in segments.enumerated() {
+      let place = start + Self.place(of: index, firstBlock: 1)
+      bytes.store(segment.number, at: place)
+      bytes.store(segment.salt, at: place + 8)
+      bytes.store(UInt64(segment.liveByteCount), at: place + 16)
+    }
+    for (index, entry) in listed.enumerated() {
+      let place = start + Self.place(of: index, firstBlock: firstListedBlock)
+      entry.id.write(into: &bytes, at: place)
+      bytes.store(entry.sequence, at: place + 16)
+    }
+    let salt = self.salt
+    CheckpointBlock.seal(&buffer, salt: salt, first: 0)
+  }
+
+  /// Reads the blocks before the entries; nothing where they are not all sound.
+  init?(from file: any StorageFile) throws(StorageError) {
+    var buffer = Buffer(capacity: 2 * CheckpointBlock.byteCount)
+    // Most stores' segments fit into one block.
+    try buffer.fill(2 * CheckpointBlock.byteCount, from: file, at: 0)
+    guard buffer.count >= CheckpointBlock.byteCount, buffer.bytes.load(UInt64.self, at: 0) == Self.magic,
+      buffer.bytes.load(UInt16.self, at: 8) == Self.version
+    else { return nil }
+    let segmentCount = Int(buffer.bytes.load(UInt32.self, at: 12))
+    let listedCount = Int(buffer.bytes.load(UInt32.self, at: 72))
+    guard segmentCount <= Self.maximumItemCount, listedCount <= Self.maximumItemCount else { return nil }
+    let blockCount = 1 + Self.blockCount(items: segmentCount) + Self.blockCount(items: listedCount)
+    let needed = blockCount * CheckpointBlock.byteCount
+    if buffer.count < needed { try buffer.fill(needed - buffer.count, from: file, at: buffer.count) }
+    guard buffer.count >= needed else { return nil }
+    self.init(buffer.bytes.extracting(0..<needed), segmentCount: segmentCount, listedCount: listedCount)
+  }
+
+  private init?(_ bytes: RawSpan, segmentCount: Int, listedCount: Int) {
+    let salt = bytes.load(UInt64.self, at: CheckpointBlock.contentByteCount)
+    for block in 0..<bytes.byteCount / CheckpointBlock.byteCount {
+      guard
+        CheckpointBlock.isSound(bytes, at: block * CheckpointBlock.byteCount, number: block, salt: salt)
+      else { return nil }
+    }
+    let bitCount = Int(bytes.load(UInt16.self, at: 10))
+    guard bitCount >= 1, bitCount <= 64, bytes.extracting(76..<Self.shardsOffset).isZero,
+      bytes.extracting(Self.shardsEnd..<CheckpointBlock.contentByteCount).isZero
+    else { return nil }
+    var entryCounts: [UInt32] = []
+    var tombstoneCounts: [UInt32] = []
+    for place in stride(from: Self.shardsOffset, to: Self.shardsEnd, by: 8) {
+      entryCounts.append(bytes.load(UInt32.self, at: place))
+      tombstoneCounts.append(bytes.load(UInt32.self, at: place + 4))
+    }
+    var segments: [SegmentFigures] = []
+    for index in 0..<segmentCount {
+      let place = Self.place(of: index, firstBlock: 1)
+      let liveByteCount = bytes.load(UInt64.self, at: place + 16)
+      let number = bytes.load(UInt32.self, at: place)
+      guard liveByteCount <= UInt64(Limits.maximumSegmentByteCount),
+        bytes.load(UInt32.self, at: place + 4) == 0,
+        segments.last.map({ $0.number < number }) ?? true
+      else { return nil }
+      segments.append(
+        SegmentFigures(
+          number: number, salt: bytes.load(UInt64.self, at: place + 8), liveByteCount: Int(liveByteCount)))
+    }
+    var listed: [Listing.Entry] = []
+    for index in 0..<listedCount {
+      let place = Self.place(of: index, firstBlock: 1 + Self.blockCount(items: segmentCount))
+      listed.append(
+        Listing.Entry(id: RecordKey(bytes, at: place), sequence: bytes.load(UInt64.self, at: place + 16)))
+    }
+    self.init(
+      storeID: StoreID(bytes, at: 16), salt: salt,
+      key: FingerprintKey(
+        low: bytes.load(UInt64.self, at: 32), high: bytes.load(UInt64.self, at: 40), bitCount: bitCount),
+      covered: LogPosition(bytes, at: 48), coveredSalt: bytes.load(UInt64.self, at: 56),
+      entryCounts: entryCounts, tombstoneCounts: tombstoneCounts, segments: segments, listed: listed)
+    let declaredCount = bytes.load(UInt64.self, at: 64)
+    guard declaredCount <= UInt64(Self.maximumEntryCount), entryCount == Int(declaredCount),
+      zip(tombstoneCounts, entryCounts).allSatisfy({ $0 <= $1 })
+    else { return nil }
+  }
+}

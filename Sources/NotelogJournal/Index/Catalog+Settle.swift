@@ -1,0 +1,74 @@
+// Which of the index's candidates is a record's: the id in the frame decides. FORMAT.md §14.
+
+/// What stands where an entry of the index points.
+enum Standing {
+  case frame(FooterEntry)
+  /// Neither the frame's header nor the footer says what it is.
+  case unreadable
+  /// The segment is gone: the frame was moved or is dead.
+  case gone
+}
+
+extension SegmentTable {
+  /// What the frame at a place is.
+  func standing(at place: Place, _ cache: BlockCache) throws(StorageError) -> Standing {
+    guard let segment = self[place.segment] else { return .gone }
+    if let entry = try segment.frameEntry(at: place.offset, cache) { return .frame(entry) }
+    // The header does not check. Its footer says the same, if there is one.
+    if let entry = try segment.listedEntry(at: place.offset) { return .frame(entry) }
+    return .unreadable
+  }
+}
+
+extension Catalog {
+  /// The candidate whose frame bears the id.
+  func settle(_ id: RecordKey, _ fingerprint: UInt64) throws(StorageError) -> Location? {
+    var ordinal = 0
+    while let place = try index.candidate(fingerprint, ordinal) {
+      switch try segments.standing(at: place, cache) {
+      case .frame(let entry):
+        if entry.id == id { return Location(entry, segment: place.segment) }
+        ordinal += 1
+      case .unreadable:
+        ordinal += 1
+      case .gone:
+        // Moved in between, the entry holds another place by now. If it doesn't, it is nobody's any longer.
+        if try index.candidate(fingerprint, ordinal) == place { ordinal += 1 }
+      }
+    }
+    return nil
+  }
+}
+
+extension Segment {
+  /// What the header of the content frame at an offset says, and its envelope's length; nothing where it does not check.
+  func frameEntry(at offset: Int, _ cache: BlockCache) throws(StorageError) -> FooterEntry? {
+    try withScratch { bytes throws(StorageError) -> FooterEntry? in
+      var count = bytes.byteCount
+      if entry == nil || !cache.copy(number, at: offset, into: &bytes) {
+        count = try file.readFully(into: &bytes, at: offset)
+      }
+      guard count >= Layout.frameHeaderByteCount,
+        case .header(let header) = FrameHeader.read(bytes.bytes, at: 0, salt: salt, place: offset),
+        header.kind.isContent
+      else { return nil }
+      let envelopeByteCount =
+        header.hasEnvelope ? Int(bytes.bytes.load(UInt16.self, at: Layout.frameHeaderByteCount)) : 0
+      return FooterEntry(
+        header, offset: offset, envelopeByteCount: min(envelopeByteCount, header.payloadByteCount))
+    }
+  }
+
+  /// What the segment's footer says of the frame at an offset; nothing where it has none that checks.
+  func listedEntry(at offset: Int) throws(StorageError) -> FooterEntry? {
+    guard let byteCount = entry?.byteCount, try file.byteCount() >= byteCount else { return nil }
+    var reader = SegmentReader(file, salt: salt.value, end: byteCount)
+    let trailerStart = byteCount - Layout.trailerByteCount
+    guard let trailer = Trailer(try reader.bytes(trailerStart..<byteCount), at: 0) else { return nil }
+    var found: FooterEntry?
+    let isSound = try reader.forEachFooterEntry(trailer) { entry, _ in
+      if entry.offset == offset { found = entry }
+    }
+    return isSound ? found : nil
+  }
+}

@@ -1,0 +1,58 @@
+// One of the index's shards: in memory, or still in the checkpoint's file.
+
+/// The entries whose fingerprints have the same highest byte.
+struct Shard: ~Copyable, Sendable {
+  var table = EntryTable()
+  /// How many of the entries are deletions.
+  var tombstoneCount = 0
+
+  private let number: Int
+  /// Where the shard comes from as long as it is cold.
+  private var source: ShardSource?
+  private(set) var isCold: Bool
+  private var coldLookupCount = 0
+
+  /// After so many look-ups in the file, the shard is brought into memory.
+  private static let coldLookupLimit = 16
+
+  init(_ number: Int = 0, source: ShardSource? = nil) {
+    self.number = number
+    self.source = source
+    isCold = source != nil
+  }
+
+  /// The place of the nth candidate in a cold shard.
+  mutating func placeInFile(_ fingerprint: UInt64, at ordinal: Int) throws(StorageError) -> Place? {
+    coldLookupCount += 1
+    if coldLookupCount <= Self.coldLookupLimit,
+      case .place(let place) = source?.candidate(number, fingerprint, ordinal)
+    {
+      return place
+    }
+    try load()
+    return table.place(fingerprint, at: ordinal)
+  }
+
+  /// Brings a cold shard into memory.
+  mutating func load() throws(StorageError) {
+    guard let source else { return }
+    table = EntryTable()
+    tombstoneCount = 0
+    try source.load(number, into: &self)
+    self.source = nil
+    isCold = false
+  }
+
+  /// How many records there are in it; where that can't be read, as many as the checkpoint says.
+  var recordCount: Int {
+    mutating get {
+      if let source {
+        if let counts = source.counts(of: number) { return counts.entries - counts.tombstones }
+        do { try load() } catch {
+          return Int(source.head.entryCounts[number]) - Int(source.head.tombstoneCounts[number])
+        }
+      }
+      return table.count - tombstoneCount
+    }
+  }
+}

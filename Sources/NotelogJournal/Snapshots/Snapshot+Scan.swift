@@ -1,0 +1,147 @@
+// Going through a snapshot's records segment by segment, in large reads.
+
+import NotelogConcurrency
+
+extension Snapshot {
+  /// Calls `body` with every record of a collection, or of all, in the order in which they lie on disk: its header, its
+  /// envelope and its body, all checked. It stops when `body` returns false.
+  ///
+  /// - Parameters:
+  ///   - collection: The collection; nothing for all.
+  ///   - part: The part of the segments that this thread takes.
+  ///   - partCount: How many threads share the segments.
+  ///   - onDamage: Called with what does not check, and with the record where it is known. Scanning goes on.
+  ///   - body: Returns whether to go on.
+  /// - Throws: What `body` throws, and `inputOutput` where the system fails.
+  package func forEach(
+    in collection: UInt16? = nil, part: Int = 0, of partCount: Int = 1, onDamage: (Damage) -> Void,
+    _ body: (StoredRecord, RawSpan, RawSpan) throws(JournalError) -> Bool
+  ) throws(JournalError) {
+    precondition(part >= 0 && part < partCount, "a part is one of the parts")
+    for (number, segment) in segments.enumerated() where number % partCount == part {
+      guard try scan(segment, collection, onDamage, body) else { return }
+    }
+  }
+
+  private func scan(
+    _ segment: Segment, _ collection: UInt16?, _ onDamage: (Damage) -> Void,
+    _ body: (StoredRecord, RawSpan, RawSpan) throws(JournalError) -> Bool
+  ) throws(JournalError) -> Bool {
+    let limit = try journaling { () throws(StorageError) in try scanEnd(of: segment) }
+    var reader = SegmentReader(segment.file, salt: segment.salt.value, end: limit)
+    var place = Layout.firstFrameOffset
+    while true {
+      let start = place
+      let header = try journaling { () throws(StorageError) in
+        try nextHeader(&reader, from: &place, limit: limit)
+      }
+      if place > start {
+        onDamage(Damage(.lostFrames, segment: segment.number, offset: start, byteCount: place - start))
+      }
+      guard let header, header.kind != .footer else { return true }
+      let offset = place
+      place += header.frameByteCount
+      guard header.kind == .record, collection == nil || header.collection == collection else { continue }
+      let entry = FooterEntry(header, offset: offset, envelopeByteCount: 0)
+      guard try journaling({ () throws(StorageError) in try isVisible(entry, in: segment) }) else { continue }
+      guard try journaling({ () throws(StorageError) in try reader.isWhole(header, at: offset) }) else {
+        onDamage(
+          Damage(
+            .payload, segment: segment.number, offset: offset, byteCount: header.frameByteCount,
+            record: header.id))
+        continue
+      }
+      let payload: RawSpan
+      do { payload = try reader.payload(of: header, at: offset) } catch { throw JournalError(error) }
+      let envelopeByteCount = header.hasEnvelope ? Envelope.byteCount(inPayload: payload) ?? 0 : 0
+      let record = StoredRecord(
+        id: header.id, collection: header.collection, revision: header.sequence,
+        isPossiblyStale: header.sequence < journal.staleBelow)
+      guard
+        try body(
+          record, payload.extracting(0..<envelopeByteCount),
+          payload.extracting(droppingFirst: envelopeByteCount))
+      else { return false }
+    }
+  }
+
+  /// The next frame's header, from a place on, which moves behind what could not be read.
+  private func nextHeader(
+    _ reader: inout SegmentReader, from place: inout Int, limit: Int
+  ) throws(StorageError) -> FrameHeader? {
+    guard place < limit else { return nil }
+    if case .frame(let header) = try reader.frame(at: place) { return header }
+    guard let next = try reader.nextFrame(from: place + 8), next < limit else {
+      // Zeros up to the end are no loss: a segment whose end is not known is preallocated.
+      if try !reader.isZero(from: place) { place = limit }
+      return nil
+    }
+    place = next
+    guard case .frame(let header) = try reader.frame(at: place) else { return nil }
+    return header
+  }
+
+  /// Whether a frame of one of the snapshot's segments is what the snapshot sees of its record, here and nowhere else.
+  ///
+  /// The order of looking matters: a version is noted in the history before the index forgets it.
+  func isVisible(_ entry: FooterEntry, in segment: Segment) throws(StorageError) -> Bool {
+    let catalog = journal.catalog
+    let fingerprint = catalog.index.fingerprint(of: entry.id)
+    let place = Place(segment: segment.number, offset: entry.offset)
+    if try catalog.index.contains(fingerprint, at: place) { return true }
+    var ordinal = 0
+    var isMoved = false
+    while let candidate = try catalog.index.candidate(fingerprint, ordinal) {
+      // A frame that the snapshot comes upon by itself says nothing about this one.
+      if !sees(candidate) { isMoved = true }
+      ordinal += 1
+    }
+    if isMoved, let known = try catalog.settle(entry.id, fingerprint), known.sequence == entry.sequence,
+      !known.isTombstone, !sees(known.place)
+    {
+      // Compaction moved it to a segment that the snapshot does not know.
+      return true
+    }
+    guard let version = catalog.history.version(of: entry.id, at: sequence) else { return false }
+    return version.place == place || (version.sequence == entry.sequence && !sees(version.place))
+  }
+
+  /// Whether a place is in what the snapshot goes through.
+  private func sees(_ place: Place) -> Bool {
+    if place.segment == end.segment { return place.offset < end.offset }
+    var lower = 0
+    var upper = segments.count
+    while lower < upper {
+      let middle = (lower + upper) / 2
+      if segments[middle].number < place.segment { lower = middle + 1 } else { upper = middle }
+    }
+    return lower < segments.count && segments[lower].number == place.segment
+  }
+
+  /// Calls `body` with what a segment's footer lists, or what its frames say where there is no footer that checks.
+  func forEachEntry(
+    of segment: Segment, _ body: (FooterEntry) throws(StorageError) -> Void
+  ) throws(StorageError) {
+    if let byteCount = segment.entry?.byteCount, try segment.file.byteCount() >= byteCount {
+      var reader = SegmentReader(segment.file, salt: segment.salt.value, end: byteCount)
+      let trailerStart = byteCount - Layout.trailerByteCount
+      if let trailer = Trailer(try reader.bytes(trailerStart..<byteCount), at: 0),
+        try reader.forEachFooterEntry(trailer, { (entry, _) throws(StorageError) in try body(entry) })
+      {
+        return
+      }
+    }
+    let limit = try scanEnd(of: segment)
+    var reader = SegmentReader(segment.file, salt: segment.salt.value, end: limit)
+    try reader.forEachContentFrame(from: Layout.firstFrameOffset, to: limit, checkingPayloads: false) {
+      (finding, _) throws(StorageError) in
+      if case .content(let entry, _) = finding { try body(entry) }
+    }
+  }
+
+  /// Up to where a segment's frames are looked for; which of them count, the index says.
+  private func scanEnd(of segment: Segment) throws(StorageError) -> Int {
+    if segment.number == end.segment { return end.offset }
+    return min(try segment.file.byteCount(), segment.entry?.byteCount ?? .max)
+  }
+}

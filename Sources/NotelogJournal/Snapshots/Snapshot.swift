@@ -1,0 +1,82 @@
+// The store as it was at one moment.
+
+import NotelogConcurrency
+
+/// A moment of the store that stays readable for as long as the snapshot lives, whatever is written or compacted.
+///
+/// It holds the files that were there when it was made: what compaction deletes meanwhile takes up space until the
+/// snapshot goes, or the process does.
+package final class Snapshot: Sendable {
+  /// The sequence number of the last transaction it sees.
+  package let sequence: UInt64
+  let journal: Journal
+  /// The segments that were there, in order of number.
+  let segments: [Segment]
+  /// Where the log ended.
+  let end: LogPosition
+  private let ticket: UInt64
+
+  init(of journal: Journal) {
+    self.journal = journal
+    let catalog = journal.catalog
+    // Between the moves of a compaction a record would be seen twice, or not at all.
+    catalog.arrangement.enter()
+    defer { catalog.arrangement.leave() }
+    (sequence, end, ticket, segments) = journal.log.state.withLock { state in
+      let sequence = state.nextVisible - 1
+      let end = state.visibleEnd
+      // A head in which nothing is visible yet is none of its business; it may not even be the log's head yet.
+      let segments = catalog.segments.all.filter { $0.entry != nil || $0.number <= end.segment }
+      return (sequence, end, catalog.history.begin(sequence), segments)
+    }
+  }
+
+  deinit { journal.catalog.history.end(ticket) }
+
+  /// Reads a record as it was.
+  ///
+  /// - Returns: Nothing where there was no such record.
+  /// - Throws: `damaged`, with the place, where its frame does not check.
+  package func read(_ id: RecordKey, into buffer: inout ReadBuffer) throws(JournalError) -> StoredRecord? {
+    var failure: JournalError?
+    do {
+      if let record = try journal.read(id, into: &buffer), record.revision <= sequence { return record }
+    } catch { failure = error }
+    // It is not there any longer, or newer than the snapshot: then what it was has been noted before.
+    guard let version = journal.catalog.history.version(of: id, at: sequence) else {
+      if let failure { throw failure }
+      return nil
+    }
+    return try journal.read(id, at: version.place, in: version.segment, into: &buffer)
+  }
+
+  /// The ids of a collection's records, or of all records, in order of id.
+  package func records(in collection: UInt16? = nil) throws(JournalError) -> [RecordKey] {
+    var ids: [RecordKey] = []
+    try journaling { () throws(StorageError) in
+      for segment in segments {
+        try forEachEntry(of: segment) { entry throws(StorageError) in
+          guard entry.kind == .record, collection == nil || entry.collection == collection,
+            try isVisible(entry, in: segment)
+          else { return }
+          ids.append(entry.id)
+        }
+      }
+    }
+    ids.sort()
+    return ids
+  }
+}
+
+extension Journal {
+  /// The store as it is now, for as long as it is wanted.
+  package func snapshot() -> Snapshot { Snapshot(of: self) }
+
+  /// The ids of a collection's records, or of all records, in order of id.
+  package func records(in collection: UInt16? = nil) throws(JournalError) -> [RecordKey] {
+    if collection == Listing.collection {
+      return try journaling { () throws(StorageError) in try catalog.listedRecords() }
+    }
+    return try snapshot().records(in: collection)
+  }
+}

@@ -1,0 +1,81 @@
+// Memory for one shard of the index: slots of 16 bytes, given back to the system when the shard has outgrown them.
+
+/// An entry of the index: a fingerprint of a record's id, and the place of its newest frame.
+struct IndexEntry: Equatable, Sendable, BitwiseCopyable {
+  var fingerprint: UInt64
+  var place: Place
+
+  /// The bytes an entry takes, in memory and in a checkpoint.
+  static let byteCount = 16
+  /// What a slot holds that holds nothing.
+  static let empty = IndexEntry(fingerprint: 0, place: .none)
+}
+
+/// A fixed number of slots with one owner; all are empty at first.
+///
+/// Large stores are mapped, not taken from the heap: a table of ten million entries that grows a shard at a time would
+/// leave holes there that are counted as ours for ever.
+@safe struct EntryStore: ~Copyable {
+  private let base: UnsafeMutablePointer<IndexEntry>
+  private let isMapped: Bool
+
+  /// How many slots there are.
+  let count: Int
+
+  private static let smallestMapping = 1 << 16
+
+  /// That many slots, rounded up to whole pages where they are mapped; none is no memory at all.
+  init(count: Int) {
+    let byteCount = count * IndexEntry.byteCount
+    if byteCount >= Self.smallestMapping, let mapping = unsafe SystemMemory.map(byteCount) {
+      // SAFETY: fresh pages are zero, which is what an empty entry is; owned by this value alone, unmapped in deinit.
+      unsafe base = mapping.start.bindMemory(
+        to: IndexEntry.self, capacity: mapping.byteCount / IndexEntry.byteCount)
+      self.count = unsafe mapping.byteCount / IndexEntry.byteCount
+      isMapped = true
+    } else {
+      // SAFETY: allocated here, owned by this value alone, every slot initialised, freed in deinit.
+      unsafe base = .allocate(capacity: max(count, 1))
+      unsafe base.initialize(repeating: .empty, count: max(count, 1))
+      self.count = count
+      isMapped = false
+    }
+  }
+
+  deinit {
+    if isMapped {
+      unsafe SystemMemory.unmap(UnsafeMutableRawPointer(base), count * IndexEntry.byteCount)
+    } else {
+      unsafe base.deallocate()
+    }
+  }
+
+  /// A slot; out of bounds is a programmer's mistake and traps.
+  subscript(index: Int) -> IndexEntry {
+    @inline(__always)
+    get {
+      precondition(index >= 0 && index < count, "a slot is read within the store")
+      // SAFETY: the bounds were checked, and every slot is initialised.
+      return unsafe base[index]
+    }
+    @inline(__always)
+    set {
+      precondition(index >= 0 && index < count, "a slot is written within the store")
+      // SAFETY: as above; writing needs exclusive access to this value.
+      unsafe base[index] = newValue
+    }
+  }
+
+  /// Moves the entries of a range up or down; what they leave behind keeps its bytes.
+  mutating func move(_ range: Range<Int>, by distance: Int) {
+    precondition(range.lowerBound >= 0 && range.upperBound <= count, "entries are moved within the store")
+    precondition(
+      range.lowerBound + distance >= 0 && range.upperBound + distance <= count,
+      "entries are moved within the store")
+    // SAFETY: both ranges were checked; `update` allows them to overlap.
+    unsafe (base + range.lowerBound + distance).update(from: base + range.lowerBound, count: range.count)
+  }
+}
+
+// SAFETY: the memory has one owner, the value, which can't be copied: whoever has it may use it on any thread.
+extension EntryStore: @unchecked Sendable {}

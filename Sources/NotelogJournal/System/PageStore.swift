@@ -1,0 +1,48 @@
+// Memory for the block cache: mapped at once, taken from the system page by page as it is first written.
+
+/// A fixed run of bytes with one owner; all are zero at first.
+@safe struct PageStore: ~Copyable {
+  private let base: UnsafeMutableRawPointer?
+
+  /// How many bytes there are; none where the system refused.
+  let byteCount: Int
+
+  init(byteCount: Int) {
+    // SAFETY: fresh pages are zero; owned by this value alone, unmapped in deinit.
+    if byteCount > 0, let mapping = unsafe SystemMemory.map(byteCount) {
+      unsafe base = mapping.start
+      self.byteCount = unsafe mapping.byteCount
+    } else {
+      unsafe base = nil
+      self.byteCount = 0
+    }
+  }
+
+  deinit {
+    if let base = unsafe base { unsafe SystemMemory.unmap(base, byteCount) }
+  }
+
+  /// The bytes it holds.
+  var bytes: RawSpan {
+    @_lifetime(borrow self)
+    borrowing get {
+      guard let base = unsafe base else { return RawSpan() }
+      // SAFETY: `byteCount` bytes from `base` are mapped; the span's lifetime is tied to this value's.
+      let span = unsafe RawSpan(_unsafeStart: base, byteCount: byteCount)
+      return unsafe _overrideLifetime(span, borrowing: self)
+    }
+  }
+
+  /// Copies bytes to an offset.
+  mutating func copy(_ source: RawSpan, at offset: Int) {
+    precondition(offset >= 0 && source.byteCount <= byteCount - offset, "bytes are copied within the store")
+    // SAFETY: the range was checked; the memory is exclusively ours, so source and destination don't overlap.
+    unsafe source.withUnsafeBytes { bytes in
+      guard let from = bytes.baseAddress, let base = unsafe base else { return }
+      unsafe (base + offset).copyMemory(from: from, byteCount: bytes.count)
+    }
+  }
+}
+
+// SAFETY: the memory has one owner, the value, which can't be copied: whoever has it may use it on any thread.
+extension PageStore: @unchecked Sendable {}

@@ -1,0 +1,90 @@
+// What the README shows is true: its Swift is a program, its shell lines run, its make targets exist.
+import Foundation
+import Testing
+
+@Suite struct ReadmeTests {
+  static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent()
+
+  let bench: Workbench
+  let readme: String
+
+  init() throws {
+    bench = try Workbench()
+    readme = try String(contentsOf: Self.root.appending(path: "README.md"), encoding: .utf8)
+  }
+
+  /// The fenced blocks of a page in one language.
+  static func blocks(of page: String, language: String) -> [String] {
+    var blocks: [String] = []
+    var open: [Substring]?
+    for line in page.split(separator: "\n", omittingEmptySubsequences: false) {
+      if line.hasPrefix("```") {
+        if let lines = open { blocks.append(lines.joined(separator: "\n") + "\n") }
+        open = open == nil && line == "```" + language ? [] : nil
+      } else {
+        open?.append(line)
+      }
+    }
+    return blocks
+  }
+
+  @Test func `fenced blocks are found by their language`() {
+    let page = "```swift\na\n\nb\n```\nx\n```sh\nc\n```\n```swift\nd\n```"
+    #expect(Self.blocks(of: page, language: "swift") == ["a\n\nb\n", "d\n"])
+    #expect(Self.blocks(of: page, language: "sh") == ["c\n"])
+  }
+
+  @Test func `the README's Swift is a whole program of another package, and runs`() throws {
+    let program = Self.blocks(of: readme, language: "swift")
+    try #require(program.count == 1)
+    try bench.write(
+      "Package.swift",
+      """
+      // swift-tools-version: 6.2
+      import PackageDescription
+      let package = Package(
+        name: "consumer", platforms: [.macOS(.v26)],
+        dependencies: [.package(name: "notelog", path: "\(Self.root.path)")],
+        targets: [
+          .executableTarget(name: "consumer", dependencies: [.product(name: "Notelog", package: "notelog")])
+        ])
+      """)
+    try bench.write("Sources/consumer/main.swift", program[0])
+    let build = try bench.run("swift build 2>&1")
+    try #require(build.code == 0, "\(build.out)")
+    let answer = try bench.run(".build/debug/consumer")
+    #expect(answer.code == 0, "\(answer.err)")
+    #expect(answer.out == "Hello\n")
+  }
+
+  @Test func `the README's shell lines run one after another on a terminal`() throws {
+    let lines = try #require(Self.blocks(of: readme, language: "sh").first { $0.hasPrefix("notelog init") })
+    let terminal = try PseudoTerminal("set -e\n" + lines + "echo all done\n", in: bench)
+    try terminal.awaitText("password: ")
+    try terminal.type("correct horse\n")
+    try terminal.awaitText("again: ")
+    try terminal.type("correct horse\n")
+    for _ in ["add", "list"] {
+      try terminal.awaitText("password: ")
+      try terminal.type("correct horse\n")
+    }
+    try terminal.awaitText("Hello")
+    try terminal.awaitText("all done")
+    #expect(terminal.finish() == 0)
+    #expect(!terminal.shown.contains("correct horse"))
+  }
+
+  @Test func `the make targets that the README names exist`() throws {
+    let help = try bench.run("make -s -C '\(Self.root.path)' help").out
+    let targets = Set(help.split(separator: "\n").compactMap { $0.split(separator: " ").first })
+    let named = Self.blocks(of: readme, language: "sh").flatMap { $0.split(separator: "\n") }
+      .filter { $0.hasPrefix("make ") }.map { $0.dropFirst(5).prefix { $0.isLetter } }
+    #expect(named.contains("demo") && named.contains("test"))
+    #expect(targets.isSuperset(of: named))
+    let promised: Set<Substring> = [
+      "help", "demo", "test", "lint", "format", "bench", "soak", "docs", "install", "clean",
+    ]
+    #expect(targets.isSuperset(of: promised))
+  }
+}

@@ -1,0 +1,60 @@
+// The vectors of FORMAT.md 19.2 to 19.4, read from the page itself; an independent program computed them.
+
+import Foundation
+import Testing
+
+@testable import NotelogCrypto
+
+@Suite struct FormatVectorTests {
+  static let store = Bytes16((0..<16).map { UInt8($0) })
+  static let record = Bytes16((16..<32).map { UInt8($0) })
+  static let nonce = (0x41...0x58).map { UInt8($0) }
+
+  /// The hexadecimal blocks and long hexadecimal words of chapter 19, in their order.
+  static func vectors() throws -> [[UInt8]] {
+    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    let page = try String(contentsOf: root.appendingPathComponent("FORMAT.md"), encoding: .utf8)
+    let chapter = try #require(page.components(separatedBy: "\n## 19 Vectors").last)
+    let blocks = chapter.components(separatedBy: "```").enumerated().filter { !$0.offset.isMultiple(of: 2) }
+    let words = chapter.split { !$0.isHexDigit }.filter { $0.count == 64 }
+    return blocks.map { hex($0.element) } + words.map { hex(String($0)) }
+  }
+
+  @Test func `additional data and a sealed field are the page's`() throws {
+    let vectors = try Self.vectors()
+    try #require(vectors.count == 5)
+    let data = AdditionalData(
+      store: Self.store, record: Self.record, name: try FieldName.hash(collection: "note", field: "title"),
+      type: 5,
+      flags: 1, key: KeyReference(rawValue: 1))
+    let bytes = (0..<data.bytes.byteCount).map { data.bytes.byte(at: $0) }
+    #expect(bytes == vectors[0])
+    let key = try SealingKey(byte: 1)
+    #expect(try key.open(vectors[1], additionalData: bytes) == Array("Clark".utf8))
+    let context = try SealingContext(
+      key: secret([UInt8](repeating: 1, count: 32)), source: nil, memory: .shared)
+    let plaintext = try secret(Array("Clark".utf8))
+    #expect(
+      try context.sealWhole(plaintext.bytes, additionalData: bytes, nonce: Self.nonce) == vectors[1])
+  }
+
+  @Test func `a wrap is the page's`() throws {
+    let wrap = KeyWrap(bytes: try Self.vectors()[2])
+    let header = Keyring.DataKey.header(KeyReference(rawValue: 1), .whenUnlocked, 0, 1)
+    let opened = try wrap.open(
+      under: secret([UInt8](repeating: 3, count: 32)),
+      additionalData: Keyring.DataKey.additionalData(header: header, storeID: Self.store), memory: .shared)
+    #expect(reveal(opened) == [UInt8](repeating: 2, count: 32))
+  }
+
+  @Test func `slot keys are the page's`() throws {
+    let vectors = try Self.vectors()
+    let fromKey = try Credential.rawKey(secret([UInt8](repeating: 4, count: 32))).slotKey(
+      salt: [], logN: 0, storeID: Self.store, memory: .shared)
+    #expect(reveal(fromKey) == vectors[3])
+    let fromPassword = try password("correct horse").slotKey(
+      salt: (0..<16).map { UInt8($0) }, logN: 14, storeID: Self.store, memory: .shared)
+    #expect(reveal(fromPassword) == vectors[4])
+  }
+}

@@ -1,0 +1,64 @@
+// The block cache: what it holds is what the file holds, and it holds no more than it may.
+
+import Foundation
+@testable import NotelogJournal
+import Testing
+
+@Suite struct BlockCacheTests {
+  /// A body that can be recognised; some are longer than a block.
+  private func body(_ number: Int) -> [UInt8] {
+    (0..<(number % 50 == 0 ? 40_000 : 600)).map { UInt8(truncatingIfNeeded: number &* 31 &+ $0 &* 7) }
+  }
+
+  @Test(arguments: [0, 2 << 20, 64 << 20])
+  func `records are read the same through any cache`(cacheByteCount: Int) throws {
+    let store = try TemporaryStore()
+    var options = JournalOptions()
+    options.segmentByteCount = 300_000
+    options.cacheByteCount = cacheByteCount
+    let journal = try Journal.create(in: store.storage, storeID: key(99), options: options)
+    for number in 0..<4000 { try journal.put(key(number), body(number), .buffered) }
+    for _ in 0..<3 {
+      for number in (0..<4000).shuffled() where try journal.body(of: key(number)) != body(number) {
+        Issue.record("record \(number) reads differently")
+      }
+    }
+    try journal.close()
+  }
+
+  @Test func `a cache keeps blocks within its size, and gives them back whole`() {
+    let cache = BlockCache(byteCount: 4 << 20)
+    var block = Buffer()
+    var kept = 0
+    for number in 0..<2000 {
+      block.removeAll()
+      block.appendZeros(BlockCache.blockByteCount)
+      var bytes = block.mutableBytes
+      bytes.store(UInt32(number), at: 4096)
+      cache.keep(block.bytes, of: 7, at: number * BlockCache.blockByteCount)
+    }
+    for number in 0..<2000 {
+      let found = withScratch { bytes in
+        cache.copy(7, at: number * BlockCache.blockByteCount + 4096, into: &bytes)
+          ? bytes.bytes.load(UInt32.self, at: 0) : nil
+      }
+      guard let found else { continue }
+      kept += 1
+      #expect(found == UInt32(number))
+    }
+    #expect(kept <= 256)
+    #expect(kept >= 200)
+  }
+
+  @Test func `a segment that was cut behind our back is an error, not a crash`() throws {
+    let store = try TemporaryStore()
+    let journal = try Journal.create(in: store.storage, storeID: key(99), options: .small)
+    for number in 0..<200 { try journal.put(key(number), body(number + 1), .buffered) }
+    let file = try store.storage.open(FileName.segment(1), .update)
+    try file.truncate(to: 6000)
+    #expect(throws: JournalError(.damaged, "")) {
+      for number in 0..<200 { _ = try journal.body(of: key(number)) }
+    }
+    #expect(try journal.body(of: key(199)) == body(200))
+  }
+}

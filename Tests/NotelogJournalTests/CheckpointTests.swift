@@ -1,0 +1,204 @@
+// The checkpoint: whatever becomes of it, the store says the same. FORMAT.md §14.
+
+import Foundation
+@testable import NotelogJournal
+import NotelogTestSupport
+import Testing
+
+@Suite struct CheckpointTests {
+  private func body(_ number: Int, version: Int = 0) -> [UInt8] {
+    (0..<(20 + number % 90)).map { UInt8(truncatingIfNeeded: number &* 31 &+ version &* 7 &+ $0) }
+  }
+
+  private func bytes(of store: TemporaryStore, _ name: String = "index") throws -> [UInt8] {
+    Array(try Data(contentsOf: URL(fileURLWithPath: store.storage.path + "/" + name)))
+  }
+
+  private func replace(_ store: TemporaryStore, _ name: String = "index", with bytes: [UInt8]) throws {
+    try Data(bytes).write(to: URL(fileURLWithPath: store.storage.path + "/" + name))
+  }
+
+  /// A closed store with a checkpoint of some records and deletions.
+  private func closedStore(_ count: Int = 400, _ options: JournalOptions = .small) throws -> TemporaryStore {
+    let store = try TemporaryStore()
+    let journal = try Journal.create(in: store.storage, storeID: key(99), options: options)
+    for number in 0..<count { try journal.put(key(number), body(number), .buffered) }
+    for number in 0..<count where number % 10 == 0 { try journal.delete(key(number), .buffered) }
+    try journal.checkpoint()
+    try journal.close()
+    return store
+  }
+
+  private func check(_ journal: Journal, _ count: Int = 400) throws {
+    for number in 0..<count {
+      let expected = number % 10 == 0 ? nil : body(number)
+      if try journal.body(of: key(number)) != expected { Issue.record("record \(number) reads wrongly") }
+    }
+    #expect(journal.statistics.recordCount == count - (count + 9) / 10)
+    #expect(try journal.records().count == count - (count + 9) / 10)
+  }
+
+  @Test(arguments: [64, 9, 2]) func `a store opens from its checkpoint`(bitCount: Int) throws {
+    var options = JournalOptions.small
+    options.fingerprintBitCount = bitCount
+    let store = try closedStore(2000, options)
+    for _ in 0..<2 {
+      let journal = try Journal.open(in: store.storage, options: .small)
+      #expect(journal.report.checkpoint == .used)
+      #expect(journal.report.verdict == .clean)
+      #expect(journal.catalog.changeCount == 0)
+      try check(journal, 2000)
+      try journal.close()
+    }
+    #expect(try Journal.verify(store.storage).report.checkpoint == .used)
+  }
+
+  @Test func `live bytes are the same from a checkpoint and from the segments`() throws {
+    let store = try closedStore()
+    let fromCheckpoint = try Journal.open(in: store.storage, options: .small)
+    let figures = fromCheckpoint.statistics.segments.map(\.liveByteCount)
+    try fromCheckpoint.close()
+    try store.storage.unlink("index")
+    let fromSegments = try Journal.open(in: store.storage, options: .small)
+    #expect(fromSegments.report.checkpoint == .missing)
+    #expect(fromSegments.statistics.segments.map(\.liveByteCount) == figures)
+    #expect(fromSegments.catalog.liveByteCount == figures.reduce(0, +))
+  }
+
+  @Test func `closing writes a checkpoint when much has changed, and not otherwise`() throws {
+    let store = try TemporaryStore()
+    let journal = try Journal.create(in: store.storage, storeID: key(99), options: .small)
+    for number in 0..<300 { try journal.put(key(number), body(number), .buffered) }
+    try journal.close()
+    let before = try bytes(of: store)
+    let again = try Journal.open(in: store.storage, options: .small)
+    #expect(again.report.checkpoint == .used)
+    try again.put(key(1), body(1), .buffered)
+    try again.close()
+    #expect(try bytes(of: store) == before)
+    #expect(try Journal.open(in: store.storage, options: .small).body(of: key(1)) == body(1))
+  }
+
+  /// Every bit of a small checkpoint, each alone: never a wrong answer.
+  @Test func `a checkpoint with any bit flipped changes no answer`() throws {
+    let store = try closedStore(40)
+    let sound = try bytes(of: store)
+    #expect(sound.count == 3 * 4096)
+    for bit in 0..<sound.count * 8 {
+      // Every byte of the head's used part and of some entries; of what is zero for sure, one bit in 61.
+      let isPadding = sound[bit / 8] == 0 && bit / 8 % 4096 < 4080
+      if isPadding, bit % 61 != 0 { continue }
+      var damaged = sound
+      damaged[bit / 8] ^= 1 << (bit % 8)
+      try replace(store, with: damaged)
+      let journal = try Journal.open(in: store.storage, options: .small)
+      #expect(journal.report.damages == [])
+      for number in 0..<40 {
+        let expected = number % 10 == 0 ? nil : body(number)
+        if try journal.body(of: key(number)) != expected {
+          Issue.record("bit \(bit): record \(number) reads wrongly")
+        }
+      }
+      #expect(journal.report.checkpoint == .damaged || journal.isCheckpointDamaged)
+      #expect(try Journal.verify(store.storage).report.checkpoint == .damaged)
+      // Nothing was written: the store is not closed in order again, only let go.
+      try journal.abandon()
+    }
+  }
+
+  @Test func `a checkpoint cut at any block is built again`() throws {
+    let store = try closedStore()
+    let sound = try bytes(of: store)
+    for byteCount in stride(from: 0, to: sound.count, by: 1000) {
+      try replace(store, with: Array(sound.prefix(byteCount)))
+      let journal = try Journal.open(in: store.storage, options: .small)
+      #expect(journal.report.checkpoint == .damaged)
+      try check(journal)
+      try journal.abandon()
+    }
+  }
+
+  @Test func `a checkpoint of an earlier moment, and one of another store, are told apart`() throws {
+    let store = try closedStore()
+    let early = try bytes(of: store)
+    let journal = try Journal.open(in: store.storage, options: .small)
+    for number in 0..<400 { try journal.put(key(number), body(number, version: 1), .buffered) }
+    for number in 0..<50 { try journal.delete(key(number), .buffered) }
+    _ = try journal.compact()
+    for number in 100..<200 { try journal.put(key(number), body(number, version: 2), .buffered) }
+    try journal.close()
+    try replace(store, with: early)
+    let again = try Journal.open(in: store.storage, options: .small)
+    #expect(again.report.checkpoint == .used)
+    #expect(again.report.verdict == .clean)
+    for number in 0..<400 {
+      let version = (100..<200).contains(number) ? 2 : 1
+      #expect(try again.body(of: key(number)) == (number < 50 ? nil : body(number, version: version)))
+    }
+    #expect(again.statistics.recordCount == 350)
+    try again.close()
+    let other = try TemporaryStore()
+    try Journal.create(in: other.storage, storeID: key(98), options: .small).close()
+    try replace(other, with: early)
+    let fromOther = try Journal.open(in: other.storage, options: .small)
+    #expect(fromOther.report.checkpoint == .stale)
+    #expect(fromOther.report.verdict == .clean)
+    #expect(try fromOther.records() == [])
+  }
+
+  /// The model, with checkpoints, crashes of the process (the journal is dropped, not closed), and compactions.
+  @Test(arguments: 0..<16) func `a journal with checkpoints says what a dictionary says`(seed: UInt64) throws
+  {
+    var generator = SeededGenerator(seed: seed)
+    let store = try TemporaryStore()
+    var options = JournalOptions.small
+    options.fingerprintBitCount = seed % 3 == 0 ? 5 : 64
+    var journal = try Journal.create(in: store.storage, storeID: key(99), options: options)
+    var model: [RecordKey: [UInt8]] = [:]
+    let idCount = 200
+    for step in 0..<1500 {
+      let id = key(Int.random(in: 0..<idCount, using: &generator))
+      switch Int.random(in: 0..<300, using: &generator) {
+      case 0..<180:
+        let body = (0..<Int.random(in: 0..<200, using: &generator)).map {
+          UInt8(truncatingIfNeeded: $0 &+ step)
+        }
+        try journal.put(id, body, .flushed)
+        model[id] = body
+      case 180..<230:
+        try journal.delete(id, .flushed)
+        model[id] = nil
+      case 230..<286: #expect(try journal.body(of: id) == model[id])
+      case 286..<289: _ = try journal.compact()
+      case 289..<292: try journal.checkpoint()
+      case 292..<296:
+        try journal.close()
+        journal = try Journal.open(in: store.storage, options: options)
+        #expect(journal.report.verdict == .clean)
+      default:
+        try journal.abandon()
+        journal = try Journal.open(in: store.storage, options: options)
+        #expect(journal.report.damages == [])
+      }
+    }
+    for number in 0..<idCount { #expect(try journal.body(of: key(number)) == model[key(number)]) }
+    #expect(try journal.records() == model.keys.sorted())
+    #expect(journal.statistics.recordCount == model.count)
+    // What is counted as live is what a reading of all segments counts.
+    try journal.catalog.index.loadAll()
+    let counted = journal.catalog.segments.all.map(\.liveBytes)
+    try journal.close()
+    try? store.storage.unlink("index")
+    let fresh = try Journal.open(in: store.storage, options: options)
+    #expect(fresh.catalog.segments.all.map(\.liveBytes) == counted)
+    #expect(try Journal.verify(store.storage).report.verdict == .clean)
+  }
+}
+
+extension Journal {
+  /// Lets go of the store as a process does that is killed: nothing more is written.
+  func abandon() throws {
+    lock?.close()
+    for segment in catalog.segments.all { segment.file.close() }
+  }
+}

@@ -1,0 +1,125 @@
+// The index against a dictionary, with fingerprints that collide.
+
+@testable import NotelogJournal
+import NotelogTestSupport
+import Testing
+
+@Suite struct IndexTests {
+  /// The published vector of SipHash-2-4 for 16 bytes 00 … 0F under the key 00 … 0F (Aumasson and Bernstein, 2012).
+  @Test func `the hash is SipHash`() {
+    let key = FingerprintKey(low: 0x0706_0504_0302_0100, high: 0x0F0E_0D0C_0B0A_0908)
+    let id = RecordKey(low: 0x0706_0504_0302_0100, high: 0x0F0E_0D0C_0B0A_0908)
+    #expect(key.sipHash(id, compressionRounds: 2, finalizationRounds: 4) == 0x3F2A_CC7F_57C2_9BDB)
+    #expect(key.fingerprint(of: id) == key.sipHash(id, compressionRounds: 1, finalizationRounds: 3))
+  }
+
+  @Test(arguments: [64, 12, 9, 1]) func `a table holds what a dictionary of lists holds`(bitCount: Int) {
+    var generator = SystemRandomNumberGenerator()
+    let key = FingerprintKey(low: generator.next(), high: generator.next(), bitCount: bitCount)
+    var table = EntryTable()
+    var model: [UInt64: [Place]] = [:]
+    for step in 0..<4000 {
+      // One shard: the highest byte is the same in all of its entries, so the bits that count are below it.
+      let hash = key.fingerprint(of: RecordKey(low: UInt64.random(in: 0..<600), high: 1)) >> 8
+      let place = Place(segment: 1, offset: step * 8)
+      let known = model[hash, default: []].randomElement()
+      switch Int.random(in: 0..<10) {
+      case 0..<5:
+        table.insert(hash, place)
+        model[hash, default: []].append(place)
+      case 5..<7:
+        guard let known else { continue }
+        let isReplaced = table.replace(hash, at: known, with: place)
+        #expect(isReplaced)
+        model[hash]?.removeAll { $0 == known }
+        model[hash]?.append(place)
+      case 7..<9:
+        guard let known else { continue }
+        let isRemoved = table.remove(hash, at: known)
+        #expect(isRemoved)
+        model[hash]?.removeAll { $0 == known }
+      default:
+        let isRemoved = table.remove(hash, at: place)
+        let isReplaced = table.replace(hash, at: place, with: place)
+        #expect(!isRemoved && !isReplaced)
+      }
+      if step % 97 == 0 { check(table, model) }
+    }
+    check(table, model)
+  }
+
+  private func check(_ table: borrowing EntryTable, _ model: [UInt64: [Place]]) {
+    for (hash, places) in model {
+      var found: Set<UInt64> = []
+      while let place = table.place(hash, at: found.count) { found.insert(place.bits) }
+      #expect(found == Set(places.map(\.bits)))
+      for place in places {
+        let isThere = table.contains(hash, at: place)
+        #expect(isThere)
+      }
+    }
+    let total = table.count
+    #expect(total == model.values.reduce(0) { $0 + $1.count })
+    var last: UInt64 = 0
+    var count = 0
+    table.forEach { entry in
+      #expect(entry.fingerprint >= last)
+      last = entry.fingerprint
+      count += 1
+    }
+    #expect(count == total)
+  }
+
+  @Test func `entries that all hash to the end of the table fit in it`() {
+    var table = EntryTable()
+    for number in 1...1000 { table.insert(UInt64.max >> 8, Place(segment: 1, offset: number * 8)) }
+    let count = table.count
+    let isThere = table.contains(UInt64.max >> 8, at: Place(segment: 1, offset: 1000 * 8))
+    #expect(count == 1000 && isThere)
+  }
+
+  @Test func `a place is kept in eight bytes`() {
+    let place = Place(segment: .max, offset: Limits.maximumSegmentByteCount - 8, isTombstone: true)
+    #expect(place.segment == .max)
+    #expect(place.offset == Limits.maximumSegmentByteCount - 8)
+    #expect(place.isTombstone)
+    #expect(place.isValid)
+    #expect(!Place.none.isValid)
+  }
+
+  /// With 9 bits of fingerprint, 600 records share 512 of them: only the ids in their frames tell them apart.
+  @Test(arguments: 0..<8) func `records whose fingerprints collide are told apart by their ids`(seed: UInt64)
+    throws
+  {
+    var generator = SeededGenerator(seed: seed)
+    let store = try TemporaryStore()
+    var options = JournalOptions.small
+    options.fingerprintBitCount = Int(seed % 4) * 3 + 1
+    var journal = try Journal.create(in: store.storage, storeID: key(99), options: options)
+    var model: [RecordKey: [UInt8]] = [:]
+    for step in 0..<1500 {
+      let id = key(Int.random(in: 0..<150, using: &generator))
+      switch Int.random(in: 0..<100, using: &generator) {
+      case 0..<60:
+        let body = (0..<Int.random(in: 0..<200, using: &generator)).map {
+          UInt8(truncatingIfNeeded: $0 &+ step)
+        }
+        try journal.put(id, body, .buffered)
+        model[id] = body
+      case 60..<80:
+        try journal.delete(id, .buffered)
+        model[id] = nil
+      case 80..<98: #expect(try journal.body(of: id) == model[id])
+      case 98: _ = try journal.compact()
+      default:
+        try journal.close()
+        journal = try Journal.open(in: store.storage, options: options)
+      }
+    }
+    for number in 0..<150 { #expect(try journal.body(of: key(number)) == model[key(number)]) }
+    #expect(try journal.records() == model.keys.sorted())
+    #expect(journal.statistics.recordCount == model.count)
+    try journal.close()
+    #expect(try Journal.verify(store.storage).report.verdict == .clean)
+  }
+}

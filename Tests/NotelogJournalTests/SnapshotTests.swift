@@ -1,0 +1,115 @@
+// Snapshots against copies of a dictionary, with writes, deletions and compactions after them.
+
+import Foundation
+import NotelogConcurrency
+@testable import NotelogJournal
+import NotelogTestSupport
+import Testing
+
+@Suite struct SnapshotTests {
+  /// Everything a snapshot says, in each of the ways in which it can be asked.
+  private func check(_ snapshot: Snapshot, _ model: [RecordKey: [UInt8]], idCount: Int) throws {
+    var buffer = ReadBuffer()
+    for number in 0..<idCount {
+      let record = try snapshot.read(key(number), into: &buffer)
+      #expect(record.map { _ in Array(copying: buffer.body) } == model[key(number)])
+    }
+    #expect(try snapshot.records() == model.keys.sorted())
+    var scanned: [RecordKey: [UInt8]] = [:]
+    var count = 0
+    for part in 0..<3 {
+      try snapshot.forEach(part: part, of: 3, onDamage: { Issue.record("\($0)") }) { record, _, body in
+        scanned[record.id] = Array(copying: body)
+        count += 1
+        return true
+      }
+    }
+    #expect(scanned == model)
+    #expect(count == model.count)
+  }
+
+  @Test(arguments: 0..<12) func `a snapshot says what a copy of the dictionary says`(seed: UInt64) throws {
+    var generator = SeededGenerator(seed: seed)
+    let store = try TemporaryStore()
+    var options = JournalOptions.small
+    options.fingerprintBitCount = seed % 3 == 0 ? 3 : 64
+    let journal = try Journal.create(in: store.storage, storeID: key(99), options: options)
+    var model: [RecordKey: [UInt8]] = [:]
+    var snapshots: [(Snapshot, [RecordKey: [UInt8]])] = []
+    let idCount = 60
+    for step in 0..<1200 {
+      let id = key(Int.random(in: 0..<idCount, using: &generator))
+      switch Int.random(in: 0..<200, using: &generator) {
+      case 0..<130:
+        let body = (0..<Int.random(in: 0..<300, using: &generator)).map {
+          UInt8(truncatingIfNeeded: $0 &+ step)
+        }
+        try journal.put(id, body, .buffered)
+        model[id] = body
+      case 130..<190:
+        try journal.delete(id, .buffered)
+        model[id] = nil
+      case 190..<193: _ = try journal.compact()
+      case 193..<196: snapshots.append((journal.snapshot(), model))
+      default:
+        guard let index = snapshots.indices.randomElement(using: &generator) else { continue }
+        try check(snapshots[index].0, snapshots[index].1, idCount: idCount)
+        snapshots.remove(at: index)
+      }
+    }
+    _ = try journal.compact()
+    for (snapshot, model) in snapshots { try check(snapshot, model, idCount: idCount) }
+    try check(journal.snapshot(), model, idCount: idCount)
+    snapshots = []
+    #expect(!journal.catalog.history.isNeeded)
+  }
+
+  @Test func `a scan beside a writer and a compaction sees every record once`() throws {
+    let store = try TemporaryStore()
+    let journal = try Journal.create(in: store.storage, storeID: key(99), options: .small)
+    let idCount = 300
+    for number in 0..<idCount { try journal.put(key(number), [UInt8](repeating: 0, count: 100), .buffered) }
+    let isDone = Flag(false)
+    let writer = Thread {
+      for round in 1...40 {
+        for number in 0..<idCount {
+          try? journal.put(key(number), [UInt8](repeating: UInt8(round), count: 100), .buffered)
+        }
+        _ = try? journal.compact()
+      }
+      _ = isDone.exchange(true)
+    }
+    writer.start()
+    var isLast = false
+    while !isLast {
+      isLast = isDone.exchange(false)
+      let snapshot = journal.snapshot()
+      var revisions: [RecordKey: UInt64] = [:]
+      try snapshot.forEach(onDamage: { Issue.record("\($0)") }) { record, _, _ in
+        if revisions.updateValue(record.revision, forKey: record.id) != nil { Issue.record("seen twice") }
+        if record.revision > snapshot.sequence { Issue.record("newer than the snapshot") }
+        return true
+      }
+      #expect(revisions.count == idCount)
+    }
+  }
+
+  @Test func `a scan reports a record that does not check, and goes on`() throws {
+    let store = try TemporaryStore()
+    let journal = try Journal.create(in: store.storage, storeID: key(99), options: .small)
+    for number in 0..<100 { try journal.put(key(number), [UInt8](repeating: 1, count: 100), .buffered) }
+    let place = try #require(try journal.catalog.location(of: key(7)))
+    let file = try store.storage.open(FileName.segment(place.segment), .update)
+    try [UInt8](repeating: 9, count: 1).withBytes { bytes in
+      _ = try file.write(bytes, at: Int(place.offset) + Layout.frameHeaderByteCount + 3)
+    }
+    var damages: [Damage] = []
+    var count = 0
+    try journal.snapshot().forEach(onDamage: { damages.append($0) }) { _, _, _ in
+      count += 1
+      return true
+    }
+    #expect(count == 99)
+    #expect(damages.map(\.record) == [key(7)])
+  }
+}
