@@ -90,11 +90,13 @@ struct CrashCheck: Sendable {
   ) throws {
     for loss in [LossModel.allLost, .processKilled, .subsetKept] {
       let again = disk.crashImageNow(loss, seed: point.seed)
-      // A store whose creation was not acknowledged, and in which nothing was written, may still go.
-      if !isPromised, state.isEmpty, !again.fileNames.contains(where: { $0.hasSuffix(".journal") }) {
+      let second: Journal
+      do { second = try open(again, "opening again after \(loss)") } catch let error as JournalError
+        where error.code == .notAStore && !isPromised && state.isEmpty
+      {
+        // A store whose creation was not acknowledged, and in which nothing was written, may still go.
         continue
       }
-      let second = try open(again, "opening again after \(loss)")
       let found = try Self.stateWithoutExtra(second)
       if found != state {
         throw Violation("recovered twice (\(loss)), the store differs: \(Self.difference(found, state))")

@@ -50,8 +50,8 @@ import Testing
     #expect(try ScriptedStore.open(disk.crashImageNow(.allLost), seed: 1).body(of: key(2)) == found)
   }
 
-  /// A switch without a transaction after it left the old head's footer to nobody's sync: closing took the last
-  /// transaction's durability for everything's.
+  /// A switch without a transaction after it left the old head's footer to nobody's sync: closing took the
+  /// last transaction's durability for everything's.
   @Test func `closing makes the footer of a segment durable that a failed compaction finished`() throws {
     let disk = SimulatedDisk()
     let journal = try ScriptedStore.create(on: disk, seed: 1)
@@ -95,7 +95,7 @@ import Testing
         }
       }
       func check(_ what: String) throws {
-        try #require(Set(journal.records()) == Set(model.keys), "capacity \(capacity), \(what)")
+        try #require(Set(try journal.records()) == Set(model.keys), "capacity \(capacity), \(what)")
         for (id, body) in model { try #require(try journal.body(of: id) == body) }
       }
       try check("full")
