@@ -47,6 +47,8 @@ package final class Monitor<State: Sendable & ~Copyable>: Sendable {
   ///   - room: The room to wait in, which may depend on the state.
   ///   - wake: Whom a body that returns wakes; one that throws wakes everyone.
   ///   - body: What to do.
+  /// - Returns: What the body returns.
+  /// - Throws: What the body throws.
   @inlinable
   package func withLock<Result: ~Copyable, Failure: Error>(
     when condition: (borrowing State) -> Bool = { _ in true },

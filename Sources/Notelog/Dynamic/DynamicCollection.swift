@@ -124,7 +124,7 @@ public struct DynamicCollection: Sendable {
 
   /// How many records there are.
   public var count: Int {
-    get throws {
+    get throws(NotelogError) {
       try journaling { () throws(JournalError) in try store.journal.records(in: plan.schema.collection).count
       }
     }

@@ -14,7 +14,7 @@ package enum FrameWalk: String, Sendable, CaseIterable {
   /// - Returns: How many frames there were, and the bytes of the segments.
   package func run(_ storage: any Storage) throws(JournalError) -> (frameCount: Int, byteCount: Int) {
     let survey = try Survey(storage, storeID: nil)
-    let catalog = Catalog(key: FingerprintKey(low: 1, high: 2))
+    let catalog = Catalog(key: JournalOptions().fingerprintKey)
     var frameCount = 0
     var byteCount = 0
     do {

@@ -49,7 +49,7 @@ extension Log {
   ///
   /// It is put off until then: opening takes no longer for a head with much in it.
   func readFooter() throws(JournalError) {
-    let head = state.withLock { state -> (segment: Segment, end: Int)? in
+    let head = state.withLock(waking: .nobody) { state -> (segment: Segment, end: Int)? in
       guard let segment = state.head?.segment, let end = state.head?.end, state.head?.isFooterKnown == false
       else {
         return nil

@@ -93,7 +93,9 @@ struct NoteWorkloads {
 
   private func reads(_ engine: any NoteEngine, _ report: (Figure) -> Void) throws {
     let count = dataset.count
-    let picks = (0..<threads).map { dataset.picks(share($0, of: threads, count).count, seed: UInt64(10 + $0)) }
+    let picks = (0..<threads).map {
+      dataset.picks(share($0, of: threads, count).count, seed: UInt64(10 + $0))
+    }
     let sample = Array(picks[0].prefix(20_000))
     // One round without a clock, so that every engine's cache is as warm as it gets.
     _ = try rate(engine, "warm-up", "", threads: threads, count: count) {
@@ -161,7 +163,8 @@ struct NoteWorkloads {
     let threads = threads
     let count = 5 * dataset.count
     let picks = (0..<threads).map {
-      dataset.distinctPicks(share($0, of: threads, count).count, batch: min(Self.batch, dataset.count), seed: UInt64(20 + $0))
+      dataset.distinctPicks(
+        share($0, of: threads, count).count, batch: min(Self.batch, dataset.count), seed: UInt64(20 + $0))
     }
     report(
       try rate(engine, "random-update", "notes", threads: threads, count: count) {
@@ -218,7 +221,9 @@ struct NoteWorkloads {
     do {
       let session = try engine.session()
       let count = try session.readNewest(Self.newestLimit)
-      guard count == min(Self.newestLimit, dataset.count) else { throw Failure("\(engine.name): newest \(count)") }
+      guard count == min(Self.newestLimit, dataset.count) else {
+        throw Failure("\(engine.name): newest \(count)")
+      }
       let times = try (0..<5).map { _ in
         let start = nowNanoseconds()
         _ = try session.readNewest(Self.newestLimit)

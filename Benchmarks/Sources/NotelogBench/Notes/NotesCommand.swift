@@ -56,7 +56,8 @@ struct NotesCommand {
   /// Runs every round on every engine, engines in turn, and reports medians.
   func run() throws {
     let dataset = try Dataset(count: count, english: isEnglish ? Dataset.englishText() : [])
-    let workloads = NoteWorkloads(dataset: dataset, threads: threads, isCompressed: isCompressed, chosen: self.workloads)
+    let workloads = NoteWorkloads(
+      dataset: dataset, threads: threads, isCompressed: isCompressed, chosen: self.workloads)
     var table = Table(engines: engines)
     for round in 0..<rounds {
       for name in engines where !table.missing.contains(name) {

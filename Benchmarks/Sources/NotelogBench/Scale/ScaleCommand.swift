@@ -18,7 +18,8 @@ struct ScaleCommand {
     while let argument = arguments.popFirst() {
       switch argument {
       case "--steps":
-        steps = try NotesCommand.value(&arguments, argument).split(separator: ",").compactMap { Int($0) }.sorted()
+        steps = try NotesCommand.value(&arguments, argument).split(separator: ",").compactMap { Int($0) }
+          .sorted()
       case "--folder": folder = URL(filePath: try NotesCommand.value(&arguments, argument))
       case "--json": isJSON = true
       default: throw Failure("unknown argument \(argument)\nusage: \(Self.usage)")
@@ -63,7 +64,9 @@ struct ScaleCommand {
       if round < 2 { try store.close() }
     }
     var state: UInt64 = 7
-    let picks = (0..<min(Self.sample, count)).map { _ in Int(truncatingIfNeeded: Self.mix(&state) >> 1) % count }
+    let picks = (0..<min(Self.sample, count)).map { _ in
+      Int(truncatingIfNeeded: Self.mix(&state) >> 1) % count
+    }
     for pick in picks { try read(store, pick) }
     let getting = try seconds { for pick in picks { try read(store, pick) } }
     let updating = try seconds {
