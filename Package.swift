@@ -40,7 +40,8 @@ let package = Package(
       name: "NotelogTestSupport", dependencies: ["NotelogJournal"], path: "Tests/Support",
       swiftSettings: house),
     .testTarget(
-      name: "NotelogCryptoTests", dependencies: ["NotelogCrypto", "COpenSSL", "SecretsChild"],
+      name: "NotelogCryptoTests",
+      dependencies: ["NotelogConcurrency", "NotelogCrypto", "COpenSSL", "SecretsChild"],
       swiftSettings: house),
     .testTarget(
       name: "NotelogJournalTests",

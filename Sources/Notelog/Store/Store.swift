@@ -22,6 +22,7 @@ public final class Store: Sendable {
   let vault: Vault
   let nonces: NonceSource
   let opener: FieldOpener
+  let indexes = FieldIndexes()
   let registry = Lock(SchemaRegistry())
   /// Held while the keyring is changed, so that changes follow one another.
   let keyringChange = Lock(())

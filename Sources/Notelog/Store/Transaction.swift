@@ -56,6 +56,8 @@ public struct Transaction: ~Copyable {
   /// The ids written, so that none is in the batch twice.
   var written = KeySet()
   var isWrittenTwice = false
+  /// The keys that records will have in ordered indexes.
+  var additions: [FieldIndexes.Addition] = []
 
   init(_ store: Store, _ turn: consuming Turn) {
     self.store = store

@@ -21,7 +21,9 @@ private func showInfo(_ invocation: Invocation, _ console: Console) throws(ToolE
   }
 }
 
-private func text(_ info: StoreInfo, _ collections: [DynamicCollection], _ console: Console) -> String {
+private func text(
+  _ info: StoreInfo, _ collections: [DynamicCollection], _ console: Console
+) throws(ToolError) -> String {
   var text = """
     store       \(info.id)
     condition   \(info.condition.rawValue), \(info.wasClosed ? "closed in order" : "not closed in order")
@@ -31,9 +33,10 @@ private func text(_ info: StoreInfo, _ collections: [DynamicCollection], _ conso
 
     """
   for collection in collections {
+    let count = try recordCount(of: collection)
     let fields = collection.fields.filter { !$0.isRetired }.map { "\($0.name) (\($0.words))" }
     text +=
-      "collection  \(collection.name): \(counted(collection.count, "record")) of \(fields.joined(separator: ", "))\n"
+      "collection  \(collection.name): \(counted(count, "record")) of \(fields.joined(separator: ", "))\n"
   }
   for slot in info.slots {
     text += "slot        \(slot.number), \(slot.kind)\(slot.work.map { ", scrypt 2^\($0)" } ?? "")\n"
@@ -119,10 +122,14 @@ private func json(_ info: StoreInfo, _ collections: [DynamicCollection]) throws(
   return json.take()
 }
 
+private func recordCount(of collection: DynamicCollection) throws(ToolError) -> Int {
+  do { return try collection.count } catch { throw ToolError(error) }
+}
+
 private func write(_ collection: DynamicCollection, to json: inout JSONWriter) throws(ToolError) {
   try json.object { json throws(ToolError) in
     json.member("name", collection.name)
-    json.member("records", collection.count)
+    json.member("records", try recordCount(of: collection))
     json.key("fields")
     try json.array { json throws(ToolError) in
       for field in collection.fields where !field.isRetired {

@@ -47,6 +47,8 @@ struct SealingContext: ~Copyable {
   private let opening: GaloisCounterMode
   private let page: Secret
   private let source: NonceSource?
+  /// Whether the page would survive a fork, so that the process must be asked.
+  private let checksProcess: Bool
   private let memory: SecretMemory
   var secretMemory: SecretMemory { memory }
 
@@ -73,6 +75,7 @@ struct SealingContext: ~Copyable {
     self.opening = opening
     self.source = source
     self.memory = memory
+    checksProcess = !memory.wipesOnFork
   }
 
   // MARK: sealing
@@ -273,7 +276,7 @@ struct SealingContext: ~Copyable {
     guard unsafe page.pointer.load(fromByteOffset: Page.mark, as: UInt64.self) == Self.markValue else {
       return false
     }
-    return memory.wipesOnFork || memory.isOriginalProcess
+    return !checksProcess || memory.isOriginalProcess
   }
 
   /// Takes the next nonce out of the buffer and erases it there.

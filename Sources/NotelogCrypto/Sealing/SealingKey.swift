@@ -1,5 +1,6 @@
 // A data key, ready to seal and to open (FORMAT.md 11).
 
+import NotelogConcurrency
 import Synchronization
 
 /// One data key with the contexts that use it.
@@ -15,12 +16,12 @@ package final class SealingKey: Sendable {
 
   private let nonces: NonceSource
   /// The key itself, for contexts still to be made; nil once wiped.
-  private let key: Mutex<Secret?>
+  private let key: Lock<Secret?>
   /// Set first when the key is wiped, so that threads in a loop of calls don't keep their lanes from being
   /// closed.
   private let isClosed = Atomic<Bool>(false)
   /// Whether the key is wiped; held while it is being wiped.
-  private let closing = Mutex(false)
+  private let closing = Lock(false)
   /// `laneCount` lanes.
   private let lanes: UInt
   /// Which thread last used each lane; 0 is none. Apart from the lanes, because all threads read them.
@@ -39,7 +40,7 @@ package final class SealingKey: Sendable {
     self.reference = reference
     self.accessClass = accessClass
     self.nonces = nonces
-    self.key = Mutex(consume key)
+    self.key = Lock(consume key)
     // SAFETY: freed in deinit, and used only through `lane`.
     let memory = UnsafeMutablePointer<SealingLane>.allocate(capacity: Self.laneCount)
     for index in 0..<Self.laneCount { unsafe (memory + index).initialize(to: SealingLane()) }
@@ -69,15 +70,10 @@ package final class SealingKey: Sendable {
     // SAFETY: the lane is ours until it is given back; the spans keep their bytes alive; sizes were checked
     // above.
     let lane = unsafe try takeLane()
-    let outcome = unsafe plaintext.withUnsafeBytes { plaintext in
-      unsafe additionalData.withUnsafeBytes { additionalData in
-        unsafe output.withUnsafeMutableBytes { output in
-          guard let target = output.baseAddress, let context = unsafe lane.pointee.context else {
-            return SealingContext.Outcome.library
-          }
-          return unsafe context.pointee.seal(plaintext, additionalData: additionalData, to: target)
-        }
-      }
+    var outcome = SealingContext.Outcome.library
+    if let context = unsafe lane.pointee.context, let target = unsafe output.start {
+      outcome = unsafe context.pointee.seal(
+        plaintext.buffer, additionalData: additionalData.buffer, to: target)
     }
     unsafe lane.pointee.giveBack()
     if outcome != .done { throw error(for: outcome) }
@@ -97,16 +93,10 @@ package final class SealingKey: Sendable {
     try check(plaintext.byteCount, additionalData, output.byteCount - SealedValue.overhead)
     // SAFETY: as above.
     let lane = unsafe try takeLane()
-    let outcome = unsafe plaintext.withUnsafeBytes { plaintext in
-      unsafe additionalData.withUnsafeBytes { additionalData in
-        unsafe output.withUnsafeMutableBytes { output in
-          guard let target = output.baseAddress, let context = unsafe lane.pointee.context else {
-            return SealingContext.Outcome.library
-          }
-          return unsafe context.pointee.seal(
-            plaintext, additionalData: additionalData, nonces: &nonces, to: target)
-        }
-      }
+    var outcome = SealingContext.Outcome.library
+    if let context = unsafe lane.pointee.context, let target = unsafe output.start {
+      outcome = unsafe context.pointee.seal(
+        plaintext.buffer, additionalData: additionalData.buffer, nonces: &nonces, to: target)
     }
     unsafe lane.pointee.giveBack()
     if outcome != .done { throw error(for: outcome) }
@@ -128,13 +118,10 @@ package final class SealingKey: Sendable {
     try check(sealed.byteCount - SealedValue.overhead, additionalData, output.byteCount)
     // SAFETY: as for sealing.
     let lane = unsafe try takeLane()
-    let outcome = unsafe sealed.withUnsafeBytes { sealed in
-      unsafe additionalData.withUnsafeBytes { additionalData in
-        unsafe output.withUnsafeMutableBytes { output in
-          guard let context = unsafe lane.pointee.context else { return SealingContext.Outcome.library }
-          return unsafe context.pointee.open(sealed, additionalData: additionalData, to: output)
-        }
-      }
+    var outcome = SealingContext.Outcome.library
+    if let context = unsafe lane.pointee.context {
+      let target = unsafe UnsafeMutableRawBufferPointer(start: output.start, count: output.byteCount)
+      outcome = unsafe context.pointee.open(sealed.buffer, additionalData: additionalData.buffer, to: target)
     }
     unsafe lane.pointee.giveBack()
     if outcome != .done { throw error(for: outcome) }
@@ -266,6 +253,28 @@ package final class SealingKey: Sendable {
     case .forked: .forked
     case .noRandomness: .noRandomness
     case .library, .done: .library
+    }
+  }
+}
+
+// A span that is a function's parameter outlives the call, and so do its bytes; taking the pointers out of the spans'
+// closures keeps the hot path in one function.
+extension RawSpan {
+  /// The bytes, for use within a function that has the span as its parameter.
+  @inline(__always)
+  fileprivate var buffer: UnsafeRawBufferPointer {
+    // SAFETY: see above.
+    unsafe withUnsafeBytes { unsafe $0 }
+  }
+}
+
+extension MutableRawSpan {
+  /// Where the bytes start, for use within a function that has the span as its parameter.
+  @inline(__always)
+  fileprivate var start: UnsafeMutableRawPointer? {
+    mutating get {
+      // SAFETY: see above.
+      unsafe withUnsafeMutableBytes { $0.baseAddress }
     }
   }
 }

@@ -1,7 +1,7 @@
 // Memory that holds secrets and nothing else: locked, out of core dumps, wiped on fork and on release.
 
 import COpenSSL
-import Synchronization
+import NotelogConcurrency
 
 /// Hands out memory for secrets.
 ///
@@ -32,7 +32,7 @@ package final class SecretMemory: Sendable {
     var lockedBytesLeft: Int
   }
 
-  private let state: Mutex<State>
+  private let state: Lock<State>
   /// A word that is zero in a forked child.
   private let alive: UInt
   private let owner: Int32
@@ -54,7 +54,7 @@ package final class SecretMemory: Sendable {
       state.granted = []
     }
     wipesOnFork = state.granted.contains(.wipedOnFork)
-    self.state = Mutex(state)
+    self.state = Lock(state)
   }
 
   deinit {

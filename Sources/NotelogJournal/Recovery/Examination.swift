@@ -72,6 +72,13 @@ struct Examination {
   /// The sequence number that the next transaction gets.
   var nextSequence: UInt64 { max(highestSequence + 1, newest?.found.header.firstSequence ?? 1) }
 
+  /// What frames that are lost superseded can't be known: every older record may be stale.
+  mutating func noteLostFrames(in number: UInt32) {
+    // A log segment's first sequence number is above all that was in the store when it was created.
+    let later = survey.segments.values.filter { $0.header.kind.isLog && $0.number > number }
+    staleBelow = max(staleBelow, later.map(\.header.firstSequence).min() ?? nextSequence)
+  }
+
   /// The highest segment number that anything in the store bears.
   var highestKnownNumber: UInt32 {
     let named =

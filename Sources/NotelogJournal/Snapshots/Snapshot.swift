@@ -25,9 +25,8 @@ package final class Snapshot: Sendable {
     (sequence, end, ticket, segments) = journal.log.state.withLock { state in
       let sequence = state.nextVisible - 1
       let end = state.visibleEnd
-      // A head in which nothing is visible yet is none of its business.
-      let head = state.head?.segment.number
-      let segments = catalog.segments.all.filter { $0.number != head || $0.number == end.segment }
+      // A head in which nothing is visible yet is none of its business; it may not even be the log's head yet.
+      let segments = catalog.segments.all.filter { $0.entry != nil || $0.number <= end.segment }
       return (sequence, end, catalog.history.begin(sequence), segments)
     }
   }

@@ -40,6 +40,7 @@ struct CrashCheck: Sendable {
     guard let count = history.prefix(in: minimum(notes, point)...history.count, holding: state) else {
       throw Violation(explain(state, notes, point))
     }
+    try checkTailsKept(disk, found.journal)
     try checkRepeats(disk, state, point, count)
     try checkGoesOn(disk, found.journal, state, point)
   }
@@ -72,6 +73,15 @@ struct CrashCheck: Sendable {
       throw Violation("\(what): opening reports \(journal.report.damages)")
     }
     return Opened(journal: journal)
+  }
+
+  /// What was cut is kept aside, durably.
+  private func checkTailsKept(_ disk: SimulatedDisk, _ journal: Journal) throws {
+    let crashed = disk.crashImageNow(.allLost)
+    for tail in journal.report.torn {
+      let kept = crashed.fileNames.filter { $0.hasPrefix("torn/") }.compactMap { crashed.contents($0)?.count }
+      if !kept.contains(tail.byteCount) { throw Violation("the torn tail \(tail) is not kept") }
+    }
   }
 
   /// INV-R4, INV-R7: another crash right after recovery, and another recovery, serve the same.
