@@ -19,9 +19,9 @@ package struct Wake: Equatable, Sendable {
     self.one = one
   }
 
-  /// All in some rooms, and one in another.
-  package static func rooms(_ rooms: Int..., oneIn room: Int? = nil) -> Wake {
-    Wake(all: rooms.reduce(0) { $0 | 1 << UInt32($1) }, one: room.map { 1 << UInt32($0) } ?? 0)
+  /// All in two rooms, and one in another.
+  package static func rooms(_ first: Int, _ second: Int, oneIn room: Int? = nil) -> Wake {
+    Wake(all: 1 << UInt32(first) | 1 << UInt32(second), one: room.map { 1 << UInt32($0) } ?? 0)
   }
 }
 

@@ -181,6 +181,8 @@ extension Log {
         try finished.segment.file.truncate(to: finished.entry.byteCount)
       }
     } catch { throw poison(error) }
+    // The next switch syncs it, holding writers up meanwhile; begun now, most of that is done by then.
+    finished.segment.file.startWriteback()
     let old = Segment(
       number: finished.segment.number, kind: .log, salt: finished.segment.salt, file: finished.segment.file,
       entry: finished.entry)
