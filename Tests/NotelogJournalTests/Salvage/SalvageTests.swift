@@ -40,7 +40,7 @@ import Testing
     #expect(journal.report.verdict == .clean)
     #expect(journal.report.wasClosed)
     var contents: [Int: [UInt8]] = [:]
-    for id in journal.records() { contents[Int(id.low)] = try journal.body(of: id) }
+    for id in try journal.records() { contents[Int(id.low)] = try journal.body(of: id) }
     // It is a store like any other: it takes writes.
     try journal.put(key(5000), [1, 2, 3])
     try journal.close()
@@ -71,7 +71,7 @@ import Testing
     _ = try Journal.salvage(from: disk, to: target, options: .small)
     let old = try Journal.open(in: disk)
     let new = try Journal.open(in: target)
-    for number in model.keys { #expect(old.revision(of: key(number)) == new.revision(of: key(number))) }
+    for number in model.keys { #expect(try old.revision(of: key(number)) == new.revision(of: key(number))) }
   }
 
   /// Where every header is gone, the salt still follows from the frames.
@@ -238,7 +238,7 @@ import Testing
       let report = try Journal.salvage(from: disk, to: target, options: .small)
       let journal = try Journal.open(in: target, options: .small)
       var saved: [Int: [UInt8]] = [:]
-      for id in journal.records() { saved[Int(id.low)] = try journal.body(of: id) }
+      for id in try journal.records() { saved[Int(id.low)] = try journal.body(of: id) }
       // A record that is not lost is saved as it was; one that is lost is reported, or the place where it was.
       if saved != model, !isNewest {
         #expect(report.lossCount > 0, "seed \(seed): \(damage)")
