@@ -20,8 +20,8 @@ test: libraries ## everything that proves the project
 	swift test --disable-xctest --skip '$(HEAVY)'
 	swift test --disable-xctest --filter '$(HEAVY)' $(OPTIMISED)
 
-soak: libraries ## the crash and model tests again, with many more rounds
-	NOTELOG_SOAK=1 swift test --disable-xctest --filter '$(HEAVY)' $(OPTIMISED)
+soak: libraries ## the crash, model and cipher tests again, with many more rounds
+	NOTELOG_SOAK=1 swift test --disable-xctest --filter '$(HEAVY)|VectorTests' $(OPTIMISED)
 
 lint: ## formatting and documentation of public declarations
 	swift format lint --strict --recursive --parallel $(SOURCES)

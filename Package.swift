@@ -40,13 +40,15 @@ let package = Package(
       name: "NotelogTestSupport", dependencies: ["NotelogJournal"], path: "Tests/Support",
       swiftSettings: house),
     .testTarget(
-      name: "NotelogCryptoTests", dependencies: ["NotelogCrypto", "COpenSSL", "SecretsChild"],
+      name: "NotelogCryptoTests",
+      dependencies: ["NotelogConcurrency", "NotelogCrypto", "COpenSSL", "SecretsChild"],
       swiftSettings: house),
     .testTarget(
       name: "NotelogJournalTests",
       dependencies: ["NotelogConcurrency", "NotelogJournal", "NotelogTestSupport"],
       swiftSettings: house),
-    .testTarget(name: "NotelogTests", dependencies: ["Notelog"], swiftSettings: house),
+    .testTarget(
+      name: "NotelogTests", dependencies: ["Notelog", "NotelogTestSupport"], swiftSettings: house),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     .testTarget(
       name: "NotelogCLITests", dependencies: ["NotelogCLI", "CTestSupport"], swiftSettings: house),

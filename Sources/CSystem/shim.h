@@ -4,5 +4,7 @@
 
 #if defined(__linux__)
 int fallocate(int descriptor, int mode, off_t offset, off_t count);
+int sync_file_range(int descriptor, off_t offset, off_t count, unsigned flags);
 #endif
 void *memmem(const void *haystack, size_t haystackCount, const void *needle, size_t needleCount);
+#include "checksum.h"

@@ -19,9 +19,9 @@ package struct Wake: Equatable, Sendable {
     self.one = one
   }
 
-  /// All in some rooms, and one in another.
-  package static func rooms(_ rooms: Int..., oneIn room: Int? = nil) -> Wake {
-    Wake(all: rooms.reduce(0) { $0 | 1 << UInt32($1) }, one: room.map { 1 << UInt32($0) } ?? 0)
+  /// All in two rooms, and one in another.
+  package static func rooms(_ first: Int, _ second: Int, oneIn room: Int? = nil) -> Wake {
+    Wake(all: 1 << UInt32(first) | 1 << UInt32(second), one: room.map { 1 << UInt32($0) } ?? 0)
   }
 }
 
@@ -47,6 +47,8 @@ package final class Monitor<State: Sendable & ~Copyable>: Sendable {
   ///   - room: The room to wait in, which may depend on the state.
   ///   - wake: Whom a body that returns wakes; one that throws wakes everyone.
   ///   - body: What to do.
+  /// - Returns: What the body returns.
+  /// - Throws: What the body throws.
   @inlinable
   package func withLock<Result: ~Copyable, Failure: Error>(
     when condition: (borrowing State) -> Bool = { _ in true },

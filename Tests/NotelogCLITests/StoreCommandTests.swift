@@ -4,26 +4,18 @@ import Testing
 
 @testable import NotelogCLI
 
-/// What every test of a command begins with: a store with the password `open sesame`, given to every command.
-private let prelude = """
-  printf 'open sesame\\n' >password
-  quick="--password-file password"
-  notelog init my.notelog $quick --scrypt-log-n 14 2>/dev/null
-
-  """
-
 @Suite struct StoreCommandTests {
   let bench: Workbench
 
   init() throws { bench = try Workbench() }
 
-  func run(_ script: String) throws -> Workbench.Answer { try bench.run(prelude + script) }
+  func run(_ script: String) throws -> Workbench.Answer { try bench.run(storePrelude + script) }
 
   func expect(
     _ script: String, _ expected: Workbench.Answer, input: String = "",
     _ location: SourceLocation = #_sourceLocation
   ) throws {
-    try bench.expect(prelude + script, expected, input: input, location)
+    try bench.expect(storePrelude + script, expected, input: input, location)
   }
 
   @Test func `a note is added, listed, shown, changed and removed`() throws {
@@ -247,12 +239,12 @@ private let prelude = """
 
   init() throws { bench = try Workbench() }
 
-  func run(_ script: String) throws -> Workbench.Answer { try bench.run(prelude + script) }
+  func run(_ script: String) throws -> Workbench.Answer { try bench.run(storePrelude + script) }
 
   func expect(
     _ script: String, _ expected: Workbench.Answer, _ location: SourceLocation = #_sourceLocation
   ) throws {
-    try bench.expect(prelude + script, expected, input: "", location)
+    try bench.expect(storePrelude + script, expected, input: "", location)
   }
 
   @Test func `what is no store is named for what it is`() throws {

@@ -1,7 +1,7 @@
 // What the tests of this module share: bytes as hex, keys made of one byte, spans over arrays.
 
 import Foundation
-import Synchronization
+import NotelogConcurrency
 import Testing
 
 @testable import NotelogCrypto
@@ -80,7 +80,7 @@ extension SealingKey {
 
 /// Runs a body on threads of its own, all alive at once, and collects what it returns.
 func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Int) -> [Int] {
-  let results = Mutex([Int](repeating: 0, count: count))
+  let results = Lock([Int](repeating: 0, count: count))
   let start = DispatchSemaphore(value: 0)
   let done = DispatchGroup()
   for index in 0..<count {

@@ -174,4 +174,18 @@ private func sample() throws -> Everything {
     for offset in 19..<24 { body[offset] = 0 }
     #expect(throws: NotelogError(.tampered, "")) { try bench.entry(body, note.id, bench.note).title }
   }
+
+  @Test func `INV-M3 a key that the field never had doesn't open it`() throws {
+    let bench = try Bench()
+    let note = Note(title: "Clark", body: "")
+    let body = try bench.body(note, bench.note)
+    var schema = bench.note.collection.schema
+    // The keyring has the key, and it sealed the value: the schema is what says no.
+    schema.fields[1].keys = [999]
+    let plan = try RecordPlan(Note.schema, CollectionPlan(schema, storeID: bench.note.collection.storeID))
+    #expect(throws: NotelogError(.tampered, "")) { try bench.entry(body, note.id, plan).title }
+    schema.fields[1].keys = bench.note.collection.schema.fields[1].keys + [999]
+    let wider = try RecordPlan(Note.schema, CollectionPlan(schema, storeID: bench.note.collection.storeID))
+    #expect(try bench.entry(body, note.id, wider).title == "Clark")
+  }
 }

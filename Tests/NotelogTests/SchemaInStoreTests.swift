@@ -1,8 +1,8 @@
 // The schema in code meets the one in the store, also one that somebody altered.
 
 import Foundation
+import NotelogConcurrency
 import NotelogJournal
-import Synchronization
 import Testing
 
 @testable import Notelog

@@ -91,6 +91,38 @@ import Testing
     }
   }
 
+  @Test(arguments: [true, false])
+  func `a snapshot sees its moment, whatever is written, deleted and compacted later`(isIndexed: Bool) throws
+  {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let notes = (0..<30).map { Note(time: Date(timeIntervalSinceReferenceDate: Double($0)), title: "\($0)") }
+    try store.putAll(notes)
+    // An index that is made after the snapshot knows nothing of keys that were gone by then.
+    if isIndexed { _ = try store.query(Note.self).sorted(by: \.time).first() }
+    let snapshot = store.snapshot()
+    try store.write { tx in
+      for note in notes.prefix(10) { try tx.delete(Note.self, note.id) }
+      for note in notes[10..<20] {
+        try tx.update(Note.self, note.id) { draft in
+          draft.set(\.title, "new")
+          draft.set(\.time, .distantFuture)
+        }
+      }
+      try tx.put(Note(time: .distantPast, title: "later"))
+    }
+    try store.compact()
+    _ = try store.query(Note.self).sorted(by: \.time).first()
+    #expect(try snapshot.query(Note.self).count() == 30)
+    #expect(try store.query(Note.self).count() == 21)
+    for note in notes { #expect(try snapshot.get(Note.self, note.id)?.title == note.title) }
+    for direction in [SortDirection.ascending, .descending] {
+      let found = try snapshot.query(Note.self).sorted(by: \.time, direction).limit(25).entries()
+      let expected = direction == .ascending ? notes[..<25] : notes.reversed()[..<25]
+      #expect(found.map(\.id) == expected.map(\.id))
+    }
+  }
+
   @Test func `conditions are kept`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.create()

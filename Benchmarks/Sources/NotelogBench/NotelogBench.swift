@@ -6,6 +6,7 @@ enum NotelogBench {
   private static let usage = """
     usage: \(NotesCommand.usage)
            \(DeviceCommand.usage)
+           \(ScaleCommand.usage)
            notelog-bench hotpath [--json] [--quick] [--case seal/64]
     """
 
@@ -15,6 +16,7 @@ enum NotelogBench {
       switch arguments.popFirst() {
       case "notes": try NotesCommand(&arguments).run()
       case "device": try DeviceCommand(&arguments).run()
+      case "scale": try ScaleCommand(&arguments).run()
       case "hotpath": try hotPath(arguments)
       default: throw Failure(usage)
       }

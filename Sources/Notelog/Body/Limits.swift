@@ -3,7 +3,7 @@
 /// The format's limits.
 public enum Limits {
   /// The largest plain value, and the largest record.
-  public static let recordBytes = 16 << 20
+  public static let recordBytes = 16_777_216
   /// The most fields of a record, retired ones among them.
   public static let fields = 4_096
   /// The longest name of a collection or field in UTF-8 bytes.

@@ -1,7 +1,7 @@
 // The collections of a store, for those who have no record type.
 
+import NotelogConcurrency
 import NotelogJournal
-import Synchronization
 
 extension Store {
   /// The store's collections, in the order in which they were made.

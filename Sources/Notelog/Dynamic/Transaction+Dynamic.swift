@@ -1,7 +1,7 @@
 // Records by field name in a transaction.
 
+import NotelogConcurrency
 import NotelogJournal
-import Synchronization
 
 extension Transaction {
   /// Writes a record by field names, in the place of an earlier version if there is one.

@@ -1,14 +1,20 @@
 // Sorting what a query finds.
 
+import NotelogJournal
+
 /// The order of a query, which keeps no more records than are asked for.
 struct Order<R: Record>: Sendable {
   /// Collects a query's records in order, at most `limit` of them.
-  private let collector: @Sendable (Query<R>, RecordReader<R>, Int?) throws -> [Entry<R>]
+  private let collector: @Sendable (Query<R>, RecordReader<R>, Snapshot, Int?) throws -> [Entry<R>]
 
   init<Value: Comparable & Sendable>(_ path: FieldKeyPath<R, Value>, _ direction: SortDirection) {
-    collector = { query, reader, limit in
+    collector = { query, reader, moment, limit in
+      if let limit, let name = reader.indexName(of: path), let index = try query.store.index(name, at: moment)
+      {
+        return try Self.walk(index, query, reader, moment, name, path, direction, limit)
+      }
       var best = Best<Value>(direction: direction, limit: limit)
-      try query.scan(reader) { id, revision, body in
+      try query.scan(reader, moment) { id, revision, body in
         let value = try reader.value(of: path, id, body)
         if best.accepts(value, id) { best.insert(value, try reader.entry(id, revision, body)) }
         return true
@@ -17,8 +23,43 @@ struct Order<R: Record>: Sendable {
     }
   }
 
-  func collect(_ query: Query<R>, _ reader: RecordReader<R>, limit: Int?) throws -> [Entry<R>] {
-    try collector(query, reader, limit)
+  func collect(
+    _ query: Query<R>, _ reader: RecordReader<R>, _ moment: Snapshot, limit: Int?
+  ) throws -> [Entry<R>] {
+    try collector(query, reader, moment, limit)
+  }
+
+  /// Goes through the field's index, and reads no more records than it must.
+  private static func walk<Value: Comparable & Sendable>(
+    _ index: OrderedIndex, _ query: Query<R>, _ reader: RecordReader<R>, _ moment: Snapshot,
+    _ name: FieldIndexes.Name,
+    _ path: FieldKeyPath<R, Value>,
+    _ direction: SortDirection, _ limit: Int
+  ) throws -> [Entry<R>] {
+    let store = query.store
+    var found: [Entry<R>] = []
+    var passed = 0
+    var seen = 0
+    try index.forEachGroup(direction) { group in
+      var best = Best<Value>(direction: direction, limit: limit - found.count)
+      for entry in group {
+        seen += 1
+        guard let stored = try moment.read(entry.id, in: name.collection),
+          try IndexEntry(keyOf: name.field, stored) == entry
+        else {
+          passed += 1
+          continue
+        }
+        guard try query.accepts(reader, stored) else { continue }
+        best.insert(
+          try reader.value(of: path, stored.id, stored.body.rawSpan), Entry(stored: stored, reader: reader))
+      }
+      found += best.sorted()
+      return found.count < limit
+    }
+    // Half of what lies in the way is no longer so: worth making anew.
+    if passed > 1_000, 2 * passed > seen { store.indexes.remove(name) }
+    return found
   }
 
   /// The first records in an order, of those seen so far.

@@ -10,7 +10,7 @@ public enum SortDirection: Sendable {
   case descending
 }
 
-/// A question about a collection's records: refined step by step, asked by ``entries()``, ``first()`` or ``count()``.
+/// A question about a collection's records at one moment: refined step by step, asked by ``entries()``, ``first()`` or ``count()``.
 ///
 /// ```swift
 /// let newest = try store.query(Note.self).sorted(by: \.time, .descending).limit(50).entries()
@@ -21,11 +21,16 @@ public struct Query<R: Record>: Sendable {
   typealias Condition = @Sendable (RecordReader<R>, RecordID, RawSpan) throws -> Bool
 
   let store: Store
+  /// The moment that is asked about; nil asks about the moment of asking.
+  private let moment: Snapshot?
   private var conditions: [Condition] = []
   private var order: Order<R>?
   private var limit: Int?
 
-  init(_ store: Store) { self.store = store }
+  init(_ store: Store, _ moment: Snapshot? = nil) {
+    self.store = store
+    self.moment = moment
+  }
 
   /// Only records whose field has this value.
   public func `where`<Value: Equatable & Sendable>(_ path: FieldKeyPath<R, Value>, is value: Value) -> Query {
@@ -63,16 +68,18 @@ public struct Query<R: Record>: Sendable {
     return query
   }
 
-  /// The records found, their sealed fields unopened.
+  /// The records found, their sealed fields unopened; in no particular order where none was asked for.
   ///
   /// - Throws: `locked` where a condition or the order needs a locked field; `damaged` and others as they are met.
-  /// - Complexity: O(*n*) in the records of the collection, and O(limit) in memory where there is a limit.
+  /// - Complexity: O(*n*) in the records of the collection, and O(limit) in memory where there is a limit. Sorted by an
+  ///   indexed plain field and with a limit, it reads hardly more records than it returns.
   public func entries() throws -> [Entry<R>] {
     guard limit != 0 else { return [] }
     let reader = try store.reader(for: R.self)
-    if let order { return try order.collect(self, reader, limit: limit) }
+    let moment = moment ?? store.journal.snapshot()
+    if let order { return try order.collect(self, reader, moment, limit: limit) }
     var found: [Entry<R>] = []
-    try scan(reader) { id, revision, body in
+    try scan(reader, moment) { id, revision, body in
       found.append(try reader.entry(id, revision, body))
       return found.count != limit
     }
@@ -86,7 +93,7 @@ public struct Query<R: Record>: Sendable {
   public func count() throws -> Int {
     guard limit != 0 else { return 0 }
     var count = 0
-    try scan(try store.reader(for: R.self)) { _, _, _ in
+    try scan(try store.reader(for: R.self), moment ?? store.journal.snapshot()) { _, _, _ in
       count += 1
       return count != limit
     }
@@ -95,12 +102,18 @@ public struct Query<R: Record>: Sendable {
 
   /// Calls `body` with each record that satisfies all conditions, until it returns false.
   func scan(
-    _ reader: RecordReader<R>, _ body: (RecordID, UInt64, RawSpan) throws -> Bool
+    _ reader: RecordReader<R>, _ moment: Snapshot, _ body: (RecordID, UInt64, RawSpan) throws -> Bool
   ) throws {
-    try store.scan(reader.plan.collection.schema.collection) { id, revision, bytes in
+    try moment.scan(reader.plan.collection.schema.collection) { id, revision, bytes in
       for condition in conditions where try !condition(reader, id, bytes) { return true }
       return try body(id, revision, bytes)
     }
+  }
+
+  /// Whether a record satisfies all conditions.
+  func accepts(_ reader: RecordReader<R>, _ stored: OwnedRecord) throws -> Bool {
+    for condition in conditions where try !condition(reader, stored.id, stored.body.rawSpan) { return false }
+    return true
   }
 
   private func adding(_ condition: @escaping Condition) -> Query {

@@ -1,8 +1,8 @@
 // Keys: unlocking and locking, named keys, slots.
 
+import NotelogConcurrency
 import NotelogCrypto
 import NotelogJournal
-import Synchronization
 
 /// When a named key may be used.
 public enum KeyClass: Sendable, Hashable {

@@ -34,18 +34,4 @@ extension Store {
     guard let found, found.collection == collection else { return nil }
     return try OwnedRecord(id: id, revision: found.revision, collection: collection, copying: buffer.body)
   }
-
-  /// Calls `body` with each record of a collection, its bytes checked, until it returns false.
-  func scan(
-    _ collection: UInt16, _ body: (RecordID, UInt64, RawSpan) throws -> Bool
-  ) throws {
-    var buffer = ReadBuffer()
-    for key in try journaling({ () throws(JournalError) in try journal.records(in: collection) }) {
-      // What was deleted or moved to another collection meanwhile is left out.
-      let found = try journaling { () throws(JournalError) in try journal.read(key, into: &buffer) }
-      guard let found, found.collection == collection else { continue }
-      _ = try RecordBody(checking: buffer.body)
-      guard try body(RecordID(key), found.revision, buffer.body) else { return }
-    }
-  }
 }

@@ -1,8 +1,8 @@
 // Stored schemas: loading, checking, and following what code declares (FORMAT.md 9).
 
+import NotelogConcurrency
 import NotelogCrypto
 import NotelogJournal
-import Synchronization
 
 extension Store {
   /// The collection that holds the schemas of the others.

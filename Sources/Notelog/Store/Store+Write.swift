@@ -1,8 +1,8 @@
 // Writing: closures one at a time, and batches side by side.
 
+import NotelogConcurrency
 import NotelogCrypto
 import NotelogJournal
-import Synchronization
 
 extension Store {
   /// Runs a closure that reads and writes, alone; what it wrote is committed when it has returned.
@@ -24,6 +24,8 @@ extension Store {
     _ durability: Durability = .durable, _ body: (inout Transaction) throws -> Result
   ) throws -> Result {
     var stored: [SchemaRegistry.Stored] = []
+    var ticket: UInt64?
+    defer { if let ticket { indexes.end(ticket) } }
     let result: Result
     do throws(WriteError<any Error>) {
       result = try journal.write(durability.journal) { (turn: inout Turn) throws(any Error) in
@@ -33,6 +35,7 @@ extension Store {
           let result = try body(&transaction)
           stored = Array(transaction.schemas.values)
           let isWrittenTwice = transaction.isWrittenTwice
+          ticket = indexes.begin(transaction.additions)
           turn = transaction.end()
           if isWrittenTwice { turn.batch.removeSuperseded() }
           return result
@@ -69,6 +72,7 @@ extension Store {
     var run = NonceRun()
     var keys = SealingKeys(vault, for: plan.collection)
     var written = KeySet()
+    var additions: [FieldIndexes.Addition] = []
     defer { encoder.wipe() }
     for record in records {
       let id = record.id
@@ -79,8 +83,10 @@ extension Store {
       for slot in plan.slots {
         try encoder.add(slot.index, of: plan.collection) { try slot.definition.access.encode(record, &$0) }
       }
-      try encoder.put(id, plan.collection, carriedFrom: [], &keys, &run, into: &batch)
+      try encoder.put(id, plan.collection, carriedFrom: [], &keys, &run, into: &batch, &additions)
     }
+    let ticket = indexes.begin(additions)
+    defer { indexes.end(ticket) }
     return try journaling { () throws(JournalError) in try journal.commit(&batch, durability.journal) }
   }
 

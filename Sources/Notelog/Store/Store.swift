@@ -1,8 +1,8 @@
 // An open store: the journal, the keyring, and the schemas between them.
 
+import NotelogConcurrency
 import NotelogCrypto
 import NotelogJournal
-import Synchronization
 
 /// A store of records, some of whose fields are sealed.
 ///
@@ -22,9 +22,10 @@ public final class Store: Sendable {
   let vault: Vault
   let nonces: NonceSource
   let opener: FieldOpener
-  let registry = Mutex(SchemaRegistry())
+  let indexes = FieldIndexes()
+  let registry = Lock(SchemaRegistry())
   /// Held while the keyring is changed, so that changes follow one another.
-  let keyringChange = Mutex(())
+  let keyringChange = Lock(())
   /// What the keyring's two files were like when the store was opened.
   let keyringFinding: Keyring.Choice.Finding
 

@@ -133,7 +133,7 @@ extension Transaction {
     guard var writing = collections[plan.schema.collection] else {
       throw NotelogError(.invalidArgument, "collection \(plan.schema.name) was not prepared")
     }
-    try encoder.put(id, plan, carriedFrom: old, &writing.keys, &nonces, into: &turn.batch)
+    try encoder.put(id, plan, carriedFrom: old, &writing.keys, &nonces, into: &turn.batch, &additions)
     collections[plan.schema.collection] = writing
     note(id.key)
   }
@@ -148,7 +148,7 @@ extension RecordEncoder {
   /// Seals the gathered record into a batch.
   func put(
     _ id: RecordID, _ plan: CollectionPlan, carriedFrom old: [UInt8], _ keys: inout SealingKeys,
-    _ nonces: inout NonceRun, into batch: inout Batch
+    _ nonces: inout NonceRun, into batch: inout Batch, _ additions: inout [FieldIndexes.Addition]
   ) throws(NotelogError) {
     guard bodyByteCount <= Limits.recordBytes else {
       throw NotelogError(
@@ -160,10 +160,9 @@ extension RecordEncoder {
       id.key, collection: plan.schema.collection, envelopeByteCount: envelopeByteCount,
       bodyByteCount: bodyByteCount
     ) { (bytes: inout MutableRawSpan) throws(NotelogError) in
-      if envelopeByteCount > 0 {
-        var envelope = bytes.part(0..<envelopeByteCount)
-        writeEnvelope(plan, carriedFrom: old.rawSpan, into: &envelope)
-      }
+      var envelope = bytes.part(0..<envelopeByteCount)
+      if envelopeByteCount > 0 { writeEnvelope(plan, carriedFrom: old.rawSpan, into: &envelope) }
+      if plan.hasIndexes { appendAdditions(plan, id, envelope: envelope.bytes, to: &additions) }
       var body = bytes.part(from: envelopeByteCount)
       try write(id, of: plan, carriedFrom: old.rawSpan, keys: &keys, nonces: &nonces, into: &body)
     }

@@ -1,8 +1,8 @@
 // What a write closure does: all of it happens, or nothing.
 
+import NotelogConcurrency
 import NotelogCrypto
 import NotelogJournal
-import Synchronization
 
 /// What a commit survives once it has returned.
 public enum Durability: Sendable, Hashable, CaseIterable {
@@ -56,6 +56,8 @@ public struct Transaction: ~Copyable {
   /// The ids written, so that none is in the batch twice.
   var written = KeySet()
   var isWrittenTwice = false
+  /// The keys that records will have in ordered indexes.
+  var additions: [FieldIndexes.Addition] = []
 
   init(_ store: Store, _ turn: consuming Turn) {
     self.store = store

@@ -52,6 +52,10 @@ extension Option {
     help: "read a 32-byte key from FILE; one newline at its end is dropped")
   static let json = Option(long: "json", help: "print JSON")
 
+  static let field = Option(
+    long: "field", short: "f", value: "NAME", repeats: true, help: "only this field; may be repeated")
+  static let limit = Option(long: "limit", short: "n", value: "COUNT", help: "at most so many records")
+
   /// Understood by every command, anywhere on the command line.
   static let common = [help, version, passwordFile, keyFile]
 }

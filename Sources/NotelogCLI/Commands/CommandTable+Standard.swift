@@ -2,7 +2,7 @@
 
 extension CommandTable {
   static let standard: CommandTable = CommandTable([
-    .initialize, .add, .get, .set, .remove, .list, .dump, .verify, .compact, .info, .generateMan,
-    .generateCompletions,
+    .initialize, .add, .get, .set, .remove, .list, .search, .dump, .importRecords, .verify, .compact, .info,
+    .passwordAdd, .passwordChange, .keyList, .keyAdd, .generateMan, .generateCompletions,
   ])
 }

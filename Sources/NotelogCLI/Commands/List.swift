@@ -13,27 +13,23 @@ extension Command {
       Positional(
         name: "COLLECTION", isOptional: true, help: "the collection; may be left out if there is one"),
     ],
-    options: [fieldOption, whereOption, sort, limit, .json],
+    options: [.field, whereOption, sort, .limit, .json],
     examples: [
       .init(
         line: "notelog list my.notelog --where 'time>=2026-11-01' --sort title --limit 10",
         does: "the first ten titles, of this month's notes")
     ], run: listRecords)
 
-  fileprivate static let fieldOption = Option(
-    long: "field", short: "f", value: "NAME", repeats: true, help: "show this field")
   fileprivate static let whereOption = Option(
     long: "where", short: "w", value: "CONDITION", repeats: true,
     help: "only records of which this holds: NAME=VALUE, or with != < <= > >=")
   fileprivate static let sort = Option(
     long: "sort", short: "s", value: "FIELD[:desc]", help: "in order of this field, or the opposite order")
-  fileprivate static let limit = Option(
-    long: "limit", short: "n", value: "COUNT", help: "at most so many records")
 }
 
 @Sendable
 private func listRecords(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
-  let limit = try invocation.number(of: Command.limit, in: 0...Int.max)
+  let limit = try invocation.number(of: .limit, in: 0...Int.max)
   let name = invocation.positionals.dropFirst().first
   return try invocation.withStore(.required, readOnly: true) { store in
     let collection = try store.collection(given: name)
@@ -51,28 +47,20 @@ private func listRecords(_ invocation: Invocation, _ console: Console) throws(To
       guard try conditions.allSatisfy({ try $0.holds(for: entry) }) else { continue }
       count += 1
       let shown = RecordShown(entry, opening: true, only: fields)
-      if invocation.has(.json) {
-        try shown.print(to: console, asJSON: true)
-      } else {
-        try console.out.write(shown.line(console) + "\n")
-      }
+      try shown.list(on: console, asJSON: invocation.has(.json))
       if try shown.exitCode(console) == .damage { return .damage }
     }
     return .done
   }
 }
 
-/// The fields asked for, or the plain ones and the first sealed text.
-private func shownFields(_ invocation: Invocation, _ collection: DynamicCollection) throws(ToolError)
-  -> [String]
-{
-  if let names = invocation.values[Command.fieldOption.long] {
-    for name in names { _ = try collection.field(name) }
-    return names
-  }
-  let fields = collection.fields.filter { !$0.isRetired }
-  let title = fields.first { $0.isSealed && $0.type == .text }?.name
-  return fields.filter { !$0.isSealed || $0.name == title }.map(\.name)
+/// The fields asked for, or what a list shows of itself.
+private func shownFields(
+  _ invocation: Invocation, _ collection: DynamicCollection
+) throws(ToolError) -> [String] {
+  guard let names = invocation.values[Option.field.long] else { return collection.fieldsToList }
+  for name in names { _ = try collection.field(name) }
+  return names
 }
 
 private func order(
@@ -89,15 +77,4 @@ private func order(
   let field = try collection.field(name)
   guard field.type.isSortable else { throw .usage("\(field.type.name) values like '\(name)' have no order") }
   return (name, isDescending ? .descending : .ascending)
-}
-
-extension RecordShown {
-  /// The id and the fields in one line.
-  fileprivate func line(_ console: Console) -> String {
-    let values = fields.map { name, content in
-      if case .value(.missing) = content { return "-" }
-      return Self.text(content, console)
-    }
-    return ([console.styled(id.shown, .dim)] + values).joined(separator: "  ")
-  }
 }

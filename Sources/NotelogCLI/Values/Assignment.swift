@@ -48,13 +48,13 @@ struct Assignment: Sendable {
   func value(as type: FieldType) throws(ToolError) -> DynamicValue {
     switch source {
     case .text(let text): try parse(text, as: type)
-    case .file(let path): try parse(try Self.contents(of: path), as: type)
-    case .input: try parse(try Self.read(.standardInput, "standard input"), as: type)
+    case .file(let path): try parse(try Self.contents(of: try Input(path: path)), as: type)
+    case .input: try parse(try Self.contents(of: Input()), as: type)
     }
   }
 
-  private func parse(_ bytes: Data, as type: FieldType) throws(ToolError) -> DynamicValue {
-    if type == .bytes { return .bytes([UInt8](bytes)) }
+  private func parse(_ bytes: [UInt8], as type: FieldType) throws(ToolError) -> DynamicValue {
+    if type == .bytes { return .bytes(bytes) }
     guard var text = String(validating: bytes, as: UTF8.self) else {
       throw ToolError(.failed, "the value of \(name) is not UTF-8")
     }
@@ -76,26 +76,12 @@ struct Assignment: Sendable {
     }
   }
 
-  private static func contents(of path: String) throws(ToolError) -> Data {
-    guard let file = FileHandle(forReadingAtPath: path) else {
-      throw ToolError(.failed, "cannot read '\(path)'")
+  private static func contents(of input: Input) throws(ToolError) -> [UInt8] {
+    let bytes = try input.readAll(upTo: bytesMax)
+    guard bytes.count <= bytesMax else {
+      throw ToolError(
+        .failed, "\(input.name) holds more than \(bytesMax >> 20) MiB, the most that a value may have here")
     }
-    return try read(file, "'\(path)'")
-  }
-
-  private static func read(_ file: FileHandle, _ name: String) throws(ToolError) -> Data {
-    var data = Data()
-    while true {
-      let piece: Data?
-      do { piece = try file.read(upToCount: 1 << 20) } catch {
-        throw ToolError(.failed, "cannot read \(name)")
-      }
-      guard let piece, !piece.isEmpty else { return data }
-      data += piece
-      guard data.count <= bytesMax else {
-        throw ToolError(
-          .failed, "\(name) holds more than \(bytesMax >> 20) MiB, the most that a value may have here")
-      }
-    }
+    return bytes
   }
 }

@@ -120,3 +120,24 @@ extension RecordShown {
     return .damage
   }
 }
+
+extension RecordShown {
+  /// Prints the record as one line: the id and the fields, or JSON.
+  func list(on console: Console, asJSON: Bool) throws(ToolError) {
+    if asJSON { return try print(to: console, asJSON: true) }
+    let values = fields.map { _, content in
+      if case .value(.missing) = content { return "-" }
+      return Self.text(content, console)
+    }
+    try console.out.write(([console.styled(id.shown, .dim)] + values).joined(separator: "  ") + "\n")
+  }
+}
+
+extension DynamicCollection {
+  /// What a list shows unless told otherwise: the plain fields and the first sealed text.
+  var fieldsToList: [String] {
+    let current = fields.filter { !$0.isRetired }
+    let title = current.first { $0.isSealed && $0.type == .text }?.name
+    return current.filter { !$0.isSealed || $0.name == title }.map(\.name)
+  }
+}

@@ -28,14 +28,11 @@ enum SchemaFile {
   private static let bytesMax = 1 << 20
 
   static func read(_ path: String) throws(ToolError) -> [Collection] {
-    guard let file = FileHandle(forReadingAtPath: path), let data = try? file.read(upToCount: bytesMax + 1)
-    else {
-      throw ToolError(.failed, "cannot read the schema '\(path)'")
-    }
-    guard data.count <= bytesMax else { throw ToolError(.failed, "the schema '\(path)' is too large") }
+    let bytes = try Input(path: path, what: "schema").readAll(upTo: bytesMax)
+    guard bytes.count <= bytesMax else { throw ToolError(.failed, "the schema '\(path)' is too large") }
     let json: JSONValue
     do {
-      json = try JSONReader.read([UInt8](data))
+      json = try JSONReader.read(bytes)
     } catch {
       throw ToolError(.failed, "the schema '\(path)' is not JSON: \(error.message) (at byte \(error.offset))")
     }

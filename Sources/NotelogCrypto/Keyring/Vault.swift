@@ -1,5 +1,6 @@
 // A keyring together with what of it is unlocked (FORMAT.md 10.4).
 
+import NotelogConcurrency
 import Synchronization
 
 /// Holds a store's keyring, and the keys that are open now.
@@ -27,7 +28,7 @@ package final class Vault: Sendable {
     var servedByOther = false
   }
 
-  let state: Mutex<State>
+  let state: Lock<State>
   let nonces: NonceSource
   private let epoch = Atomic<UInt64>(0)
 
@@ -43,7 +44,7 @@ package final class Vault: Sendable {
   }
 
   init(_ keyring: Keyring, other: Keyring? = nil, nonces: NonceSource) {
-    state = Mutex(State(keyring: keyring, other: other))
+    state = Lock(State(keyring: keyring, other: other))
     self.nonces = nonces
   }
 
@@ -53,7 +54,7 @@ package final class Vault: Sendable {
     afterFirstUnlock: consuming Secret,
     nonces: NonceSource
   ) {
-    state = Mutex(
+    state = Lock(
       State(
         keyring: keyring, other: nil, root: root, whenUnlocked: whenUnlocked,
         afterFirstUnlock: afterFirstUnlock))

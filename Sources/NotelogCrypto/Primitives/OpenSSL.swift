@@ -1,20 +1,24 @@
-// The primitives that everything here stands on, through OpenSSL 3.0's EVP: AES-256 blocks, AES-256-GCM, SHA-256,
-// HMAC, HKDF, scrypt. An Apple build would put CryptoKit and CommonCrypto behind this file's interface.
+// The primitives that everything here stands on, through OpenSSL 3.0's EVP: AES-256 blocks, AES-256-GCM,
+// SHA-256, HMAC, HKDF, scrypt. An Apple build would put CryptoKit and CommonCrypto behind this file's
+// interface.
 
 import COpenSSL
 
-/// The ciphers, fetched once: fetching costs 200 ns, and the implicit fetch of older calls contends between threads.
+/// The ciphers, fetched once: fetching costs 200 ns, and the implicit fetch of older calls contends between
+/// threads.
 enum Cipher {
-  // SAFETY: fetched once, never freed, and only read by OpenSSL, which counts references itself.
+  // SAFETY: fetched once and never freed; OpenSSL counts references to it atomically.
   /// AES-256 in ECB mode: the bare block cipher, for deriving keys.
   @unsafe nonisolated(unsafe) static let blocks: OpaquePointer? = unsafe EVP_CIPHER_fetch(
     nil, "AES-256-ECB", nil)
+  // SAFETY: as above.
   /// AES-256-GCM.
   @unsafe nonisolated(unsafe) static let gcm: OpaquePointer? = unsafe EVP_CIPHER_fetch(
     nil, "AES-256-GCM", nil)
 }
 
-/// The name of an OpenSSL parameter. Parameters keep the pointer, so it must be a literal's, which lives for ever.
+/// The name of an OpenSSL parameter. Parameters keep the pointer, so it must be a literal's, which lives for
+/// ever.
 private func parameterName(_ name: StaticString) -> UnsafePointer<CChar> {
   // SAFETY: a static string's bytes end with a zero.
   unsafe UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
@@ -26,7 +30,9 @@ struct BlockCipher: ~Copyable {
   private let context: OpaquePointer
 
   /// - Parameter key: Thirty-two bytes.
+  /// - Throws: ``CryptoError/outOfMemory``, ``CryptoError/library``.
   init(key: UnsafePointer<UInt8>) throws(CryptoError) {
+    // SAFETY: a new context is this value's alone; the key has the cipher's size, ECB takes no IV.
     guard let context = unsafe EVP_CIPHER_CTX_new() else { throw .outOfMemory }
     // SAFETY: the context is new, the key has the cipher's size, ECB takes no IV.
     guard unsafe EVP_EncryptInit_ex2(context, Cipher.blocks, key, nil, nil) == 1,
@@ -58,10 +64,10 @@ struct BlockCipher: ~Copyable {
 
 /// AES-256-GCM in one direction, to be keyed again and again.
 ///
-/// Traps of OpenSSL 3.0 that this type is built around: a key without an IV on a fresh context takes a random IV,
-/// silently, so each `start` gives an IV; an opening context keeps the tag of the message before, so each `open`
-/// sets one; a tag of one byte is accepted, so the tag's size is part of the prepared parameter. Passing the cipher
-/// again costs a contended reference count, so it is passed once, here.
+/// Traps of OpenSSL 3.0 that this type is built around: a key without an IV on a fresh context takes a random
+/// IV, silently, so each `start` gives an IV; an opening context keeps the tag of the message before, so each
+/// `open` sets one; a tag of one byte is accepted, so the tag's size is part of the prepared parameter.
+/// Passing the cipher again costs a contended reference count, so it is passed once, here.
 @safe
 struct GaloisCounterMode: ~Copyable {
   private let context: OpaquePointer
@@ -71,7 +77,10 @@ struct GaloisCounterMode: ~Copyable {
   /// - Parameters:
   ///   - sealing: The direction, for good.
   ///   - tag: Sixteen bytes that outlive this value, where tags are put and found.
+  /// - Throws: ``CryptoError/outOfMemory``, ``CryptoError/library``.
   init(sealing: Bool, tag: UnsafeMutableRawPointer) throws(CryptoError) {
+    // SAFETY: a new context is this value's alone, given its cipher only; key and IV follow with each
+    // message.
     guard let context = unsafe EVP_CIPHER_CTX_new() else { throw .outOfMemory }
     // SAFETY: a new context, given its cipher only; key and IV follow with each message.
     let set =
@@ -104,8 +113,8 @@ struct GaloisCounterMode: ~Copyable {
     to output: UnsafeMutableRawPointer
   ) -> Bool {
     var count: Int32 = 0
-    // SAFETY: the IV has twelve bytes, the output room for the plaintext's length, and the callers have checked both
-    // lengths against limits far below Int32.max.
+    // SAFETY: the IV has twelve bytes, the output room for the plaintext's length, and the callers have
+    // checked both lengths against limits far below Int32.max.
     guard unsafe EVP_EncryptInit_ex2(context, nil, key, initialisationVector, nil) == 1 else { return false }
     if let start = additionalData.baseAddress, additionalData.count > 0 {
       let bytes = unsafe start.assumingMemoryBound(to: UInt8.self)
@@ -128,7 +137,8 @@ struct GaloisCounterMode: ~Copyable {
 
   /// One message, against the tag that stands where the parameter points. A nil key keeps the key before.
   ///
-  /// - Returns: Whether it authenticates; where not, `output` holds unauthenticated bytes that the caller wipes.
+  /// - Returns: Whether it authenticates; where not, `output` holds unauthenticated bytes that the caller
+  ///   wipes.
   @inline(__always)
   borrowing func open(
     key: UnsafePointer<UInt8>?, initialisationVector: UnsafePointer<UInt8>,
@@ -181,6 +191,7 @@ enum Derivation {
 
   static func hmacSHA256(key: RawSpan, _ message: RawSpan) throws(CryptoError) -> [UInt8] {
     var mac = [UInt8](repeating: 0, count: digestSize)
+    // SAFETY: OpenSSL reads both within their sizes; `mac` has HMAC-SHA256's size.
     let done = unsafe key.withUnsafeBytes { key in
       unsafe message.withUnsafeBytes { message in
         // SAFETY: `mac` has HMAC-SHA256's size.
@@ -202,7 +213,8 @@ enum Derivation {
     var digestName = Array("SHA256".utf8CString)
     var salt = salt
     var info = info
-    // SAFETY: OpenSSL reads parameters and does not keep them; each points to memory that lives through the call.
+    // SAFETY: OpenSSL reads parameters and does not keep them; each points to memory that lives through the
+    // call.
     let done = unsafe inputKey.withUnsafeBytes { key in
       unsafe digestName.withUnsafeMutableBufferPointer { digestName in
         unsafe salt.withUnsafeMutableBytes { salt in
@@ -237,6 +249,8 @@ enum Derivation {
     let output = try Secret(byteCount: byteCount, in: memory)
     // OpenSSL's own default of 32 MiB refuses N = 2^15; this is what RFC 7914 needs, and some slack.
     let memoryMax = 128 * r * (n + p) + (2 << 20)
+    // SAFETY: the password is read within its size, `target` is as long as asked for. A nil password would
+    // derive nothing, silently, so an empty one still points somewhere.
     let done = unsafe password.withUnsafeBytes { password in
       let start = unsafe password.baseAddress?.assumingMemoryBound(to: CChar.self)
       let target = unsafe output.pointer.assumingMemoryBound(to: UInt8.self)

@@ -1,5 +1,6 @@
 // Where the nonces of sealed values come from (FORMAT.md 11.3).
 
+import NotelogConcurrency
 import Synchronization
 
 /// The entropy that all nonces of a store share.
@@ -12,11 +13,11 @@ package final class NonceSource: Sendable {
   let memory: SecretMemory
   /// Counts the renewals, so that a context sees with one load that it must fetch the new bytes.
   let epoch = Atomic<UInt64>(0)
-  private let entropy: Mutex<Secret>
+  private let entropy: Lock<Secret>
 
   package init(memory: SecretMemory = .shared) throws(CryptoError) {
     self.memory = memory
-    entropy = Mutex(try Secret.random(byteCount: SealedValue.nonceSize, in: memory))
+    entropy = Lock(try Secret.random(byteCount: SealedValue.nonceSize, in: memory))
   }
 
   /// Mixes in fresh bytes from the system. Call it once for each transaction or batch, before it seals.

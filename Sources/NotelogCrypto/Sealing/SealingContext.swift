@@ -3,8 +3,8 @@
 import COpenSSL
 import Synchronization
 
-/// Everything that one call of seal or open touches: the key's block cipher, a sealing and an opening GCM context,
-/// and one page of secret memory that holds derived keys and the nonces to come.
+/// Everything that one call of seal or open touches: the key's block cipher, a sealing and an opening GCM
+/// context, and one page of secret memory that holds derived keys and the nonces to come.
 ///
 /// Used by one thread at a time; who uses it is the business of ``SealingKey``.
 struct SealingContext: ~Copyable {
@@ -47,17 +47,21 @@ struct SealingContext: ~Copyable {
   private let opening: GaloisCounterMode
   private let page: Secret
   private let source: NonceSource?
+  /// Whether the page would survive a fork, so that the process must be asked.
+  private let checksProcess: Bool
   private let memory: SecretMemory
   var secretMemory: SecretMemory { memory }
 
   /// - Parameters:
   ///   - key: Thirty-two bytes.
   ///   - source: Where fresh entropy comes from; nil for a context that is only given explicit nonces.
+  ///   - memory: Where its page is taken from.
+  /// - Throws: ``CryptoError/outOfMemory``, ``CryptoError/forked``, ``CryptoError/library``.
   init(key: borrowing Secret, source: NonceSource?, memory: SecretMemory) throws(CryptoError) {
     precondition(key.byteCount == 32)
     let page = try Secret(byteCount: Page.size, in: memory)
-    let base = unsafe page.pointer
     // SAFETY: the key has thirty-two bytes, and all offsets lie within the page.
+    let base = unsafe page.pointer
     let cipher = try unsafe BlockCipher(key: key.pointer.assumingMemoryBound(to: UInt8.self))
     let sealing = try unsafe GaloisCounterMode(sealing: true, tag: base + Page.tag)
     let opening = try unsafe GaloisCounterMode(sealing: false, tag: base + Page.tag)
@@ -71,6 +75,7 @@ struct SealingContext: ~Copyable {
     self.opening = opening
     self.source = source
     self.memory = memory
+    checksProcess = !memory.wipesOnFork
   }
 
   // MARK: sealing
@@ -84,7 +89,7 @@ struct SealingContext: ~Copyable {
     var words = InlineArray<3, UInt64>(repeating: 0)
     let drawn = drawNonce(&words)
     guard drawn == .done else { return drawn }
-    // SAFETY: the caller's buffers are handed on as they came.
+    // SAFETY: the caller's pointers, as they came.
     return unsafe seal(plaintext, additionalData: additionalData, nonce: words, reusesKey: false, to: output)
   }
 
@@ -96,20 +101,22 @@ struct SealingContext: ~Copyable {
   ) -> Outcome {
     let drawn = advance(&run)
     guard drawn == .done else { return drawn }
-    // SAFETY: the caller's buffers are handed on as they came.
+    // SAFETY: the caller's pointers, as they came.
     return unsafe seal(
       plaintext, additionalData: additionalData, nonce: run.words, reusesKey: true, to: output)
   }
 
-  /// Seals under a nonce given as three little-endian words, which is also written in front of the ciphertext.
+  /// Seals under a nonce given as three little-endian words, which is also written in front of the
+  /// ciphertext.
   @inline(__always)
   borrowing func seal(
     _ plaintext: UnsafeRawBufferPointer, additionalData: UnsafeRawBufferPointer,
     nonce: InlineArray<3, UInt64>,
     reusesKey: Bool, to output: UnsafeMutableRawPointer
   ) -> Outcome {
+    // SAFETY: `output` has room for nonce, ciphertext and tag; all page offsets are constants within the
+    // page.
     let base = unsafe page.pointer
-    // SAFETY: `output` has room for nonce, ciphertext and tag; all page offsets are constants within the page.
     for index in 0..<3 {
       unsafe output.storeBytes(of: nonce[index].littleEndian, toByteOffset: 8 * index, as: UInt64.self)
     }
@@ -135,13 +142,16 @@ struct SealingContext: ~Copyable {
 
   // MARK: opening
 
-  /// Opens a sealed value of at least 40 bytes; `output` has 40 bytes fewer, and is wiped where it is refused.
+  /// Opens a sealed value of at least 40 bytes; `output` has 40 bytes fewer, and is wiped where it is
+  /// refused.
   @inline(__always)
   borrowing func open(
     _ sealed: UnsafeRawBufferPointer, additionalData: UnsafeRawBufferPointer,
     to output: UnsafeMutableRawBufferPointer
   ) -> Outcome {
     guard isAlive else { return .forked }
+    // SAFETY: the page lives as long as this value; a sealed value starts with its twenty-four bytes of nonce
+    // and ends with its tag; `output` is as long as the ciphertext.
     let base = unsafe page.pointer
     guard let start = sealed.baseAddress else { return .tampered }
     var nonce = InlineArray<3, UInt64>(repeating: 0)
@@ -176,10 +186,10 @@ struct SealingContext: ~Copyable {
 
   /// KC-XAES's commitment to this key and a nonce: CMAC("XCMT" ‖ nonce ‖ 00 01 00 0i) for i = 1, 2.
   borrowing func commitment(to nonce: InlineArray<3, UInt64>) throws(CryptoError) -> [UInt8] {
+    // SAFETY: all offsets are constants within the page, aligned to eight. The words are little-endian.
     let base = unsafe page.pointer
     let blocks = unsafe base + Page.blocks
     var result = [UInt8](repeating: 0, count: 32)
-    // SAFETY: all offsets are constants within the page, aligned to eight. The words are little-endian.
     unsafe blocks.storeBytes(of: (0x544D_4358 | nonce[0] << 32).littleEndian, as: UInt64.self)
     unsafe blocks.storeBytes(
       of: (nonce[0] >> 32 | nonce[1] << 32).littleEndian, toByteOffset: 8, as: UInt64.self)
@@ -202,10 +212,10 @@ struct SealingContext: ~Copyable {
   /// Kx = AES(M1 ⊕ K1) ‖ AES(M2 ⊕ K1): the field's own key, left in the page.
   @inline(__always)
   private borrowing func deriveKey(_ nonce: InlineArray<3, UInt64>) -> Bool {
+    // SAFETY: all offsets are constants within the page, aligned to eight.
     let base = unsafe page.pointer
     let low = (nonce[0] << 32).littleEndian
     let high = (nonce[0] >> 32 | nonce[1] << 32).littleEndian
-    // SAFETY: all offsets are constants within the page, aligned to eight.
     for half in 0..<2 {
       let prefix = unsafe base + Page.prefixes + 16 * half
       let block = unsafe base + Page.blocks + 16 * half
@@ -266,15 +276,16 @@ struct SealingContext: ~Copyable {
     guard unsafe page.pointer.load(fromByteOffset: Page.mark, as: UInt64.self) == Self.markValue else {
       return false
     }
-    return memory.wipesOnFork || memory.isOriginalProcess
+    return !checksProcess || memory.isOriginalProcess
   }
 
   /// Takes the next nonce out of the buffer and erases it there.
   @inline(__always)
   private borrowing func drawNonce(_ words: inout InlineArray<3, UInt64>) -> Outcome {
     guard isAlive else { return .forked }
+    // SAFETY: the cursor moves from `nonces` to the page's end in steps of twenty-four; both are multiples of
+    // eight.
     let base = unsafe page.pointer
-    // SAFETY: the cursor moves from `nonces` to the page's end in steps of twenty-four; both are multiples of eight.
     var cursor = unsafe base.load(fromByteOffset: Page.cursor, as: Int.self)
     let epoch = unsafe base.load(fromByteOffset: Page.epoch, as: UInt64.self)
     if cursor == Page.size || epoch != source?.epoch.load(ordering: .acquiring) {
@@ -296,8 +307,8 @@ struct SealingContext: ~Copyable {
   @inline(never)
   private borrowing func refill(_ cursor: inout Int) -> Outcome {
     guard let source else { return .noRandomness }
-    let base = unsafe page.pointer
     // SAFETY: all offsets lie within the page.
+    let base = unsafe page.pointer
     if cursor == Page.size {
       guard unsafe Random.library(base + Page.nonces, byteCount: Page.size - Page.nonces) else {
         return .noRandomness
@@ -323,7 +334,7 @@ struct SealingContext: ~Copyable {
     let drawn = drawNonce(&run.words)
     guard drawn == .done else { return drawn }
     run.left = NonceRun.countMax - 1
-    // SAFETY: the offset lies within the page.
+    // SAFETY: the epoch is a word of the page.
     run.epoch = unsafe page.pointer.load(fromByteOffset: Page.epoch, as: UInt64.self)
     run.source = ObjectIdentifier(source)
     return .done

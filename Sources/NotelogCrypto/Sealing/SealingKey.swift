@@ -1,12 +1,13 @@
 // A data key, ready to seal and to open (FORMAT.md 11).
 
+import NotelogConcurrency
 import Synchronization
 
 /// One data key with the contexts that use it.
 ///
-/// Any thread may call at any time. Each has a lane of its own here, found by its number and taken with one atomic
-/// operation: no lock is waited for, and nothing is allocated once a thread has its lane. The contexts belong to the
-/// key and not to the threads, so that ``wipe()`` reaches all of them.
+/// Any thread may call at any time. Each has a lane of its own here, found by its number and taken with one
+/// atomic operation: no lock is waited for, and nothing is allocated once a thread has its lane. The contexts
+/// belong to the key and not to the threads, so that ``wipe()`` reaches all of them.
 package final class SealingKey: Sendable {
   package let reference: KeyReference
   package let accessClass: AccessClass
@@ -15,11 +16,12 @@ package final class SealingKey: Sendable {
 
   private let nonces: NonceSource
   /// The key itself, for contexts still to be made; nil once wiped.
-  private let key: Mutex<Secret?>
-  /// Set first when the key is wiped, so that threads in a loop of calls don't keep their lanes from being closed.
+  private let key: Lock<Secret?>
+  /// Set first when the key is wiped, so that threads in a loop of calls don't keep their lanes from being
+  /// closed.
   private let isClosed = Atomic<Bool>(false)
   /// Whether the key is wiped; held while it is being wiped.
-  private let closing = Mutex(false)
+  private let closing = Lock(false)
   /// `laneCount` lanes.
   private let lanes: UInt
   /// Which thread last used each lane; 0 is none. Apart from the lanes, because all threads read them.
@@ -30,6 +32,7 @@ package final class SealingKey: Sendable {
   ///   - accessClass: What ``CryptoError/locked(_:)`` says once it is wiped.
   ///   - key: Thirty-two bytes.
   ///   - nonces: The store's source of nonces.
+  /// - Throws: Nothing today; making room for a key may come to fail.
   package init(
     reference: KeyReference, accessClass: AccessClass, key: consuming Secret, nonces: NonceSource
   ) throws(CryptoError) {
@@ -37,7 +40,7 @@ package final class SealingKey: Sendable {
     self.reference = reference
     self.accessClass = accessClass
     self.nonces = nonces
-    self.key = Mutex(consume key)
+    self.key = Lock(consume key)
     // SAFETY: freed in deinit, and used only through `lane`.
     let memory = UnsafeMutablePointer<SealingLane>.allocate(capacity: Self.laneCount)
     for index in 0..<Self.laneCount { unsafe (memory + index).initialize(to: SealingLane()) }
@@ -64,17 +67,13 @@ package final class SealingKey: Sendable {
     _ plaintext: RawSpan, additionalData: RawSpan, into output: inout MutableRawSpan
   ) throws(CryptoError) {
     try check(plaintext.byteCount, additionalData, output.byteCount - SealedValue.overhead)
+    // SAFETY: the lane is ours until it is given back; the spans keep their bytes alive; sizes were checked
+    // above.
     let lane = unsafe try takeLane()
-    // SAFETY: the lane is ours until it is given back; the spans keep their bytes alive; sizes were checked above.
-    let outcome = unsafe plaintext.withUnsafeBytes { plaintext in
-      unsafe additionalData.withUnsafeBytes { additionalData in
-        unsafe output.withUnsafeMutableBytes { output in
-          guard let target = output.baseAddress, let context = unsafe lane.pointee.context else {
-            return SealingContext.Outcome.library
-          }
-          return unsafe context.pointee.seal(plaintext, additionalData: additionalData, to: target)
-        }
-      }
+    var outcome = SealingContext.Outcome.library
+    if let context = unsafe lane.pointee.context, let target = unsafe output.start {
+      outcome = unsafe context.pointee.seal(
+        plaintext.buffer, additionalData: additionalData.buffer, to: target)
     }
     unsafe lane.pointee.giveBack()
     if outcome != .done { throw error(for: outcome) }
@@ -87,22 +86,17 @@ package final class SealingKey: Sendable {
   ///   - additionalData: What the value is bound to.
   ///   - nonces: The transaction's run; it may be used with several keys.
   ///   - output: Exactly ``SealedValue/overhead`` bytes more than the plaintext; not overlapping it.
+  /// - Throws: As the other.
   package func seal(
     _ plaintext: RawSpan, additionalData: RawSpan, nonces: inout NonceRun, into output: inout MutableRawSpan
   ) throws(CryptoError) {
     try check(plaintext.byteCount, additionalData, output.byteCount - SealedValue.overhead)
-    let lane = unsafe try takeLane()
     // SAFETY: as above.
-    let outcome = unsafe plaintext.withUnsafeBytes { plaintext in
-      unsafe additionalData.withUnsafeBytes { additionalData in
-        unsafe output.withUnsafeMutableBytes { output in
-          guard let target = output.baseAddress, let context = unsafe lane.pointee.context else {
-            return SealingContext.Outcome.library
-          }
-          return unsafe context.pointee.seal(
-            plaintext, additionalData: additionalData, nonces: &nonces, to: target)
-        }
-      }
+    let lane = unsafe try takeLane()
+    var outcome = SealingContext.Outcome.library
+    if let context = unsafe lane.pointee.context, let target = unsafe output.start {
+      outcome = unsafe context.pointee.seal(
+        plaintext.buffer, additionalData: additionalData.buffer, nonces: &nonces, to: target)
     }
     unsafe lane.pointee.giveBack()
     if outcome != .done { throw error(for: outcome) }
@@ -113,7 +107,8 @@ package final class SealingKey: Sendable {
   /// - Parameters:
   ///   - sealed: Salt, IV, ciphertext and tag.
   ///   - additionalData: What the caller expects the value to be bound to.
-  ///   - output: Exactly ``SealedValue/overhead`` bytes fewer; not overlapping. Wiped where the value is refused.
+  ///   - output: Exactly ``SealedValue/overhead`` bytes fewer; not overlapping. Wiped where the value is
+  ///     refused.
   /// - Throws: ``CryptoError/tampered`` where it does not authenticate, or is too short to be a sealed value.
   /// - Complexity: O(*n*); allocates nothing.
   package func open(
@@ -121,21 +116,19 @@ package final class SealingKey: Sendable {
   ) throws(CryptoError) {
     guard sealed.byteCount >= SealedValue.overhead else { throw .tampered }
     try check(sealed.byteCount - SealedValue.overhead, additionalData, output.byteCount)
-    let lane = unsafe try takeLane()
     // SAFETY: as for sealing.
-    let outcome = unsafe sealed.withUnsafeBytes { sealed in
-      unsafe additionalData.withUnsafeBytes { additionalData in
-        unsafe output.withUnsafeMutableBytes { output in
-          guard let context = unsafe lane.pointee.context else { return SealingContext.Outcome.library }
-          return unsafe context.pointee.open(sealed, additionalData: additionalData, to: output)
-        }
-      }
+    let lane = unsafe try takeLane()
+    var outcome = SealingContext.Outcome.library
+    if let context = unsafe lane.pointee.context {
+      let target = unsafe UnsafeMutableRawBufferPointer(start: output.start, count: output.byteCount)
+      outcome = unsafe context.pointee.open(sealed.buffer, additionalData: additionalData.buffer, to: target)
     }
     unsafe lane.pointee.giveBack()
     if outcome != .done { throw error(for: outcome) }
   }
 
-  /// Wipes the key and all contexts, and waits for calls under way on other threads to end; none begins any more.
+  /// Wipes the key and all contexts, and waits for calls under way on other threads to end; none begins any
+  /// more.
   package func wipe() {
     // In a forked child another thread may have held the mutex for ever, and the memory is zero already.
     guard nonces.memory.isOriginalProcess else { return }
@@ -186,11 +179,12 @@ package final class SealingKey: Sendable {
       for step in 0..<Self.laneCount {
         let index = (start + step) % Self.laneCount
         guard owners.claim(index, for: thread) else { continue }
-        // SAFETY: a lane that was taken is ours until it is given back.
+        // SAFETY: the lane is this thread's from here on.
         if let lane = unsafe try takeAndFill(index) { return unsafe lane }
       }
       // More threads than lanes have come by: any free lane will do, and changes its owner.
       for index in 0..<Self.laneCount {
+        // SAFETY: as above.
         guard let lane = unsafe try takeAndFill(index) else { continue }
         owners.reassign(index, to: thread)
         return unsafe lane
@@ -221,6 +215,7 @@ package final class SealingKey: Sendable {
       unsafe lane.pointee.context = UnsafeMutablePointer(bitPattern: context)
       return unsafe lane
     } catch {
+      // SAFETY: the caller holds the lane.
       unsafe lane.pointee.giveBack()
       throw error
     }
@@ -258,6 +253,28 @@ package final class SealingKey: Sendable {
     case .forked: .forked
     case .noRandomness: .noRandomness
     case .library, .done: .library
+    }
+  }
+}
+
+// A span that is a function's parameter outlives the call, and so do its bytes; taking the pointers out of the spans'
+// closures keeps the hot path in one function.
+extension RawSpan {
+  /// The bytes, for use within a function that has the span as its parameter.
+  @inline(__always)
+  fileprivate var buffer: UnsafeRawBufferPointer {
+    // SAFETY: see above.
+    unsafe withUnsafeBytes { unsafe $0 }
+  }
+}
+
+extension MutableRawSpan {
+  /// Where the bytes start, for use within a function that has the span as its parameter.
+  @inline(__always)
+  fileprivate var start: UnsafeMutableRawPointer? {
+    mutating get {
+      // SAFETY: see above.
+      unsafe withUnsafeMutableBytes { $0.baseAddress }
     }
   }
 }

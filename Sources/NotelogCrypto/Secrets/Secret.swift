@@ -15,16 +15,16 @@ package struct Secret: ~Copyable, Sendable {
     precondition(byteCount >= 0)
     self.byteCount = byteCount
     self.memory = memory
-    // SAFETY: the memory is this value's alone, and given back in deinit.
+    // SAFETY: kept as a number, and given back once, in deinit.
     address = UInt(bitPattern: unsafe try memory.allocate(byteCount: max(1, byteCount)))
   }
 
   /// A copy of bytes; cleansing the original is the caller's business.
   package init(copying bytes: RawSpan, in memory: SecretMemory = .shared) throws(CryptoError) {
     try self.init(byteCount: bytes.byteCount, in: memory)
+    // SAFETY: both hold `byteCount` bytes, and new memory overlaps nothing.
     let pointer = unsafe self.pointer
     unsafe bytes.withUnsafeBytes { source in
-      // SAFETY: both hold `byteCount` bytes, and new memory overlaps nothing.
       if let start = source.baseAddress { unsafe pointer.copyMemory(from: start, byteCount: source.count) }
     }
   }
@@ -34,9 +34,9 @@ package struct Secret: ~Copyable, Sendable {
     var text = text
     let count = text.utf8.count
     try self.init(byteCount: count, in: memory)
+    // SAFETY: both hold `count` bytes.
     let pointer = unsafe self.pointer
     text.withUTF8 { source in
-      // SAFETY: both hold `count` bytes.
       if let start = source.baseAddress { unsafe pointer.copyMemory(from: start, byteCount: count) }
     }
   }
@@ -98,15 +98,16 @@ package struct Secret: ~Copyable, Sendable {
   /// Compares in a time that says nothing about the bytes.
   package borrowing func isEqual(to other: RawSpan) -> Bool {
     guard other.byteCount == byteCount else { return false }
+    // SAFETY: both hold `count` bytes.
     let own = unsafe pointer
     let count = byteCount
     return unsafe other.withUnsafeBytes { other in
       guard let start = other.baseAddress else { return true }
-      // SAFETY: both hold `count` bytes.
       return unsafe CRYPTO_memcmp(own, start, count) == 0
     }
   }
 
+  // SAFETY: for this file and the primitives; whoever takes it keeps the secret alive meanwhile.
   /// Where the bytes are. Valid while the secret lives.
   @unsafe var pointer: UnsafeMutableRawPointer {
     // SAFETY: the address came from a pointer that was not nil.

@@ -1,12 +1,13 @@
 // Memory that holds secrets and nothing else: locked, out of core dumps, wiped on fork and on release.
 
 import COpenSSL
-import Synchronization
+import NotelogConcurrency
 
 /// Hands out memory for secrets.
 ///
-/// Small secrets share slabs of 64-byte cells, larger ones get a mapping of their own; each mapping stands between
-/// two inaccessible pages, so that an overrun is a crash and not a leak. What comes back is cleansed at once.
+/// Small secrets share slabs of 64-byte cells, larger ones get a mapping of their own; each mapping stands
+/// between two inaccessible pages, so that an overrun is a crash and not a leak. What comes back is cleansed
+/// at once.
 ///
 /// One instance a process is the rule (``shared``): the limit on locked memory is the process's, too.
 package final class SecretMemory: Sendable {
@@ -31,7 +32,7 @@ package final class SecretMemory: Sendable {
     var lockedBytesLeft: Int
   }
 
-  private let state: Mutex<State>
+  private let state: Lock<State>
   /// A word that is zero in a forked child.
   private let alive: UInt
   private let owner: Int32
@@ -42,8 +43,8 @@ package final class SecretMemory: Sendable {
     owner = Platform.processID()
     var state = State(lockedBytesLeft: lockedBytesMax)
     let page = Platform.pageSize
+    // SAFETY: a fresh page, aligned, written before anyone else sees it.
     if let base = unsafe Platform.mapGuarded(byteCount: page) {
-      // SAFETY: a fresh page, aligned, written before anyone else sees it.
       state.granted.formIntersection(
         unsafe Platform.protect(base, byteCount: page, locking: false).union(.locked))
       unsafe base.storeBytes(of: Self.aliveMark, as: UInt64.self)
@@ -53,7 +54,7 @@ package final class SecretMemory: Sendable {
       state.granted = []
     }
     wipesOnFork = state.granted.contains(.wipedOnFork)
-    self.state = Mutex(state)
+    self.state = Lock(state)
   }
 
   deinit {
@@ -64,6 +65,7 @@ package final class SecretMemory: Sendable {
         unsafe Platform.unmapGuarded(base, byteCount: Self.slabSize)
       }
     }
+    // SAFETY: made in init, with this size.
     if let alive = unsafe UnsafeMutableRawPointer(bitPattern: alive) {
       unsafe Platform.unmapGuarded(alive, byteCount: Platform.pageSize)
     }
@@ -100,7 +102,7 @@ package final class SecretMemory: Sendable {
     let granted: UInt? =
       byteCount <= Self.cellSize
       ? state.withLock { Self.takeCell(&$0) } : state.withLock { Self.map(byteCount, &$0) }
-    // SAFETY: the address is that of memory just granted.
+    // SAFETY: a mapping's address, or one within it.
     guard let granted, let pointer = unsafe UnsafeMutableRawPointer(bitPattern: granted) else {
       throw .outOfMemory
     }
@@ -148,9 +150,9 @@ package final class SecretMemory: Sendable {
 
   private static func map(_ byteCount: Int, _ state: inout State) -> UInt? {
     let mapped = mappedCount(byteCount)
+    // SAFETY: a mapping just made, of this size.
     guard let base = unsafe Platform.mapGuarded(byteCount: mapped) else { return nil }
     let mayLock = mapped <= state.lockedBytesLeft
-    // SAFETY: a mapping just made, of this size.
     let granted = unsafe Platform.protect(base, byteCount: mapped, locking: mayLock)
     if granted.contains(.locked), state.lockedBytesLeft != .max { state.lockedBytesLeft -= mapped }
     state.granted.formIntersection(granted)

@@ -70,6 +70,7 @@ package struct Batch: ~Copyable {
   ///   - envelopeByteCount: The envelope's length; 0 for none.
   ///   - bodyByteCount: The body's length.
   ///   - write: Fills in exactly the bytes of both, all zero before. A malformed envelope is a programmer's mistake.
+  /// - Throws: What `write` throws; then nothing was added.
   package mutating func put<Failure: Error>(
     _ id: RecordKey, collection: UInt16, envelopeByteCount: Int, bodyByteCount: Int,
     _ write: (inout MutableRawSpan) throws(Failure) -> Void

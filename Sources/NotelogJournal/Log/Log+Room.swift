@@ -49,7 +49,7 @@ extension Log {
   ///
   /// It is put off until then: opening takes no longer for a head with much in it.
   func readFooter() throws(JournalError) {
-    let head = state.withLock { state -> (segment: Segment, end: Int)? in
+    let head = state.withLock(waking: .nobody) { state -> (segment: Segment, end: Int)? in
       guard let segment = state.head?.segment, let end = state.head?.end, state.head?.isFooterKnown == false
       else {
         return nil
@@ -181,6 +181,8 @@ extension Log {
         try finished.segment.file.truncate(to: finished.entry.byteCount)
       }
     } catch { throw poison(error) }
+    // The next switch syncs it, holding writers up meanwhile; begun now, most of that is done by then.
+    finished.segment.file.startWriteback()
     let old = Segment(
       number: finished.segment.number, kind: .log, salt: finished.segment.salt, file: finished.segment.file,
       entry: finished.entry)

@@ -6,7 +6,10 @@ extension Catalog {
     do {
       let listed = Set(examination.live.entries.map(\.number))
       for entry in examination.live.entries {
-        guard let found = examination.survey.segments[entry.number] else { continue }
+        // A file with another salt is not the segment that is meant, whatever its name: nothing of it is read.
+        guard let found = examination.survey.segments[entry.number], found.header.salt == entry.salt else {
+          continue
+        }
         let isCut = examination.log.contains { $0.number == entry.number && $0.isCut }
         try load(found, entry: entry, isCut: isCut, &examination)
       }
@@ -53,13 +56,11 @@ extension Catalog {
     segments.insert(segment)
     var reader = SegmentReader(found.file, salt: found.header.salt, end: min(limit, found.byteCount))
     var damages: [Damage] = []
-    var highest: UInt64 = 0
     try reader.forEachContentFrame(
       from: Layout.firstFrameOffset, to: min(limit, found.byteCount), checkingPayloads: false
     ) { (finding, _) throws(StorageError) in
       switch finding {
       case .content(let entry, _):
-        highest = max(highest, entry.sequence)
         try take(entry, in: segment)
       case .lost(let range):
         damages.append(
@@ -67,8 +68,7 @@ extension Catalog {
       }
     }
     examination.report.damages += damages
-    // What the lost frames superseded can't be known: every older record may be stale.
-    if !damages.isEmpty { examination.staleBelow = max(examination.staleBelow, highest + 1) }
+    if !damages.isEmpty { examination.noteLostFrames(in: found.number) }
   }
 }
 

@@ -70,6 +70,7 @@ extension Examination {
         if !survey.unreadable.contains(entry.number), !survey.foreign.contains(entry.number) {
           report.damages.append(Damage(.missingSegment, segment: entry.number))
         }
+        noteLostFrames(in: entry.number)
         continue
       }
       // A recovered segment names its sources as they will be once they are cut and finished.
@@ -77,6 +78,7 @@ extension Examination {
         let isShort = found.header.salt == entry.salt && found.byteCount < entry.byteCount
         report.damages.append(
           Damage(isShort ? .truncated : .replacedSegment, segment: entry.number, offset: found.byteCount))
+        noteLostFrames(in: entry.number)
       }
     }
     let accounted = Set(live.entries.map(\.number) + log.map(\.number) + cut.map(\.number)).union(gone)

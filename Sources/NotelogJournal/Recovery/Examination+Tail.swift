@@ -55,7 +55,8 @@ extension Examination {
       if floor.segment > 0 { report.damages.append(Damage(.missingSegment, segment: floor.segment)) }
       return
     }
-    if segment.end < floor.offset {
+    // A header names its own start as floor before that is durable: then its creation was interrupted.
+    if segment.end < floor.offset, floor.offset > Layout.firstFrameOffset {
       report.damages.append(
         Damage(
           .truncated, segment: segment.number, offset: segment.end, byteCount: floor.offset - segment.end))

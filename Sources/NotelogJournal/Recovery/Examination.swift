@@ -49,12 +49,18 @@ struct Examination {
     // Before the segments: those of a store that is being written only grow after what the checkpoint speaks of.
     checkpoint = CheckpointFile.find(in: storage)
     survey = try Survey(storage, storeID: expected)
-    guard let id = survey.storeID else {
+    // Knowing the id is not having a store: without a segment, nothing says what it held.
+    guard let id = survey.storeID, !survey.segments.isEmpty else {
       throw JournalError(.notAStore, "there is no readable segment of a store here")
     }
     storeID = id
     do {
       try arrangeLog()
+    } catch { throw JournalError(error) }
+    guard !log.isEmpty else {
+      throw JournalError(.damaged, "no segment of the log is left; salvage what there is")
+    }
+    do {
       try findFloor()
       try walkFromFloor()
       try findLiveSet()
@@ -71,6 +77,13 @@ struct Examination {
 
   /// The sequence number that the next transaction gets.
   var nextSequence: UInt64 { max(highestSequence + 1, newest?.found.header.firstSequence ?? 1) }
+
+  /// What frames that are lost superseded can't be known: every older record may be stale.
+  mutating func noteLostFrames(in number: UInt32) {
+    // A log segment's first sequence number is above all that was in the store when it was created.
+    let later = survey.segments.values.filter { $0.header.kind.isLog && $0.number > number }
+    staleBelow = max(staleBelow, later.map(\.header.firstSequence).min() ?? nextSequence)
+  }
 
   /// The highest segment number that anything in the store bears.
   var highestKnownNumber: UInt32 {

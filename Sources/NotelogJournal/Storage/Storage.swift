@@ -31,12 +31,19 @@ package protocol StorageFile: AnyObject, Sendable {
   func truncate(to byteCount: Int) throws(StorageError)
   /// Makes the file's content and length durable: `fdatasync`, or `F_FULLFSYNC` on Darwin.
   func sync() throws(StorageError)
+  /// Hints that the content will be synced before long. Promises nothing. Linux's `sync_file_range`.
+  func startWriteback()
   /// The file's length. The corresponding C function is `fstat`.
   func byteCount() throws(StorageError) -> Int
   /// Takes the advisory lock without waiting; throws `EWOULDBLOCK` where another holds it. C's `flock`.
   func lock(_ kind: StorageLockKind) throws(StorageError)
   /// Closes the descriptor; the file must not be used afterwards. The corresponding C function is `close`.
   func close()
+}
+
+extension StorageFile {
+  /// Where a system has no such hint, nothing is lost but time.
+  package func startWriteback() {}
 }
 
 /// How a file is opened. Every mode is close-on-exec.

@@ -1,8 +1,12 @@
-// CRC-32 by zlib: FORMAT.md §1.
+// CRC-32, zlib's: FORMAT.md §1.
 
+internal import CSystem
 internal import CZlib
 
 /// The running value of a CRC-32.
+///
+/// Sixteen bytes a step where the processor multiplies without carries, and by zlib where it does not; a few bytes by
+/// tables, as calling zlib for them costs more than the work (docs/decisions/0020).
 package struct Checksum: Sendable {
   package private(set) var value: UInt32
 
@@ -10,6 +14,10 @@ package struct Checksum: Sendable {
 
   /// Goes on from an earlier value.
   init(continuing value: UInt32) { self.value = value }
+
+  private static let canFold = checksum_can_fold()
+  /// From how many bytes on folding pays.
+  private static let foldLimit = 64
 
   /// The checksum of some bytes.
   @inline(__always)
@@ -20,8 +28,36 @@ package struct Checksum: Sendable {
   }
 
   /// Takes in more bytes.
-  @inline(__always)
   package mutating func update(_ bytes: RawSpan) {
+    if bytes.byteCount < Self.foldLimit {
+      value = ~ChecksumTables.step(~value, bytes)
+    } else if Self.canFold {
+      fold(bytes)
+    } else {
+      updateByZlib(bytes)
+    }
+  }
+
+  /// Takes in an integer, little-endian.
+  package mutating func update<Value: FixedWidthInteger & BitwiseCopyable>(_ integer: Value) {
+    // SAFETY: the span covers a local of known size and does not outlive the closure.
+    unsafe withUnsafeBytes(of: integer.littleEndian) { update(unsafe $0.bytes) }
+  }
+
+  private mutating func fold(_ bytes: RawSpan) {
+    let foldedByteCount = bytes.byteCount & ~15
+    var first: UInt64 = 0
+    var second: UInt64 = 0
+    // SAFETY: the pointer covers the span's bytes, of which there are at least 64, and does not outlive the call.
+    unsafe bytes.withUnsafeBytes {
+      unsafe checksum_fold(~value, $0.baseAddress, foldedByteCount, &first, &second)
+    }
+    let register = ChecksumTables.step(ChecksumTables.step(0, first), second)
+    value = ~ChecksumTables.step(register, bytes.extracting(droppingFirst: foldedByteCount))
+  }
+
+  /// The same by zlib.
+  mutating func updateByZlib(_ bytes: RawSpan) {
     // SAFETY: the pointer covers the span's bytes and does not outlive the call. An empty span may have no address,
     // which zlib takes as a request for the initial value, so it is left out.
     unsafe bytes.withUnsafeBytes { buffer in
@@ -30,48 +66,5 @@ package struct Checksum: Sendable {
         truncatingIfNeeded: unsafe crc32_z(
           uLong(value), start.assumingMemoryBound(to: UInt8.self), buffer.count))
     }
-  }
-
-  /// Takes in an integer, little-endian.
-  @inline(__always)
-  package mutating func update<Value: FixedWidthInteger & BitwiseCopyable>(_ integer: Value) {
-    // SAFETY: the pointer covers a local of known size and does not outlive the call.
-    unsafe withUnsafeBytes(of: integer.littleEndian) { buffer in
-      guard let start = buffer.baseAddress else { return }
-      value = UInt32(
-        truncatingIfNeeded: unsafe crc32_z(
-          uLong(value), start.assumingMemoryBound(to: UInt8.self), buffer.count))
-    }
-  }
-}
-
-/// The same checksum for a few bytes at a time, where calling zlib costs more than the work: eight bytes a step, by
-/// tables (Kounavis and Berry, 2005).
-enum ShortChecksum {
-  /// Eight tables of 256 entries: entry *n* of table *k* is what the byte *n* becomes when *k* bytes follow it.
-  private static let tables: InlineArray<2048, UInt32> = {
-    var tables = InlineArray<2048, UInt32>(repeating: 0)
-    for byte in 0..<256 {
-      tables[byte] = (0..<8).reduce(UInt32(byte)) { value, _ in
-        value & 1 != 0 ? 0xEDB8_8320 ^ value >> 1 : value >> 1
-      }
-    }
-    for entry in 256..<2048 {
-      let before = tables[entry - 256]
-      tables[entry] = tables[Int(before & 0xFF)] ^ before >> 8
-    }
-    return tables
-  }()
-
-  /// Goes on from a checksum with eight bytes, given as a little-endian integer.
-  @inline(__always)
-  static func update(_ checksum: UInt32, _ word: UInt64) -> UInt32 {
-    let mixed = word ^ UInt64(~checksum)
-    var value: UInt32 = 0
-    for index in 0..<8 {
-      let byte = Int(truncatingIfNeeded: mixed >> UInt64(8 * index) & 0xFF)
-      value ^= tables[(7 - index) << 8 | byte]
-    }
-    return ~value
   }
 }

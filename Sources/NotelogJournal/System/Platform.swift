@@ -81,6 +81,14 @@ enum Syscall {
     #endif
   }
 
+  /// Begins to bring a file's content to the medium and returns at once; errors are the next sync's to report.
+  static func startWriteback(_ descriptor: Int32) {
+    #if os(Linux)
+      // SYNC_FILE_RANGE_WRITE, whose name the C library's module leaves out.
+      _ = sync_file_range(descriptor, 0, 0, 2)
+    #endif
+  }
+
   /// Durable directory entries.
   static func syncFolder(_ descriptor: Int32) -> Result<Int32, Errno> {
     #if canImport(Darwin)

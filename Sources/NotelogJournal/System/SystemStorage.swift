@@ -78,6 +78,8 @@ package final class SystemFile: StorageFile {
     try Syscall.syncData(descriptor).orThrow(.sync, name)
   }
 
+  package func startWriteback() { Syscall.startWriteback(descriptor) }
+
   package func byteCount() throws(StorageError) -> Int {
     try Syscall.byteCount(descriptor).orThrow(.stat, name)
   }

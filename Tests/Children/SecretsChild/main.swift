@@ -1,4 +1,5 @@
-// A process whose memory the tests look into, and that forks itself: started by NotelogCryptoTests, of no other use.
+// A process whose memory the tests look into, and that forks itself: started by NotelogCryptoTests, of no
+// other use.
 
 import NotelogCrypto
 

@@ -69,3 +69,11 @@ final class Workbench {
     try Data(text.utf8).write(to: folder.appending(path: name))
   }
 }
+
+/// What every test of a command begins with: a store with the password `open sesame`, given to every command.
+let storePrelude = """
+  printf 'open sesame\\n' >password
+  quick="--password-file password"
+  notelog init my.notelog $quick --scrypt-log-n 14 2>/dev/null
+
+  """

@@ -43,6 +43,8 @@ final class ScriptedStore: Sendable {
           notes.note(.committed(sequence: sequence, durability))
         case .compact:
           _ = try journal.withLock { $0 }.compact()
+        case .checkpoint:
+          try journal.withLock { $0 }.checkpoint()
         case .reopen:
           try journal.withLock { journal in
             try journal.close()
@@ -99,12 +101,16 @@ final class ScriptedStore: Sendable {
     return options
   }
 
-  static func create(on disk: SimulatedDisk, seed: UInt64) throws -> Journal {
+  static func create(
+    on disk: SimulatedDisk, seed: UInt64, storeID: RecordKey = ScriptedStore.storeID
+  ) throws -> Journal {
     try Journal.create(in: disk, storeID: storeID, options: options(seed: seed))
   }
 
   /// Opens the store; salts differ from opening to opening, as a system's random numbers would.
-  static func open(_ disk: SimulatedDisk, seed: UInt64) throws -> Journal {
+  static func open(
+    _ disk: SimulatedDisk, seed: UInt64, storeID: RecordKey? = ScriptedStore.storeID
+  ) throws -> Journal {
     let opening = UInt64(disk.callCount) &+ UInt64(disk.usedByteCount) << 20
     return try Journal.open(
       in: disk, storeID: storeID, options: options(seed: seed ^ (opening &* 0x9e37_79b9)))

@@ -24,7 +24,8 @@ struct DeviceCommand {
       case "--count": count = try NotesCommand.number(&arguments, argument)
       case "--commits": commits = try NotesCommand.number(&arguments, argument)
       case "--rounds": rounds = try NotesCommand.number(&arguments, argument)
-      case "--part": parts = Set(try NotesCommand.value(&arguments, argument).split(separator: ",").map(String.init))
+      case "--part":
+        parts = Set(try NotesCommand.value(&arguments, argument).split(separator: ",").map(String.init))
       case "--folder": folder = URL(filePath: try NotesCommand.value(&arguments, argument))
       case "--json": isJSON = true
       default: throw Failure("unknown argument \(argument)\nusage: \(Self.usage)")

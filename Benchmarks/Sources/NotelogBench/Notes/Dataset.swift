@@ -31,7 +31,8 @@ import Notelog
     for index in 0..<count {
       // SAFETY: the dataset has `count` notes, whose text lies within its text.
       let note = unsafe made.pointee.notes[index]
-      let text = unsafe UnsafeRawBufferPointer(start: made.pointee.text + note.textStart, count: Int(note.titleByteCount + note.bodyByteCount))
+      let text = unsafe UnsafeRawBufferPointer(
+        start: made.pointee.text + note.textStart, count: Int(note.titleByteCount + note.bodyByteCount))
       ids.append(RecordID(UUID(uuid: note.id)))
       unsafe titles.append(String(decoding: text.prefix(Int(note.titleByteCount)), as: UTF8.self))
       unsafe bodies.append(String(decoding: text.dropFirst(Int(note.titleByteCount)), as: UTF8.self))
@@ -44,7 +45,8 @@ import Notelog
     var needleByteCount = 0
     // SAFETY: the needle lies in the dataset's text and is copied.
     let start = unsafe datasetNeedle(made, &needleByteCount)
-    needle = unsafe String(decoding: UnsafeRawBufferPointer(start: start, count: needleByteCount), as: UTF8.self)
+    needle = unsafe String(
+      decoding: UnsafeRawBufferPointer(start: start, count: needleByteCount), as: UTF8.self)
   }
 
   // SAFETY: freed once, when nobody uses it any more.

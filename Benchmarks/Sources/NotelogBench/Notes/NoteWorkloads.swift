@@ -11,8 +11,12 @@ struct NoteWorkloads {
 
   let dataset: Dataset
   let threads: Int
+  /// Whether bodies are compressed, where the engine can.
+  var isCompressed = false
   /// Names of the workloads to run; all where it is empty.
   var chosen: Set<String> = []
+
+  private var options: EngineOptions { EngineOptions(isCompressed: isCompressed) }
 
   private func isChosen(_ names: String...) -> Bool {
     chosen.isEmpty || names.contains { chosen.contains($0) }
@@ -21,7 +25,7 @@ struct NoteWorkloads {
   /// Runs the workloads on an engine in a folder of its own, and hands each figure on.
   func run(_ engine: any NoteEngine, in folder: URL, _ report: (Figure) -> Void) throws {
     let path = try Self.makeFolder(folder, "notes")
-    try engine.open(path, EngineOptions())
+    try engine.open(path, options)
     let io = ProcessIO.now
     var bulk = try insertAll(engine)
     if engine.name == "notelog" {
@@ -36,7 +40,7 @@ struct NoteWorkloads {
     try scans(engine, report)
     try engine.close()
     try verifications(engine, path, report)
-    try engine.open(path, EngineOptions())
+    try engine.open(path, options)
     try updates(engine, report)
     try engine.close()
     try space(engine, path, report)
@@ -89,7 +93,9 @@ struct NoteWorkloads {
 
   private func reads(_ engine: any NoteEngine, _ report: (Figure) -> Void) throws {
     let count = dataset.count
-    let picks = (0..<threads).map { dataset.picks(share($0, of: threads, count).count, seed: UInt64(10 + $0)) }
+    let picks = (0..<threads).map {
+      dataset.picks(share($0, of: threads, count).count, seed: UInt64(10 + $0))
+    }
     let sample = Array(picks[0].prefix(20_000))
     // One round without a clock, so that every engine's cache is as warm as it gets.
     _ = try rate(engine, "warm-up", "", threads: threads, count: count) {
@@ -143,7 +149,7 @@ struct NoteWorkloads {
     let byteCount = Self.byteCount(of: path)
     for withKey in [false, true] {
       let start = nowNanoseconds()
-      try engine.verify(path, EngineOptions(), withKey: withKey)
+      try engine.verify(path, options, withKey: withKey)
       let seconds = Double(nowNanoseconds() - start) / 1e9
       report(
         Figure(
@@ -157,7 +163,8 @@ struct NoteWorkloads {
     let threads = threads
     let count = 5 * dataset.count
     let picks = (0..<threads).map {
-      dataset.distinctPicks(share($0, of: threads, count).count, batch: min(Self.batch, dataset.count), seed: UInt64(20 + $0))
+      dataset.distinctPicks(
+        share($0, of: threads, count).count, batch: min(Self.batch, dataset.count), seed: UInt64(20 + $0))
     }
     report(
       try rate(engine, "random-update", "notes", threads: threads, count: count) {
@@ -178,7 +185,7 @@ struct NoteWorkloads {
     guard isChosen("size-before-compact", "size-after-compact", "compact") else { return }
     report(
       Figure(engine: engine.name, workload: "size-before-compact", value: spaceRatio(path), unit: "×"))
-    try engine.open(path, EngineOptions())
+    try engine.open(path, options)
     let start = nowNanoseconds()
     try engine.compact()
     let seconds = Double(nowNanoseconds() - start) / 1e9
@@ -194,7 +201,7 @@ struct NoteWorkloads {
     var times: [Double] = []
     for round in 0..<5 {
       let start = nowNanoseconds()
-      try engine.open(path, EngineOptions())
+      try engine.open(path, options)
       do {
         let session = try engine.session()
         guard try session.firstTitle(round) > 0 else { throw Failure("\(engine.name): no first title") }
@@ -214,7 +221,9 @@ struct NoteWorkloads {
     do {
       let session = try engine.session()
       let count = try session.readNewest(Self.newestLimit)
-      guard count == min(Self.newestLimit, dataset.count) else { throw Failure("\(engine.name): newest \(count)") }
+      guard count == min(Self.newestLimit, dataset.count) else {
+        throw Failure("\(engine.name): newest \(count)")
+      }
       let times = try (0..<5).map { _ in
         let start = nowNanoseconds()
         _ = try session.readNewest(Self.newestLimit)

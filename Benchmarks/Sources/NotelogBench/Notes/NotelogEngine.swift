@@ -128,7 +128,9 @@ final class NotelogEngine: NoteEngine {
 
   func verify(_ path: String, _ options: EngineOptions, withKey: Bool) throws {
     let found = try Store.verify(at: path, unlocking: withKey ? credential : nil)
-    guard found.findings.isEmpty, !withKey || found.openedCount >= 2 * dataset.count else { throw Failure("notelog: the store does not verify") }
+    guard found.findings.isEmpty, !withKey || found.openedCount >= 2 * dataset.count else {
+      throw Failure("notelog: the store does not verify")
+    }
   }
 }
 
@@ -181,7 +183,9 @@ final class NotelogSession<R: StoredNote>: NoteSession {
       if group == 1 {
         let index = Int(picks[start])
         let title = try store.get(R.self, dataset.ids[index])?.value(of: R.titlePath)
-        guard title == dataset.titles[index] else { throw Failure("notelog: a title is not what was written") }
+        guard title == dataset.titles[index] else {
+          throw Failure("notelog: a title is not what was written")
+        }
         return
       }
       let indices = picks[start..<min(start + group, picks.count)]
@@ -217,7 +221,9 @@ final class NotelogSession<R: StoredNote>: NoteSession {
   func scanTitles(part: Int, of parts: Int) throws -> Int {
     guard part == 0 else { return 0 }
     var count = 0
-    for entry in try store.query(R.self).entries() where try !entry.value(of: R.titlePath).isEmpty { count += 1 }
+    for entry in try store.query(R.self).entries() where try !entry.value(of: R.titlePath).isEmpty {
+      count += 1
+    }
     return count
   }
 

@@ -5,7 +5,8 @@ import Foundation
 struct NotesCommand {
   static let usage = """
     notelog-bench notes [--engine notelog,sqlite,lmdb,leveldb,rocksdb] [--workload NAME,…] [--count N]
-                        [--threads T] [--rounds R] [--english] [--folder PATH] [--json] [--quick]
+                        [--threads T] [--rounds R] [--english] [--compressed] [--folder PATH] [--json]
+                        [--output FILE] [--quick]
     """
 
   var engines = ["notelog"] + PeerEngine.names
@@ -14,7 +15,10 @@ struct NotesCommand {
   var threads = 1
   var rounds = 5
   var isEnglish = false
+  var isCompressed = false
   var isJSON = false
+  /// A file that gets the lines of JSON, whatever is printed.
+  var output: String?
   var folder = FileManager.default.temporaryDirectory
 
   init(_ arguments: inout ArraySlice<String>) throws {
@@ -28,6 +32,8 @@ struct NotesCommand {
       case "--rounds": rounds = try Self.number(&arguments, argument)
       case "--folder": folder = URL(filePath: try Self.value(&arguments, argument))
       case "--english": isEnglish = true
+      case "--compressed": isCompressed = true
+      case "--output": output = try Self.value(&arguments, argument)
       case "--json": isJSON = true
       case "--quick": (count, rounds) = (5000, 1)
       default: throw Failure("unknown argument \(argument)\nusage: \(Self.usage)")
@@ -50,7 +56,8 @@ struct NotesCommand {
   /// Runs every round on every engine, engines in turn, and reports medians.
   func run() throws {
     let dataset = try Dataset(count: count, english: isEnglish ? Dataset.englishText() : [])
-    let workloads = NoteWorkloads(dataset: dataset, threads: threads, chosen: self.workloads)
+    let workloads = NoteWorkloads(
+      dataset: dataset, threads: threads, isCompressed: isCompressed, chosen: self.workloads)
     var table = Table(engines: engines)
     for round in 0..<rounds {
       for name in engines where !table.missing.contains(name) {
@@ -65,6 +72,7 @@ struct NotesCommand {
         }
       }
     }
+    if let output { try Data((table.json + "\n").utf8).write(to: URL(filePath: output)) }
     print(isJSON ? table.json : table.text)
   }
 }

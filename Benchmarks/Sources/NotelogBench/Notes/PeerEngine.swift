@@ -43,7 +43,9 @@ import CPeers
   }
 
   func compact() throws {
-    guard let peer = unsafe peer, unsafe peerCompact(peer) else { throw Failure("\(name): compaction failed") }
+    guard let peer = unsafe peer, unsafe peerCompact(peer) else {
+      throw Failure("\(name): compaction failed")
+    }
   }
 
   func verify(_ path: String, _ options: EngineOptions, withKey: Bool) throws {
@@ -76,7 +78,8 @@ import CPeers
   }
 
   func insert(_ range: Range<Int>, batch: Int, _ latencies: LatencySink?) throws {
-    unsafe try check(peerInsert(session, dataset.peers, range.lowerBound, range.count, batch, latencies?.base))
+    unsafe try check(
+      peerInsert(session, dataset.peers, range.lowerBound, range.count, batch, latencies?.base))
   }
 
   func update(_ picks: [UInt32], batch: Int, version: Int) throws {
@@ -91,7 +94,9 @@ import CPeers
     unsafe try check(peerReadNotes(session, dataset.peers, picks, picks.count, latencies?.base))
   }
 
-  func firstTitle(_ pick: Int) throws -> Int { unsafe try check(peerFirstTitle(session, dataset.peers, pick)) }
+  func firstTitle(_ pick: Int) throws -> Int {
+    unsafe try check(peerFirstTitle(session, dataset.peers, pick))
+  }
 
   func readNewest(_ limit: Int) throws -> Int { unsafe try check(peerReadNewest(session, limit)) }
 

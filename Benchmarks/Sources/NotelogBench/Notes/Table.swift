@@ -27,7 +27,9 @@ struct Table {
         guard var figure = median(workload, engine) else { return nil }
         let values = (figures[workload]?[engine] ?? []).map(\.value)
         figure.counts += [("least", values.min() ?? 0), ("most", values.max() ?? 0)]
-        if engine == "notelog", let ratio = ratio(workload) { figure.counts.append(("ratioToBestPeer", ratio)) }
+        if engine == "notelog", let ratio = ratio(workload) {
+          figure.counts.append(("ratioToBestPeer", ratio))
+        }
         return figure.json
       }
     }.joined(separator: "\n")

@@ -1,5 +1,4 @@
 // Where a password or key comes from: the files named on the command line, or a prompt.
-import Foundation
 
 /// The secrets of one command line, read when they are first needed.
 struct SecretSource: Sendable {
@@ -38,26 +37,6 @@ struct SecretSource: Sendable {
 
   /// A secret's file: read no further than a secret can reach.
   private static func contents(_ path: String, what: String) throws(ToolError) -> [UInt8] {
-    // SAFETY: the path outlives the call, and the flags ask for no mode argument.
-    let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else {
-      throw ToolError(.failed, "cannot read the \(what) '\(path)': \(SystemError.text(errno))")
-    }
-    defer { close(file) }
-    var bytes = [UInt8](repeating: 0, count: PasswordPrompt.bytesMax + 2)
-    var filled = 0
-    while filled < bytes.count {
-      // SAFETY: the pointer and count describe the part of `bytes` not yet filled.
-      let count = unsafe bytes.withUnsafeMutableBytes {
-        unsafe Foundation.read(file, $0.baseAddress?.advanced(by: filled), $0.count - filled)
-      }
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else {
-        throw ToolError(.failed, "cannot read the \(what) '\(path)': \(SystemError.text(errno))")
-      }
-      if count == 0 { break }
-      filled += count
-    }
-    return Array(bytes.prefix(filled))
+    try Input(path: path, what: what).readAll(upTo: PasswordPrompt.bytesMax + 1)
   }
 }

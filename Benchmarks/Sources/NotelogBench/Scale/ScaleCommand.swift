@@ -1,0 +1,136 @@
+// `notelog-bench scale`: how cost grows as the store grows.
+import CPeers
+import Foundation
+import Notelog
+
+/// One store that grows from step to step; after each step it is measured.
+struct ScaleCommand {
+  static let usage = "notelog-bench scale [--steps 10000,100000,1000000,10000000] [--folder PATH] [--json]"
+  private static let batch = 1000
+  private static let sample = 20_000
+
+  var steps = [10_000, 100_000, 1_000_000, 10_000_000]
+  var isJSON = false
+  var folder = FileManager.default.temporaryDirectory
+  private let credential = Credential.key((0..<32).map { UInt8($0) })
+
+  init(_ arguments: inout ArraySlice<String>) throws {
+    while let argument = arguments.popFirst() {
+      switch argument {
+      case "--steps":
+        steps = try NotesCommand.value(&arguments, argument).split(separator: ",").compactMap { Int($0) }
+          .sorted()
+      case "--folder": folder = URL(filePath: try NotesCommand.value(&arguments, argument))
+      case "--json": isJSON = true
+      default: throw Failure("unknown argument \(argument)\nusage: \(Self.usage)")
+      }
+    }
+  }
+
+  func run() throws {
+    let scratch = folder.appending(path: "notelog-bench-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: scratch) }
+    try FileManager.default.createDirectory(at: scratch, withIntermediateDirectories: true)
+    let path = scratch.appending(path: "scale").path
+    try Store.create(at: path, unlocking: credential).close()
+    var present = 0
+    for step in steps {
+      for figure in try measure(path, from: present, to: step) { print(isJSON ? figure.json : figure.row) }
+      present = step
+    }
+  }
+
+  /// Grows the store to `count` notes and measures it.
+  private func measure(_ path: String, from present: Int, to count: Int) throws -> [Figure] {
+    let before = Self.residentByteCount
+    var store = try Store.open(at: path, unlocking: credential)
+    let putting = try seconds {
+      for start in stride(from: present, to: count, by: Self.batch) {
+        try store.putAll((start..<min(start + Self.batch, count)).lazy.map(Self.note), .flushed)
+      }
+    }
+    let memory = Self.residentByteCount - before
+    try store.close()
+    // The better of two: the first opening may have found the checkpoint due.
+    var opening = Double.infinity
+    var firstRead = Double.infinity
+    for round in 0..<3 {
+      let start = nowNanoseconds()
+      store = try Store.open(at: path, unlocking: credential)
+      let opened = nowNanoseconds()
+      try read(store, round)
+      opening = min(opening, Double(opened - start) / 1e6)
+      firstRead = min(firstRead, Double(nowNanoseconds() - opened) / 1e6)
+      if round < 2 { try store.close() }
+    }
+    var state: UInt64 = 7
+    let picks = (0..<min(Self.sample, count)).map { _ in
+      Int(truncatingIfNeeded: Self.mix(&state) >> 1) % count
+    }
+    for pick in picks { try read(store, pick) }
+    let getting = try seconds { for pick in picks { try read(store, pick) } }
+    let updating = try seconds {
+      for start in stride(from: 0, to: count / 20, by: Self.batch) {
+        try store.putAll((start..<min(start + Self.batch, count / 20)).lazy.map(Self.note), .flushed)
+      }
+    }
+    let compacting = try seconds { _ = try store.compact() }
+    try store.close()
+    let name = "\(count) notes: "
+    func figure(_ workload: String, _ value: Double, _ unit: String) -> Figure {
+      Figure(engine: "notelog", workload: name + workload, value: value, unit: unit)
+    }
+    return [
+      figure("put", Double(count - present) / putting, "notes/s"), figure("open", opening, "ms"),
+      figure("first read", firstRead, "ms"), figure("get", Double(picks.count) / getting, "titles/s"),
+      figure("update", Double(count / 20) / max(updating, 1e-9), "notes/s"),
+      figure("compact a twentieth", compacting * 1000, "ms"),
+      figure("memory", Double(memory) / Double(max(count - present, 1)), "B/note"),
+    ]
+  }
+
+  private func seconds(_ body: () throws -> Void) rethrows -> Double {
+    let start = nowNanoseconds()
+    try body()
+    return Double(nowNanoseconds() - start) / 1e9
+  }
+
+  private func read(_ store: Store, _ number: Int) throws {
+    guard try store.get(Note.self, Self.id(number))?.title == "note \(number)" else {
+      throw Failure("note \(number) is not what was written")
+    }
+  }
+
+  private static func mix(_ state: inout UInt64) -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var value = (state ^ state >> 30) &* 0xBF58_476D_1CE4_E5B9
+    value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
+    return value ^ value >> 31
+  }
+
+  /// The id of a note: looks random, and follows from its number.
+  private static func id(_ number: Int) -> RecordID {
+    var state = UInt64(truncatingIfNeeded: number)
+    let (first, second) = (mix(&state), mix(&state))
+    func byte(_ word: UInt64, _ index: UInt64) -> UInt8 { UInt8(truncatingIfNeeded: word >> (8 * index)) }
+    return RecordID(
+      UUID(
+        uuid: (
+          byte(first, 0), byte(first, 1), byte(first, 2), byte(first, 3), byte(first, 4), byte(first, 5),
+          byte(first, 6), byte(first, 7), byte(second, 0), byte(second, 1), byte(second, 2), byte(second, 3),
+          byte(second, 4), byte(second, 5), byte(second, 6), byte(second, 7)
+        )))
+  }
+
+  /// A short note: what is measured here is the number of them.
+  private static func note(_ number: Int) -> Note {
+    Note(id: id(number), time: Date(timeIntervalSince1970: Double(number)), title: "note \(number)", body: "")
+  }
+
+  /// The memory that this process has in use, where the system says so.
+  private static var residentByteCount: Int {
+    guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return 0 }
+    let fields = text.split(separator: " ")
+    return fields.count > 1 ? (Int(fields[1]) ?? 0) * 4096 : 0
+  }
+}

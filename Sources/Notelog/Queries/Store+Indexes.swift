@@ -1,0 +1,63 @@
+// Making a field's ordered index from the records that there are.
+
+import NotelogJournal
+
+extension Store {
+  /// The ordered index of a field, made if there is none yet. nil where some record lacks the field, and where what is
+  /// asked about came before the index was made: it knows no keys that were gone by then.
+  ///
+  /// - Complexity: O(*n*) the first time it is asked for.
+  func index(_ name: FieldIndexes.Name, at moment: Snapshot) throws -> OrderedIndex? {
+    let made = try indexes.index(name) ?? indexes.make(name) { try keys(of: name) }
+    guard let made, made.since <= moment.sequence else { return nil }
+    return made.index
+  }
+
+  /// The keys that all records of a collection have in a field; nil where one lacks it.
+  private func keys(of name: FieldIndexes.Name) throws -> (since: UInt64, entries: [IndexEntry])? {
+    let moment = journal.snapshot()
+    var entries: [IndexEntry] = []
+    var isComplete = true
+    try moment.scan(name.collection) { id, _, body in
+      guard let entry = try IndexEntry(keyOf: name.field, id, body) else {
+        isComplete = false
+        return false
+      }
+      entries.append(entry)
+      return true
+    }
+    return isComplete ? (moment.sequence, entries) : nil
+  }
+}
+
+extension IndexEntry {
+  /// The entry that a record has in a field's index now; nil where it lacks the field.
+  init?(keyOf field: UInt16, _ id: RecordID, _ body: RawSpan) throws(NotelogError) {
+    guard let entry = try RecordBody(checked: body).find(field), !entry.flags.contains(.sealed) else {
+      return nil
+    }
+    let value = body.extracting(entry.range)
+    var key = [UInt8](repeating: 0, count: SortKey.byteCount(of: value))
+    key.withBytes(in: 0..<key.count) { key in
+      SortKey.write(entry.type, isOptional: entry.flags.contains(.optional), value, into: &key)
+    }
+    self.init(key: key.rawSpan, id)
+  }
+
+  init?(keyOf field: UInt16, _ stored: OwnedRecord) throws(NotelogError) {
+    try self.init(keyOf: field, stored.id, stored.body.rawSpan)
+  }
+}
+
+extension RecordReader {
+  /// The index of a property's field, where it has one.
+  ///
+  /// Optional fields are left to a scan: records may have been written before the field became optional, and their keys
+  /// don't say that there is a value.
+  func indexName(of path: PartialKeyPath<R>) -> FieldIndexes.Name? {
+    guard let slot = try? plan.slot(of: path) else { return nil }
+    let field = plan.collection.fields[plan.slots[slot].index].field
+    guard field.isIndexed, !field.isOptional else { return nil }
+    return FieldIndexes.Name(collection: plan.collection.schema.collection, field: field.number)
+  }
+}

@@ -1,0 +1,82 @@
+// The store as it was at one moment.
+
+import NotelogJournal
+
+/// A moment of a store: what is written, deleted or compacted later doesn't show in it.
+///
+/// It holds the files that were there: what compaction frees meanwhile takes up space until the snapshot goes. Keys are
+/// not part of it: what is locked later can't be opened through it either.
+public final class StoreSnapshot: Sendable {
+  let store: Store
+  let moment: Snapshot
+
+  init(_ store: Store) {
+    self.store = store
+    moment = store.journal.snapshot()
+  }
+
+  /// The revision of the last transaction that it sees.
+  public var revision: UInt64 { moment.sequence }
+
+  /// The record with an id as it was; nil where there was none.
+  ///
+  /// - Throws: `damaged`, `closed`, `inputOutput`, `schemaConflict`.
+  public func get<R: Record>(_ type: R.Type, _ id: RecordID) throws(NotelogError) -> Entry<R>? {
+    let reader = try store.reader(for: type)
+    let stored = try moment.read(id, in: reader.plan.collection.schema.collection)
+    return stored.map { Entry(stored: $0, reader: reader) }
+  }
+
+  /// A query over the records of a type as they were.
+  public func query<R: Record>(_ type: R.Type) -> Query<R> { Query(store, moment) }
+}
+
+extension Store {
+  /// The store as it is now, for as long as it is wanted.
+  ///
+  /// ```swift
+  /// let before = store.snapshot()
+  /// try store.write { tx in try tx.delete(Note.self, id) }
+  /// try before.get(Note.self, id)    // still there
+  /// ```
+  public func snapshot() -> StoreSnapshot { StoreSnapshot(self) }
+}
+
+extension Snapshot {
+  /// A record of a collection as it was, copied out.
+  func read(_ id: RecordID, in collection: UInt16) throws(NotelogError) -> OwnedRecord? {
+    var buffer = ReadBuffer()
+    let found = try journaling { () throws(JournalError) in try read(id.key, into: &buffer) }
+    guard let found, found.collection == collection else { return nil }
+    return try OwnedRecord(id: id, revision: found.revision, collection: collection, copying: buffer.body)
+  }
+
+  /// Calls `body` with each record of a collection, its bytes checked, until it returns false. They come in the order
+  /// in which they lie on the disk.
+  func scan(
+    _ collection: UInt16, _ body: (RecordID, UInt64, RawSpan) throws -> Bool
+  ) throws {
+    var failure: (any Error)?
+    try journaling { () throws(JournalError) in
+      try forEach(
+        in: collection,
+        onDamage: { damage in
+          guard failure == nil else { return }
+          failure = NotelogError(
+            .damaged, "a record of the collection does not check; verify the store",
+            segment: UInt64(damage.segment), offset: UInt64(damage.offset))
+        },
+        { record, _, bytes throws(JournalError) in
+          guard failure == nil else { return false }
+          do {
+            _ = try RecordBody(checking: bytes)
+            return try body(RecordID(record.id), record.revision, bytes)
+          } catch {
+            failure = error
+            return false
+          }
+        })
+    }
+    if let failure { throw failure }
+  }
+}

@@ -1,0 +1,172 @@
+// `notelog import STORE [FILE]`: records from the lines that `dump --json` prints.
+import Foundation
+import Notelog
+
+extension Command {
+  static let importRecords: Command = Command(
+    words: ["import"], summary: "add or replace records, from the lines of dump --json",
+    discussion: [
+      """
+      Each line is {"id":…,"collection":…,"fields":{…}}; the id may be left out, and the collection where there is \
+      only one. A record whose id exists is replaced. Fields that a dump left sealed are refused.
+      """,
+      """
+      Lines are committed in batches. If a line is wrong, those before it are imported and it says which line it \
+      was. All that was imported is on the disk before it exits.
+      """,
+    ],
+    positionals: [
+      .store,
+      Positional(
+        name: "FILE", completion: .file, isOptional: true,
+        help: "the lines; standard input without it, or with -"),
+    ],
+    options: [batch, durable, ack],
+    examples: [
+      .init(
+        line:
+          "notelog dump old.notelog --json --password-file p | notelog import new.notelog --password-file p",
+        does: "copies all records into another store")
+    ], run: importLines)
+
+  fileprivate static let batch = Option(
+    long: "batch", value: "N", help: "commit N records at a time; 1000 unless given")
+  fileprivate static let durable = Option(
+    long: "durable", help: "make each commit durable before the next one begins")
+  fileprivate static let ack = Option(
+    long: "ack", help: "print each id on a line of its own, once its commit has reached its durability")
+}
+
+@Sendable
+private func importLines(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+  let batchCount = try invocation.number(of: Command.batch, in: 1...100_000) ?? 1000
+  var reader = try LineReader(path: invocation.positionals.dropFirst().first ?? "-")
+  return try invocation.withStore(.required) { store in
+    var batch = ImportBatch(
+      store: store, durability: invocation.has(Command.durable) ? .durable : .flushed,
+      acknowledging: invocation.has(Command.ack) ? console : nil)
+    try Interrupt.deferred { () throws(ToolError) in
+      do throws(ToolError) {
+        while !Interrupt.isRequested, let line = try reader.next() {
+          if line.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { continue }
+          try batch.add(line)
+          if batch.isFull(batchCount) { try batch.commit() }
+        }
+      } catch {
+        // The lines before the wrong one are good, and are kept.
+        try batch.commit()
+        if error.code == .interrupted { throw error }
+        throw ToolError(error.code, "line \(reader.lineNumber): \(error.message)", hint: error.hint)
+      }
+      try batch.commit()
+      if Interrupt.isRequested { throw .interrupted }
+    }
+    return .done
+  }
+}
+
+/// Records read and not yet committed.
+private struct ImportBatch {
+  let store: Store
+  let durability: Durability
+  /// Where ids are printed, if they are.
+  let acknowledging: Console?
+  private var records: [(collection: DynamicCollection, id: RecordID, values: [String: DynamicValue])] = []
+  private var ids: Set<RecordID> = []
+  /// The collections met so far, by the name that lines give them.
+  private var known: [String?: (collection: DynamicCollection, fields: [String: FieldInfo])] = [:]
+  private var byteCount = 0
+
+  init(store: Store, durability: Durability, acknowledging: Console?) {
+    self.store = store
+    self.durability = durability
+    self.acknowledging = acknowledging
+  }
+
+  /// A transaction holds 64 MiB at most, so a batch ends before that too.
+  func isFull(_ count: Int) -> Bool { records.count >= count || byteCount >= 16 << 20 }
+
+  mutating func add(_ line: [UInt8]) throws(ToolError) {
+    let json: JSONValue
+    do {
+      json = try JSONReader.read(line)
+    } catch {
+      throw ToolError(.failed, "\(error.message) (at byte \(error.offset))")
+    }
+    guard case .object(let members) = json else { throw ToolError(.failed, "a record is an object") }
+    for member in members where !["id", "collection", "revision", "fields"].contains(member.name) {
+      throw ToolError(.failed, "a record has no member '\(member.name)'")
+    }
+    var id = RecordID()
+    if let given = json["id"] {
+      guard case .string(let text) = given, let read = RecordID(text) else {
+        throw ToolError(.failed, "the id is none")
+      }
+      id = read
+    }
+    var name: String?
+    if let given = json["collection"] {
+      guard case .string(let text) = given else { throw ToolError(.failed, "the collection is no text") }
+      name = text
+    }
+    guard case .object(let fields)? = json["fields"] else {
+      throw ToolError(.failed, "the fields are missing")
+    }
+    let (collection, types) = try collection(given: name)
+    var values: [String: DynamicValue] = [:]
+    for field in fields {
+      if let known = types[field.name] {
+        values[field.name] = try Self.value(field, known)
+      } else {
+        // Says which name may have been meant.
+        _ = try collection.field(field.name)
+      }
+    }
+    // Two versions of a record are two commits' work.
+    if !ids.insert(id).inserted {
+      try commit()
+      ids.insert(id)
+    }
+    records.append((collection, id, values))
+    byteCount += line.count
+  }
+
+  private mutating func collection(
+    given name: String?
+  ) throws(ToolError) -> (DynamicCollection, [String: FieldInfo]) {
+    if let found = known[name] { return found }
+    let collection = try store.collection(given: name)
+    let current = collection.fields.filter { !$0.isRetired }
+    let found = (collection, Dictionary(current.map { ($0.name, $0) }) { first, _ in first })
+    known[name] = found
+    return found
+  }
+
+  private static func value(_ member: JSONValue.Member, _ field: FieldInfo) throws(ToolError) -> DynamicValue
+  {
+    if let value = DynamicValue(json: member.value, as: field.type) { return value }
+    if member.value["sealed"] != nil {
+      throw ToolError(.failed, "\(field.name) is sealed in this dump", hint: "dump again with the password")
+    }
+    if member.value["error"] != nil {
+      throw ToolError(.failed, "\(field.name) could not be read when it was dumped")
+    }
+    throw ToolError(.failed, "\(field.name) takes a \(field.type.name) value")
+  }
+
+  mutating func commit() throws(ToolError) {
+    guard !records.isEmpty else { return }
+    let records = self.records
+    try asking {
+      try store.write(durability) { tx in
+        for record in records { try tx.put(in: record.collection, record.id, record.values) }
+      }
+    }
+    self.records.removeAll(keepingCapacity: true)
+    ids.removeAll(keepingCapacity: true)
+    byteCount = 0
+    guard let console = acknowledging else { return }
+    for record in records { try console.out.write(record.id.shown + "\n") }
+    try console.out.flush()
+  }
+}

@@ -1,0 +1,56 @@
+// `notelog search STORE TEXT`: the records that hold a text, sealed or not.
+import Foundation
+import Notelog
+
+extension Command {
+  static let search: Command = Command(
+    words: ["search"], summary: "list the records that hold a text",
+    discussion: [
+      "It looks into all text fields, or those named by --field. If nothing is found, it exits 1."
+    ],
+    positionals: [.store, Positional(name: "TEXT", help: "what to look for")],
+    options: [.field, ignoreCase, .limit, .json],
+    examples: [
+      .init(line: "notelog search my.notelog -i bread", does: "notes with bread, Bread or BREAD in them")
+    ],
+    run: searchRecords)
+
+  fileprivate static let ignoreCase = Option(
+    long: "ignore-case", short: "i", help: "take capital and small letters for the same")
+}
+
+@Sendable
+private func searchRecords(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+  let text = invocation.positionals[1]
+  let names = invocation.values[Option.field.long]
+  let limit = try invocation.number(of: .limit, in: 0...Int.max) ?? .max
+  let options: String.CompareOptions = invocation.has(Command.ignoreCase) ? [.caseInsensitive] : [.literal]
+  return try invocation.withStore(.required, readOnly: true) { store in
+    var found = 0
+    var code = ExitCode.no
+    for collection in store.collections {
+      let fields = collection.fields.filter { field in
+        !field.isRetired && field.type == .text && names?.contains(field.name) ?? true
+      }
+      let shown = collection.fieldsToList
+      try collection.forEach { entry in
+        guard found < limit else { return false }
+        let holds = try fields.contains { field in
+          guard case .text(let value) = try entry.value(field.name) else { return false }
+          return value.range(of: text, options: options) != nil
+        }
+        guard holds else { return true }
+        found += 1
+        if code == .no { code = .done }
+        let record = RecordShown(entry, opening: true, only: invocation.has(.json) ? nil : shown)
+        try record.list(on: console, asJSON: invocation.has(.json))
+        return true
+      } damaged: { id, error in
+        console.say("error", "record \(id.shown) cannot be read: \(ToolError(error).message)")
+        code = .damage
+        return true
+      }
+    }
+    return code
+  }
+}

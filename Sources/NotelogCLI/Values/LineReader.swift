@@ -1,0 +1,53 @@
+// Lines of a file or of standard input, none longer than memory should hold.
+
+/// Reads lines piece by piece.
+struct LineReader {
+  /// The most bytes a line may have: enough for a record of 16 MiB, escapes and all.
+  static let bytesMax = 64 << 20
+
+  private let file: Input
+  private var bytes: [UInt8] = []
+  private var start = 0
+  private var isAtEnd = false
+  /// The number of the line read last, from 1.
+  private(set) var lineNumber = 0
+
+  /// Opens a file; `-` is standard input.
+  init(path: String) throws(ToolError) {
+    file = path == "-" ? Input() : try Input(path: path)
+  }
+
+  /// The next line, without its end; `nil` after the last.
+  mutating func next() throws(ToolError) -> [UInt8]? {
+    var searched = start
+    while true {
+      if let end = bytes[searched...].firstIndex(of: UInt8(ascii: "\n")) {
+        defer { start = end + 1 }
+        return try line(to: end)
+      }
+      if isAtEnd {
+        defer { start = bytes.count }
+        return start < bytes.count ? try line(to: bytes.count) : nil
+      }
+      guard bytes.count - start <= Self.bytesMax else { _ = try line(to: bytes.count); return nil }
+      bytes.removeSubrange(..<start)
+      start = 0
+      searched = bytes.count
+      try readMore()
+    }
+  }
+
+  private mutating func line(to end: Int) throws(ToolError) -> [UInt8] {
+    lineNumber += 1
+    guard end - start <= Self.bytesMax else {
+      throw ToolError(.failed, "the line is longer than \(Self.bytesMax >> 20) MiB")
+    }
+    return Array(bytes[start..<end])
+  }
+
+  private mutating func readMore() throws(ToolError) {
+    let piece = try file.read(upTo: 1 << 20)
+    isAtEnd = piece.isEmpty
+    bytes += piece
+  }
+}

@@ -1,0 +1,305 @@
+// Damage of every kind to a cleanly closed store: it is noticed, contained, and nothing old is served as
+// current.
+
+import NotelogJournal
+import NotelogTestSupport
+import Testing
+
+@Suite struct `Damage to a closed store` {
+  /// A cleanly closed store of about 64 KiB that holds every kind of frame and segment, and what it is to
+  /// serve.
+  struct Sample: Sendable {
+    let disk: SimulatedDisk
+    let state: History.State
+    /// Records that were deleted.
+    let deleted: Set<RecordKey>
+    let map: FrameMap
+    /// An older copy of the same store.
+    let older: SimulatedDisk
+
+    init(seed: UInt64 = 7, storeID: RecordKey = ScriptedStore.storeID) throws {
+      let disk = SimulatedDisk()
+      var random = SeededGenerator(seed: seed)
+      var journal = try ScriptedStore.create(on: disk, seed: seed, storeID: storeID)
+      func write(_ range: Range<Int>, every step: Int = 1) throws {
+        for number in stride(from: range.lowerBound, to: range.upperBound, by: step) {
+          try journal.put(key(number), random.bytes(count: random.pick(20..<500)), .durable)
+        }
+      }
+      try write(0..<60)
+      for number in 0..<20 { try journal.delete(key(number), .durable) }
+      _ = try journal.compact()
+      try write(20..<50)
+      try journal.close()
+      older = disk.copy()
+      journal = try ScriptedStore.open(disk, seed: seed, storeID: storeID)
+      try write(30..<60, every: 2)
+      for number in 50..<54 { try journal.delete(key(number), .flushed) }
+      // A process that dies here leaves work for recovery: a recovered segment and cut sources.
+      let killed = disk.crashImageNow(.processKilled)
+      journal = try ScriptedStore.open(killed, seed: seed, storeID: storeID)
+      var batch = Batch()
+      for number in 60..<70 {
+        let envelope = Envelope(
+          values: [key(1000 + number)],
+          sortKeys: [.init(field: 1, bytes: [UInt8(number)]), .init(field: 4, bytes: [1, 2, 3])])
+        batch.put(key(number), collection: 3, envelope: envelope, bodyByteCount: 8) {
+          $0.store(UInt64(number), at: 0)
+        }
+      }
+      batch.delete(key(54), collection: 1)
+      try journal.commit(&batch, .durable)
+      for number in 40..<46 { try journal.put(key(number), random.bytes(count: 100), .durable) }
+      state = try ScriptedStore.state(of: journal)
+      try journal.close()
+      self.disk = killed
+      map = FrameMap(killed)
+      deleted = Set(map.versions().keys).subtracting(state.keys)
+    }
+
+    var segments: [String] { disk.fileNames.filter { $0.hasSuffix(".journal") } }
+  }
+
+  struct Violation: Error, CustomStringConvertible { let description: String }
+
+  /// What opening a damaged store served, and whether anything said that something is wrong.
+  private struct Served {
+    var isNoticed = false
+    var bodies: [RecordKey: History.Version] = [:]
+    var stale: Set<RecordKey> = []
+    var failed: Set<RecordKey> = []
+  }
+
+  private static func serve(_ disk: SimulatedDisk, records: [RecordKey]) throws -> Served {
+    var served = Served()
+    var options = ScriptedStore.options(seed: 1)
+    options.isReadOnly = true
+    let journal: Journal
+    do { journal = try Journal.open(in: disk, storeID: ScriptedStore.storeID, options: options) } catch {
+      served.isNoticed = true
+      served.failed = Set(records)
+      return served
+    }
+    served.isNoticed = journal.report.verdict != .clean || !journal.report.strays.isEmpty
+    var buffer = ReadBuffer()
+    for id in Set(try journal.records()).union(records) {
+      do {
+        guard let record = try journal.read(id, into: &buffer) else { continue }
+        served.bodies[id] = History.Version(revision: record.revision, body: buffer.body.copiedBytes())
+        if record.isPossiblyStale { served.stale.insert(id) }
+      } catch {
+        served.failed.insert(id)
+        served.isNoticed = true
+      }
+    }
+    if !served.isNoticed {
+      let report = try Journal.verify(disk, storeID: ScriptedStore.storeID).report
+      served.isNoticed = report.verdict != .clean || !report.strays.isEmpty
+    }
+    return served
+  }
+
+  /// Checks what a store with damaged bytes serves, given which frames are untouched.
+  private static func check(
+    _ disk: SimulatedDisk, _ sample: Sample, versions: [RecordKey: [MappedFrame]], what: String,
+    isSound: (MappedFrame) -> Bool
+  ) throws {
+    let served = try serve(disk, records: Array(versions.keys))
+    if !served.isNoticed { throw Violation(description: "\(what): not noticed") }
+    for (id, frames) in versions {
+      guard let newest = frames.first else { continue }
+      let found = served.bodies[id]
+      if isSound(newest) {
+        // What is untouched is served as it was; a deletion holds.
+        if found != sample.state[id] {
+          throw Violation(
+            description:
+              "\(what): record \(id.low), untouched, is \(found.map { "revision \($0.revision)" } ?? "not served")"
+          )
+        }
+      } else if let found, found != sample.state[id], !served.stale.contains(id) {
+        throw Violation(description: "\(what): an older version of record \(id.low) is served as current")
+      }
+    }
+    for id in served.bodies.keys where versions[id] == nil {
+      throw Violation(description: "\(what): record \(id.low) is made up")
+    }
+  }
+
+  @Test func `the sample holds every kind of frame and segment`() throws {
+    let sample = try Sample()
+    #expect(Set(sample.map.frames.map(\.kind)).isSuperset(of: [1, 2, 4, 5, 6, 7, 8]))
+    let kinds = Set(sample.segments.compactMap { sample.disk.contents($0)?[10] })
+    #expect(kinds == [1, 2, 3])
+    let byteCount = sample.segments.reduce(0) { $0 + (sample.disk.contents($1)?.count ?? 0) }
+    #expect(byteCount > 40_000 && byteCount < 100_000)
+    #expect(sample.deleted.count >= 5)
+    let served = try Self.serve(sample.disk, records: [])
+    #expect(!served.isNoticed)
+    #expect(served.bodies == sample.state)
+    print("sample: \(byteCount) bytes in \(sample.segments.count) segments")
+  }
+
+  /// Tries one damage after another, two at a time, and collects what was wrong.
+  private func failures<Case: Sendable>(
+    of cases: [Case], _ body: @escaping @Sendable (Case) throws -> Void
+  ) throws -> [String] {
+    let pieces = stride(from: 0, to: cases.count, by: 1_024).map { cases[$0..<min(cases.count, $0 + 1_024)] }
+    return try Threads.map(pieces) { piece in
+      piece.compactMap { one in
+        do {
+          try body(one)
+          return nil
+        } catch { return "\(error)" }
+      }
+    }.flatMap(\.self)
+  }
+
+  private func expectNone(_ failures: [String]) {
+    #expect(failures.isEmpty, "\(failures.count):\n\(failures.prefix(20).joined(separator: "\n"))")
+  }
+
+  @Test func `every flipped bit is noticed and costs nothing but its own frame`() throws {
+    let sample = try Sample()
+    let versions = sample.map.versions()
+    let places = sample.segments.flatMap { name in
+      (sample.disk.contents(name) ?? []).indices.map { (name, $0) }
+    }
+    expectNone(
+      try failures(of: places) { name, offset in
+        guard var bytes = sample.disk.contents(name) else { return }
+        for bit in 0..<8 {
+          let disk = sample.disk.copy()
+          bytes[offset] ^= 1 << UInt8(bit)
+          disk.replace(name, with: bytes)
+          bytes[offset] ^= 1 << UInt8(bit)
+          try Self.check(disk, sample, versions: versions, what: "\(name) at \(offset), bit \(bit)") {
+            $0.segment != name || !$0.range.contains(offset)
+          }
+        }
+      })
+  }
+
+  @Test func `a finished segment cut at any byte is noticed, and what is left is served`() throws {
+    let sample = try Sample()
+    let versions = sample.map.versions()
+    let places = sample.segments.dropLast().flatMap { name in
+      (sample.disk.contents(name) ?? []).indices.map { (name, $0) }
+    }
+    expectNone(
+      try failures(of: places) { name, length in
+        let disk = sample.disk.copy()
+        disk.replace(name, with: sample.disk.contents(name).map { Array($0[..<length]) })
+        try Self.check(disk, sample, versions: versions, what: "\(name) cut at \(length)") {
+          $0.segment != name || $0.range.upperBound <= length
+        }
+      })
+  }
+
+  /// Without its end, the head is one that was not closed: whole transactions are served, and nothing is
+  /// called damage, as no witness says that there was more.
+  @Test func `the head cut at any byte serves the transactions that are whole`() throws {
+    let sample = try Sample()
+    let head = try #require(sample.segments.last)
+    let bytes = try #require(sample.disk.contents(head))
+    let frames = sample.map.frames.filter { $0.segment == head }
+    let marks = frames.filter { $0.kind == MappedFrame.commit }
+    // Up to the end of its live set, the head is one in which nothing was ever written.
+    let start = try #require(frames.first).range.upperBound
+    let versions = sample.map.versions()
+    expectNone(
+      try failures(of: Array(0..<bytes.count)) { length in
+        let disk = sample.disk.copy()
+        disk.replace(head, with: Array(bytes[..<length]))
+        let report = try Journal.verify(disk, storeID: ScriptedStore.storeID).report
+        if !report.damages.isEmpty {
+          throw Violation(description: "head cut at \(length): \(report.damages)")
+        }
+        let journal = try ScriptedStore.open(disk, seed: 1)
+        if length > start, journal.report.wasClosed {
+          throw Violation(description: "head cut at \(length): taken for closed")
+        }
+        let last = marks.last { $0.range.upperBound <= length }?.sequence ?? 0
+        let found = try ScriptedStore.state(of: journal)
+        for (id, frames) in versions {
+          let expected = frames.first { $0.segment != head || $0.sequence <= last }
+          let revision = expected?.kind == MappedFrame.record ? expected?.sequence : nil
+          if found[id]?.revision != revision {
+            throw Violation(description: "head cut at \(length): record \(id.low) is another")
+          }
+        }
+      })
+  }
+
+  @Test(arguments: [512, 4_096])
+  func `zeroed blocks are noticed and cost nothing but their frames`(blockByteCount: Int) throws {
+    let sample = try Sample()
+    let versions = sample.map.versions()
+    let blocks = sample.segments.flatMap { name in
+      stride(from: 0, to: sample.disk.contents(name)?.count ?? 0, by: blockByteCount).map { (name, $0) }
+    }
+    expectNone(
+      try failures(of: blocks) { name, start in
+        guard var bytes = sample.disk.contents(name) else { return }
+        let block = start..<min(bytes.count, start + blockByteCount)
+        if bytes[block].allSatisfy({ $0 == 0 }) { return }
+        bytes.replaceSubrange(block, with: repeatElement(0, count: block.count))
+        let disk = sample.disk.copy()
+        disk.replace(name, with: bytes)
+        // The head's own tail may go without a trace: no witness speaks of it. What is served is checked
+        // above.
+        if name == sample.segments.last, block.upperBound > 4_608 {
+          _ = try? ScriptedStore.open(disk, seed: 1)
+          return
+        }
+        try Self.check(disk, sample, versions: versions, what: "\(name) zeroed at \(start)") {
+          $0.segment != name || !$0.range.overlaps(block)
+        }
+      })
+  }
+
+  @Test func `segments that are gone, doubled, swapped or not this store's are noticed`() throws {
+    let sample = try Sample()
+    let versions = sample.map.versions()
+    let other = try Sample(seed: 8, storeID: key(8))
+    let divergent = try Sample(seed: 9)
+    let finished = Array(sample.segments.dropLast())
+    func check(_ what: String, touched: Set<String>, _ damage: (SimulatedDisk) -> Void) {
+      let disk = sample.disk.copy()
+      damage(disk)
+      #expect(throws: Never.self, "\(what)") {
+        try Self.check(disk, sample, versions: versions, what: what) { !touched.contains($0.segment) }
+      }
+    }
+    for name in sample.segments {
+      let bytes = sample.disk.contents(name)
+      if name != sample.segments.last {
+        check("\(name) gone", touched: [name]) { $0.replace(name, with: nil) }
+        check("\(name) empty", touched: [name]) { $0.replace(name, with: []) }
+      }
+      check("\(name) doubled", touched: []) { $0.replace("000000000099.journal", with: bytes) }
+      // That there is a head nobody else says: without it, the store is what the others make it.
+      if name != sample.segments.last {
+        check("\(name) from another store", touched: [name]) {
+          $0.replace(name, with: other.disk.contents(name) ?? [1])
+        }
+        check("\(name) from a store that was restored and went another way", touched: [name]) {
+          $0.replace(name, with: divergent.disk.contents(name) ?? [1])
+        }
+      }
+      if let old = sample.older.contents(name), old != bytes {
+        check("\(name) from an older copy", touched: [name]) { $0.replace(name, with: old) }
+      }
+      for second in finished where second > name {
+        check("\(name) and \(second) swapped", touched: [name, second]) {
+          $0.replace(name, with: sample.disk.contents(second))
+          $0.replace(second, with: bytes)
+        }
+        check("\(name) in the place of \(second)", touched: [second]) { $0.replace(second, with: bytes) }
+      }
+    }
+    // An older head in the place of what recovery made of it.
+    let replaced = sample.segments.filter { sample.older.contents($0) != nil }
+    #expect(replaced.contains { sample.older.contents($0) != sample.disk.contents($0) })
+  }
+}

@@ -1,0 +1,123 @@
+// The ordered index: the set that it is, and what queries make of it.
+
+import Foundation
+import NotelogJournal
+import Testing
+
+@testable import Notelog
+
+@Suite struct OrderedIndexTests {
+  private func entry(_ key: UInt16, _ id: UInt64) -> IndexEntry {
+    let bytes = [UInt8(key >> 8), UInt8(key & 255)]
+    return IndexEntry(key: bytes.rawSpan, RecordID(high: id, low: 0))
+  }
+
+  private func groups(_ index: OrderedIndex, _ direction: SortDirection) -> [[IndexEntry]] {
+    var groups: [[IndexEntry]] = []
+    index.forEachGroup(direction) { group in
+      groups.append(Array(group))
+      return true
+    }
+    return groups
+  }
+
+  @Test(arguments: 0..<8) func `an index is a sorted set, however it was filled`(seed: Int) {
+    var generator = SplitMix(seed: UInt64(seed))
+    let start = (0..<Int.random(in: 0...3_000, using: &generator)).map { _ in
+      entry(.random(in: 0...500, using: &generator), .random(in: 0...5, using: &generator))
+    }
+    var index = OrderedIndex(start)
+    var model = Set(start)
+    for _ in 0..<3_000 {
+      let new = entry(.random(in: 0...500, using: &generator), .random(in: 0...50, using: &generator))
+      index.insert(new)
+      model.insert(new)
+    }
+    let ascending = groups(index, .ascending)
+    #expect(index.count == model.count)
+    #expect(ascending.flatMap { $0 } == model.sorted())
+    #expect(ascending.allSatisfy { group in group.allSatisfy { $0.ties(with: group[0]) } })
+    #expect(groups(index, .descending) == ascending.reversed())
+  }
+
+  @Test func `walking stops when it is told to`() {
+    let index = OrderedIndex((0..<2_000).map { entry(UInt16($0), 0) })
+    var seen = 0
+    index.forEachGroup(.descending) { _ in
+      seen += 1
+      return seen < 3
+    }
+    #expect(seen == 3)
+  }
+}
+
+@Suite struct IndexedQueryTests {
+  /// The ids of all notes in the order of their times, as a scan finds them.
+  private func expected(_ store: Store, _ direction: SortDirection) throws -> [RecordID] {
+    try store.query(Note.self).sorted(by: \.time, direction).entries().map(\.id)
+  }
+
+  private func check(_ store: Store) throws {
+    for direction in [SortDirection.ascending, .descending] {
+      let all = try expected(store, direction)
+      for limit in [1, 5, 1_000] {
+        let found = try store.query(Note.self).sorted(by: \.time, direction).limit(limit).entries().map(\.id)
+        #expect(found == Array(all.prefix(limit)))
+      }
+    }
+  }
+
+  @Test func `an index finds what a scan finds, after every kind of write`() throws {
+    let folder = try TemporaryFolder()
+    var store = try folder.create()
+    func time(_ seconds: Double) -> Date { Date(timeIntervalSinceReferenceDate: seconds) }
+    var notes = (0..<300).map { Note(time: time(Double($0 * 7 % 50))) }
+    try store.putAll(notes)
+    try check(store)
+    try store.write { tx in
+      for note in notes.prefix(20) { try tx.update(Note.self, note.id) { $0.set(\.time, time(1_000)) } }
+      for note in notes[20..<40] { try tx.delete(Note.self, note.id) }
+      try tx.put(Note(time: time(-1)))
+    }
+    try check(store)
+    for note in notes.prefix(10) {
+      try store.write { tx in try tx.update(Note.self, note.id) { $0.set(\.time, note.time) } }
+    }
+    notes.removeAll()
+    try check(store)
+    // A transaction that fails leaves keys behind that no record has.
+    _ = try? store.write { tx in
+      try tx.put(Note(time: .distantFuture))
+      throw CancellationError()
+    }
+    try check(store)
+    try store.close()
+    store = try folder.open(nil)
+    try check(store)
+  }
+
+  @Test func `records that lack the field are found all the same`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    try store.putAll((0..<10).map { Note(time: Date(timeIntervalSinceReferenceDate: Double($0))) })
+    try check(store)
+    let id = try store.collection("note").add(["title": .text("without a time")])
+    try check(store)
+    #expect(try store.query(Note.self).sorted(by: \.time, .descending).limit(1).entries().map(\.id) == [id])
+  }
+
+  @Test func `the newest of many are found by reading few`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    try store.putAll(
+      (0..<2_000).map { Note(time: Date(timeIntervalSinceReferenceDate: Double($0)), title: "\($0)") })
+    let query = store.query(Note.self).sorted(by: \.time, .descending).limit(50)
+    #expect(try query.entries().count == 50)
+    #expect(store.metrics.fieldsOpened == 0)
+    #expect(
+      try query.filter(\.title) { $0.hasSuffix("7") }.limit(3).entries().map { try $0.title }
+        == ["1997", "1987", "1977"])
+    // 23 titles were looked at, and three read again.
+    #expect(store.metrics.fieldsOpened == 26)
+  }
+}
