@@ -74,10 +74,11 @@ extension Examination {
   /// The segments that reads find records in: those of the live set, and the log's unfinished end. Other segments of the
   /// log were compacted away and not yet deleted: what they hold is dead, and what deleted it may be gone.
   var accepted: [(found: FoundSegment, entry: LiveEntry?)] {
-    var accepted = live.entries.compactMap { entry in
-      survey.segments[entry.number].flatMap {
-        $0.header.salt == entry.salt ? (found: $0, entry: Optional(entry)) : nil
-      }
+    var accepted: [(found: FoundSegment, entry: LiveEntry?)] = []
+    for entry in live.entries {
+      // A file with another salt is not the segment that is meant.
+      guard let found = survey.segments[entry.number], found.header.salt == entry.salt else { continue }
+      accepted.append((found, entry))
     }
     if let newest, live[newest.number] == nil { accepted.append((newest.found, nil)) }
     return accepted
