@@ -24,6 +24,8 @@ extension Journal {
     try log.waitUntilQuiet()
     let last = log.state.withLock { $0.nextVisible - 1 }
     if last > 0 { try log.awaitDurable(last) }
+    // A segment may have been finished after the last transaction was durable.
+    try log.syncOlderSegments()
     writeCheckpointAtClose()
     let ending = try log.state.withLock { state throws(JournalError) -> Ending? in
       if let failure = state.failure { throw failure }

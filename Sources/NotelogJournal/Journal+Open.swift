@@ -182,7 +182,7 @@ extension Journal {
   }
 
   /// Takes the writing process's lock.
-  private static func takeLock(_ storage: any Storage) throws(JournalError) -> any StorageFile {
+  static func takeLock(_ storage: any Storage) throws(JournalError) -> any StorageFile {
     do throws(StorageError) {
       let file = try retryingInterruptions { () throws(StorageError) in
         try storage.open(FileName.lock, .createIfMissing)

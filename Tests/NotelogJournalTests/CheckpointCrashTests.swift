@@ -1,4 +1,4 @@
-// Crashes at every call of writing and replacing checkpoints: INV-K1, INV-K2.
+// Crashes at every call of writing and replacing checkpoints: INV-X1, INV-X2.
 
 import NotelogJournal
 import NotelogTestSupport

@@ -91,12 +91,15 @@ import Testing
     }
   }
 
-  @Test func `a snapshot sees its moment, whatever is written, deleted and compacted later`() throws {
+  @Test(arguments: [true, false])
+  func `a snapshot sees its moment, whatever is written, deleted and compacted later`(isIndexed: Bool) throws
+  {
     let folder = try TemporaryFolder()
     let store = try folder.create()
     let notes = (0..<30).map { Note(time: Date(timeIntervalSinceReferenceDate: Double($0)), title: "\($0)") }
     try store.putAll(notes)
-    #expect(try store.query(Note.self).sorted(by: \.time).limit(1).entries().map(\.id) == [notes[0].id])
+    // An index that is made after the snapshot knows nothing of keys that were gone by then.
+    if isIndexed { _ = try store.query(Note.self).sorted(by: \.time).first() }
     let snapshot = store.snapshot()
     try store.write { tx in
       for note in notes.prefix(10) { try tx.delete(Note.self, note.id) }
@@ -109,6 +112,7 @@ import Testing
       try tx.put(Note(time: .distantPast, title: "later"))
     }
     try store.compact()
+    _ = try store.query(Note.self).sorted(by: \.time).first()
     #expect(try snapshot.query(Note.self).count() == 30)
     #expect(try store.query(Note.self).count() == 21)
     for note in notes { #expect(try snapshot.get(Note.self, note.id)?.title == note.title) }

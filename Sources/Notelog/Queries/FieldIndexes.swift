@@ -21,8 +21,14 @@ final class FieldIndexes: Sendable {
     let entry: IndexEntry?
   }
 
+  /// An index, and the first moment that it knows all keys of.
+  struct Made: Sendable {
+    var index: OrderedIndex
+    let since: UInt64
+  }
+
   private struct State {
-    var indexes: [Name: OrderedIndex] = [:]
+    var indexes: [Name: Made] = [:]
     /// The additions of commits that are under way.
     var underWay: [UInt64: [Addition]] = [:]
     var nextTicket: UInt64 = 0
@@ -37,7 +43,7 @@ final class FieldIndexes: Sendable {
   private let making = Lock(())
 
   /// The index of a field, as it is now; nil where there is none yet.
-  func index(_ name: Name) -> OrderedIndex? { state.withLock { $0.indexes[name] } }
+  func index(_ name: Name) -> Made? { state.withLock { $0.indexes[name] } }
 
   private func isIncomplete(_ name: Name) -> Bool { state.withLock { $0.incomplete.contains(name) } }
 
@@ -53,7 +59,7 @@ final class FieldIndexes: Sendable {
           continue
         }
         state.pending[addition.name]?.append(entry)
-        state.indexes[addition.name]?.insert(entry)
+        state.indexes[addition.name]?.index.insert(entry)
       }
       defer { state.nextTicket += 1 }
       state.underWay[state.nextTicket] = additions
@@ -70,7 +76,7 @@ final class FieldIndexes: Sendable {
   /// the scan sees it.
   ///
   /// - Returns: nil where a record lacks the field; `scan` returns nil then.
-  func make(_ name: Name, _ scan: () throws -> [IndexEntry]?) throws -> OrderedIndex? {
+  func make(_ name: Name, _ scan: () throws -> (since: UInt64, entries: [IndexEntry])?) throws -> Made? {
     try making.withLock { _ in
       if let index = index(name) { return index }
       state.withLock { state in
@@ -83,9 +89,9 @@ final class FieldIndexes: Sendable {
           state.incomplete.insert(name)
           return nil
         }
-        let index = OrderedIndex(found + (state.pending[name] ?? []))
-        state.indexes[name] = index
-        return index
+        let index = OrderedIndex(found.entries + (state.pending[name] ?? []))
+        state.indexes[name] = Made(index: index, since: found.since)
+        return state.indexes[name]
       }
     }
   }

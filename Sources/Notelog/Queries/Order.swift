@@ -9,7 +9,8 @@ struct Order<R: Record>: Sendable {
 
   init<Value: Comparable & Sendable>(_ path: FieldKeyPath<R, Value>, _ direction: SortDirection) {
     collector = { query, reader, moment, limit in
-      if let limit, let name = reader.indexName(of: path), let index = try query.store.index(name) {
+      if let limit, let name = reader.indexName(of: path), let index = try query.store.index(name, at: moment)
+      {
         return try Self.walk(index, query, reader, moment, name, path, direction, limit)
       }
       var best = Best<Value>(direction: direction, limit: limit)

@@ -3,24 +3,30 @@
 import NotelogJournal
 
 extension Store {
-  /// The ordered index of a field, made if there is none yet; nil where some record lacks the field.
+  /// The ordered index of a field, made if there is none yet. nil where some record lacks the field, and where what is
+  /// asked about came before the index was made: it knows no keys that were gone by then.
   ///
   /// - Complexity: O(*n*) the first time it is asked for.
-  func index(_ name: FieldIndexes.Name) throws -> OrderedIndex? {
-    if let index = indexes.index(name) { return index }
-    return try indexes.make(name) {
-      var entries: [IndexEntry] = []
-      var isComplete = true
-      try journal.snapshot().scan(name.collection) { id, _, body in
-        guard let entry = try IndexEntry(keyOf: name.field, id, body) else {
-          isComplete = false
-          return false
-        }
-        entries.append(entry)
-        return true
+  func index(_ name: FieldIndexes.Name, at moment: Snapshot) throws -> OrderedIndex? {
+    let made = try indexes.index(name) ?? indexes.make(name) { try keys(of: name) }
+    guard let made, made.since <= moment.sequence else { return nil }
+    return made.index
+  }
+
+  /// The keys that all records of a collection have in a field; nil where one lacks it.
+  private func keys(of name: FieldIndexes.Name) throws -> (since: UInt64, entries: [IndexEntry])? {
+    let moment = journal.snapshot()
+    var entries: [IndexEntry] = []
+    var isComplete = true
+    try moment.scan(name.collection) { id, _, body in
+      guard let entry = try IndexEntry(keyOf: name.field, id, body) else {
+        isComplete = false
+        return false
       }
-      return isComplete ? entries : nil
+      entries.append(entry)
+      return true
     }
+    return isComplete ? (moment.sequence, entries) : nil
   }
 }
 

@@ -71,13 +71,20 @@ package struct FrameHeader: Equatable, Sendable, BitwiseCopyable {
 /// A segment's salt, ready to check frame headers with.
 struct SegmentSalt: Equatable, Sendable, BitwiseCopyable {
   let value: UInt64
-  private let checksum: UInt32
+  /// What it contributes to every checksum.
+  let share: UInt32
 
   init(_ value: UInt64) {
     self.value = value
     var checksum = Checksum()
     checksum.update(value)
-    self.checksum = checksum.value
+    share = checksum.value
+  }
+
+  /// A salt of which only its share in the checksums is known: what salvage works out.
+  init(share: UInt32) {
+    value = 0
+    self.share = share
   }
 
   /// The checksum of a header's first 36 bytes at a place of this segment.
@@ -85,7 +92,7 @@ struct SegmentSalt: Equatable, Sendable, BitwiseCopyable {
   func headerChecksum(_ bytes: RawSpan, place: Int) -> UInt32 {
     // The place and the 36 bytes behind it are five steps of eight.
     var register = ChecksumTables.step(
-      ~checksum, UInt64(UInt32(truncatingIfNeeded: place)) | UInt64(bytes.load(UInt32.self, at: 0)) << 32)
+      ~share, UInt64(UInt32(truncatingIfNeeded: place)) | UInt64(bytes.load(UInt32.self, at: 0)) << 32)
     for offset in stride(from: 4, to: 36, by: 8) {
       register = ChecksumTables.step(register, bytes.load(UInt64.self, at: offset))
     }

@@ -49,12 +49,18 @@ struct Examination {
     // Before the segments: those of a store that is being written only grow after what the checkpoint speaks of.
     checkpoint = CheckpointFile.find(in: storage)
     survey = try Survey(storage, storeID: expected)
-    guard let id = survey.storeID else {
+    // Knowing the id is not having a store: without a segment, nothing says what it held.
+    guard let id = survey.storeID, !survey.segments.isEmpty else {
       throw JournalError(.notAStore, "there is no readable segment of a store here")
     }
     storeID = id
     do {
       try arrangeLog()
+    } catch { throw JournalError(error) }
+    guard !log.isEmpty else {
+      throw JournalError(.damaged, "no segment of the log is left; salvage what there is")
+    }
+    do {
       try findFloor()
       try walkFromFloor()
       try findLiveSet()

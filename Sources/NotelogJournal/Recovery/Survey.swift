@@ -147,7 +147,7 @@ struct Survey {
     )
   }
 
-  private static func readTrailer(_ file: any StorageFile, _ byteCount: Int) throws(JournalError) -> Trailer?
+  static func readTrailer(_ file: any StorageFile, _ byteCount: Int) throws(JournalError) -> Trailer?
   {
     guard byteCount >= Layout.firstFrameOffset + Layout.trailerByteCount else { return nil }
     var buffer = Buffer(capacity: Layout.trailerByteCount)
@@ -161,7 +161,7 @@ struct Survey {
     return trailer
   }
 
-  private static func readFooterHeader(
+  static func readFooterHeader(
     _ file: any StorageFile, _ trailer: Trailer
   ) throws(JournalError) -> SegmentHeader? {
     var buffer = Buffer(capacity: Layout.headerByteCount)

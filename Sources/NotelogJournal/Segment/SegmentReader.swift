@@ -13,8 +13,12 @@ struct SegmentReader: ~Copyable {
   private var windowStart = 0
 
   init(_ file: any StorageFile, salt: UInt64, end: Int) {
+    self.init(file, salt: SegmentSalt(salt), end: end)
+  }
+
+  init(_ file: any StorageFile, salt: SegmentSalt, end: Int) {
     self.file = file
-    self.salt = SegmentSalt(salt)
+    self.salt = salt
     self.end = end
   }
 

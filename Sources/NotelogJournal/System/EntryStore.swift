@@ -43,6 +43,7 @@ struct IndexEntry: Equatable, Sendable, BitwiseCopyable {
   }
 
   deinit {
+    // SAFETY: this value alone owns the memory, and gives it back the way it was had.
     if isMapped {
       unsafe SystemMemory.unmap(UnsafeMutableRawPointer(base), count * IndexEntry.byteCount)
     } else {

@@ -19,6 +19,7 @@
   }
 
   deinit {
+    // SAFETY: this value alone owns the mapping, and nothing outlives it.
     if let base = unsafe base { unsafe SystemMemory.unmap(base, byteCount) }
   }
 

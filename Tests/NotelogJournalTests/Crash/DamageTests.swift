@@ -5,7 +5,7 @@ import NotelogJournal
 import NotelogTestSupport
 import Testing
 
-@Suite struct `Damage` {
+@Suite struct `Damage to a closed store` {
   /// A cleanly closed store of about 64 KiB that holds every kind of frame and segment, and what it is to
   /// serve.
   struct Sample: Sendable {
@@ -82,7 +82,7 @@ import Testing
     }
     served.isNoticed = journal.report.verdict != .clean || !journal.report.strays.isEmpty
     var buffer = ReadBuffer()
-    for id in Set(journal.records()).union(records) {
+    for id in Set(try journal.records()).union(records) {
       do {
         guard let record = try journal.read(id, into: &buffer) else { continue }
         served.bodies[id] = History.Version(revision: record.revision, body: buffer.body.copiedBytes())
@@ -99,9 +99,7 @@ import Testing
     return served
   }
 
-  /// Checks what a store with damaged bytes serves.
-  ///
-  /// - Parameter isSound: Whether a frame of the undamaged store is untouched.
+  /// Checks what a store with damaged bytes serves, given which frames are untouched.
   private static func check(
     _ disk: SimulatedDisk, _ sample: Sample, versions: [RecordKey: [MappedFrame]], what: String,
     isSound: (MappedFrame) -> Bool

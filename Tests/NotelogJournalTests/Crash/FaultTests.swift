@@ -50,6 +50,25 @@ import Testing
     #expect(try ScriptedStore.open(disk.crashImageNow(.allLost), seed: 1).body(of: key(2)) == found)
   }
 
+  /// A switch without a transaction after it left the old head's footer to nobody's sync: closing took the
+  /// last transaction's durability for everything's.
+  @Test func `closing makes the footer of a segment durable that a failed compaction finished`() throws {
+    let disk = SimulatedDisk()
+    let journal = try ScriptedStore.create(on: disk, seed: 1)
+    for round in 0..<2 {
+      for number in 0..<8 {
+        try journal.put(key(number), [UInt8](repeating: UInt8(round), count: 100), .durable)
+      }
+    }
+    disk.plan(Fault(.error(SystemErrno.inputOutput), of: [.read], passing: 0))
+    #expect(try journal.compact().damagedSegments == [1])
+    try journal.close()
+    let crashed = disk.crashImageNow(.allLost)
+    let report = try Journal.verify(crashed).report
+    #expect(report.verdict == .clean && report.wasClosed)
+    #expect(try ScriptedStore.open(crashed, seed: 1).records().count == 8)
+  }
+
   /// Wherever the disk fills up, nothing is lost, deleting works, and space comes back.
   @Test(arguments: [true, false])
   func `a full disk loses nothing and is recovered from by deleting`(allocates: Bool) throws {
@@ -76,7 +95,7 @@ import Testing
         }
       }
       func check(_ what: String) throws {
-        try #require(Set(journal.records()) == Set(model.keys), "capacity \(capacity), \(what)")
+        try #require(Set(try journal.records()) == Set(model.keys), "capacity \(capacity), \(what)")
         for (id, body) in model { try #require(try journal.body(of: id) == body) }
       }
       try check("full")

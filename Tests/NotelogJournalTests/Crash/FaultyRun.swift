@@ -30,6 +30,8 @@ struct FaultyRun {
       switch step {
       case .compact:
         do { _ = try journal.compact() } catch { try recover(&journal, from: error, of: nil) }
+      case .checkpoint:
+        do { try journal.checkpoint() } catch { try recover(&journal, from: error, of: nil) }
       case .reopen:
         do {
           try journal.close()

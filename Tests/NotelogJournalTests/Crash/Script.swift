@@ -35,6 +35,7 @@ struct Script: Sendable {
     /// Closes the store and opens it again; in scripts with one thread only.
     case reopen
     case compact
+    case checkpoint
   }
 
   let seed: UInt64
@@ -75,6 +76,7 @@ struct Script: Sendable {
         steps.append(.commit(transaction, levels.randomElement(using: &random) ?? .durable))
         if threadCount == 1, random.oneIn(16) { steps.append(.reopen) }
         if random.oneIn(32) { steps.append(.compact) }
+        if random.oneIn(24) { steps.append(.checkpoint) }
       }
       threads.append(steps)
     }

@@ -43,6 +43,8 @@ final class ScriptedStore: Sendable {
           notes.note(.committed(sequence: sequence, durability))
         case .compact:
           _ = try journal.withLock { $0 }.compact()
+        case .checkpoint:
+          try journal.withLock { $0 }.checkpoint()
         case .reopen:
           try journal.withLock { journal in
             try journal.close()
