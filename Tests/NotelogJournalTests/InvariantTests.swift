@@ -240,6 +240,44 @@ import Testing
     #expect(try floors() == [4608, 4608, 4608, marks[2], marks[2]])
   }
 
+  /// INV-R6: when a segment is created, the floor lies in the one before it, or later.
+  @Test func `at most two segments reach above the floor`() throws {
+    let disk = SimulatedDisk()
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    for number in 0..<400 { try journal.put(key(number), [UInt8](repeating: 1, count: 300), .buffered) }
+    let created = segments(disk).sorted { $0.name < $1.name }
+    #expect(created.count > 8)
+    for (name, bytes) in created {
+      let number = UInt64(try #require(FileName.segmentNumber(name)))
+      #expect(integer(bytes, 56, 4) + 1 >= number, "\(name) was created with a floor too low")
+    }
+  }
+
+  /// INV-C3: a frame that was damaged before a compaction is reported as damaged after it, and nothing else is lost.
+  @Test func `damage is not copied under a fresh checksum`() throws {
+    let disk = SimulatedDisk()
+    var journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    for number in 0..<120 { try journal.put(key(number), [UInt8](repeating: UInt8(number), count: 300)) }
+    for number in 0..<120 where number % 3 == 0 { try journal.delete(key(number)) }
+    try journal.close()
+    let victim = try #require(
+      FrameMap(disk).frames.first { $0.kind == MappedFrame.record && $0.key == key(10) })
+    var bytes = try #require(disk.contents(victim.segment))
+    bytes[victim.range.lowerBound + 40] ^= 1
+    disk.replace(victim.segment, with: bytes)
+    journal = try Journal.open(in: disk, options: .small)
+    _ = try journal.compact()
+    for _ in 0..<2 {
+      #expect(throws: JournalError(.damaged, "")) { try journal.body(of: key(10)) }
+      for number in 0..<120 where number % 3 != 0 && number != 10 {
+        #expect(try journal.body(of: key(number)) == [UInt8](repeating: UInt8(number), count: 300))
+      }
+      try journal.close()
+      #expect(try Journal.verify(disk).report.damages.contains { $0.record == key(10) })
+      journal = try Journal.open(in: disk, options: .small)
+    }
+  }
+
   /// INV-T5: after a sync that failed, nothing is written and no sync is tried until the store is reopened.
   @Test func `a failed sync ends writing, and is not tried again`() throws {
     let disk = SimulatedDisk()
