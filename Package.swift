@@ -48,7 +48,8 @@ let package = Package(
       dependencies: ["NotelogConcurrency", "NotelogJournal", "NotelogTestSupport"],
       swiftSettings: house),
     .testTarget(
-      name: "NotelogTests", dependencies: ["Notelog", "NotelogTestSupport"], swiftSettings: house),
+      name: "NotelogTests", dependencies: ["Notelog", "NotelogCrypto", "NotelogTestSupport"],
+      swiftSettings: house),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     .testTarget(
       name: "NotelogCLITests", dependencies: ["NotelogCLI", "CTestSupport"], swiftSettings: house),
