@@ -53,13 +53,27 @@ final class Catalog: Sendable {
 
   /// Takes in a frame of a segment; what it replaces no longer counts as live. Frames come in one at a time.
   func take(_ entry: FooterEntry, in segment: Segment) throws(StorageError) {
+    try take(entry, in: segment, known: settle(entry.id, index.fingerprint(of: entry.id)))
+  }
+
+  /// Takes in a frame whose id stood at a place that was looked up before: then nothing has to be read, and nothing can
+  /// fail half-way through a transaction.
+  func take(_ entry: FooterEntry, in segment: Segment, known expected: Location?) throws(StorageError) {
     // Chunks are found through the records that refer to them.
     guard entry.kind != .chunk else { return }
     changes.add(1, ordering: .relaxed)
     let location = Location(entry, segment: segment.number)
     let fingerprint = index.fingerprint(of: entry.id)
+    var isExpected = true
     while true {
-      guard let known = try settle(entry.id, fingerprint) else {
+      var known = expected
+      if expected == nil, isExpected {
+        // An id that was new may have come with an earlier frame of the same transaction.
+        isExpected = try index.candidate(fingerprint, 0) == nil
+      }
+      if !isExpected { known = try settle(entry.id, fingerprint) }
+      isExpected = false
+      guard let known else {
         try index.insert(fingerprint, location.place)
         list(entry, known: nil)
         addLive(location.liveByteCount, in: segment.number)

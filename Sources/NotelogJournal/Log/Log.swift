@@ -78,17 +78,26 @@ final class Log: Sendable {
       waking: .rooms(LogRoom.general, LogRoom.order(of: reservation.sequence + 1))
     ) { state throws(JournalError) in
       if let failure = state.failure { throw failure }
-      for frame in frames where frame.header.kind.isContent {
-        let entry = FooterEntry(
-          frame.header, offset: reservation.offset + frame.start, envelopeByteCount: frame.envelopeByteCount)
-        let start = frame.start + Layout.frameHeaderByteCount
-        state.head?.footer.add(entry, envelope: bytes.extracting(start..<start + frame.envelopeByteCount))
-        do throws(StorageError) { try catalog.take(entry, in: reservation.segment) } catch {
-          // The transaction is in the log, but what it replaced can't be told: what is indexed would be wrong.
-          let failure = Log.poisoned(error)
-          state.failure = failure
-          throw failure
+      do throws(StorageError) {
+        // What the frames replace is read first: where that fails, none of the transaction is visible.
+        var known: [Location?] = []
+        known.reserveCapacity(frames.count)
+        for frame in frames {
+          known.append(frame.header.kind.isContent ? try catalog.location(of: frame.header.id) : nil)
         }
+        for (frame, known) in zip(frames, known) where frame.header.kind.isContent {
+          let entry = FooterEntry(
+            frame.header, offset: reservation.offset + frame.start, envelopeByteCount: frame.envelopeByteCount
+          )
+          let start = frame.start + Layout.frameHeaderByteCount
+          state.head?.footer.add(entry, envelope: bytes.extracting(start..<start + frame.envelopeByteCount))
+          try catalog.take(entry, in: reservation.segment, known: known)
+        }
+      } catch {
+        // The transaction is in the log, but what it replaced can't be told: what is indexed would be wrong.
+        let failure = Log.poisoned(error)
+        state.failure = failure
+        throw failure
       }
       for frame in frames where frame.header.kind == .liveChange {
         let start = frame.start + Layout.frameHeaderByteCount
