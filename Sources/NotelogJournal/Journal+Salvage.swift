@@ -11,7 +11,9 @@ extension Journal {
   ///   - target: An empty folder.
   ///   - storeID: The store to salvage, where the pile holds several; otherwise the one that most bytes belong to.
   ///   - keepsPossiblyStale: Whether a record whose newest version is lost is saved in an older one.
+  ///   - options: As for creating the new store.
   /// - Returns: What was saved and what could not be, place by place.
+  /// - Throws: `notAStore` where nothing says which store it is; `alreadyExists`, `busy`, `full`, `inputOutput` of the target.
   package static func salvage(
     from source: any Storage, to target: any Storage, storeID: StoreID? = nil,
     keepsPossiblyStale: Bool = false, options: JournalOptions = JournalOptions()

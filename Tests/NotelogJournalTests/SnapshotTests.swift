@@ -103,7 +103,7 @@ import Testing
     try [UInt8](repeating: 9, count: 1).withBytes { bytes in
       _ = try file.write(bytes, at: Int(place.offset) + Layout.frameHeaderByteCount + 3)
     }
-    var damages: [Damage] = []
+    var damages: [NotelogJournal.Damage] = []
     var count = 0
     try journal.snapshot().forEach(onDamage: { damages.append($0) }) { _, _, _ in
       count += 1

@@ -57,7 +57,8 @@ struct Examination {
     do {
       try arrangeLog()
     } catch { throw JournalError(error) }
-    guard !log.isEmpty else {
+    // Compacted segments alone are what a lost log leaves, or a salvage that was interrupted.
+    guard !log.isEmpty || survey.segments.isEmpty else {
       throw JournalError(.damaged, "no segment of the log is left; salvage what there is")
     }
     do {

@@ -1,6 +1,6 @@
 // A file with unreadable sectors, read all the same.
 
-import Synchronization
+import NotelogConcurrency
 
 /// Reads a file in which some places can't be read: they read as zeros, which is never a frame, and are remembered.
 final class ForgivingFile: StorageFile {
@@ -8,7 +8,7 @@ final class ForgivingFile: StorageFile {
 
   private let base: any StorageFile
   private let fileByteCount: Int
-  private let ranges = Mutex<[Range<Int>]>([])
+  private let ranges = Lock<[Range<Int>]>([])
 
   init(_ base: any StorageFile, byteCount: Int) {
     self.base = base

@@ -69,7 +69,8 @@ struct Salvage {
   }
 
   private mutating func scan(_ file: SalvageFile, _ index: Int, _ pile: SalvagePile) throws(StorageError) {
-    var scan = SalvageScan(file, index: index, floor: pile.floor, isReplaced: false, limit: file.keptByteCount)
+    var scan = SalvageScan(
+      file, index: index, floor: pile.floor, isReplaced: false, limit: file.keptByteCount)
     try scan.run(from: Layout.firstFrameOffset, &table, &report)
     report.files.append(file.name)
     nextSequence = max(nextSequence, scan.highestSequence &+ 1, file.header?.firstSequence ?? 0)

@@ -37,7 +37,9 @@ struct SalvageFile {
   }
 
   /// The first of the three copies that is valid.
-  private static func readHeader(_ file: ForgivingFile, _ byteCount: Int, _ trailer: Trailer?) -> SegmentHeader? {
+  private static func readHeader(_ file: ForgivingFile, _ byteCount: Int, _ trailer: Trailer?)
+    -> SegmentHeader?
+  {
     var places = [0, Layout.headerCopyOffset]
     if let trailer { places.append(trailer.footerOffset + Layout.frameHeaderByteCount) }
     for place in places {

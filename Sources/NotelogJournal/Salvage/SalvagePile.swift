@@ -50,7 +50,8 @@ struct SalvagePile {
 
   private static func unreadable(_ name: String, _ byteCount: Int) -> SalvageReport.Loss {
     SalvageReport.Loss(
-      kind: .unreadableFile, file: name, segment: FileName.segmentNumber(name), offset: 0, byteCount: byteCount)
+      kind: .unreadableFile, file: name, segment: FileName.segmentNumber(name), offset: 0,
+      byteCount: byteCount)
   }
 
   /// The store that most bytes belong to.
@@ -67,7 +68,8 @@ struct SalvagePile {
     let log = files.filter { $0.header?.kind.isLog == true }
       .sorted { ($0.header?.number ?? 0, $0.byteCount) > ($1.header?.number ?? 0, $1.byteCount) }
     for file in log {
-      guard let header = file.header, let set = try journaling({ () throws(StorageError) in try Self.live(of: file) })
+      guard let header = file.header,
+        let set = try journaling({ () throws(StorageError) in try Self.live(of: file) })
       else { continue }
       live = set
       liveNumber = header.number

@@ -84,7 +84,8 @@ struct SalvageScan: ~Copyable {
   }
 
   private func add(
-    _ kind: SalvageReport.Loss.Kind, _ range: Range<Int>, record: RecordKey? = nil, _ report: inout SalvageReport
+    _ kind: SalvageReport.Loss.Kind, _ range: Range<Int>, record: RecordKey? = nil,
+    _ report: inout SalvageReport
   ) {
     report.add(
       SalvageReport.Loss(

@@ -18,6 +18,12 @@ struct SalvageTable {
     var isTombstone: Bool
     var place: Place
     var payloadByteCount: UInt32
+
+    /// Whether it takes the place of another version: by its transaction, or by its place in the same file.
+    func isNewer(than other: Version?) -> Bool {
+      guard let other, sequence <= other.sequence else { return true }
+      return sequence == other.sequence && place.file == other.place.file && place.offset > other.place.offset
+    }
   }
 
   /// A chunk of a large value.
@@ -46,7 +52,7 @@ struct SalvageTable {
     var entry = records[id] ?? Entry()
     if isReplaced, let newest = entry.newest, version.sequence > newest.sequence { return }
     if !isReplaced { Self.raise(&entry, to: version) }
-    if version.sequence > entry.sound?.sequence ?? 0 { entry.sound = version }
+    if version.isNewer(than: entry.sound) { entry.sound = version }
     records[id] = entry
   }
 
@@ -69,6 +75,6 @@ struct SalvageTable {
   }
 
   private static func raise(_ entry: inout Entry, to version: Version) {
-    if version.sequence > entry.newest?.sequence ?? 0 { entry.newest = version }
+    if version.isNewer(than: entry.newest) { entry.newest = version }
   }
 }

@@ -64,7 +64,8 @@ struct SalvageWriter {
       throw error
     }
     let header = SegmentHeader(
-      .compacted, number: number, storeID: storeID, salt: salt, firstSequence: 0, floor: .zero, live: LiveSet())
+      .compacted, number: number, storeID: storeID, salt: salt, firstSequence: 0, floor: .zero,
+      live: LiveSet())
     live.insert(try builder.publish { _ in header })
     number += 1
     return next
@@ -75,7 +76,8 @@ struct SalvageWriter {
     to builder: inout SegmentBuilder, _ report: inout SalvageReport
   ) throws(StorageError) {
     let offset = Int(place.offset)
-    guard case .frame(let header) = try reader.frame(at: offset), try reader.isWhole(header, at: offset) else {
+    guard case .frame(let header) = try reader.frame(at: offset), try reader.isWhole(header, at: offset)
+    else {
       // It was sound a moment ago: the medium is failing under us.
       report.add(
         SalvageReport.Loss(
