@@ -8,8 +8,8 @@ extension Journal {
   /// - Throws: What stood in the way. The lock is given back all the same, and the next opening recovers.
   package func close() throws(JournalError) {
     // A compaction that is under way comes to its end first.
-    compaction.enter()
-    defer { compaction.leave() }
+    compactor.enter()
+    defer { compactor.leave() }
     log.gate.enter()
     defer { log.gate.leave() }
     if log.state.withLock({ $0.isClosed }) { return }
@@ -19,6 +19,7 @@ extension Journal {
       for segment in catalog.segments.all { segment.file.close() }
     }
     if options.isReadOnly { return }
+    compactor.abandon()
     guard Syscall.processIdentifier() == owner else { return }
     // The close mark says that everything before it is durable, so that comes first.
     try log.waitUntilQuiet()

@@ -15,6 +15,12 @@ extension Journal {
     -> UInt64
   {
     try checkWritable()
+    keepSpaceContract(writing: batch.byteCount)
+    return try commitNow(&batch, durability)
+  }
+
+  /// Commits without regard to the space contract: what compaction itself publishes.
+  func commitNow(_ batch: inout Batch, _ durability: Durability) throws(JournalError) -> UInt64 {
     if batch.isEmpty { return log.state.withLock { $0.nextVisible - 1 } }
     log.gate.enter()
     let reservation: Log.Reservation
@@ -32,6 +38,8 @@ extension Journal {
     _ durability: Durability = .durable, _ body: (inout Turn) throws(Failure) -> Result
   ) throws(WriteError<Failure>) -> Result {
     var turn = Turn(self)
+    var byteCount = 0
+    defer { keepSpaceContract(writing: byteCount) }
     let result: Result
     let reservation: Log.Reservation
     do {
@@ -43,6 +51,7 @@ extension Journal {
       } catch { throw .journal(error) }
       do { result = try body(&turn) } catch { throw .body(error) }
       if turn.batch.isEmpty { return result }
+      byteCount = turn.batch.byteCount
       do { reservation = try log.reserve(for: turn.batch) } catch { throw .journal(error) }
     }
     do { _ = try finish(reservation, &turn.batch, durability) } catch { throw .journal(error) }
