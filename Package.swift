@@ -45,7 +45,7 @@ let package = Package(
       swiftSettings: house),
     .testTarget(
       name: "NotelogJournalTests",
-      dependencies: ["NotelogConcurrency", "NotelogJournal", "NotelogTestSupport"],
+      dependencies: ["NotelogConcurrency", "NotelogJournal", "NotelogTestSupport", "ReaderChild"],
       swiftSettings: house),
     .testTarget(
       name: "NotelogTests", dependencies: ["Notelog", "NotelogTestSupport"], swiftSettings: house),
@@ -57,6 +57,10 @@ let package = Package(
     // What tests start as a process of its own, to look into its memory.
     .executableTarget(
       name: "SecretsChild", dependencies: ["NotelogCrypto"], path: "Tests/Children/SecretsChild",
+      swiftSettings: house),
+    // What tests start as a process of its own, to read a store while it is written.
+    .executableTarget(
+      name: "ReaderChild", dependencies: ["NotelogJournal"], path: "Tests/Children/ReaderChild",
       swiftSettings: house),
   ]
 )

@@ -1,0 +1,108 @@
+// What a backup consists of: FORMAT.md §13, "Backup".
+
+/// The list of a backup's files. It is replaced in one step, so a backup is the one before or the new one.
+struct BackupManifest: Equatable, Sendable {
+  static let magic: UInt64 = 0x0A1A_4B42_4C4E_0D89
+  static let fileName = "manifest"
+  /// What is refused before anything is allocated for it.
+  static let maximumByteCount = 1 << 26
+
+  /// One file: a segment, or the log's end.
+  struct Part: Equatable, Sendable {
+    /// The segment's number, length and salt. The checksum is its footer's, or that of all its bytes for the log's end.
+    var entry: LiveEntry
+    var isEnd: Bool
+
+    /// The name that tells it from every other: what has this name already need not be copied.
+    var name: String {
+      let salt = String(entry.salt, radix: 16)
+      let checksum = String(entry.footerChecksum, radix: 16)
+      return "\(entry.number)-\(salt)-\(checksum)-\(entry.byteCount).\(isEnd ? "end" : "segment")"
+    }
+  }
+
+  var storeID: StoreID
+  /// Where the backup ends.
+  var position: LogPosition
+  var parts: [Part]
+
+  init(storeID: StoreID, position: LogPosition, parts: [Part]) {
+    self.storeID = storeID
+    self.position = position
+    self.parts = parts
+  }
+
+  init?(_ bytes: RawSpan) {
+    let partsStart = 48
+    guard bytes.byteCount >= partsStart + 4, bytes.load(UInt64.self, at: 0) == Self.magic,
+      bytes.load(UInt32.self, at: 8) == 1
+    else { return nil }
+    let count = Int(bytes.load(UInt32.self, at: 12))
+    let end = partsStart + count * Layout.liveEntryByteCount
+    guard bytes.byteCount == end + 4,
+      bytes.load(UInt32.self, at: end) == Checksum.of(bytes.extracting(first: end))
+    else { return nil }
+    storeID = RecordKey(bytes, at: 16)
+    position = LogPosition(bytes, at: 32)
+    parts = (0..<count).map { index in
+      let place = partsStart + index * Layout.liveEntryByteCount
+      return Part(
+        entry: LiveEntry(bytes, at: place), isEnd: bytes.load(UInt32.self, at: place + 20) == 1)
+    }
+  }
+
+  func append(to buffer: inout Buffer) {
+    let start = buffer.count
+    buffer.appendZeros(48)
+    for part in parts {
+      let place = buffer.count
+      part.entry.append(to: &buffer)
+      var bytes = buffer.mutableBytes
+      bytes.store(UInt32(part.isEnd ? 1 : 0), at: place + 20)
+    }
+    var bytes = buffer.mutableBytes
+    bytes.store(Self.magic, at: start)
+    bytes.store(UInt32(1), at: start + 8)
+    bytes.store(UInt32(parts.count), at: start + 12)
+    storeID.write(into: &bytes, at: start + 16)
+    position.write(into: &bytes, at: start + 32)
+    let checksum = Checksum.of(buffer.bytes.extracting(start..<buffer.count))
+    let end = buffer.count
+    buffer.appendZeros(4)
+    var whole = buffer.mutableBytes
+    whole.store(checksum, at: end)
+  }
+
+  /// Reads a backup's manifest; nothing where there is none yet.
+  static func read(_ storage: any Storage) throws(JournalError) -> BackupManifest? {
+    var buffer = Buffer()
+    do throws(StorageError) {
+      let file = try retryingInterruptions { () throws(StorageError) in try storage.open(fileName, .read) }
+      defer { file.close() }
+      try buffer.fill(min(try file.byteCount(), maximumByteCount), from: file, at: 0)
+    } catch {
+      if error.isMissing { return nil }
+      throw JournalError(error)
+    }
+    guard let manifest = BackupManifest(buffer.bytes) else {
+      throw JournalError(.damaged, "the backup's manifest does not check")
+    }
+    return manifest
+  }
+
+  /// Puts the manifest in the place of the one before.
+  func write(to storage: any Storage) throws(StorageError) {
+    var buffer = Buffer()
+    append(to: &buffer)
+    let temporary = Self.fileName + FileName.partialSuffix
+    let file = try retryingInterruptions { () throws(StorageError) in
+      try storage.open(temporary, .createIfMissing)
+    }
+    defer { file.close() }
+    try retryingInterruptions { () throws(StorageError) in try file.truncate(to: 0) }
+    try file.writeAll(buffer.bytes, at: 0)
+    try file.sync()
+    try retryingInterruptions { () throws(StorageError) in try storage.rename(temporary, to: Self.fileName) }
+    try retryingInterruptions { () throws(StorageError) in try storage.syncFolder("") }
+  }
+}
