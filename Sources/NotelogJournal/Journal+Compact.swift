@@ -47,7 +47,13 @@ extension Journal {
     var progressSoFar = CompactionProgress()
     progressSoFar.plannedByteCount = plan(among: numbers, .onDemand).estimate.copiedByteCount
     var budget = budget
-    while try step(among: numbers, share: .onDemand, &budget, &progressSoFar, progress, &result) {}
+    do {
+      while try step(among: numbers, share: .onDemand, &budget, &progressSoFar, progress, &result) {}
+    } catch {
+      // What was freed is freed; the next call finds more room.
+      guard error.code == .full, result.removedSegments > 0 else { throw error }
+      result.isUnfinished = true
+    }
     unlinkDeferred()
     result.byteCountAfter = statistics.byteCount
     return result
