@@ -104,8 +104,10 @@ struct Backup {
     var bytes = closing.mutableBytes
     mark.write(into: &bytes, at: Layout.frameHeaderByteCount)
     let checksum = Checksum.of(bytes.bytes.extracting(droppingFirst: Layout.frameHeaderByteCount))
-    FrameHeader(.close, payloadByteCount: CloseMark.byteCount, sequence: nextSequence, payloadChecksum: checksum)
-      .write(into: &bytes, at: 0, salt: head.salt, place: end)
+    FrameHeader(
+      .close, payloadByteCount: CloseMark.byteCount, sequence: nextSequence, payloadChecksum: checksum
+    )
+    .write(into: &bytes, at: 0, salt: head.salt, place: end)
     let temporary = "end" + FileName.partialSuffix
     let file = try retryingInterruptions { () throws(StorageError) in
       try target.open(temporary, .createIfMissing)

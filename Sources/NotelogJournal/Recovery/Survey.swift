@@ -153,8 +153,7 @@ struct Survey {
     )
   }
 
-  static func readTrailer(_ file: any StorageFile, _ byteCount: Int) throws(JournalError) -> Trailer?
-  {
+  static func readTrailer(_ file: any StorageFile, _ byteCount: Int) throws(JournalError) -> Trailer? {
     guard byteCount >= Layout.firstFrameOffset + Layout.trailerByteCount else { return nil }
     var buffer = Buffer(capacity: Layout.trailerByteCount)
     let start = byteCount - Layout.trailerByteCount
