@@ -4,14 +4,14 @@ import Notelog
 extension Command {
   static let passwordAdd: Command = Command(
     words: ["password", "add"], summary: "add another password that opens the store",
-    positionals: [.store], options: [.newPasswordFile], run: addPassword)
+    positionals: [.store], options: [.newPasswordFile, .scryptLogN], run: addPassword)
 
   static let passwordChange: Command = Command(
     words: ["password", "change"], summary: "replace the password that is given by another",
     discussion: [
       "Only the password's slot is written anew, no record is. An old copy of the store still opens with the old one."
     ],
-    positionals: [.store], options: [.newPasswordFile], run: changePassword)
+    positionals: [.store], options: [.newPasswordFile, .scryptLogN], run: changePassword)
 }
 
 extension Option {
@@ -32,7 +32,7 @@ extension Invocation {
 @Sendable
 private func addPassword(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
   try invocation.withStore(.required) { store in
-    try store.addCredential(try invocation.newPassword())
+    try store.addCredential(try invocation.newPassword(), work: try invocation.passwordWork(console) ?? 17)
     return .done
   }
 }
@@ -42,7 +42,8 @@ private func changePassword(_ invocation: Invocation, _ console: Console) throws
   try invocation.withStore(.ifGiven) { store in
     let old = try SecretSource(invocation).require()
     try store.unlock(old)
-    try store.changeCredential(old, to: try invocation.newPassword())
+    try store.changeCredential(
+      old, to: try invocation.newPassword(), work: try invocation.passwordWork(console) ?? 17)
     return .done
   }
 }
