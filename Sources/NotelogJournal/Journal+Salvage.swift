@@ -12,11 +12,14 @@ extension Journal {
   ///   - storeID: The store to salvage, where the pile holds several; otherwise the one that most bytes belong to.
   ///   - keepsPossiblyStale: Whether a record whose newest version is lost is saved in an older one.
   ///   - options: As for creating the new store.
+  ///   - progress: Told how far it has come, after each file.
   /// - Returns: What was saved and what could not be, place by place.
-  /// - Throws: `notAStore` where nothing says which store it is; `alreadyExists`, `busy`, `full`, `inputOutput` of the target.
+  /// - Throws: `notAStore` where nothing says which store it is; `alreadyExists`, `busy`, `full`, `inputOutput` of the target;
+  ///   `cancelled`.
   package static func salvage(
     from source: any Storage, to target: any Storage, storeID: StoreID? = nil,
-    keepsPossiblyStale: Bool = false, options: JournalOptions = JournalOptions()
+    keepsPossiblyStale: Bool = false, options: JournalOptions = JournalOptions(),
+    progress: @escaping WorkProgress.Report = { _, _ in true }
   ) throws(JournalError) -> SalvageReport {
     let lock = try takeLock(target)
     defer { lock.close() }
@@ -30,6 +33,6 @@ extension Journal {
     }
     var salvage = Salvage(
       from: source, to: target, options: options, keepsPossiblyStale: keepsPossiblyStale)
-    return try salvage.run(storeID: storeID)
+    return try salvage.run(storeID: storeID, progress)
   }
 }

@@ -11,32 +11,45 @@ extension Journal {
   }
 
   /// Reads every byte of a store and checks it.
-  package static func verify(_ storage: any Storage, storeID: StoreID? = nil) throws(JournalError)
-    -> Verification
-  {
+  package static func verify(
+    _ storage: any Storage, storeID: StoreID? = nil,
+    progress: @escaping WorkProgress.Report = { _, _ in true }
+  ) throws(JournalError) -> Verification {
     var examination = try Examination(storage, storeID: storeID)
     let catalog = Catalog(key: JournalOptions().fingerprintKey)
     try catalog.load(&examination)
     var verification = Verification(report: examination.report)
-    do {
-      verification.report.checkpoint = try examination.verifiedCheckpoint()
-      for segment in catalog.segments.all {
-        guard let found = examination.survey.segments[segment.number] else { continue }
-        // A source that was cut and not finished has no footer to check.
-        let isCut = examination.log.contains { $0.number == segment.number && $0.isCut }
-        var verifier = SegmentVerifier(
-          found, entry: isCut ? nil : segment.entry, end: examination.verifiedEnd(of: found))
+    verification.report.checkpoint = try journaling { () throws(StorageError) in
+      try examination.verifiedCheckpoint()
+    }
+    let segments = catalog.segments.all.compactMap { segment in
+      examination.survey.segments[segment.number].map { (segment, $0) }
+    }
+    var work = WorkProgress(total: segments.reduce(0) { $0 + $1.1.byteCount }, progress)
+    for (segment, found) in segments {
+      // A source that was cut and not finished has no footer to check.
+      let isCut = examination.log.contains { $0.number == segment.number && $0.isCut }
+      let end = examination.verifiedEnd(of: found)
+      try journaling { () throws(StorageError) in
+        var verifier = SegmentVerifier(found, entry: isCut ? nil : segment.entry, end: end)
         try verifier.run()
-        verification.segmentCount += 1
-        verification.frameCount += verifier.frameCount
-        verification.byteCount += found.byteCount
-        for damage in verifier.damages
-        where !verification.report.damages.contains(where: { $0.covers(damage) }) {
-          verification.report.damages.append(damage)
-        }
+        verification.take(verifier, of: found)
       }
-    } catch { throw JournalError(error) }
+      try work.advance(by: found.byteCount)
+    }
     return verification
+  }
+}
+
+extension Journal.Verification {
+  /// Adds what verifying a segment found.
+  fileprivate mutating func take(_ verifier: borrowing SegmentVerifier, of found: FoundSegment) {
+    segmentCount += 1
+    frameCount += verifier.frameCount
+    byteCount += found.byteCount
+    for damage in verifier.damages where !report.damages.contains(where: { $0.covers(damage) }) {
+      report.damages.append(damage)
+    }
   }
 }
 

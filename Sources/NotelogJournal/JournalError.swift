@@ -24,6 +24,8 @@ package struct JournalError: Error, Sendable, Equatable {
     case limitExceeded
     /// The store was opened for reading.
     case readOnly
+    /// Whoever asked for the work stopped it.
+    case cancelled
   }
 
   package let code: Code

@@ -154,11 +154,15 @@ import Testing
       grep -c '"condition":"damaged"' found
       """
     let expected = """
-      records    1
-      sealed     not opened: 2 values, no key was given
+      index      sound
+      keyring    sound
+      records    sound: 1 record read
+      tags       not checked: 2 sealed values, no key was given
       verdict    sound
-      records    1
-      sealed     2 values opened
+      index      sound
+      keyring    sound
+      records    sound: 1 record read
+      tags       sound: 2 values opened
       verdict    sound
       1
       named

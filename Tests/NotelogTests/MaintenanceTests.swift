@@ -118,7 +118,11 @@ extension TemporaryFolder {
     _ = try filled(folder)
     try folder.remove("keyring")
     try folder.remove("keyring.copy")
-    #expect(throws: NotelogError(.notFound, "")) { try folder.open(nil) }
+    #expect(throws: NotelogError(.damaged, "")) { try folder.open(nil) }
+    // Its structure is verified all the same.
+    let found = try Store.verify(at: folder.path)
+    #expect(found.condition == .damaged && found.frameCount > 50)
+    #expect(found.findings.map(\.message).joined().contains("neither keyring nor keyring.copy"))
   }
 
   @Test func `a store opened for reading refuses writes, and lets another write`() throws {

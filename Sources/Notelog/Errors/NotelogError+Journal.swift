@@ -18,6 +18,7 @@ extension NotelogError {
       case .closed: .closed
       case .limitExceeded: .limitExceeded
       case .readOnly: .readOnly
+      case .cancelled: .cancelled
       }
     self.init(
       code, error.message, segment: error.segment.map(UInt64.init), offset: error.offset.map(UInt64.init),

@@ -44,6 +44,8 @@ public struct NotelogError: Error, Sendable {
     case schemaConflict
     /// A snapshot's data are no longer kept.
     case snapshotExpired
+    /// Whoever asked for the work stopped it.
+    case cancelled
     /// An argument makes no sense here.
     case invalidArgument
   }

@@ -14,14 +14,19 @@ struct KeyringFiles: Sendable {
 
   /// Reads both files and chooses the one that counts.
   func load(storeID: Bytes16) throws(NotelogError) -> Keyring.Choice {
-    let files = (keyring: try read(Self.name), copy: try read(Self.copyName))
+    let files = try contents()
     guard files.keyring != nil || files.copy != nil else {
       throw NotelogError(
-        .notFound, "the store has neither keyring nor keyring.copy; restore one from a backup")
+        .damaged, "the store has neither keyring nor keyring.copy; restore one from a backup")
     }
     return try naming("reading the keyring") { () throws(CryptoError) in
       try Keyring.choose(files.keyring, copy: files.copy, storeID: storeID)
     }
+  }
+
+  /// What is in both files, whatever it is; nil where there is no such file.
+  func contents() throws(NotelogError) -> (keyring: [UInt8]?, copy: [UInt8]?) {
+    (try read(Self.name), try read(Self.copyName))
   }
 
   /// Replaces both files; a crash at any moment leaves each of them old or new, and one of them whole.
@@ -31,6 +36,11 @@ struct KeyringFiles: Sendable {
     } catch {
       throw NotelogError(storage: error, "replacing the keyring")
     }
+  }
+
+  /// Writes one file as it is, damage and all.
+  func keep(_ bytes: [UInt8], as name: String) throws(NotelogError) {
+    do { try replace(name, with: bytes) } catch { throw NotelogError(storage: error, "writing \(name)") }
   }
 
   private func replace(_ name: String, with bytes: [UInt8]) throws(StorageError) {

@@ -40,6 +40,11 @@ extension Store {
   /// The id of a schema's record.
   static func schemaKey(_ collection: UInt16) -> RecordKey { RecordKey(low: UInt64(collection), high: 0) }
 
+  /// The collection whose schema the record of an id is; nothing where it is no schema's.
+  static func schemaNumber(_ key: RecordKey) -> Int? {
+    key.high == 0 && (1...UInt64(UInt16.max)).contains(key.low) ? Int(key.low) : nil
+  }
+
   /// Checks every schema's MAC: **INV-M2**.
   func verifySchemas() throws(NotelogError) {
     for stored in registry.withLock({ Array($0.byNumber.values) }) {

@@ -6,12 +6,18 @@ extension Command {
     words: ["verify"], summary: "check structure and checksums, and with a key every sealed value",
     discussion: [
       """
+      Structure, index, keyring and records are checked without a key; the tags of sealed values with one. Each is \
+      reported by itself.
+      """,
+      """
       It never writes. A torn tail, left by a crash and never acknowledged, is reported and exits 0; so is an intact \
       but older copy of the keyring. Any damage exits 1.
-      """
+      """,
     ],
     positionals: [.store], options: [.json],
-    examples: [.init(line: "notelog verify my.notelog", does: "checks what can be checked without a key")],
+    examples: [
+      .init(line: "notelog verify my.notelog", does: "checks what can be checked without a key")
+    ],
     run: verifyStore)
 }
 
@@ -19,42 +25,63 @@ extension Command {
 private func verifyStore(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
   let credential = try SecretSource(invocation).given()
   try invocation.checkPath()
-  let found: Verification
-  do {
-    found = try Store.verify(at: invocation.store, unlocking: credential)
-  } catch {
-    throw error.code == .notFound ? invocation.noStore : ToolError(error)
+  let found = try console.withProgress("verifying") { progress throws(ToolError) in
+    do throws(NotelogError) {
+      return try Store.verify(at: invocation.store, unlocking: credential, progress: progress)
+    } catch {
+      throw error.code == .notFound ? invocation.noStore : ToolError(error)
+    }
   }
-  let code: ExitCode = found.condition == .damaged ? .no : .done
   if invocation.has(.json) {
-    try console.out.write(bytes: try found.json())
-    return code
-  }
-  var lines = [
-    "structure  \(counted(found.segmentCount, "segment")), \(counted(found.frameCount, "frame")), \(found.byteCount) bytes read",
-    "records    \(found.recordCount)",
-  ]
-  if credential == nil {
-    lines.append("sealed     not opened: \(counted(found.lockedCount, "value")), no key was given")
+    var json = JSONWriter()
+    try found.write(to: &json)
+    json.endLine()
+    try console.out.write(bytes: json.take())
   } else {
-    let locked = found.lockedCount > 0 ? ", \(found.lockedCount) under keys that are locked" : ""
-    lines.append("sealed     \(counted(found.openedCount, "value")) opened\(locked)")
+    let verdict =
+      found.condition == .damaged ? console.styled("damaged", .red) : console.styled("sound", .green)
+    try console.out.write((found.parts(console) + ["verdict    \(verdict)"]).joined(separator: "\n") + "\n")
   }
-  if found.tornByteCount > 0 {
-    lines.append("torn       \(found.tornByteCount) bytes after a crash, never acknowledged as durable")
-  }
-  for finding in found.findings { lines.append("finding    \(console.line(finding.words))") }
-  let verdict =
-    found.condition == .damaged ? console.styled("damaged", .red) : console.styled("sound", .green)
-  try console.out.write((lines + ["verdict    \(verdict)"]).joined(separator: "\n") + "\n")
-  return code
+  return found.condition == .damaged ? .no : .done
 }
 
 extension Verification {
-  fileprivate func json() throws(ToolError) -> [UInt8] {
-    var json = JSONWriter()
+  /// Part by part what was checked, then what was found.
+  func parts(_ console: Console) -> [String] {
+    var lines = [
+      "structure  \(words(.structure, console)): \(counted(segmentCount, "segment")), "
+        + "\(counted(frameCount, "frame")), \(byteCount) bytes read",
+      "index      \(words(.index, console))",
+      "keyring    \(words(.keyring, console))",
+      "records    \(words(.records, console)): \(counted(recordCount, "record")) read",
+    ]
+    if !wasUnlocked {
+      lines.append("tags       not checked: \(counted(lockedCount, "sealed value")), no key was given")
+    } else {
+      let locked = lockedCount > 0 ? ", \(lockedCount) under keys that are locked" : ""
+      lines.append("tags       \(words(.tags, console)): \(counted(openedCount, "value")) opened\(locked)")
+    }
+    if tornByteCount > 0 {
+      lines.append("torn       \(tornByteCount) bytes after a crash, never acknowledged as durable")
+    }
+    return lines + findings.map { "finding    \(console.line($0.words))" }
+  }
+
+  private func words(_ part: Part, _ console: Console) -> String {
+    isSound(part) ? "sound" : console.styled("damaged", .red)
+  }
+
+  /// The verification as one JSON object.
+  func write(to json: inout JSONWriter) throws(ToolError) {
     try json.object { json throws(ToolError) in
       json.member("condition", condition.rawValue)
+      json.key("parts")
+      try json.object {
+        for part in Part.allCases {
+          let word = part == .tags && !wasUnlocked ? "unchecked" : isSound(part) ? "sound" : "damaged"
+          $0.member(part.rawValue, word)
+        }
+      }
       json.member("segments", segmentCount)
       json.member("frames", frameCount)
       json.member("bytes", byteCount)
@@ -66,6 +93,8 @@ extension Verification {
       try json.array { json throws(ToolError) in
         for finding in findings {
           try json.object {
+            $0.member("part", finding.part.rawValue)
+            $0.member("damage", finding.isDamage)
             $0.member("message", finding.message)
             if let segment = finding.segment { $0.member("segment", segment) }
             if let offset = finding.offset { $0.member("offset", offset) }
@@ -74,8 +103,6 @@ extension Verification {
         }
       }
     }
-    json.endLine()
-    return json.take()
   }
 }
 

@@ -109,6 +109,14 @@ extension JSONWriter {
     number(value)
   }
 
+  /// A name and a list of texts.
+  mutating func strings(_ name: String, _ texts: [String]) throws(ToolError) {
+    key(name)
+    try array { json throws(ToolError) in
+      for text in texts { json.string(text) }
+    }
+  }
+
   mutating func member(_ name: String, _ value: Bool) {
     key(name)
     boolean(value)

@@ -23,6 +23,7 @@ extension ToolError {
     case .locked, .wrongPassword, .missingKey: .locked
     case .tampered, .damaged: .damage
     case .busy: .busy
+    case .cancelled: .interrupted
     default: .failed
     }
   }
@@ -38,7 +39,11 @@ extension ToolError {
     if let segment = error.segment {
       place = " (segment \(segment)" + (error.offset.map { ", offset \($0)" } ?? "") + ")"
     }
-    if let number = error.errno, error.code == .inputOutput { place += ": \(SystemError.text(number))" }
+    // Most messages end in the system's own words already.
+    if let number = error.errno, error.code == .inputOutput {
+      let words = SystemError.text(number)
+      if !error.message.lowercased().hasSuffix(words.lowercased()) { place += ": \(words)" }
+    }
     return place
   }
 

@@ -1,10 +1,11 @@
 // Progress of long work: one line on stderr that rewrites itself, on a terminal only.
+import Synchronization
 
-/// Shows how far a piece of work has come.
-struct Progress {
+/// Shows how far a piece of work has come, and hears of Ctrl-C meanwhile.
+final class Progress: Sendable {
   private let output: Output?
   private let what: String
-  private var shown: Int?
+  private let shown = Mutex<String?>(nil)
 
   /// Begins; `what` is being done, `checking` for instance.
   init(_ what: String, on console: Console) {
@@ -13,19 +14,44 @@ struct Progress {
   }
 
   /// Shows that `done` of `total` is done; only a change by a whole percent is written.
-  mutating func update(_ done: Int, of total: Int) {
-    guard let output, total > 0 else { return }
-    let percent = min(100, done * 100 / total)
-    guard percent != shown else { return }
-    shown = percent
-    // Progress that cannot be shown is no reason to stop.
-    try? output.writeNow("\r\u{1B}[K\(what) \(percent) %")
+  ///
+  /// - Returns: Whether to go on: not if Ctrl-C was typed.
+  func update(_ done: Int, of total: Int) -> Bool {
+    if output != nil, total > 0 { show("\(min(100, done / max(1, total / 100))) %") }
+    return !Interrupt.isRequested
   }
 
-  /// Wipes the line.
-  mutating func finish() {
-    guard shown != nil else { return }
-    shown = nil
-    try? output?.writeNow("\r\u{1B}[K")
+  /// Shows how many there are so far, where nobody knows how many will come; every hundredth is written.
+  func count(_ done: Int) {
+    if output != nil, done % 100 == 0 { show("\(done)") }
+  }
+
+  private func show(_ text: String) {
+    shown.withLock { shown in
+      guard text != shown else { return }
+      shown = text
+      // Progress that cannot be shown is no reason to stop.
+      try? output?.writeNow("\r\u{1B}[K\(what) \(text)")
+    }
+  }
+
+  /// Wipes the line, so that what follows stands alone.
+  func finish() {
+    shown.withLock { shown in
+      guard shown != nil else { return }
+      shown = nil
+      try? output?.writeNow("\r\u{1B}[K")
+    }
+  }
+}
+
+extension Console {
+  /// Runs long work, which tells how far it has come.
+  func withProgress<Result>(
+    _ what: String, _ body: (@escaping (Int, Int) -> Bool) throws(ToolError) -> Result
+  ) throws(ToolError) -> Result {
+    let progress = Progress(what, on: self)
+    defer { progress.finish() }
+    return try body { done, total in progress.update(done, of: total) }
   }
 }

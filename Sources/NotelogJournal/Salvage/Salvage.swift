@@ -21,16 +21,20 @@ struct Salvage {
     self.keepsPossiblyStale = keepsPossiblyStale
   }
 
-  mutating func run(storeID: StoreID?) throws(JournalError) -> SalvageReport {
+  mutating func run(
+    storeID: StoreID?, _ told: @escaping WorkProgress.Report
+  ) throws(JournalError) -> SalvageReport {
     var pile = try SalvagePile(source, storeID: storeID, &report)
     report.storeID = pile.storeID
-    do {
-      for file in pile.files { pile.floor = max(pile.floor, try Self.witnessedFloor(in: file)) }
-      for (index, file) in pile.files.enumerated() where !file.isReplaced { try scan(file, index, pile) }
-      for (index, file) in pile.files.enumerated() where !file.isReplaced { try readFooter(file, index) }
-      // What was replaced comes last: it only stands in for what the others should have.
-      for (index, file) in pile.files.enumerated() { try scanReplaced(file, index, pile.floor) }
-    } catch { throw JournalError(error) }
+    // Each byte is read at least twice, and most are written once.
+    let byteCount = pile.files.reduce(0) { $0 + $1.byteCount }
+    var progress = WorkProgress(total: 3 * byteCount, told)
+    for file in pile.files {
+      let floor = try journaling { () throws(StorageError) in try Self.witnessedFloor(in: file) }
+      pile.floor = max(pile.floor, floor)
+      try progress.advance(by: file.byteCount)
+    }
+    try scanAll(pile, &progress)
     for number in pile.missing {
       losesTail = true
       report.add(
@@ -40,10 +44,28 @@ struct Salvage {
     let survivors = chooseSurvivors(pile)
     table = SalvageTable(keepingChunksOf: table)
     var writer = SalvageWriter(to: target, storeID: pile.storeID, options: options, pile: pile)
-    try writer.write(survivors, table, nextSequence: nextSequence, &report)
+    try writer.write(survivors, table, nextSequence: nextSequence, &report, &progress)
     noteUnreadable(pile)
     for file in pile.files { file.file.close() }
     return report
+  }
+
+  /// Finds out what there is of each record.
+  private mutating func scanAll(
+    _ pile: SalvagePile, _ progress: inout WorkProgress
+  ) throws(JournalError) {
+    for (index, file) in pile.files.enumerated() where !file.isReplaced {
+      try journaling { () throws(StorageError) in try scan(file, index, pile) }
+      try progress.advance(by: file.byteCount)
+    }
+    for (index, file) in pile.files.enumerated() where !file.isReplaced {
+      try journaling { () throws(StorageError) in try readFooter(file, index) }
+    }
+    // What was replaced comes last: it only stands in for what the others should have.
+    for (index, file) in pile.files.enumerated() {
+      try journaling { () throws(StorageError) in try scanReplaced(file, index, pile.floor) }
+      if file.isReplaced { try progress.advance(by: file.byteCount) }
+    }
   }
 
   /// The highest floor that commit and close marks in a file name.

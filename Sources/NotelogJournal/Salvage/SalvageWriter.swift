@@ -22,23 +22,25 @@ struct SalvageWriter {
 
   mutating func write(
     _ survivors: [SalvageTable.Place], _ table: SalvageTable, nextSequence: UInt64,
-    _ report: inout SalvageReport
+    _ report: inout SalvageReport, _ progress: inout WorkProgress
   ) throws(JournalError) {
-    do {
-      try copy(survivors, &report)
-      let chunks = table.chunks.filter { values[$0.key.value] != nil }.map(\.value).sorted()
-      noteMissingChunks(table, &report)
-      try copy(chunks, &report)
-      try writeLogSegment(firstSequence: nextSequence)
-    } catch { throw JournalError(error) }
+    try copy(survivors, &report, &progress)
+    let chunks = table.chunks.filter { values[$0.key.value] != nil }.map(\.value).sorted()
+    noteMissingChunks(table, &report)
+    try copy(chunks, &report, &progress)
+    try journaling { () throws(StorageError) in try writeLogSegment(firstSequence: nextSequence) }
   }
 
   /// Copies frames, each checked once more, into as many segments as they take.
   private mutating func copy(
-    _ places: [SalvageTable.Place], _ report: inout SalvageReport
-  ) throws(StorageError) {
+    _ places: [SalvageTable.Place], _ report: inout SalvageReport, _ progress: inout WorkProgress
+  ) throws(JournalError) {
     var next = 0
-    while next < places.count { next = try copySegment(places, from: next, &report) }
+    while next < places.count {
+      let byteCountBefore = report.byteCount
+      next = try journaling { () throws(StorageError) in try copySegment(places, from: next, &report) }
+      try progress.advance(by: report.byteCount - byteCountBefore)
+    }
   }
 
   /// Fills one segment.

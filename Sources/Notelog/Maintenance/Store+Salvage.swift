@@ -1,0 +1,133 @@
+// Salvage: what can be read of a store that is past opening, in a new one (FORMAT.md 13, "Salvage").
+
+import NotelogCrypto
+import NotelogJournal
+
+extension Store {
+  /// Copies everything that can be read of a store, or of a folder with files of one, into a new store.
+  ///
+  /// No key is needed: sealed bytes are copied as they are, and the keyring comes along. The files may be damaged,
+  /// incomplete, without headers, there twice or under other names. Each record is saved in its newest version; what was
+  /// deleted stays deleted. What is salvaged is only read.
+  ///
+  /// - Parameters:
+  ///   - path: The folder with the files.
+  ///   - newPath: The folder of the new store, which is missing or empty.
+  ///   - storeID: The store to salvage, where the files are of several and no keyring says which.
+  ///   - keepsOlderVersions: Whether a record whose newest version is lost is saved in an older one.
+  ///   - progress: Told, from time to time, how many bytes of how many are done; its answer says whether to go on.
+  /// - Returns: What was saved and what could not be, place by place.
+  /// - Throws: `notFound` where there is nothing of a store; `alreadyExists` where the new folder is not empty; `busy`,
+  ///   `full`, `inputOutput`; `cancelled`. The new folder is then left empty.
+  public static func salvage(
+    from path: String, to newPath: String, storeID: RecordID? = nil, keepsOlderVersions: Bool = false,
+    progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
+  ) throws(NotelogError) -> SalvageSummary {
+    let source = SystemStorage(path: path)
+    do { _ = try source.names(in: "") } catch {
+      guard error.errno == SystemErrno.notFound else { throw NotelogError(storage: error, "reading \(path)") }
+      throw NotelogError(.notFound, "there is no folder \(path)")
+    }
+    let target = SystemStorage(path: newPath)
+    do { try target.makeStoreFolder() } catch {
+      guard error.errno == SystemErrno.exists else {
+        throw NotelogError(storage: error, "creating \(newPath)")
+      }
+    }
+    return try salvage(
+      from: source, to: target, storeID: storeID, keepsOlderVersions: keepsOlderVersions, progress: progress)
+  }
+
+  static func salvage(
+    from source: any Storage, to target: any Storage, storeID: RecordID? = nil,
+    keepsOlderVersions: Bool = false,
+    progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
+  ) throws(NotelogError) -> SalvageSummary {
+    guard try names(in: target).isEmpty else {
+      throw NotelogError(.alreadyExists, "the new folder is not empty")
+    }
+    let lock = try refuseWriter(source)
+    defer { lock?.close() }
+    do throws(NotelogError) {
+      let rescue = try KeyringRescue(KeyringFiles(storage: source), expecting: storeID?.bytes16)
+      // The keyring first, as in a store that is created: the journal is what makes the folder a store.
+      try rescue.write(to: KeyringFiles(storage: target))
+      let report = try journaling { () throws(JournalError) in
+        try Journal.salvage(
+          from: source, to: target, storeID: storeID?.key ?? rescue.storeID,
+          keepsPossiblyStale: keepsOlderVersions, progress: progress)
+      }
+      var summary = SalvageSummary(report, keyring: rescue.outcome)
+      summary.recordCount -= ownRecordCount(target)
+      return summary
+    } catch {
+      // It was empty, and is again.
+      for name in (try? names(in: target)) ?? [] { try? target.unlink(name) }
+      throw error
+    }
+  }
+
+  /// A store that is being written to can't be salvaged: it changes under the reader.
+  private static func refuseWriter(_ source: any Storage) throws(NotelogError) -> (any StorageFile)? {
+    guard let file = try? source.open(FileName.lock, .read) else { return nil }
+    do throws(StorageError) {
+      try file.lock(.shared)
+      return file
+    } catch {
+      file.close()
+      guard error.errno == SystemErrno.wouldBlock else { return nil }
+      throw NotelogError(.busy, "the store is open for writing elsewhere", errno: error.errno)
+    }
+  }
+
+  private static func names(in storage: any Storage) throws(NotelogError) -> [String] {
+    do { return try storage.names(in: "").filter { !$0.hasPrefix(".") } } catch {
+      throw NotelogError(storage: error, "reading the new folder")
+    }
+  }
+
+  /// How many schemas a store has.
+  private static func ownRecordCount(_ storage: any Storage) -> Int {
+    var options = JournalOptions()
+    options.isReadOnly = true
+    guard let journal = try? Journal.open(in: storage, options: options) else { return 0 }
+    defer { try? journal.close() }
+    return (try? journal.records(in: schemaCollection).count) ?? 0
+  }
+}
+
+/// The keyring of a store that is salvaged.
+private struct KeyringRescue {
+  let outcome: SalvageSummary.Keyring
+  /// The store it belongs to, where it can be read.
+  var storeID: StoreID?
+  private var files: [(name: String, bytes: [UInt8])] = []
+
+  init(_ source: KeyringFiles, expecting expected: Bytes16?) throws(NotelogError) {
+    let found = try source.contents()
+    files = [(KeyringFiles.name, found.keyring ?? []), (KeyringFiles.copyName, found.copy ?? [])]
+      .filter { !$0.1.isEmpty }
+    guard !files.isEmpty else {
+      outcome = .missing
+      return
+    }
+    do throws(CryptoError) {
+      let choice = try Keyring.choose(found.keyring, copy: found.copy, storeID: expected)
+      storeID = StoreID(low: choice.keyring.storeID.low, high: choice.keyring.storeID.high)
+      switch choice.finding {
+      case .bothSound, .copyOlder, .keyringOlder: outcome = .sound
+      case .disagree: outcome = .damaged
+      case .copyUnreadable, .keyringUnreadable:
+        outcome = .mended
+        files = [KeyringFiles.name, KeyringFiles.copyName].map { ($0, choice.keyring.bytes) }
+      }
+    } catch {
+      outcome = error == .damagedKeyring(.otherStore) ? .foreign : .damaged
+      if outcome == .foreign { files = [] }
+    }
+  }
+
+  func write(to target: KeyringFiles) throws(NotelogError) {
+    for file in files { try target.keep(file.bytes, as: file.name) }
+  }
+}

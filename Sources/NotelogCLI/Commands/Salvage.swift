@@ -1,0 +1,194 @@
+// `notelog salvage STORE --to NEW`: what can be read of a store, in a new one, and what could not.
+import Notelog
+
+extension Command {
+  static let salvage: Command = Command(
+    words: ["salvage"], summary: "save what can be read of a damaged store into a new one",
+    discussion: [
+      """
+      STORE is a folder with a store's files, or with what is left of them: damaged, incomplete, without headers, there \
+      twice or under other names. It is only read. No key is needed, and the keyring comes along, so that the new store \
+      opens with the same passwords.
+      """,
+      """
+      Each record is saved in its newest version, and what was removed stays removed. What could not be saved is named, \
+      place by place; then it exits 3. At last the new store is verified: with a password, every sealed value of it \
+      too.
+      """,
+    ],
+    positionals: [.store], options: [to, olderVersions, storeID, .json],
+    examples: [
+      .init(line: "notelog salvage broken.notelog --to saved.notelog", does: "saves what can be read")
+    ], run: salvageStore)
+
+  fileprivate static let to = Option(
+    long: "to", value: "NEW", completion: .folder, help: "the new store's folder, missing or empty")
+  fileprivate static let olderVersions = Option(
+    long: "older-versions", help: "save a record whose newest version is lost in an older one, and name it")
+  fileprivate static let storeID = Option(
+    long: "store-id", value: "ID",
+    help: "the store to save, where the files are of several and no keyring says which")
+}
+
+@Sendable
+private func salvageStore(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+  guard let new = invocation.value(of: Command.to) else {
+    throw .usage("--to is missing", hint: "usage: notelog salvage STORE --to NEW")
+  }
+  var storeID: RecordID?
+  if let text = invocation.value(of: Command.storeID) { storeID = try RecordID(argument: text) }
+  // What is wrong with the password is said before the work is done.
+  let credential = try SecretSource(invocation).given()
+  try invocation.checkPath()
+  let summary = try Interrupt.deferred { () throws(ToolError) in
+    try console.withProgress("salvaging") { progress throws(ToolError) in
+      do throws(NotelogError) {
+        return try Store.salvage(
+          from: invocation.store, to: new, storeID: storeID,
+          keepsOlderVersions: invocation.has(Command.olderVersions), progress: progress)
+      } catch {
+        switch error.code {
+        case .notFound: throw invocation.nothingToSalvage
+        case .alreadyExists:
+          throw ToolError(
+            .failed, "'\(new)' is not empty",
+            hint: "give another folder, or remove what an interrupted salvage may have left there")
+        default: throw ToolError(error)
+        }
+      }
+    }
+  }
+  let report = SalvageReport(summary: summary, found: try verify(new, credential, console))
+  try console.out.write(
+    bytes: invocation.has(.json) ? try report.json() : Array(report.text(new, console).utf8))
+  return report.isComplete ? .done : .damage
+}
+
+/// What was saved is looked at again, as whoever goes on with it would.
+private func verify(
+  _ path: String, _ credential: Credential?, _ console: Console
+) throws(ToolError) -> Verification {
+  try console.withProgress("verifying") { progress throws(ToolError) in
+    try asking { try Store.verify(at: path, unlocking: credential, progress: progress) }
+  }
+}
+
+extension Invocation {
+  fileprivate var nothingToSalvage: ToolError {
+    ToolError(
+      .noStore, "there is nothing of a store in '\(store)'",
+      hint: "where no file has a readable header, --store-id says which store it was")
+  }
+}
+
+/// What `salvage` prints.
+private struct SalvageReport {
+  let summary: SalvageSummary
+  /// What the new store is like.
+  let found: Verification
+
+  var isComplete: Bool { summary.isComplete && found.condition != .damaged && withoutSchema == 0 }
+  /// Records of collections that the new store knows nothing of.
+  private var withoutSchema: Int {
+    found.isSound(.keyring) ? max(0, summary.recordCount - found.recordCount) : 0
+  }
+
+  func text(_ path: String, _ console: Console) -> String {
+    var lines = [
+      "store      \(summary.storeID)",
+      "read       \(counted(summary.files.count, "file"))" + remarks,
+      "saved      \(counted(summary.recordCount, "record")), \(summary.byteCount) bytes",
+      "removed    \(counted(summary.deletedCount, "record")), as they should be",
+      "keyring    \(summary.keyring.words)",
+    ]
+    for loss in summary.losses { lines.append("lost       \(console.line(loss.words))") }
+    if summary.lossCount > summary.losses.count {
+      lines.append("lost       and \(summary.lossCount - summary.losses.count) places more")
+    }
+    for id in summary.olderVersions { lines.append("older      record \(id.shown): not its newest version") }
+    if withoutSchema > 0 {
+      lines.append(
+        "schema     lost of \(counted(withoutSchema, "record")): an app that declares the collection finds them again"
+      )
+    }
+    if summary.staleBelow > 0 {
+      lines.append(
+        "stale      revisions below \(summary.staleBelow) may have been changed or removed in what is lost")
+    }
+    lines += found.parts(console).map { "new store  \($0)" }
+    let verdict =
+      isComplete ? console.styled("everything was saved", .green) : console.styled("not all was saved", .red)
+    return (lines + ["verdict    \(verdict)"]).joined(separator: "\n") + "\n"
+  }
+
+  /// What is odd about the files.
+  private var remarks: String {
+    [
+      (summary.headerless, "without a header"), (summary.doubled, "there twice"),
+      (summary.foreign, "of another store, left out"),
+    ].filter { !$0.0.isEmpty }.map { ", \($0.0.count) \($0.1)" }.joined()
+  }
+
+  func json() throws(ToolError) -> [UInt8] {
+    var json = JSONWriter()
+    try json.object { json throws(ToolError) in
+      json.member("store", summary.storeID)
+      json.member("complete", isComplete)
+      json.member("records", summary.recordCount)
+      json.member("chunks", summary.chunkCount)
+      json.member("bytes", summary.byteCount)
+      json.member("removed", summary.deletedCount)
+      json.member("keyring", summary.keyring.rawValue)
+      json.member("staleBelow", summary.staleBelow)
+      json.member("withoutSchema", withoutSchema)
+      try json.strings("files", summary.files)
+      try json.strings("headerless", summary.headerless)
+      try json.strings("doubled", summary.doubled)
+      try json.strings("foreign", summary.foreign)
+      try json.strings("olderVersions", summary.olderVersions.map(\.shown))
+      json.member("lossCount", summary.lossCount)
+      json.key("losses")
+      try json.array { json throws(ToolError) in
+        for loss in summary.losses { try loss.write(to: &json) }
+      }
+      json.key("newStore")
+      try found.write(to: &json)
+    }
+    json.endLine()
+    return json.take()
+  }
+}
+
+extension SalvageSummary.Keyring {
+  fileprivate var words: String {
+    switch self {
+    case .sound: "sound, and came along"
+    case .mended: "one copy was damaged or missing; the other came along, twice"
+    case .damaged: "damaged; both copies came along as they are"
+    case .foreign: "of another store, left out: restore one from a backup to open what is sealed"
+    case .missing: "missing: restore one from a backup to open what is sealed"
+    }
+  }
+}
+
+extension SalvageSummary.Loss {
+  /// Place and message in one line.
+  fileprivate var words: String {
+    var place = segment.map { "segment \($0)" } ?? file ?? ""
+    if byteCount > 0 { place += ", offset \(offset)" }
+    if let record { place += (place.isEmpty ? "" : ", ") + "record \(record.shown)" }
+    return place.isEmpty ? message : "\(place): \(message)"
+  }
+
+  fileprivate func write(to json: inout JSONWriter) throws(ToolError) {
+    try json.object {
+      $0.member("kind", kind.rawValue)
+      $0.member("message", message)
+      if let file { $0.member("file", file) }
+      if let segment { $0.member("segment", segment) }
+      $0.member("offset", offset)
+      $0.member("bytes", byteCount)
+      if let record { $0.member("record", record.shown) }
+    }
+  }
+}
