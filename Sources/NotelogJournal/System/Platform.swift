@@ -110,8 +110,6 @@ enum Syscall {
 
   static func unlock(_ descriptor: Int32) { _ = flock(descriptor, LOCK_UN) }
 
-  static func processID() -> Int32 { getpid() }
-
   static func renameFile(_ path: String, _ newPath: String) -> Result<Int32, Errno> {
     // SAFETY: Swift lends the paths as C strings for the call.
     unsafe result(rename(path, newPath))

@@ -89,14 +89,14 @@ package final class SystemFile: StorageFile {
 
   package func lock(_ kind: StorageLockKind) throws(StorageError) {
     try Syscall.lock(descriptor, kind).orThrow(.lock, name)
-    locker.store(Syscall.processID(), ordering: .releasing)
+    locker.store(Syscall.processIdentifier(), ordering: .releasing)
   }
 
   package func close() {
     guard isOpen.exchange(false) else { return }
     // A child that was just forked, on its way to another program, holds the lock with its copy of the descriptor: closing
     // ours would not release it. A forked child that closes its copy must not release the lock of its parent.
-    if locker.load(ordering: .acquiring) == Syscall.processID() { Syscall.unlock(descriptor) }
+    if locker.load(ordering: .acquiring) == Syscall.processIdentifier() { Syscall.unlock(descriptor) }
     Syscall.closeFile(descriptor)
   }
 }
