@@ -12,8 +12,11 @@ package final class SystemStorage: Storage {
 
   /// Creates the folder itself, and makes its entry durable in the folder above it.
   package func makeStoreFolder() throws(StorageError) {
-    try Syscall.makeFolder(path).orThrow(.mkdir, path)
-    try syncFolder("..")
+    var path = path[...]
+    while path.count > 1, path.last == "/" { path.removeLast() }
+    let name = path.split(separator: "/", omittingEmptySubsequences: false).last ?? path
+    let parent = path.dropLast(name.count)
+    try SystemStorage(path: parent.isEmpty ? "." : String(parent)).makeDurableFolder(String(name))
   }
 
   package func open(_ name: String, _ mode: StorageOpenMode) throws(StorageError) -> any StorageFile {
