@@ -117,7 +117,7 @@ extension Journal {
   /// Writes a group's copy, publishes it in one transaction and deletes the sources.
   private func replace(_ sources: [Segment], _ result: inout CompactionResult) throws(JournalError) {
     try promisePublication(of: sources.count)
-    let number = log.state.withLock { $0.takeNumber() }
+    let number = try log.state.withLock { state throws(JournalError) in try state.takeNumber() }
     let compaction = Compaction(journal: self, sources: sources)
     let output: Compaction.Output
     do { output = try compaction.run(number: number) } catch {

@@ -80,7 +80,7 @@ extension Journal {
     }
     if examination.needsRecovery {
       let recovery = Recovery(storage: storage, examination: examination)
-      let number = examination.highestKnownNumber + 1
+      let number = try FileName.segmentNumber(after: examination.highestKnownNumber)
       do { try recovery.run(number: number, salt: options.random()) } catch {
         guard error.code == .full, Reserve(storage).release() else { throw error }
         try? storage.unlink(FileName.segment(number) + FileName.partialSuffix)

@@ -19,7 +19,25 @@ package enum FileName {
     guard name.utf8.count == 20, name.hasSuffix(".journal") else { return nil }
     let digits = name.utf8.prefix(12)
     guard digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
-    return UInt32(name.prefix(12)).flatMap { $0 == 0 ? nil : $0 }
+    return segmentNumber(digits: name.prefix(12))
+  }
+
+  /// Whether a segment can have the number.
+  static func isSegmentNumber(_ number: UInt32) -> Bool {
+    number > 0 && number <= Limits.maximumSegmentNumber
+  }
+
+  /// The number of the next segment.
+  static func segmentNumber(after number: UInt32) throws(JournalError) -> UInt32 {
+    guard number < Limits.maximumSegmentNumber else {
+      throw JournalError(
+        .limitExceeded, "the store has used all of its segment numbers; dump it and import it anew")
+    }
+    return number + 1
+  }
+
+  private static func segmentNumber(digits: Substring) -> UInt32? {
+    UInt32(digits).flatMap { isSegmentNumber($0) ? $0 : nil }
   }
 
   /// The name under which a cut tail is kept aside.
@@ -28,6 +46,6 @@ package enum FileName {
   /// The segment number in the name of a tail kept aside.
   static func tailSegmentNumber(_ name: String) -> UInt32? {
     guard name.hasSuffix(".tail") else { return nil }
-    return name.split(separator: "-").first.flatMap { UInt32($0) }
+    return name.split(separator: "-").first.flatMap { segmentNumber(digits: $0) }
   }
 }

@@ -30,7 +30,8 @@ package struct FooterEntry: Equatable, Sendable {
   /// Reads the entry at an offset; nothing where it is not one or passes the bytes' end.
   init?(_ bytes: RawSpan, at start: Int) {
     guard bytes.byteCount - start >= Layout.footerEntryByteCount,
-      let kind = FrameKind(rawValue: bytes.load(UInt8.self, at: start)), kind.isContent
+      let kind = FrameKind(rawValue: bytes.load(UInt8.self, at: start)), kind.isContent,
+      bytes.load(UInt64.self, at: start + 16) <= UInt64(Limits.maximumSequence)
     else { return nil }
     let flags = bytes.load(UInt8.self, at: start + 1)
     self.kind = kind

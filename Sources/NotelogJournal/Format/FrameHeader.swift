@@ -44,11 +44,15 @@ package struct FrameHeader: Equatable, Sendable, BitwiseCopyable {
     let payloadByteCount = Int(bytes.load(UInt32.self, at: offset + 4))
     guard flags & ~1 == 0, payloadByteCount <= kind.maximumPayloadByteCount else { return .invalid }
     let checksum = salt.headerChecksum(bytes.extracting(offset..<offset + 36), place: place)
-    guard checksum == bytes.load(UInt32.self, at: offset + 36) else { return .invalid }
+    let sequence = bytes.load(UInt64.self, at: offset + 8)
+    guard checksum == bytes.load(UInt32.self, at: offset + 36), sequence <= UInt64(Limits.maximumSequence)
+    else {
+      return .invalid
+    }
     return .header(
       FrameHeader(
         kind, hasEnvelope: flags & 1 != 0, collection: bytes.load(UInt16.self, at: offset + 2),
-        payloadByteCount: payloadByteCount, sequence: bytes.load(UInt64.self, at: offset + 8),
+        payloadByteCount: payloadByteCount, sequence: sequence,
         id: RecordKey(bytes, at: offset + 16), payloadChecksum: bytes.load(UInt32.self, at: offset + 32)))
   }
 

@@ -15,6 +15,8 @@ package enum Layout {
 /// The largest values that are accepted. What passes one is refused before anything is allocated or skipped.
 package enum Limits {
   package static let maximumSources = 52
+  package static let maximumSegmentNumber = 4_000_000_000
+  package static let maximumSequence = 72_057_594_037_927_935
   package static let maximumSegmentByteCount = 2_147_483_648
   package static let maximumTransactionByteCount = 67_108_864
   package static let maximumRecordByteCount = 16_777_216

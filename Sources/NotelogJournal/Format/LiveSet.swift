@@ -45,7 +45,7 @@ package struct LiveSet: Equatable, Sendable {
     guard bytes.byteCount % Layout.liveEntryByteCount == 0 else { return nil }
     for offset in stride(from: 0, to: bytes.byteCount, by: Layout.liveEntryByteCount) {
       let entry = LiveEntry(bytes, at: offset)
-      guard bytes.load(UInt32.self, at: offset + 20) == 0,
+      guard bytes.load(UInt32.self, at: offset + 20) == 0, FileName.isSegmentNumber(entry.number),
         entries.last.map({ $0.number < entry.number }) ?? true
       else { return nil }
       entries.append(entry)
@@ -97,6 +97,7 @@ struct LiveChange: Equatable, Sendable {
     let removedStart = 8 + Layout.liveEntryByteCount * addedCount
     added = (0..<addedCount).map { LiveEntry(bytes, at: 8 + Layout.liveEntryByteCount * $0) }
     removed = (0..<removedCount).map { bytes.load(UInt32.self, at: removedStart + 4 * $0) }
+    guard added.allSatisfy({ FileName.isSegmentNumber($0.number) }) else { return nil }
   }
 
   func append(to buffer: inout Buffer) {

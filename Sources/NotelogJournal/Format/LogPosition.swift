@@ -17,6 +17,9 @@ package struct LogPosition: Hashable, Comparable, Sendable, BitwiseCopyable {
     (left.segment, left.offset) < (right.segment, right.offset)
   }
 
+  /// Whether its segment number can be one; 0 is before everything.
+  var isValid: Bool { segment <= Limits.maximumSegmentNumber }
+
   init(_ bytes: RawSpan, at offset: Int) {
     segment = bytes.load(UInt32.self, at: offset)
     self.offset = Int(bytes.load(UInt32.self, at: offset + 4))

@@ -19,6 +19,7 @@ struct CommitMark: Equatable, Sendable {
     frameCount = Int(bytes.load(UInt32.self, at: 0))
     firstOffset = Int(bytes.load(UInt32.self, at: 4))
     floor = LogPosition(bytes, at: 8)
+    guard floor.isValid else { return nil }
   }
 
   @_lifetime(bytes: copy bytes)
@@ -48,6 +49,7 @@ struct CloseMark: Equatable, Sendable {
     place = LogPosition(bytes, at: 0)
     liveCount = Int(bytes.load(UInt32.self, at: 8))
     liveChecksum = bytes.load(UInt32.self, at: 12)
+    guard place.isValid else { return nil }
   }
 
   @_lifetime(bytes: copy bytes)

@@ -72,6 +72,9 @@ package struct SegmentHeader: Equatable, Sendable {
           segment: bytes.load(UInt32.self, at: 80 + 8 * index),
           keptByteCount: Int(bytes.load(UInt32.self, at: 84 + 8 * index))))
     }
+    guard FileName.isSegmentNumber(number), firstSequence <= Limits.maximumSequence, floor.isValid,
+      sources.allSatisfy({ FileName.isSegmentNumber($0.segment) })
+    else { throw .notAHeader }
   }
 
   init(

@@ -115,6 +115,13 @@ final class Catalog: Sendable {
     try settle(id, index.fingerprint(of: id))
   }
 
+  /// Where the newest frame is of a record that is about to be written: what can fail about that is done then.
+  func locationToReplace(of id: RecordKey) throws(StorageError) -> Location? {
+    let fingerprint = index.fingerprint(of: id)
+    try index.warm(fingerprint)
+    return try settle(id, fingerprint)
+  }
+
   /// Whether this is a record's newest frame: its place alone says so.
   func isCurrent(_ id: RecordKey, at location: Location) throws(StorageError) -> Bool {
     try index.contains(index.fingerprint(of: id), at: location.place)

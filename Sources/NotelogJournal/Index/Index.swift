@@ -42,6 +42,11 @@ final class Index: Sendable {
     }
   }
 
+  /// Brings the shard of a fingerprint into memory: changing it then reads nothing, and so can't fail.
+  func warm(_ fingerprint: UInt64) throws(StorageError) {
+    try withShard(of: fingerprint) { _ throws(StorageError) in }
+  }
+
   /// The place of the nth candidate; nothing behind the last.
   @inline(__always)
   func candidate(_ fingerprint: UInt64, _ ordinal: Int) throws(StorageError) -> Place? {

@@ -142,7 +142,9 @@ extension Log {
 
   /// Goes on in the segment that is there, or creates the first. The caller holds the gate.
   private func openHead(aim: Int, needing byteCount: Int) throws(JournalError) {
-    let (live, firstSequence, number) = state.withLock { ($0.live, $0.nextSequence, $0.takeNumber()) }
+    let (live, firstSequence, number) = try state.withLock { state throws(JournalError) in
+      (state.live, state.nextSequence, try state.takeNumber())
+    }
     try createHead(
       number: number, live: live, firstSequence: firstSequence,
       floor: LogPosition(segment: number, offset: Layout.firstFrameOffset), aim: aim, needing: byteCount)
@@ -157,7 +159,7 @@ extension Log {
     try waitUntilQuiet()
     try syncOlderSegments()
     var footer = Buffer()
-    let finished = state.withLock { state -> Finished? in
+    let finished = try state.withLock { state throws(JournalError) -> Finished? in
       guard let head = state.head?.segment, let header = state.head?.header, let end = state.head?.end,
         let checksum = state.head?.footer.append(to: &footer, at: end, header: header, salt: head.salt)
       else { return nil }
@@ -167,7 +169,7 @@ extension Log {
       live.insert(entry)
       return Finished(
         segment: head, end: end, entry: entry, live: live, firstSequence: state.nextSequence,
-        number: state.takeNumber(), floor: state.floor)
+        number: try state.takeNumber(), floor: state.floor)
     }
     guard let finished else { throw JournalError(.closed, "the store is closed") }
     try createHead(

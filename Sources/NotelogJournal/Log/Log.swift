@@ -46,6 +46,10 @@ final class Log: Sendable {
     try makeRoom(byteCount: byteCount, footerByteCount: footerByteCount, onlyFrees: batch.onlyFrees)
     return try state.withLock(waking: .nobody) { state throws(JournalError) in
       try state.checkWritable()
+      guard state.nextSequence < Limits.maximumSequence else {
+        throw JournalError(
+          .limitExceeded, "the store has used all of its revisions; dump it and import it anew")
+      }
       // `makeRoom` left a head, and nobody else changes that while the gate is ours.
       guard let segment = state.head?.segment, let offset = state.head?.end else {
         throw JournalError(.closed, "the store is closed")
@@ -83,7 +87,7 @@ final class Log: Sendable {
         var known: [Location?] = []
         known.reserveCapacity(frames.count)
         for frame in frames {
-          known.append(frame.header.kind.isContent ? try catalog.location(of: frame.header.id) : nil)
+          known.append(frame.header.kind.isContent ? try catalog.locationToReplace(of: frame.header.id) : nil)
         }
         for (frame, known) in zip(frames, known) where frame.header.kind.isContent {
           let entry = FooterEntry(

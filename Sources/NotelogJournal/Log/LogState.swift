@@ -31,8 +31,8 @@ struct LogState: ~Copyable, Sendable {
   var isClosed = false
 
   /// A segment number that nobody has used: INV-L1. Writers and compaction take them side by side.
-  mutating func takeNumber() -> UInt32 {
-    highestNumber += 1
+  mutating func takeNumber() throws(JournalError) -> UInt32 {
+    highestNumber = try FileName.segmentNumber(after: highestNumber)
     return highestNumber
   }
 

@@ -77,7 +77,9 @@ struct Examination {
   var needsRecovery: Bool { !report.wasClosed }
 
   /// The sequence number that the next transaction gets.
-  var nextSequence: UInt64 { max(highestSequence + 1, newest?.found.header.firstSequence ?? 1) }
+  var nextSequence: UInt64 {
+    min(max(highestSequence + 1, newest?.found.header.firstSequence ?? 1), UInt64(Limits.maximumSequence))
+  }
 
   /// What frames that are lost superseded can't be known: every older record may be stale.
   mutating func noteLostFrames(in number: UInt32) {

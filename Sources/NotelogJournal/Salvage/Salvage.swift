@@ -95,7 +95,8 @@ struct Salvage {
       file, index: index, floor: pile.floor, isReplaced: false, limit: file.keptByteCount)
     try scan.run(from: Layout.firstFrameOffset, &table, &report)
     report.files.append(file.name)
-    nextSequence = max(nextSequence, scan.highestSequence &+ 1, file.header?.firstSequence ?? 0)
+    raiseSequence(above: scan.highestSequence)
+    nextSequence = max(nextSequence, file.header?.firstSequence ?? 0)
     if let byteCount = pile.expectedByteCount(of: file) {
       losesTail = true
       report.add(
@@ -106,6 +107,10 @@ struct Salvage {
     if scan.hasLosses { losesTail = true }
   }
 
+  private mutating func raiseSequence(above sequence: UInt64) {
+    nextSequence = min(max(nextSequence, sequence + 1), UInt64(Limits.maximumSequence))
+  }
+
   /// What was replaced, or cut: its frames stand in where others are damaged.
   private mutating func scanReplaced(
     _ file: SalvageFile, _ index: Int, _ floor: LogPosition
@@ -114,7 +119,7 @@ struct Salvage {
     guard start < file.byteCount else { return }
     var scan = SalvageScan(file, index: index, floor: floor, isReplaced: true, limit: file.byteCount)
     try scan.run(from: aligned(start), &table, &report)
-    nextSequence = max(nextSequence, scan.highestSequence &+ 1)
+    raiseSequence(above: scan.highestSequence)
     if file.isReplaced { report.files.append(file.name) }
   }
 

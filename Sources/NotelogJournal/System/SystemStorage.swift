@@ -1,6 +1,7 @@
 // The real operating system behind `Storage`.
 
 import NotelogConcurrency
+import Synchronization
 
 /// A store's folder on this machine.
 package final class SystemStorage: Storage {
@@ -11,8 +12,11 @@ package final class SystemStorage: Storage {
 
   /// Creates the folder itself, and makes its entry durable in the folder above it.
   package func makeStoreFolder() throws(StorageError) {
-    try Syscall.makeFolder(path).orThrow(.mkdir, path)
-    try syncFolder("..")
+    var path = path[...]
+    while path.count > 1, path.last == "/" { path.removeLast() }
+    let name = path.split(separator: "/", omittingEmptySubsequences: false).last ?? path
+    let parent = path.dropLast(name.count)
+    try SystemStorage(path: parent.isEmpty ? "." : String(parent)).makeDurableFolder(String(name))
   }
 
   package func open(_ name: String, _ mode: StorageOpenMode) throws(StorageError) -> any StorageFile {
@@ -50,6 +54,8 @@ package final class SystemFile: StorageFile {
   private let descriptor: Int32
   private let name: String
   private let isOpen = Flag(true)
+  /// The process that locked the file through this descriptor; 0 while nobody has.
+  private let locker = Atomic<Int32>(0)
 
   init(descriptor: Int32, name: String) {
     self.descriptor = descriptor
@@ -86,10 +92,15 @@ package final class SystemFile: StorageFile {
 
   package func lock(_ kind: StorageLockKind) throws(StorageError) {
     try Syscall.lock(descriptor, kind).orThrow(.lock, name)
+    locker.store(Syscall.processIdentifier(), ordering: .releasing)
   }
 
   package func close() {
-    if isOpen.exchange(false) { Syscall.closeFile(descriptor) }
+    guard isOpen.exchange(false) else { return }
+    // A child that was just forked, on its way to another program, holds the lock with its copy of the descriptor: closing
+    // ours would not release it. A forked child that closes its copy must not release the lock of its parent.
+    if locker.load(ordering: .acquiring) == Syscall.processIdentifier() { Syscall.unlock(descriptor) }
+    Syscall.closeFile(descriptor)
   }
 }
 

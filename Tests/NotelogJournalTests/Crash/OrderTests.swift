@@ -5,7 +5,7 @@ import NotelogJournal
 import NotelogTestSupport
 import Testing
 
-@Suite struct `The order of syncs` {
+@Suite struct `Crashes and the order of syncs` {
   /// A commit that waited for durability while another switched segments synced the new head, and not the old
   /// one, which held what it waited for: between the new head's creation and the old one's footer nobody
   /// listed it.
@@ -58,5 +58,65 @@ import Testing
       }
     }
     #expect(caseCount > 200)
+  }
+
+  /// A new store's folder is made before anything is promised in it, so nothing else would sync its name.
+  @Test func `a new folder survives a crash at once`() throws {
+    let disk = SimulatedDisk()
+    try disk.makeDurableFolder("notes.notelog")
+    #expect(try disk.crashImageNow(.allLost).names(in: "") == ["notes.notelog"])
+  }
+
+  /// A process was killed after it had created a segment: what is read of it may be in memory only. The next process must
+  /// not write a transaction into it before its start and its name are durable, or the log would go on in a segment
+  /// of which no witness speaks.
+  @Test func `an empty head that was found is durable before anything is written into it`() throws {
+    let disk = SimulatedDisk()
+    _ = try ScriptedStore.create(on: disk, seed: 1)
+    let killed = disk.crashImageNow(.processKilled)
+    let name = FileName.segment(1)
+    let calls = Lock<[String]>([])
+    let journal = try ScriptedStore.open(killed, seed: 2)
+    killed.afterEachCall { call, file in
+      if file == name || call == .syncFolder { calls.withLock { $0.append("\(call.rawValue)") } }
+    }
+    try journal.put(key(1), [1], .buffered)
+    killed.afterEachCall(nil)
+    let changing = calls.withLock { $0 }.filter { ["write", "sync", "syncFolder"].contains($0) }
+    #expect(changing == ["write", "sync", "syncFolder", "write"])
+  }
+
+  /// What is written while a sync is under way is not covered by it: the floor is where the sync began.
+  @Test func `the floor is where the last sync began`() throws {
+    let disk = SimulatedDisk()
+    let journal = try ScriptedStore.create(on: disk, seed: 1)
+    try journal.put(key(0), [0], .durable)
+    let isOver = Flag(false)
+    disk.afterEachCall { call, _ in
+      guard call == .sync, !isOver.exchange(true) else { return }
+      try? Threads.run(1) { _ in try journal.put(key(2), [2], .flushed) }
+    }
+    try journal.put(key(1), [1], .durable)
+    disk.afterEachCall(nil)
+    let duringSync = try #require(FrameMap(disk).frames.first { $0.key == key(2) }?.range.lowerBound)
+    try journal.put(key(3), [3], .flushed)
+    let mark = try #require(FrameMap(disk).frames.last { $0.kind == MappedFrame.commit }?.range.lowerBound)
+    let bytes = try #require(disk.contents(FileName.segment(1)))
+    let floor = (0..<4).reduce(0) { $0 | Int(bytes[mark + 40 + 12 + $1]) << (8 * $1) }
+    #expect(floor == duringSync)
+  }
+
+  /// After a write or a sync that failed, what the medium holds is not known.
+  @Test(arguments: [StorageError.Call.write, .sync])
+  func `a failed call closes the log for writing`(call: StorageError.Call) throws {
+    let disk = SimulatedDisk()
+    let journal = try ScriptedStore.create(on: disk, seed: 1)
+    try journal.put(key(0), [0], .durable)
+    disk.plan(Fault(.error(5), of: [call], passing: 0))
+    #expect(throws: JournalError.self) { try journal.put(key(1), [1], .durable) }
+    for durability in Durability.allCases {
+      #expect(throws: JournalError(.poisoned, "")) { try journal.put(key(2), [2], durability) }
+    }
+    #expect(try journal.body(of: key(0)) == [0])
   }
 }
