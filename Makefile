@@ -17,11 +17,11 @@ demo: libraries ## build the tool and tour a real store in a temporary folder
 	@scripts/demo "$$(swift build -c release --show-bin-path)/notelog"
 
 test: libraries ## everything that proves the project
-	swift test --disable-xctest --skip '$(HEAVY)'
-	swift test --disable-xctest --filter '$(HEAVY)' $(OPTIMISED)
+	scripts/test --skip '$(HEAVY)'
+	scripts/test --filter '$(HEAVY)' $(OPTIMISED)
 
 soak: libraries ## the crash, model and cipher tests again, with many more rounds
-	NOTELOG_SOAK=1 swift test --disable-xctest --filter '$(HEAVY)|VectorTests' $(OPTIMISED)
+	NOTELOG_SOAK=1 scripts/test --filter '$(HEAVY)|VectorTests' $(OPTIMISED)
 
 lint: ## formatting and documentation of public declarations
 	swift format lint --strict --recursive --parallel $(SOURCES)

@@ -45,7 +45,7 @@ let package = Package(
       swiftSettings: house),
     .testTarget(
       name: "NotelogJournalTests",
-      dependencies: ["NotelogConcurrency", "NotelogJournal", "NotelogTestSupport"],
+      dependencies: ["CTestSupport", "NotelogConcurrency", "NotelogJournal", "NotelogTestSupport"],
       swiftSettings: house),
     .testTarget(
       name: "NotelogTests", dependencies: ["Notelog", "NotelogCrypto", "NotelogTestSupport"],

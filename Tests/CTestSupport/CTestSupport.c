@@ -1,4 +1,4 @@
-// Starts a program the way a shell or a terminal does.
+// Starts a program the way a shell or a terminal does, or a child without one.
 #define _GNU_SOURCE
 #include "CTestSupport.h"
 
@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static void open_as(const char *path, int flags, int descriptor) {
@@ -37,6 +38,30 @@ pid_t child_start(char *const argv[], char *const envp[], const char *folder, st
   }
   execve(argv[0], argv, envp);
   _exit(127);
+}
+
+pid_t child_fork(void (*body)(void *), void *context) {
+  int done[2];
+  if (pipe2(done, O_CLOEXEC) != 0) return -1;
+  pid_t process = fork();
+  if (process == 0) {
+    body(context);
+    if (write(done[1], "", 1) != 1) _exit(1);
+    for (;;) pause();
+  }
+  close(done[1]);
+  char byte;
+  if (process > 0 && read(done[0], &byte, 1) != 1) {
+    child_kill(process);
+    process = -1;
+  }
+  close(done[0]);
+  return process;
+}
+
+void child_kill(pid_t process) {
+  kill(process, SIGKILL);
+  waitpid(process, NULL, 0);
 }
 
 int terminal_open(char *name, size_t size) {

@@ -108,6 +108,10 @@ enum Syscall {
     result(flock(descriptor, (kind == .shared ? LOCK_SH : LOCK_EX) | LOCK_NB))
   }
 
+  static func unlock(_ descriptor: Int32) { _ = flock(descriptor, LOCK_UN) }
+
+  static func processID() -> Int32 { getpid() }
+
   static func renameFile(_ path: String, _ newPath: String) -> Result<Int32, Errno> {
     // SAFETY: Swift lends the paths as C strings for the call.
     unsafe result(rename(path, newPath))

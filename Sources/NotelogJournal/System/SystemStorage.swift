@@ -1,6 +1,7 @@
 // The real operating system behind `Storage`.
 
 import NotelogConcurrency
+import Synchronization
 
 /// A store's folder on this machine.
 package final class SystemStorage: Storage {
@@ -50,6 +51,8 @@ package final class SystemFile: StorageFile {
   private let descriptor: Int32
   private let name: String
   private let isOpen = Flag(true)
+  /// The process that locked the file through this descriptor; 0 while nobody has.
+  private let locker = Atomic<Int32>(0)
 
   init(descriptor: Int32, name: String) {
     self.descriptor = descriptor
@@ -86,10 +89,15 @@ package final class SystemFile: StorageFile {
 
   package func lock(_ kind: StorageLockKind) throws(StorageError) {
     try Syscall.lock(descriptor, kind).orThrow(.lock, name)
+    locker.store(Syscall.processID(), ordering: .releasing)
   }
 
   package func close() {
-    if isOpen.exchange(false) { Syscall.closeFile(descriptor) }
+    guard isOpen.exchange(false) else { return }
+    // A child that was just forked, on its way to another program, holds the lock with its copy of the descriptor: closing
+    // ours would not release it. A forked child that closes its copy must not release the lock of its parent.
+    if locker.load(ordering: .acquiring) == Syscall.processID() { Syscall.unlock(descriptor) }
+    Syscall.closeFile(descriptor)
   }
 }
 
