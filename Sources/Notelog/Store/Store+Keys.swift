@@ -70,11 +70,30 @@ extension Store {
   public func changeCredential(
     _ old: Credential, to new: Credential, work: UInt8 = 17
   ) throws(NotelogError) {
-    let slot = try old.withSecret("finding the slot of \(old)") { secret throws(CryptoError) in
-      try vault.unlock(secret)
-    }
+    let slot = try slot(of: old)
     try changeKeyring("changing \(old)", new) { secret throws(CryptoError) in
       try vault.changingSlot(slot, to: secret, work: WorkFactor(logN: work))
+    }
+  }
+
+  /// Takes away the slot that a password or key opens; the last one stays.
+  ///
+  /// - Throws: `wrongPassword`; `invalidArgument` where nobody could unlock the store any more.
+  public func removeCredential(_ credential: Credential) throws(NotelogError) {
+    try removeSlot(try slot(of: credential))
+  }
+
+  /// Takes away a slot by its number, which ``StoreInfo`` lists; the last one stays.
+  ///
+  /// - Throws: `locked`; `notFound`; `invalidArgument` where nobody could unlock the store any more.
+  public func removeSlot(_ number: UInt32) throws(NotelogError) {
+    try changeKeyring("removing slot \(number)") { () throws(CryptoError) in try vault.removingSlot(number) }
+  }
+
+  /// The number of the slot that a password or key opens; the store is unlocked with it.
+  private func slot(of credential: Credential) throws(NotelogError) -> UInt32 {
+    try credential.withSecret("finding the slot of \(credential)") { secret throws(CryptoError) in
+      try vault.unlock(secret)
     }
   }
 
