@@ -46,6 +46,43 @@ import Testing
     #expect(verification.report.damages == [])
   }
 
+  @Test func `of several frames of one id in a transaction the last counts, reopened and compacted too`()
+    throws
+  {
+    let store = try TemporaryStore()
+    var journal = try Journal.create(in: store.storage, storeID: key(99), options: .small)
+    var batch = Batch()
+    for number in 0..<20 {
+      for version in 0..<3 {
+        batch.put(key(number), collection: 1, bodyByteCount: 200 + version) { bytes in
+          body(version, version: number).withBytes { bytes.copy($0, at: 0) }
+        }
+      }
+      if number % 4 == 0 { batch.delete(key(number), collection: 1) }
+    }
+    try journal.commit(&batch, .durable)
+    func check() throws {
+      let live = (0..<20).filter { $0 % 4 != 0 }
+      #expect(try journal.records() == live.map(key))
+      for number in live {
+        #expect(
+          try journal.body(of: key(number)) == body(2, version: number) + Array(repeating: 0, count: 180))
+      }
+      let frame = (Layout.frameHeaderByteCount + 202 + 7) / 8 * 8 + Layout.footerEntryByteCount
+      // Deletions of what never was are dropped by compaction, and count until then.
+      let tombstones = journal.statistics.liveByteCount - live.count * frame
+      #expect(
+        tombstones == 0 || tombstones == 5 * (Layout.frameHeaderByteCount + Layout.footerEntryByteCount))
+    }
+    try check()
+    try journal.close()
+    journal = try Journal.open(in: store.storage, options: .small)
+    try check()
+    #expect(try journal.compact().removedSegments == 1)
+    try check()
+    #expect(try Journal.verify(store.storage).report.verdict == .clean)
+  }
+
   @Test func `compaction keeps what is live and frees the rest`() throws {
     let store = try TemporaryStore()
     let journal = try Journal.create(in: store.storage, storeID: key(99), options: .small)

@@ -226,6 +226,34 @@ import Testing
     }
   }
 
+  @Test func `a removed credential opens the store no longer, and the last one can't be removed`() throws {
+    let folder = try TemporaryFolder()
+    let second = Credential.key([UInt8](repeating: 2, count: 32))
+    let third = Credential.recoveryKey([UInt8](repeating: 3, count: 32))
+    var store = try folder.create()
+    let note = Note(title: "kept")
+    try store.write { tx in try tx.put(note) }
+    try store.addCredential(second)
+    try store.addCredential(third)
+    #expect(throws: NotelogError(.wrongPassword, "")) {
+      try store.removeCredential(.key([UInt8](repeating: 9, count: 32)))
+    }
+    try store.removeCredential(TemporaryFolder.key)
+    let number = try #require(store.info.slots.first { $0.kind == "recovery key" }).number
+    store.lock(.everything)
+    #expect(throws: NotelogError(.locked, "")) { try store.removeSlot(number) }
+    try store.unlock(third)
+    try store.removeSlot(number)
+    #expect(throws: NotelogError(.notFound, "")) { try store.removeSlot(number) }
+    #expect(throws: NotelogError(.invalidArgument, "")) { try store.removeCredential(second) }
+    try store.close()
+    for gone in [TemporaryFolder.key, third] {
+      #expect(throws: NotelogError(.wrongPassword, "")) { try folder.open(gone) }
+    }
+    store = try folder.open(second)
+    #expect(try store.get(Note.self, note.id)?.title == "kept")
+  }
+
   @Test func `a key of class afterFirstUnlock outlives lock, and not lock everything`() throws {
     struct Diary: Record {
       var id = RecordID()

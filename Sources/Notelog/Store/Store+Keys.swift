@@ -30,13 +30,17 @@ extension Store {
   ///
   /// - Throws: `wrongPassword`; `tampered` where a slot, the keyring or a schema was altered: then the store stays locked.
   public func unlock(_ credential: Credential) throws(NotelogError) {
-    try credential.withSecret("unlocking the store") { secret throws(CryptoError) in
-      _ = try vault.unlock(secret)
-    }
+    _ = try unlockFindingSlot(credential, "unlocking the store")
+  }
+
+  /// Unlocks, and says which slot it was that opened.
+  private func unlockFindingSlot(_ credential: Credential, _ place: String) throws(NotelogError) -> UInt32 {
+    let slot = try credential.withSecret(place) { secret throws(CryptoError) in try vault.unlock(secret) }
     do { try verifySchemas() } catch {
       vault.lock(.everything)
       throw error
     }
+    return slot
   }
 
   /// Locks keys: their memory is wiped, and reading what they seal throws `locked`.
@@ -70,31 +74,30 @@ extension Store {
   public func changeCredential(
     _ old: Credential, to new: Credential, work: UInt8 = 17
   ) throws(NotelogError) {
-    let slot = try slot(of: old)
+    let slot = try unlockFindingSlot(old, "finding the slot of \(old)")
     try changeKeyring("changing \(old)", new) { secret throws(CryptoError) in
       try vault.changingSlot(slot, to: secret, work: WorkFactor(logN: work))
     }
   }
 
-  /// Takes away the slot that a password or key opens; the last one stays.
+  /// Removes the slot that a credential opens: it unlocks the store no longer. No data is written again.
   ///
-  /// - Throws: `wrongPassword`; `invalidArgument` where nobody could unlock the store any more.
+  /// Afterwards the store is unlocked. Whoever knew the credential may have kept a copy of the keyring as it was: where
+  /// that matters, new data belong under a new key.
+  ///
+  /// - Parameter credential: The one to give up; it finds its slot.
+  /// - Throws: `wrongPassword`; `invalidArgument` where it is the last way to unlock the store; `full`, `inputOutput`.
   public func removeCredential(_ credential: Credential) throws(NotelogError) {
-    try removeSlot(try slot(of: credential))
+    let slot = try unlockFindingSlot(credential, "finding the slot of \(credential)")
+    try removeSlot(slot)
   }
 
-  /// Takes away a slot by its number, which ``StoreInfo`` lists; the last one stays.
+  /// Removes a slot by its number in ``StoreInfo/slots``: for a password that nobody knows any more.
   ///
-  /// - Throws: `locked`; `notFound`; `invalidArgument` where nobody could unlock the store any more.
+  /// - Parameter number: The slot's number.
+  /// - Throws: `locked` where the store is not unlocked; `notFound`; `invalidArgument` where it is the last slot.
   public func removeSlot(_ number: UInt32) throws(NotelogError) {
     try changeKeyring("removing slot \(number)") { () throws(CryptoError) in try vault.removingSlot(number) }
-  }
-
-  /// The number of the slot that a password or key opens; the store is unlocked with it.
-  private func slot(of credential: Credential) throws(NotelogError) -> UInt32 {
-    try credential.withSecret("finding the slot of \(credential)") { secret throws(CryptoError) in
-      try vault.unlock(secret)
-    }
   }
 
   /// The reference of a named key's current generation; the key is made where there is none.

@@ -34,10 +34,8 @@ extension Store {
           try naming("writing") { () throws(CryptoError) in try nonces.mixFreshEntropy() }
           let result = try body(&transaction)
           stored = Array(transaction.schemas.values)
-          let isWrittenTwice = transaction.isWrittenTwice
           ticket = indexes.begin(transaction.additions)
           turn = transaction.end()
-          if isWrittenTwice { turn.batch.removeSuperseded() }
           return result
         } catch {
           turn = transaction.end()

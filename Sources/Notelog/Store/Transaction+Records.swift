@@ -70,7 +70,6 @@ extension Transaction {
   mutating func delete(_ id: RecordID, _ plan: CollectionPlan) throws(NotelogError) -> Bool {
     guard try read(id, plan) != nil else { return false }
     turn.batch.delete(id.key, collection: plan.schema.collection)
-    note(id.key)
     return true
   }
 
@@ -135,7 +134,6 @@ extension Transaction {
     }
     try encoder.put(id, plan, carriedFrom: old, &writing.keys, &nonces, into: &turn.batch, &additions)
     collections[plan.schema.collection] = writing
-    note(id.key)
   }
 }
 

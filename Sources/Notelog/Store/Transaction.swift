@@ -53,9 +53,6 @@ public struct Transaction: ~Copyable {
   var plans: [ObjectIdentifier: any Sendable] = [:]
   /// Schemas that are stored with this transaction.
   var schemas: [UInt16: SchemaRegistry.Stored] = [:]
-  /// The ids written, so that none is in the batch twice.
-  var written = KeySet()
-  var isWrittenTwice = false
   /// The keys that records will have in ordered indexes.
   var additions: [FieldIndexes.Addition] = []
 
@@ -68,11 +65,6 @@ public struct Transaction: ~Copyable {
   consuming func end() -> Turn {
     encoder.wipe()
     return turn
-  }
-
-  /// Notes an id as written.
-  mutating func note(_ key: RecordKey) {
-    if !written.insert(key) { isWrittenTwice = true }
   }
 
   /// The record type's plan, its schema stored with this transaction where need be.
@@ -105,7 +97,6 @@ public struct Transaction: ~Copyable {
     turn.batch.put(key, collection: Store.schemaCollection, bodyByteCount: stored.bodyByteCount) {
       stored.write(into: &$0)
     }
-    note(key)
     return stored.plan
   }
 

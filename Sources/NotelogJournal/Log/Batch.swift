@@ -112,29 +112,6 @@ package struct Batch: ~Copyable {
     append(FrameHeader(.liveChange, payloadByteCount: payloadByteCount), start: start, envelopeByteCount: 0)
   }
 
-  /// Drops every frame of an id but the last one: in a transaction an id occurs once.
-  package mutating func removeSuperseded() {
-    var seen: Set<RecordKey> = []
-    var kept: [PendingFrame] = []
-    for frame in frames.reversed() {
-      guard frame.header.kind.isContent, !seen.insert(frame.header.id).inserted else {
-        kept.append(frame)
-        continue
-      }
-      footerByteCount -= Layout.footerEntryByteCount + frame.envelopeByteCount
-    }
-    guard kept.count < frames.count else { return }
-    kept.reverse()
-    var packed = Buffer(capacity: buffer.count)
-    for index in kept.indices {
-      let start = kept[index].start
-      kept[index].start = packed.count
-      packed.append(buffer.bytes.extracting(start..<start + kept[index].header.frameByteCount))
-    }
-    buffer = packed
-    frames = kept
-  }
-
   /// Whether it holds deletions only: then a full disk is no reason to refuse it.
   var onlyFrees: Bool { frames.allSatisfy { $0.header.kind == .tombstone || $0.header.kind == .liveChange } }
 
