@@ -41,6 +41,15 @@ extension Invocation {
     return result
   }
 
+  /// The work that `--scrypt-log-n` asks for, with a warning where it is little.
+  func passwordWork(_ console: Console) throws(ToolError) -> UInt8? {
+    let work = try number(of: .scryptLogN, in: UInt8(14)...18)
+    if let work, work < 16 {
+      console.say("warning", "a password is cheap to guess with --scrypt-log-n below 16")
+    }
+    return work
+  }
+
   /// Says in plain words why a path is not a store's, before anything is opened.
   func checkPath() throws(ToolError) {
     let place = URL(filePath: store).resolvingSymlinksInPath()
