@@ -97,6 +97,7 @@ extension Store {
     in storage: any Storage, unlocking credential: Credential?,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws(NotelogError) -> Verification {
+    try Creation.refuseUnfinished(in: storage)
     // Every byte is read for its checksums, and records once more for their fields.
     let structure = try journaling { () throws(JournalError) in
       try Journal.verify(storage) { done, total in progress(done, 2 * total) }
