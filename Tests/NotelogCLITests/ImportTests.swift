@@ -91,6 +91,20 @@ import Testing
     try expect(script, .init(out: "2\n", err: "notelog: error: line 1: a string is not UTF-8 (at byte 19)\n"))
   }
 
+  /// A signal ends `poll`, and the tool went on into a `read` that nothing ended before the next byte came.
+  @Test func `Ctrl-C ends an import that waits for its next line`() throws {
+    let script = """
+      mkfifo pipe
+      notelog import my.notelog pipe --batch 1 --ack $quick >acks &
+      tool=$!
+      exec 3>pipe
+      echo '{"fields":{"title":"kept"}}' >&3
+      until [ -s acks ]; do :; done
+      kill -INT $tool; wait $tool; echo $?
+      """
+    try expect(script, .init(out: "130\n"))
+  }
+
   @Test func `Ctrl-C commits what was read, and leaves a sound store`() throws {
     let script = """
       mkfifo pipe

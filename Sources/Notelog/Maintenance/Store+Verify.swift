@@ -101,6 +101,7 @@ extension Store {
     in storage: any Storage, unlocking credential: Credential?, threadCount: Int = 1,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws(NotelogError) -> Verification {
+    try Creation.refuseUnfinished(in: storage)
     var options = Options()
     options.isReadOnly = true
     let store: Store

@@ -60,6 +60,12 @@ extension Option {
     long: "scrypt-log-n", value: "N",
     help: "make a guess of the password cost 2 to the power N; from 14 to 18, 17 unless given")
 
+  static let segmentSize = Option(
+    long: "segment-size", value: "SIZE",
+    help:
+      "make the segments that this command writes SIZE bytes long, 64K or 4M for instance; chosen by what the "
+      + "store holds unless given")
+
   /// Understood by every command, anywhere on the command line.
   static let common = [help, version, passwordFile, keyFile]
 }

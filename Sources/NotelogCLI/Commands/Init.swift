@@ -14,15 +14,12 @@ extension Command {
       sealed one "padded", "compressed", or under a "key" of its own.
       """,
     ],
-    positionals: [.store], options: [schemaFile, .scryptLogN, segmentSize],
+    positionals: [.store], options: [schemaFile, .scryptLogN, .segmentSize],
     examples: [.init(line: "notelog init my.notelog", does: "asks for a password, and makes the store")],
     run: makeStore)
 
   fileprivate static let schemaFile = Option(
     long: "schema", value: "FILE", completion: .file, help: "take the collections and fields from FILE")
-  fileprivate static let segmentSize = Option(
-    long: "segment-size", value: "SIZE",
-    help: "make segments of SIZE bytes, 64K or 4M for instance; the store chooses unless given")
 }
 
 @Sendable
@@ -31,11 +28,12 @@ private func makeStore(_ invocation: Invocation, _ console: Console) throws(Tool
   if let file = invocation.value(of: Command.schemaFile) { collections = try SchemaFile.read(file) }
   var options = Store.Options()
   if let work = try invocation.passwordWork(console) { options.passwordWork = work }
-  options.segmentByteCount = try invocation.byteCount(of: Command.segmentSize, in: 16 << 10...64 << 20)
+  options.segmentByteCount = try invocation.segmentByteCount()
   let credential = try SecretSource(invocation).requireNew()
   try asking {
-    let store = try Store.create(at: invocation.store, unlocking: credential, options: options)
-    for collection in collections { try store.createCollection(collection.name, fields: collection.fields) }
+    let store = try Store.create(at: invocation.store, unlocking: credential, options: options) { store in
+      for collection in collections { try store.createCollection(collection.name, fields: collection.fields) }
+    }
     try store.close()
   }
   return .done

@@ -18,6 +18,7 @@ extension Invocation {
     try checkPath()
     var options = Store.Options()
     options.isReadOnly = readOnly
+    options.segmentByteCount = try segmentByteCount()
     // What stands in the way of opening is said before a password is asked for.
     let opened: Store
     do {
@@ -93,6 +94,9 @@ extension Store {
 }
 
 extension DynamicCollection {
+  /// Whether a field of that name is in use.
+  func hasCurrent(_ name: String) -> Bool { fields.contains { $0.name == name && !$0.isRetired } }
+
   /// The field of a name, retired ones left out.
   func field(_ name: String) throws(ToolError) -> FieldInfo {
     let current = fields.filter { !$0.isRetired }
