@@ -6,6 +6,9 @@ import NotelogConcurrency
 ///
 /// It knows neither keys nor fields; whatever it does, it does on a locked store too.
 package final class Journal: Sendable {
+  /// The version that every segment bears.
+  package static let formatVersion = SegmentHeader.version
+
   let storage: any Storage
   let options: JournalOptions
   let catalog: Catalog

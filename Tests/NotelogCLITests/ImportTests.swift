@@ -91,6 +91,20 @@ import Testing
     try expect(script, .init(out: "2\n", err: "notelog: error: line 1: a string is not UTF-8 (at byte 19)\n"))
   }
 
+  /// A signal ends `poll`, and the tool went on into a `read` that nothing ended before the next byte came.
+  @Test func `Ctrl-C ends an import that waits for its next line`() throws {
+    let script = """
+      mkfifo pipe
+      notelog import my.notelog pipe --batch 1 --ack $quick >acks &
+      tool=$!
+      exec 3>pipe
+      echo '{"fields":{"title":"kept"}}' >&3
+      until [ -s acks ]; do :; done
+      kill -INT $tool; wait $tool; echo $?
+      """
+    try expect(script, .init(out: "130\n"))
+  }
+
   @Test func `Ctrl-C commits what was read, and leaves a sound store`() throws {
     let script = """
       mkfifo pipe
@@ -149,6 +163,44 @@ import Testing
       notelog list my.notelog $quick >/dev/null 2>&1; echo $?
       """
     try expect(script, .init(out: "Hello\nHello\n12\n"))
+  }
+
+  @Test func `a password is taken away, by itself or by its slot, but never the last one`() throws {
+    let script = """
+      notelog add my.notelog title=Hello $quick >/dev/null
+      echo second >second; echo third >third
+      for new in second third; do notelog password add my.notelog $quick --new-password-file $new --scrypt-log-n 14 2>/dev/null; done
+      opens() { notelog list my.notelog --password-file $1 >/dev/null 2>&1; echo $1 $?; }
+      notelog password remove my.notelog --password-file second
+      opens second; opens third
+      notelog info my.notelog | grep '^slot'
+      notelog password remove my.notelog 2 $quick; opens third
+      notelog password remove my.notelog 7 $quick; echo $?
+      notelog password remove my.notelog x $quick; echo $?
+      notelog password remove my.notelog $quick; echo $?
+      opens password; notelog verify my.notelog $quick | grep verdict
+      """
+    let expected = """
+      second 12
+      third 0
+      slot        0, password, scrypt 2^14
+      slot        2, password, scrypt 2^14
+      third 12
+      1
+      64
+      2
+      password 0
+      verdict    sound
+
+      """
+    let error = """
+      notelog: error: removing slot 7: the keyring has no slot 7
+      notelog: error: 'x' is no slot's number
+      notelog: hint: info lists the slots
+      notelog: error: removing slot 0: the last slot can't be removed, nobody could unlock the store any more
+
+      """
+    try expect(script, .init(out: expected, err: error))
   }
 
   @Test func `named keys are added, and listed by number or by name`() throws {

@@ -28,12 +28,7 @@ extension Store {
       guard error.errno == SystemErrno.notFound else { throw NotelogError(storage: error, "reading \(path)") }
       throw NotelogError(.notFound, "there is no folder \(path)")
     }
-    let target = SystemStorage(path: newPath)
-    do { try target.makeStoreFolder() } catch {
-      guard error.errno == SystemErrno.exists else {
-        throw NotelogError(storage: error, "creating \(newPath)")
-      }
-    }
+    let target = try folder(newPath)
     return try salvage(
       from: source, to: target, storeID: storeID, keepsOlderVersions: keepsOlderVersions, progress: progress)
   }
@@ -43,11 +38,9 @@ extension Store {
     keepsOlderVersions: Bool = false,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws(NotelogError) -> SalvageSummary {
-    guard try names(in: target).isEmpty else {
-      throw NotelogError(.alreadyExists, "the new folder is not empty")
-    }
     let lock = try refuseWriter(source)
     defer { lock?.close() }
+    let creation = try Creation(in: target)
     do throws(NotelogError) {
       let rescue = try KeyringRescue(KeyringFiles(storage: source), expecting: storeID?.bytes16)
       // The keyring first, as in a store that is created: the journal is what makes the folder a store.
@@ -59,10 +52,10 @@ extension Store {
       }
       var summary = SalvageSummary(report, keyring: rescue.outcome)
       summary.recordCount -= ownRecordCount(target)
+      try creation.finish()
       return summary
     } catch {
-      // It was empty, and is again.
-      for name in (try? names(in: target)) ?? [] { try? target.unlink(name) }
+      creation.abandon()
       throw error
     }
   }
@@ -77,12 +70,6 @@ extension Store {
       file.close()
       guard error.errno == SystemErrno.wouldBlock else { return nil }
       throw NotelogError(.busy, "the store is open for writing elsewhere", errno: error.errno)
-    }
-  }
-
-  private static func names(in storage: any Storage) throws(NotelogError) -> [String] {
-    do { return try storage.names(in: "").filter { !$0.hasPrefix(".") } } catch {
-      throw NotelogError(storage: error, "reading the new folder")
     }
   }
 

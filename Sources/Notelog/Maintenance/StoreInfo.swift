@@ -64,6 +64,12 @@ public struct StoreInfo: Sendable {
   public let wasClosed: Bool
   /// Whether the keys are unlocked.
   public let isUnlocked: Bool
+  /// The version of the format that the store is written in.
+  public let formatVersion: Int
+  /// Where the durable floor is: what lies before this place in the log is on the disk for certain.
+  public let floor: (segment: Int, offset: Int)
+  /// How the memory that holds secrets is less protected than it should be; nil where the system granted everything.
+  public let memoryNote: String?
 }
 
 /// How a store was left, or what verifying it found.
@@ -112,7 +118,8 @@ extension Store {
       },
       keyring: vault.isServedByOtherCopy ? "tampered, its copy serves" : keyringFinding.words,
       condition: StoreCondition(journal.report.verdict), wasClosed: journal.report.wasClosed,
-      isUnlocked: vault.isUnlocked)
+      isUnlocked: vault.isUnlocked, formatVersion: Int(Journal.formatVersion),
+      floor: (Int(statistics.floor.segment), statistics.floor.offset), memoryNote: SecretMemory.shared.note)
   }
 }
 

@@ -10,6 +10,8 @@ extension Store {
     public var isReadOnly = false
     /// The size of a segment in bytes; chosen by what the store holds where nothing is said.
     public var segmentByteCount: Int?
+    /// The most memory that blocks of the store's files are kept in, sealed as they are there.
+    public var cacheByteCount = 64 << 20
     /// How much work a guess of the password costs, as the exponent of scrypt's *N*; less than 16 only in tests.
     public var passwordWork: UInt8 = 17
 
@@ -20,6 +22,7 @@ extension Store {
       var options = JournalOptions()
       options.isReadOnly = isReadOnly
       options.segmentByteCount = segmentByteCount
+      options.cacheByteCount = cacheByteCount
       return options
     }
   }
@@ -31,15 +34,38 @@ extension Store {
   ///   - credential: What unlocks the store from now on.
   ///   - options: Options.
   /// - Returns: The store, unlocked.
-  /// - Throws: `alreadyExists`, `inputOutput`, `full`.
+  /// - Throws: `alreadyExists`, `busy`, `inputOutput`, `full`.
   public static func create(
     at path: String, unlocking credential: Credential, options: Options = Options()
   ) throws(NotelogError) -> Store {
+    try create(in: try folder(path), unlocking: credential, options: options)
+  }
+
+  /// Creates a store with what belongs into it from the start: its collections, for instance.
+  ///
+  /// A crash, or an error, leaves a folder in which a store can be created, and no store.
+  ///
+  /// - Parameters:
+  ///   - path: The folder's path.
+  ///   - credential: What unlocks it from now on.
+  ///   - options: Options.
+  ///   - body: Writes what belongs into the store, durably.
+  /// - Returns: The store, unlocked.
+  /// - Throws: `alreadyExists`, `busy`, `inputOutput`, `full`; what the closure throws.
+  public static func create(
+    at path: String, unlocking credential: Credential, options: Options = Options(),
+    filling body: (Store) throws -> Void
+  ) throws -> Store {
+    try create(in: try folder(path), unlocking: credential, options: options, filling: body)
+  }
+
+  /// A store's folder; made, if it is missing.
+  static func folder(_ path: String) throws(NotelogError) -> SystemStorage {
     let storage = SystemStorage(path: path)
     do { try storage.makeStoreFolder() } catch {
       guard error.errno == SystemErrno.exists else { throw NotelogError(storage: error, "creating \(path)") }
     }
-    return try create(in: storage, unlocking: credential, options: options)
+    return storage
   }
 
   /// Opens a store, unlocked with a credential, or locked where none is given.
@@ -61,13 +87,41 @@ extension Store {
   static func create(
     in storage: any Storage, unlocking credential: Credential, options: Options
   ) throws(NotelogError) -> Store {
-    let names: [String]
-    do { names = try storage.names(in: "") } catch {
-      throw NotelogError(storage: error, "reading the folder")
+    let creation = try Creation(in: storage)
+    do throws(NotelogError) {
+      let store = try make(in: storage, unlocking: credential, options: options)
+      try creation.finish()
+      return store
+    } catch {
+      creation.abandon()
+      throw error
     }
-    guard names.allSatisfy({ $0.hasSuffix(".partial") || $0.hasPrefix(".") }) else {
-      throw NotelogError(.alreadyExists, "the folder is not empty: a store is created in one of its own")
+  }
+
+  static func create(
+    in storage: any Storage, unlocking credential: Credential, options: Options,
+    filling body: (Store) throws -> Void
+  ) throws -> Store {
+    let creation = try Creation(in: storage)
+    do {
+      let store = try make(in: storage, unlocking: credential, options: options)
+      do { try body(store) } catch {
+        // The error that stopped it is the one to report.
+        try? store.close()
+        throw error
+      }
+      try creation.finish()
+      return store
+    } catch {
+      creation.abandon()
+      throw error
     }
+  }
+
+  /// Makes keyring and journal.
+  private static func make(
+    in storage: any Storage, unlocking credential: Credential, options: Options
+  ) throws(NotelogError) -> Store {
     let place = "creating the store"
     let nonces = try naming(place) { () throws(CryptoError) in try NonceSource() }
     let id = RecordID()
@@ -89,6 +143,7 @@ extension Store {
   static func open(
     in storage: any Storage, unlocking credential: Credential?, options: Options
   ) throws(NotelogError) -> Store {
+    try Creation.refuseUnfinished(in: storage)
     let journal = try journaling { () throws(JournalError) in
       try Journal.open(in: storage, options: options.journal)
     }

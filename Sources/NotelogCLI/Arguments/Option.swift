@@ -56,6 +56,16 @@ extension Option {
     long: "field", short: "f", value: "NAME", repeats: true, help: "only this field; may be repeated")
   static let limit = Option(long: "limit", short: "n", value: "COUNT", help: "at most so many records")
 
+  static let scryptLogN = Option(
+    long: "scrypt-log-n", value: "N",
+    help: "make a guess of the password cost 2 to the power N; from 14 to 18, 17 unless given")
+
+  static let segmentSize = Option(
+    long: "segment-size", value: "SIZE",
+    help:
+      "make the segments that this command writes SIZE bytes long, 64K or 4M for instance; chosen by what the "
+      + "store holds unless given")
+
   /// Understood by every command, anywhere on the command line.
   static let common = [help, version, passwordFile, keyFile]
 }

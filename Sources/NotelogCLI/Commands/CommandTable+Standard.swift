@@ -4,6 +4,6 @@ extension CommandTable {
   static let standard: CommandTable = CommandTable([
     .initialize, .add, .get, .set, .remove, .list, .search, .dump, .importRecords, .verify, .compact, .info,
     .salvage,
-    .passwordAdd, .passwordChange, .keyList, .keyAdd, .generateMan, .generateCompletions,
+    .passwordAdd, .passwordChange, .passwordRemove, .keyList, .keyAdd, .generateMan, .generateCompletions,
   ])
 }

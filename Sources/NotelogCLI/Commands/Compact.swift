@@ -8,7 +8,7 @@ extension Command {
       "No key is needed: sealed bytes are copied as they are. It may be interrupted at any moment.",
       "A damaged segment is left as it is, and named; then it exits 3.",
     ],
-    positionals: [.store], options: [.json], run: compactStore)
+    positionals: [.store], options: [.segmentSize, .json], run: compactStore)
 }
 
 @Sendable

@@ -1,4 +1,4 @@
-// `notelog dump STORE`: every record, opened as far as the given key opens it.
+// `notelog dump STORE`: every record, opened as far as the given key opens it; or every frame, as it lies on the disk.
 import Notelog
 
 extension Command {
@@ -11,24 +11,38 @@ extension Command {
       {"base64":…}, JSON documents {"json":…}, a field not opened {"sealed":…,"key":…}, one that failed {"error":…}.
       """,
       "All that is sound is printed; if something was not, it exits 3.",
+      """
+      With --frames it shows the files themselves, frame by frame with offsets and lengths, old versions and removed \
+      records among them. It opens nothing, recovers nothing and needs no key.
+      """,
     ],
-    positionals: [.store], options: [.json],
+    positionals: [.store], options: [frames, .json],
     examples: [
-      .init(line: "notelog dump --json my.notelog >notes.jsonl", does: "one record a line, fields sealed")
+      .init(line: "notelog dump --json my.notelog >notes.jsonl", does: "one record a line, fields sealed"),
+      .init(line: "notelog dump --frames my.notelog", does: "what lies on the disk, frame by frame"),
     ],
-    run: dumpRecords)
+    run: dumpStore)
+
+  fileprivate static let frames = Option(
+    long: "frames", help: "show every frame of every file instead, with its offset")
 }
 
 @Sendable
-private func dumpRecords(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
-  try invocation.withStore(.ifGiven, readOnly: true) { store in
+private func dumpStore(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+  if invocation.has(Command.frames) { return try dumpFrames(invocation, console) }
+  return try invocation.withStore(.ifGiven, readOnly: true) { store in
+    let progress = Progress("dumping", on: console, besideOutput: true)
+    defer { progress.finish() }
+    let total = store.info.recordCount
+    var done = 0
     var answer = ExitCode.done
     for collection in store.collections {
       try collection.forEach { entry in
         let shown = RecordShown(entry, opening: store.isUnlocked)
         try shown.print(to: console, asJSON: invocation.has(.json))
         if try shown.exitCode(console) == .damage { answer = .damage }
-        return true
+        done += 1
+        return progress.update(done, of: total)
       } damaged: { id, error in
         console.say("error", "record \(id.shown) cannot be read: \(ToolError(error).message)")
         answer = .damage
@@ -36,5 +50,62 @@ private func dumpRecords(_ invocation: Invocation, _ console: Console) throws(To
       }
     }
     return answer
+  }
+}
+
+private func dumpFrames(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+  try invocation.checkPath()
+  var isSound = true
+  var json = JSONWriter()
+  do {
+    try Store.forEachPiece(at: invocation.store) { piece in
+      if !piece.isSound { isSound = false }
+      if invocation.has(.json) {
+        try piece.write(to: &json)
+        try console.out.write(bytes: json.take())
+      } else {
+        try console.out.write(console.line(piece.line) + "\n")
+      }
+    }
+  } catch let error as NotelogError where error.code == .notFound {
+    throw invocation.noStore
+  } catch {
+    throw ToolError(any: error)
+  }
+  return isSound ? .done : .damage
+}
+
+extension StoredPiece {
+  /// A file's line stands out, and its pieces below it begin with offset and length.
+  fileprivate var line: String {
+    if kind == .file { return "\(file)  \(byteCount) bytes, \(note)" }
+    let damage = isSound || kind == .unknown ? "" : "  DOES NOT CHECK"
+    let revision = revision.map { "  revision \($0)" } ?? ""
+    let record = record.map { "  \($0.shown)" } ?? ""
+    let collection = collection.map { "  collection \($0)" } ?? ""
+    let note = note.isEmpty ? "" : "  " + note
+    let place = Self.padded(offset, 10) + Self.padded(byteCount, 10)
+    return "\(place)  \(kind.rawValue)\(revision)\(record)\(collection)\(note)\(damage)"
+  }
+
+  private static func padded(_ number: Int, _ width: Int) -> String {
+    let digits = String(number)
+    return String(repeating: " ", count: max(0, width - digits.count)) + digits
+  }
+
+  fileprivate func write(to json: inout JSONWriter) throws(ToolError) {
+    try json.object {
+      $0.member("file", file)
+      if let segment { $0.member("segment", segment) }
+      $0.member("offset", offset)
+      $0.member("bytes", byteCount)
+      $0.member("kind", kind.rawValue)
+      $0.member("sound", isSound)
+      if let revision { $0.member("revision", revision) }
+      if let record { $0.member("record", record.shown) }
+      if let collection { $0.member("collection", collection) }
+      if !note.isEmpty { $0.member("note", note) }
+    }
+    json.endLine()
   }
 }

@@ -21,7 +21,7 @@ extension Command {
         name: "FILE", completion: .file, isOptional: true,
         help: "the lines; standard input without it, or with -"),
     ],
-    options: [batch, durable, ack],
+    options: [batch, durable, ack, .segmentSize],
     examples: [
       .init(
         line:
@@ -45,16 +45,21 @@ private func importLines(_ invocation: Invocation, _ console: Console) throws(To
     var batch = ImportBatch(
       store: store, durability: invocation.has(Command.durable) ? .durable : .flushed,
       acknowledging: invocation.has(Command.ack) ? console : nil)
+    // Acknowledgements on a terminal show how far it is.
+    let progress = Progress("importing", on: console, besideOutput: invocation.has(Command.ack))
+    defer { progress.finish() }
     try Interrupt.deferred { () throws(ToolError) in
       do throws(ToolError) {
         while !Interrupt.isRequested, let line = try reader.next() {
           if line.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { continue }
           try batch.add(line)
-          if batch.isFull(batchCount) { try batch.commit() }
+          guard batch.isFull(batchCount) else { continue }
+          try batch.commit()
+          reader.tell(progress)
         }
       } catch {
         // The lines before the wrong one are good, and are kept.
-        try batch.commit()
+        if !batch.hasFailed { try batch.commit() }
         if error.code == .interrupted { throw error }
         throw ToolError(error.code, "line \(reader.lineNumber): \(error.message)", hint: error.hint)
       }
@@ -76,6 +81,8 @@ private struct ImportBatch {
   /// The collections met so far, by the name that lines give them.
   private var known: [String?: (collection: DynamicCollection, fields: [String: FieldInfo])] = [:]
   private var byteCount = 0
+  /// Whether a commit has failed: what is wrong is not a line then, and trying again would not help.
+  private(set) var hasFailed = false
 
   init(store: Store, durability: Durability, acknowledging: Console?) {
     self.store = store
@@ -157,16 +164,23 @@ private struct ImportBatch {
   mutating func commit() throws(ToolError) {
     guard !records.isEmpty else { return }
     let records = self.records
+    hasFailed = true
     try asking {
       try store.write(durability) { tx in
         for record in records { try tx.put(in: record.collection, record.id, record.values) }
       }
     }
+    hasFailed = false
     self.records.removeAll(keepingCapacity: true)
     ids.removeAll(keepingCapacity: true)
     byteCount = 0
     guard let console = acknowledging else { return }
-    for record in records { try console.out.write(record.id.shown + "\n") }
-    try console.out.flush()
+    do throws(ToolError) {
+      for record in records { try console.out.write(record.id.shown + "\n") }
+      try console.out.flush()
+    } catch {
+      // Not a quiet end, as of a listing that was read far enough: what is left would not be imported.
+      throw error.isClosedPipe ? ToolError(.failed, "the reader of the acknowledgements went away") : error
+    }
   }
 }

@@ -4,7 +4,10 @@ import Notelog
 extension Command {
   static let info: Command = Command(
     words: ["info"], summary: "show size, records, segments, collections and keys",
-    discussion: ["No key is needed; with one, the names of keys are shown as well."],
+    discussion: [
+      "No key is needed; with one, the names of keys are shown as well. What lies before the floor is on the disk for certain.",
+      "On a terminal each segment has a bar: as long as it is large, filled as far as it is live.",
+    ],
     positionals: [.store], options: [.json], run: showInfo)
 }
 
@@ -27,9 +30,12 @@ private func text(
   var text = """
     store       \(info.id)
     condition   \(info.condition.rawValue), \(info.wasClosed ? "closed in order" : "not closed in order")
+    format      version \(info.formatVersion)
+    floor       segment \(info.floor.segment), offset \(info.floor.offset)
     keyring     \(info.keyring)
+    memory      \(info.memoryNote ?? "secrets are locked in memory, out of core dumps, and wiped in forked children")
     records     \(info.recordCount), next revision \(info.nextRevision)
-    size        \(info.byteCount) bytes, of which \(info.liveByteCount) are live
+    size        \(info.byteCount) bytes, of which \(info.liveByteCount) are live and \(info.deadByteCount) dead
 
     """
   for collection in collections {
@@ -60,6 +66,11 @@ private func text(
   return console.outIsTerminal ? Escaping.text(text) : text
 }
 
+extension StoreInfo {
+  /// Old versions and removed records, and what the files take for themselves.
+  fileprivate var deadByteCount: Int { max(0, byteCount - liveByteCount) }
+}
+
 extension FieldInfo {
   /// Type, place and kind in a few words.
   fileprivate var words: String {
@@ -81,6 +92,14 @@ private func json(_ info: StoreInfo, _ collections: [DynamicCollection]) throws(
     json.member("nextRevision", info.nextRevision)
     json.member("bytes", info.byteCount)
     json.member("liveBytes", info.liveByteCount)
+    json.member("deadBytes", info.deadByteCount)
+    json.member("formatVersion", info.formatVersion)
+    json.key("floor")
+    try json.object {
+      $0.member("segment", info.floor.segment)
+      $0.member("offset", info.floor.offset)
+    }
+    if let note = info.memoryNote { json.member("memoryNote", note) }
     json.key("collections")
     try json.array { json throws(ToolError) in
       for collection in collections { try write(collection, to: &json) }

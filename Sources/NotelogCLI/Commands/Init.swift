@@ -14,18 +14,12 @@ extension Command {
       sealed one "padded", "compressed", or under a "key" of its own.
       """,
     ],
-    positionals: [.store], options: [schemaFile, scryptLogN, segmentSize],
+    positionals: [.store], options: [schemaFile, .scryptLogN, .segmentSize],
     examples: [.init(line: "notelog init my.notelog", does: "asks for a password, and makes the store")],
     run: makeStore)
 
   fileprivate static let schemaFile = Option(
     long: "schema", value: "FILE", completion: .file, help: "take the collections and fields from FILE")
-  fileprivate static let scryptLogN = Option(
-    long: "scrypt-log-n", value: "N",
-    help: "make a guess of the password cost 2 to the power N; from 14 to 18, 17 unless given")
-  fileprivate static let segmentSize = Option(
-    long: "segment-size", value: "SIZE",
-    help: "make segments of SIZE bytes, 64K or 4M for instance; the store chooses unless given")
 }
 
 @Sendable
@@ -33,15 +27,13 @@ private func makeStore(_ invocation: Invocation, _ console: Console) throws(Tool
   var collections = SchemaFile.standard
   if let file = invocation.value(of: Command.schemaFile) { collections = try SchemaFile.read(file) }
   var options = Store.Options()
-  if let work = try invocation.number(of: Command.scryptLogN, in: UInt8(14)...18) {
-    options.passwordWork = work
-    if work < 16 { console.say("warning", "a password is cheap to guess with --scrypt-log-n below 16") }
-  }
-  options.segmentByteCount = try invocation.byteCount(of: Command.segmentSize, in: 16 << 10...64 << 20)
+  if let work = try invocation.passwordWork(console) { options.passwordWork = work }
+  options.segmentByteCount = try invocation.segmentByteCount()
   let credential = try SecretSource(invocation).requireNew()
   try asking {
-    let store = try Store.create(at: invocation.store, unlocking: credential, options: options)
-    for collection in collections { try store.createCollection(collection.name, fields: collection.fields) }
+    let store = try Store.create(at: invocation.store, unlocking: credential, options: options) { store in
+      for collection in collections { try store.createCollection(collection.name, fields: collection.fields) }
+    }
     try store.close()
   }
   return .done

@@ -52,7 +52,7 @@ private func salvageStore(_ invocation: Invocation, _ console: Console) throws(T
         case .alreadyExists:
           throw ToolError(
             .failed, "'\(new)' is not empty",
-            hint: "give another folder, or remove what an interrupted salvage may have left there")
+            hint: "the new store needs a folder of its own")
         default: throw ToolError(error)
         }
       }

@@ -28,6 +28,10 @@ private func searchRecords(_ invocation: Invocation, _ console: Console) throws(
   return try invocation.withStore(.required, readOnly: true) { store in
     var found = 0
     var code = ExitCode.no
+    for name in names ?? [] where !store.collections.contains(where: { $0.hasCurrent(name) }) {
+      // Says which name may have been meant.
+      for collection in store.collections { _ = try collection.field(name) }
+    }
     for collection in store.collections {
       let fields = collection.fields.filter { field in
         !field.isRetired && field.type == .text && names?.contains(field.name) ?? true

@@ -18,6 +18,7 @@ extension Invocation {
     try checkPath()
     var options = Store.Options()
     options.isReadOnly = readOnly
+    options.segmentByteCount = try segmentByteCount()
     // What stands in the way of opening is said before a password is asked for.
     let opened: Store
     do {
@@ -39,6 +40,15 @@ extension Invocation {
     }
     try asking { try opened.close() }
     return result
+  }
+
+  /// The work that `--scrypt-log-n` asks for, with a warning where it is little.
+  func passwordWork(_ console: Console) throws(ToolError) -> UInt8? {
+    let work = try number(of: .scryptLogN, in: UInt8(14)...18)
+    if let work, work < 16 {
+      console.say("warning", "a password is cheap to guess with --scrypt-log-n below 16")
+    }
+    return work
   }
 
   /// Says in plain words why a path is not a store's, before anything is opened.
@@ -84,6 +94,9 @@ extension Store {
 }
 
 extension DynamicCollection {
+  /// Whether a field of that name is in use.
+  func hasCurrent(_ name: String) -> Bool { fields.contains { $0.name == name && !$0.isRetired } }
+
   /// The field of a name, retired ones left out.
   func field(_ name: String) throws(ToolError) -> FieldInfo {
     let current = fields.filter { !$0.isRetired }

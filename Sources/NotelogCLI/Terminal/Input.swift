@@ -28,6 +28,14 @@ final class Input {
 
   deinit { if isOwned, descriptor >= 0 { close(descriptor) } }
 
+  /// How long it is, where that is known: a file's length, and nothing for a pipe.
+  var byteCount: Int? {
+    var status = stat()
+    // SAFETY: the pointer is to one local.
+    guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+    return Int(status.st_size)
+  }
+
   /// What comes next, up to `count` bytes; empty at the end.
   func read(upTo count: Int) throws(ToolError) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
@@ -62,9 +70,13 @@ final class Input {
   /// it looks up from time to time.
   private func waitForBytes() throws(ToolError) {
     var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    repeat {
+    while true {
       if Interrupt.isRequested { throw .interrupted }
       // SAFETY: the pointer is to one local.
-    } while unsafe poll(&waiting, 1, 200) == 0
+      let count = unsafe poll(&waiting, 1, 200)
+      // A signal ends the wait, and is looked for once more: `read` would wait without looking.
+      if count == 0 || count < 0 && errno == EINTR { continue }
+      return
+    }
   }
 }

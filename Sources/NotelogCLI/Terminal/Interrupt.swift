@@ -29,6 +29,8 @@ enum Interrupt {
     deferring.store(false, ordering: .relaxed)
     TerminalEcho.prepare()
     signal(SIGPIPE, SIG_IGN)
+    // A limit on a file's size becomes an error of `write` too.
+    signal(SIGXFSZ, SIG_IGN)
     for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] { signal(number, handle) }
   }
 

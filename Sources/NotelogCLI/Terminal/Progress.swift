@@ -8,9 +8,12 @@ final class Progress: Sendable {
   private let shown = Mutex<String?>(nil)
 
   /// Begins; `what` is being done, `checking` for instance.
-  init(_ what: String, on console: Console) {
+  ///
+  /// Work that prints as it goes is its own progress, if that is seen on a terminal: `besideOutput` says so.
+  init(_ what: String, on console: Console, besideOutput: Bool = false) {
     self.what = what
-    output = console.errorIsTerminal ? Output(descriptor: 2) : nil
+    let isSeen = console.errorIsTerminal && !(besideOutput && console.outIsTerminal)
+    output = isSeen ? Output(descriptor: 2) : nil
   }
 
   /// Shows that `done` of `total` is done; only a change by a whole percent is written.
@@ -21,9 +24,9 @@ final class Progress: Sendable {
     return !Interrupt.isRequested
   }
 
-  /// Shows how many there are so far, where nobody knows how many will come; every hundredth is written.
+  /// Shows how many there are so far, where nobody knows how many will come.
   func count(_ done: Int) {
-    if output != nil, done % 100 == 0 { show("\(done)") }
+    if output != nil { show("\(done)") }
   }
 
   private func show(_ text: String) {

@@ -11,6 +11,7 @@ struct LineReader {
   private var isAtEnd = false
   /// The number of the line read last, from 1.
   private(set) var lineNumber = 0
+  private var readByteCount = 0
 
   /// Opens a file; `-` is standard input.
   init(path: String) throws(ToolError) {
@@ -49,5 +50,15 @@ struct LineReader {
     let piece = try file.read(upTo: 1 << 20)
     isAtEnd = piece.isEmpty
     bytes += piece
+    readByteCount += piece.count
+  }
+
+  /// Shows how much of the file was taken in; of a pipe, how many lines.
+  func tell(_ progress: Progress) {
+    if let total = file.byteCount {
+      _ = progress.update(readByteCount - (bytes.count - start), of: total)
+    } else {
+      progress.count(lineNumber)
+    }
   }
 }
