@@ -8,6 +8,20 @@
   import Darwin
 #endif
 
+/// Numbers that spread threads over copies of what they share.
+package enum ThreadNumber {
+  /// A small number that is the calling thread's; others may have the same.
+  package static var current: Int {
+    #if canImport(Darwin)
+      let thread = UInt(bitPattern: pthread_self())
+    #else
+      let thread = UInt(pthread_self())
+    #endif
+    // Threads' addresses lie some pages apart: multiplied, their highest bits differ.
+    return Int(truncatingIfNeeded: (UInt64(thread) &* 0x9E37_79B9_7F4A_7C15) >> 58)
+  }
+}
+
 /// A mutex, and the rooms in which threads wait for what it guards: each room has a condition variable of its own.
 // SAFETY: all live at addresses that never move, are reached by the pthread calls alone, and end with this object.
 @safe package final class ConditionMutex: Sendable {

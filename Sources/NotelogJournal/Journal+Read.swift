@@ -62,6 +62,12 @@ extension Journal {
     }
   }
 
+  /// Begins to fetch a record that is about to be read, so that several can be on their way from memory at once.
+  package func prefetch(_ id: RecordKey) {
+    guard let place = try? catalog.index.candidate(catalog.index.fingerprint(of: id), 0) else { return }
+    catalog.cache.prefetch(place.segment, at: place.offset)
+  }
+
   /// What looking for a record gave.
   private enum Finding {
     case record(StoredRecord)

@@ -1,5 +1,7 @@
 // Verifying everything that can be verified without keys. It never writes. FORMAT.md §4, §5, §12.
 
+import NotelogConcurrency
+
 extension Journal {
   /// What verifying found.
   package struct Verification: Sendable {
@@ -10,10 +12,23 @@ extension Journal {
     package var byteCount = 0
   }
 
+  /// What looks into records while they are verified: called with each current one that is whole.
+  package typealias Inspector = (StoredRecord, RawSpan) -> Void
+
   /// Reads every byte of a store and checks it.
+  ///
+  /// - Parameters:
+  ///   - storage: The store's folder.
+  ///   - storeID: The store's id, where it is known.
+  ///   - threadCount: How many threads share the segments.
+  ///   - progress: Told how far it has come, on the caller's thread.
+  ///   - visit: Called on each thread, to hand over what looks into the records that the thread comes to.
+  /// - Returns: What was found.
+  /// - Throws: What stands in the way of reading; `cancelled`.
   package static func verify(
-    _ storage: any Storage, storeID: StoreID? = nil,
-    progress: @escaping WorkProgress.Report = { _, _ in true }
+    _ storage: any Storage, storeID: StoreID? = nil, threadCount: Int = 1,
+    progress: @escaping WorkProgress.Report = { _, _ in true },
+    visit: @Sendable ((Inspector) -> Void) -> Void = { $0 { _, _ in } }
   ) throws(JournalError) -> Verification {
     var examination = try Examination(storage, storeID: storeID)
     let catalog = Catalog(key: JournalOptions().fingerprintKey)
@@ -22,20 +37,23 @@ extension Journal {
     verification.report.checkpoint = try journaling { () throws(StorageError) in
       try examination.verifiedCheckpoint()
     }
-    let segments = catalog.segments.all.compactMap { segment in
-      examination.survey.segments[segment.number].map { (segment, $0) }
-    }
-    var work = WorkProgress(total: segments.reduce(0) { $0 + $1.1.byteCount }, progress)
-    for (segment, found) in segments {
-      // A source that was cut and not finished has no footer to check.
-      let isCut = examination.log.contains { $0.number == segment.number && $0.isCut }
-      let end = examination.verifiedEnd(of: found)
-      try journaling { () throws(StorageError) in
-        var verifier = SegmentVerifier(found, entry: isCut ? nil : segment.entry, end: end)
-        try verifier.run()
-        verification.take(verifier, of: found)
+    let tasks = catalog.segments.all.compactMap { segment in
+      examination.survey.segments[segment.number].map { found in
+        // A source that was cut and not finished has no footer to check.
+        let isCut = examination.log.contains { $0.number == segment.number && $0.isCut }
+        return SegmentTask(
+          found: found, entry: isCut ? nil : segment.entry, end: examination.verifiedEnd(of: found),
+          staleBelow: examination.staleBelow)
       }
-      try work.advance(by: found.byteCount)
+    }
+    var work = WorkProgress(total: tasks.reduce(0) { $0 + $1.found.byteCount }, progress)
+    let roundCount = threadCount == 1 ? 1 : 8 * threadCount
+    for start in stride(from: 0, to: tasks.count, by: roundCount) {
+      let round = Array(tasks[start..<min(start + roundCount, tasks.count)])
+      for outcome in SegmentTask.run(round, catalog, threadCount, visit) {
+        try verification.take(outcome)
+        try work.advance(by: outcome.byteCount)
+      }
     }
     return verification
   }
@@ -43,13 +61,76 @@ extension Journal {
 
 extension Journal.Verification {
   /// Adds what verifying a segment found.
-  fileprivate mutating func take(_ verifier: borrowing SegmentVerifier, of found: FoundSegment) {
+  fileprivate mutating func take(_ outcome: SegmentTask.Outcome) throws(JournalError) {
+    if let failure = outcome.failure { throw JournalError(failure) }
     segmentCount += 1
-    frameCount += verifier.frameCount
-    byteCount += found.byteCount
-    for damage in verifier.damages where !report.damages.contains(where: { $0.covers(damage) }) {
+    frameCount += outcome.frameCount
+    byteCount += outcome.byteCount
+    for damage in outcome.damages where !report.damages.contains(where: { $0.covers(damage) }) {
       report.damages.append(damage)
     }
+  }
+}
+
+/// A segment to be verified.
+private struct SegmentTask: Sendable {
+  /// What verifying it gave.
+  struct Outcome: Sendable {
+    var failure: StorageError?
+    var damages: [Damage] = []
+    var frameCount = 0
+    let byteCount: Int
+  }
+
+  let found: FoundSegment
+  let entry: LiveEntry?
+  let end: Int
+  let staleBelow: UInt64
+
+  /// Verifies segments on several threads: each takes the next one that nobody has taken.
+  static func run(
+    _ tasks: [SegmentTask], _ catalog: Catalog, _ threadCount: Int,
+    _ visit: @Sendable ((Journal.Inspector) -> Void) -> Void
+  ) -> [Outcome] {
+    let next = Lock(0)
+    let outcomes = Lock<[Outcome?]>(Array(repeating: nil, count: tasks.count))
+    inParallel(min(threadCount, tasks.count)) { _ in
+      visit { inspect in
+        while true {
+          let number = next.withLock { number in
+            defer { number += 1 }
+            return number
+          }
+          guard number < tasks.count else { return }
+          let outcome = tasks[number].run(catalog, inspect)
+          outcomes.withLock { $0[number] = outcome }
+        }
+      }
+    }
+    return outcomes.withLock { $0 }.compactMap { $0 }
+  }
+
+  private func run(_ catalog: Catalog, _ inspect: Journal.Inspector) -> Outcome {
+    var outcome = Outcome(byteCount: found.byteCount)
+    var verifier = SegmentVerifier(found, entry: entry, end: end)
+    do throws(StorageError) {
+      try verifier.run { header, place, payload throws(StorageError) in
+        guard header.kind == .record else { return }
+        let fingerprint = catalog.index.fingerprint(of: header.id)
+        guard try catalog.index.contains(fingerprint, at: Place(segment: found.number, offset: place)) else {
+          return
+        }
+        let envelopeByteCount = header.hasEnvelope ? Int(payload.load(UInt16.self, at: 0)) : 0
+        inspect(
+          StoredRecord(
+            id: header.id, collection: header.collection, revision: header.sequence,
+            isPossiblyStale: header.sequence < staleBelow),
+          payload.extracting(droppingFirst: envelopeByteCount))
+      }
+    } catch { outcome.failure = error }
+    outcome.damages = verifier.damages
+    outcome.frameCount = verifier.frameCount
+    return outcome
   }
 }
 

@@ -69,13 +69,18 @@ struct RecordBody: ~Escapable {
   func entries() throws(NotelogError) -> [FieldEntry] {
     var all: [FieldEntry] = []
     all.reserveCapacity(fieldCount)
+    try forEachEntry { all.append($0) }
+    return all
+  }
+
+  /// Calls `body` with the directory's entries, in order.
+  func forEachEntry(_ body: (FieldEntry) throws(NotelogError) -> Void) throws(NotelogError) {
     var start = Self.headerByteCount + fieldCount * Self.entryByteCount
     for index in 0..<fieldCount {
       let entry = try self.entry(index, start)
       start = entry.range.upperBound
-      all.append(entry)
+      try body(entry)
     }
-    return all
   }
 
   /// The entry with a number, or nil.

@@ -3,43 +3,65 @@
 import NotelogJournal
 
 /// A record type's plan and the keys to read its records with.
-struct RecordReader<R: Record>: Sendable {
+final class RecordReader<R: Record>: Sendable {
   let plan: RecordPlan<R>
   let opener: FieldOpener
 
+  init(plan: RecordPlan<R>, opener: FieldOpener) {
+    self.plan = plan
+    self.opener = opener
+  }
+
   /// One field of a record, whose body was checked; its initial value where the record lacks it.
   func value<Value>(of path: KeyPath<R, Value>, _ id: RecordID, _ body: RawSpan) throws -> Value {
+    var opening = Opening()
+    return try value(of: path, id, body, &opening)
+  }
+
+  /// The same in memory that is used again.
+  func value<Value>(
+    of path: KeyPath<R, Value>, _ id: RecordID, _ body: RawSpan, _ opening: inout Opening
+  ) throws -> Value {
     var record = plan.prototype
-    try load(plan.slots[try plan.slot(of: path)], id, body, into: &record)
+    try load(try plan.slot(of: path), id, RecordBody(checked: body), into: &record, &opening)
     return record[keyPath: path]
   }
 
   /// All fields of a record.
   func record(_ id: RecordID, _ body: RawSpan) throws -> R {
+    var opening = Opening()
+    return try record(id, RecordBody(checked: body), &opening)
+  }
+
+  /// The same in memory that is used again.
+  func record(_ id: RecordID, _ body: RecordBody, _ opening: inout Opening) throws -> R {
     var record = plan.prototype
     record.id = id
-    for slot in plan.slots { try load(slot, id, body, into: &record) }
+    for slot in plan.slots.indices { try load(slot, id, body, into: &record, &opening) }
     return record
+  }
+
+  /// The record that was read into a buffer.
+  func record(_ id: RecordID, _ buffer: borrowing ReadBuffer, _ opening: inout Opening) throws -> R {
+    try record(id, RecordBody(checking: buffer.body), &opening)
   }
 
   /// A record to keep.
   func entry(_ id: RecordID, _ revision: UInt64, _ body: RawSpan) throws(NotelogError) -> Entry<R> {
     Entry(
-      stored: try OwnedRecord(
-        id: id, revision: revision, collection: plan.collection.schema.collection, copying: body),
+      stored: try OwnedRecord(id: id, revision: revision, collection: plan.collection.number, copying: body),
       reader: self)
   }
 
   private func load(
-    _ slot: RecordPlan<R>.Slot, _ id: RecordID, _ body: RawSpan, into record: inout R
+    _ slot: Int, _ id: RecordID, _ body: RecordBody, into record: inout R, _ opening: inout Opening
   ) throws {
-    let collection = plan.collection
-    guard let entry = try RecordBody(checked: body).find(collection.fields[slot.index].field.number) else {
-      return
+    let index = plan.slots[slot].index
+    guard let entry = try body.find(plan.collection.fields[index].number) else { return }
+    var failure: (any Error)?
+    try opening.open(entry, in: body.bytes, of: id, index, plan.collection, opener) { bytes in
+      do { try plan.slots[slot].definition.access.decode(&record, bytes) } catch { failure = error }
     }
-    let result = try opener.open(entry, in: body, of: id, slot.index, collection) { bytes in
-      Result { try slot.definition.access.decode(&record, bytes) }
-    }
-    try result.get()
+    if let failure { throw failure }
   }
 }

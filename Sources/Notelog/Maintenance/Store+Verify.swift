@@ -1,5 +1,6 @@
 // Verification: every byte without a key, every sealed value with one. It never writes.
 
+import NotelogConcurrency
 import NotelogCrypto
 import NotelogJournal
 
@@ -83,99 +84,87 @@ extension Store {
   /// - Parameters:
   ///   - path: The folder's path.
   ///   - credential: What unlocks it; nil checks what can be checked without a key.
+  ///   - threadCount: How many threads share the work.
   ///   - progress: Told, from time to time, how much of how much is done; its answer says whether to go on.
   /// - Returns: What was found. A damaged store is a finding, not an error.
   /// - Throws: `notFound`, `wrongPassword`, `inputOutput`, `unsupportedVersion`, `cancelled`.
   public static func verify(
-    at path: String, unlocking credential: Credential? = nil,
+    at path: String, unlocking credential: Credential? = nil, threadCount: Int = 1,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws(NotelogError) -> Verification {
-    try verify(in: SystemStorage(path: path), unlocking: credential, progress: progress)
+    precondition(threadCount > 0, "a store is verified by one thread or more")
+    return try verify(
+      in: SystemStorage(path: path), unlocking: credential, threadCount: threadCount, progress: progress)
   }
 
   static func verify(
-    in storage: any Storage, unlocking credential: Credential?,
+    in storage: any Storage, unlocking credential: Credential?, threadCount: Int = 1,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws(NotelogError) -> Verification {
     try Creation.refuseUnfinished(in: storage)
-    // Every byte is read for its checksums, and records once more for their fields.
-    let structure = try journaling { () throws(JournalError) in
-      try Journal.verify(storage) { done, total in progress(done, 2 * total) }
-    }
-    var verification = Verification()
-    verification.wasUnlocked = credential != nil
-    verification.segmentCount = structure.segmentCount
-    verification.frameCount = structure.frameCount
-    verification.byteCount = structure.byteCount
-    verification.tornByteCount = structure.report.torn.reduce(0) { $0 + $1.byteCount }
-    verification.findings = structure.report.damages.map { damage in
-      Verification.Finding(
-        part: .structure, isDamage: true, message: damage.words, segment: Int(damage.segment),
-        offset: damage.offset, record: damage.record.map { RecordID($0) })
-    }
-    verification.note(structure.report.checkpoint)
     var options = Options()
     options.isReadOnly = true
     let store: Store
     do {
       store = try open(in: storage, unlocking: credential, options: options)
     } catch {
+      // What can be checked without schemas is; where not even that can be, its error is the better one.
+      var verification = Verification()
+      let verdict = try verification.check(storage, nil, threadCount, progress)
       if error.code != .damaged && error.code != .tampered { throw error }
-      verification.add(error, structure.report.verdict == .damaged ? .structure : .keyring)
+      verification.wasUnlocked = credential != nil
+      verification.add(error, verdict == .damaged ? .structure : .keyring)
       return verification
+    }
+    var verification = Verification()
+    verification.wasUnlocked = credential != nil
+    do throws(NotelogError) { _ = try verification.check(storage, store, threadCount, progress) } catch {
+      // The error that stopped the work is the one to report.
+      try? store.close()
+      throw error
     }
     if store.keyringFinding != .bothSound || store.vault.isServedByOtherCopy {
       let isDamage = store.keyringFinding.isDamage || store.vault.isServedByOtherCopy
       verification.add("keyring: \(store.info.keyring)", .keyring, isDamage: isDamage)
     }
-    let count = max(1, store.info.recordCount)
-    let byteCount = structure.byteCount
-    let isDone = store.verifyRecords(&verification) { read in
-      progress(byteCount + byteCount / count * min(read, count), 2 * byteCount)
-    }
     try store.close()
-    guard isDone else { throw NotelogError(.cancelled, "the work was stopped") }
     return verification
   }
+}
 
-  /// Looks into every record.
-  ///
-  /// - Returns: Whether it came to the end.
-  private func verifyRecords(_ verification: inout Verification, progress: (_ read: Int) -> Bool) -> Bool {
-    var goesOn = true
-    for collection in collections {
-      do {
-        try collection.forEach { entry in
-          verification.recordCount += 1
-          for field in entry.fields where collection.plan.index(of: UInt16(field.number)) != nil {
-            verify(entry, field, &verification)
-          }
-          if verification.recordCount % 256 == 0 { goesOn = progress(verification.recordCount) }
-          return goesOn
-        } damaged: { id, error in
-          verification.add(error, .records, record: id)
-          return true
-        }
-      } catch let error as NotelogError {
-        verification.add(error, .records)
-      } catch {}
-      if !goesOn { return false }
-    }
-    return true
-  }
-
-  private func verify(_ entry: DynamicEntry, _ field: DynamicEntry.Field, _ verification: inout Verification)
-  {
-    do throws(NotelogError) {
-      _ = try entry.value(field.name)
-      if field.isSealed { verification.openedCount += 1 }
-    } catch {
-      if error.code == .locked {
-        verification.lockedCount += 1
-      } else {
-        verification.add(error, field.isSealed ? .tags : .records, record: entry.id)
+extension Verification {
+  /// Checks all bytes, and the records in them where there is a store that knows their schemas.
+  fileprivate mutating func check(
+    _ storage: any Storage, _ store: Store?, _ threadCount: Int,
+    _ progress: @escaping (_ done: Int, _ total: Int) -> Bool
+  ) throws(NotelogError) -> RecoveryReport.Verdict {
+    let parts = Lock<[RecordVerifier.Found]>([])
+    let structure = try journaling { () throws(JournalError) in
+      try Journal.verify(storage, threadCount: threadCount, progress: progress) { inspect in
+        guard let store else { return inspect { _, _ in } }
+        let verifier = RecordVerifier(store)
+        inspect { verifier.check($0, $1) }
+        let found = verifier.found
+        parts.withLock { $0.append(found) }
       }
     }
+    segmentCount = structure.segmentCount
+    frameCount = structure.frameCount
+    byteCount = structure.byteCount
+    tornByteCount = structure.report.torn.reduce(0) { $0 + $1.byteCount }
+    findings = structure.report.damages.map { damage in
+      Finding(
+        part: .structure, isDamage: true, message: damage.words, segment: Int(damage.segment),
+        offset: damage.offset, record: damage.record.map { RecordID($0) })
+    }
+    note(structure.report.checkpoint)
+    for found in parts.withLock({ $0 }) {
+      recordCount += found.recordCount
+      openedCount += found.openedCount
+      lockedCount += found.lockedCount
+      for finding in found.errors { add(finding.error, finding.part, record: finding.record) }
+    }
+    return structure.report.verdict
   }
 }
 

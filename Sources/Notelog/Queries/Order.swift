@@ -13,12 +13,17 @@ struct Order<R: Record>: Sendable {
       {
         return try Self.walk(index, query, reader, moment, name, path, direction, limit)
       }
-      var best = Best<Value>(direction: direction, limit: limit)
-      try query.scan(reader, moment) { id, revision, body in
-        let value = try reader.value(of: path, id, body)
-        if best.accepts(value, id) { best.insert(value, try reader.entry(id, revision, body)) }
-        return true
+      let parts = try query.inParts { part in
+        var best = Best<Value>(direction: direction, limit: limit)
+        try query.scan(reader, moment, part: part) { entry in
+          let value = try entry.value(of: path)
+          if best.accepts(value, entry.id) { best.insert(value, try entry.entry()) }
+          return true
+        }
+        return best
       }
+      var best = parts[0]
+      for other in parts.dropFirst() { best.merge(other) }
       return best.sorted()
     }
   }
@@ -37,6 +42,7 @@ struct Order<R: Record>: Sendable {
     _ direction: SortDirection, _ limit: Int
   ) throws -> [Entry<R>] {
     let store = query.store
+    let scanner = Scanner(reader)
     var found: [Entry<R>] = []
     var passed = 0
     var seen = 0
@@ -50,9 +56,10 @@ struct Order<R: Record>: Sendable {
           passed += 1
           continue
         }
-        guard try query.accepts(reader, stored) else { continue }
-        best.insert(
-          try reader.value(of: path, stored.id, stored.body.rawSpan), Entry(stored: stored, reader: reader))
+        let candidate = ScannedEntry(
+          stored.id, stored.revision, RecordBody(checked: stored.body.rawSpan), scanner)
+        guard try query.accepts(candidate) else { continue }
+        best.insert(try candidate.value(of: path), Entry(stored: stored, reader: reader))
       }
       found += best.sorted()
       return found.count < limit
@@ -63,7 +70,7 @@ struct Order<R: Record>: Sendable {
   }
 
   /// The first records in an order, of those seen so far.
-  private struct Best<Value: Comparable> {
+  private struct Best<Value: Comparable & Sendable>: Sendable {
     let direction: SortDirection
     let limit: Int?
     private var found: [(value: Value, entry: Entry<R>)] = []
@@ -85,6 +92,8 @@ struct Order<R: Record>: Sendable {
       // Sorting when twice as many have gathered costs O(log limit) a record.
       if let limit, found.count >= 2 * limit { cut(to: limit) }
     }
+
+    mutating func merge(_ other: Best) { found += other.found }
 
     mutating func sorted() -> [Entry<R>] {
       cut(to: limit ?? found.count)

@@ -1,5 +1,6 @@
 // Finding, sorting and counting the records of a type.
 
+import NotelogConcurrency
 import NotelogJournal
 
 /// The direction of a sort.
@@ -18,7 +19,7 @@ public enum SortDirection: Sendable {
 ///
 /// Conditions and sorting on plain fields need no key; on sealed fields they open that field of each record.
 public struct Query<R: Record>: Sendable {
-  typealias Condition = @Sendable (RecordReader<R>, RecordID, RawSpan) throws -> Bool
+  typealias Condition = @Sendable (ScannedEntry<R>) throws -> Bool
 
   let store: Store
   /// The moment that is asked about; nil asks about the moment of asking.
@@ -26,6 +27,8 @@ public struct Query<R: Record>: Sendable {
   private var conditions: [Condition] = []
   private var order: Order<R>?
   private var limit: Int?
+  /// How many threads go through the records, each through a part.
+  private var partCount = 1
 
   init(_ store: Store, _ moment: Snapshot? = nil) {
     self.store = store
@@ -34,21 +37,59 @@ public struct Query<R: Record>: Sendable {
 
   /// Only records whose field has this value.
   public func `where`<Value: Equatable & Sendable>(_ path: FieldKeyPath<R, Value>, is value: Value) -> Query {
-    adding { reader, id, body in try reader.value(of: path, id, body) == value }
+    adding { entry in try entry.value(of: path) == value }
   }
 
   /// Only records whose field has a value in a range.
   public func `where`<Value: Comparable & Sendable>(
     _ path: FieldKeyPath<R, Value>, in range: some RangeExpression<Value> & Sendable
   ) -> Query {
-    adding { reader, id, body in range.contains(try reader.value(of: path, id, body)) }
+    adding { entry in range.contains(try entry.value(of: path)) }
   }
 
   /// Only records whose field satisfies a condition; a sealed field is opened for it.
   public func filter<Value>(
     _ path: FieldKeyPath<R, Value>, _ condition: @escaping @Sendable (Value) throws -> Bool
   ) -> Query {
-    adding { reader, id, body in try condition(try reader.value(of: path, id, body)) }
+    adding { entry in try condition(try entry.value(of: path)) }
+  }
+
+  /// Only records whose text field holds a text; a sealed field is opened for it.
+  ///
+  /// ```swift
+  /// let found = try store.query(Note.self).contains(\.body, "Clark").entries()
+  /// ```
+  ///
+  /// The bytes of both are compared, and no string is made: upper case is not lower case, and a letter that can be
+  /// composed in two ways is two letters.
+  public func contains<Value: FieldValue>(_ path: FieldKeyPath<R, Value>, _ text: String) -> Query
+  where Value.Stored == String {
+    let needle = Array(text.utf8)
+    return adding { entry in
+      if let found = try entry.contains(needle, in: path, isOptional: false) { return found }
+      return Array(try entry.value(of: path).stored.utf8).rawSpan.contains(needle.rawSpan)
+    }
+  }
+
+  /// Only records whose text field has a text that holds another; a sealed field is opened for it.
+  public func contains<Value: FieldValue>(_ path: FieldKeyPath<R, Value>, _ text: String) -> Query
+  where Value.Stored == String? {
+    let needle = Array(text.utf8)
+    return adding { entry in
+      if let found = try entry.contains(needle, in: path, isOptional: true) { return found }
+      guard let initial = try entry.value(of: path).stored else { return false }
+      return Array(initial.utf8).rawSpan.contains(needle.rawSpan)
+    }
+  }
+
+  /// Asked by several threads, which share the records between them: worth it where sealed fields are opened.
+  ///
+  /// Conditions are then called on several threads at once.
+  public func parallel(_ threadCount: Int) -> Query {
+    precondition(threadCount > 0, "a query is asked by one thread or more")
+    var query = self
+    query.partCount = threadCount
+    return query
   }
 
   /// Sorted by a field; records with equal values come in the order of their ids.
@@ -78,12 +119,15 @@ public struct Query<R: Record>: Sendable {
     let reader = try store.reader(for: R.self)
     let moment = moment ?? store.journal.snapshot()
     if let order { return try order.collect(self, reader, moment, limit: limit) }
-    var found: [Entry<R>] = []
-    try scan(reader, moment) { id, revision, body in
-      found.append(try reader.entry(id, revision, body))
-      return found.count != limit
+    let parts = try inParts { part in
+      var found: [Entry<R>] = []
+      try scan(reader, moment, part: part) { entry in
+        found.append(try entry.entry())
+        return found.count != limit
+      }
+      return found
     }
-    return found
+    return Array(parts.joined().prefix(limit ?? .max))
   }
 
   /// The first record found.
@@ -92,28 +136,44 @@ public struct Query<R: Record>: Sendable {
   /// How many records there are, the limit applied.
   public func count() throws -> Int {
     guard limit != 0 else { return 0 }
-    var count = 0
-    try scan(try store.reader(for: R.self), moment ?? store.journal.snapshot()) { _, _, _ in
-      count += 1
-      return count != limit
+    let reader = try store.reader(for: R.self)
+    let moment = moment ?? store.journal.snapshot()
+    let counts = try inParts { part in
+      var count = 0
+      try scan(reader, moment, part: part) { _ in
+        count += 1
+        return count != limit
+      }
+      return count
     }
-    return count
+    return min(counts.reduce(0, +), limit ?? .max)
   }
 
-  /// Calls `body` with each record that satisfies all conditions, until it returns false.
+  /// Calls `body` with each record of a part that satisfies all conditions, until it returns false.
   func scan(
-    _ reader: RecordReader<R>, _ moment: Snapshot, _ body: (RecordID, UInt64, RawSpan) throws -> Bool
+    _ reader: RecordReader<R>, _ moment: Snapshot, part: Int, _ body: (ScannedEntry<R>) throws -> Bool
   ) throws {
-    try moment.scan(reader.plan.collection.schema.collection) { id, revision, bytes in
-      for condition in conditions where try !condition(reader, id, bytes) { return true }
-      return try body(id, revision, bytes)
+    try moment.scan(reader, part: part, of: partCount) { entry in
+      guard try accepts(entry) else { return true }
+      return try body(entry)
     }
   }
 
   /// Whether a record satisfies all conditions.
-  func accepts(_ reader: RecordReader<R>, _ stored: OwnedRecord) throws -> Bool {
-    for condition in conditions where try !condition(reader, stored.id, stored.body.rawSpan) { return false }
+  func accepts(_ entry: ScannedEntry<R>) throws -> Bool {
+    for condition in conditions where try !condition(entry) { return false }
     return true
+  }
+
+  /// Runs `body` for each part, on as many threads.
+  func inParts<Found: Sendable>(_ body: @Sendable (Int) throws -> Found) throws -> [Found] {
+    if partCount == 1 { return [try body(0)] }
+    let results = Lock<[Result<Found, any Error>?]>(Array(repeating: nil, count: partCount))
+    inParallel(partCount) { part in
+      let result = Result { try body(part) }
+      results.withLock { $0[part] = result }
+    }
+    return try results.withLock { $0 }.compactMap { try $0?.get() }
   }
 
   private func adding(_ condition: @escaping Condition) -> Query {

@@ -19,7 +19,7 @@ extension Store {
     var entries: [IndexEntry] = []
     var isComplete = true
     try moment.scan(name.collection) { id, _, body in
-      guard let entry = try IndexEntry(keyOf: name.field, id, body) else {
+      guard let entry = try IndexEntry(keyOf: name.field, id, body.bytes) else {
         isComplete = false
         return false
       }

@@ -15,6 +15,8 @@ struct FieldPlan: Sendable {
   /// The flags of a value written now.
   let flags: FieldFlags
   let isIndexed: Bool
+  let isSealed: Bool
+  let isOptional: Bool
   /// The key that new values are sealed under; 0 for a plain field.
   let keyReference: UInt32
 
@@ -26,6 +28,8 @@ struct FieldPlan: Sendable {
     type = field.type
     flags = field.flags
     isIndexed = field.isIndexed
+    isSealed = field.isSealed
+    isOptional = field.isOptional
     keyReference = field.keys.last ?? 0
   }
 }
@@ -34,6 +38,8 @@ struct FieldPlan: Sendable {
 final class CollectionPlan: Sendable {
   let storeID: Bytes16
   let schema: StoredSchema
+  /// The collection's number, out of the schema.
+  let number: UInt16
   /// The fields that are not retired, in ascending order of number.
   let fields: [FieldPlan]
   /// Whether any field is indexed.
@@ -44,6 +50,7 @@ final class CollectionPlan: Sendable {
   init(_ schema: StoredSchema, storeID: Bytes16) throws(NotelogError) {
     self.storeID = storeID
     self.schema = schema
+    number = schema.collection
     var fields: [FieldPlan] = []
     for field in schema.fields where !field.isRetired {
       let hash = try naming("\(schema.name).\(field.name)") { () throws(CryptoError) in
@@ -73,7 +80,36 @@ final class CollectionPlan: Sendable {
   }
 
   /// The field of a number, or nil where this version of the schema doesn't know it.
-  func index(of number: UInt16) -> Int? { fields.firstIndex { $0.field.number == number } }
+  func index(of number: UInt16) -> Int? { fields.indices.first { fields[$0].number == number } }
+
+  /// Compares what a directory says of a value with what the schema permits.
+  ///
+  /// - Throws: `tampered`, `typeMismatch`.
+  func check(_ entry: FieldEntry, _ index: Int, _ id: RecordID) throws(NotelogError) {
+    guard entry.flags.contains(.sealed) == fields[index].isSealed else {
+      throw NotelogError(.tampered, "\(place(index, id)): the value is not sealed as the schema says")
+    }
+    guard entry.type == fields[index].type else {
+      throw NotelogError(
+        .typeMismatch,
+        "\(place(index, id)) holds a \(entry.type.name) value, not a \(fields[index].type.name) one")
+    }
+    guard fields[index].isOptional || !entry.flags.contains(.optional) else {
+      throw NotelogError(.typeMismatch, "\(place(index, id)) holds an optional value")
+    }
+    // The key in force is that of nearly all values.
+    if entry.keyReference == fields[index].keyReference { return }
+    guard !fields[index].isSealed || fields[index].field.keys.contains(entry.keyReference) else {
+      throw NotelogError(.tampered, "\(place(index, id)): sealed under a key that the field never had")
+    }
+  }
+
+  /// What a value must be bound to, its type, flags and key as the directory says, all else as we expect it.
+  func additionalData(_ entry: FieldEntry, _ index: Int, _ id: RecordID) -> AdditionalData {
+    AdditionalData(
+      store: storeID, record: id.bytes16, name: fields[index].nameHash, type: entry.type.rawValue,
+      flags: UInt16(entry.flags.rawValue), key: KeyReference(rawValue: entry.keyReference))
+  }
 
   /// Whether a field's values go with the next update.
   func isRetired(_ number: UInt16) -> Bool { retired.contains(number) }

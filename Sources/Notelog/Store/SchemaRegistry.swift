@@ -13,10 +13,12 @@ struct SchemaRegistry: Sendable {
   }
 
   private(set) var byNumber: [UInt16: Stored] = [:]
-  /// Record plans that agree with what is stored.
-  private var typed: [ObjectIdentifier: any Sendable] = [:]
+  /// Readers whose plans agree with what is stored.
+  let readers: RecordReaders
   /// Whether every schema's MAC has been verified since the store was opened.
   var isVerified = false
+
+  init(_ readers: RecordReaders) { self.readers = readers }
 
   /// The collection that a declaration means, by its name or a former one.
   func find(_ declared: CollectionDescription) -> Stored? {
@@ -32,19 +34,17 @@ struct SchemaRegistry: Sendable {
       ?? byNumber.values.first { $0.plan.schema.firstName == name }
   }
 
-  /// The plan of a record type, if it was made before and still holds.
-  func plan<R: Record>(for type: R.Type) -> RecordPlan<R>? { typed[ObjectIdentifier(type)] as? RecordPlan<R> }
-
-  /// Keeps the plan of a record type, unless the schema it was made of has been replaced meanwhile.
-  mutating func keep<R: Record>(_ plan: RecordPlan<R>) {
-    guard byNumber[plan.collection.schema.collection]?.plan === plan.collection else { return }
-    typed[ObjectIdentifier(R.self)] = plan
+  /// Keeps the reader of a record type, unless the schema it was made of has been replaced meanwhile.
+  func keep<R: Record>(_ reader: RecordReader<R>) {
+    let collection = reader.plan.collection
+    guard byNumber[collection.number]?.plan === collection else { return }
+    readers.keep(reader)
   }
 
-  /// Takes in a stored schema; plans made of an older version no longer hold.
+  /// Takes in a stored schema; readers made of an older version no longer hold.
   mutating func take(_ stored: Stored) {
-    byNumber[stored.plan.schema.collection] = stored
-    typed.removeAll()
+    byNumber[stored.plan.number] = stored
+    readers.removeAll()
   }
 
   /// The number that the next collection gets.

@@ -10,6 +10,8 @@ extension Store {
     public var isReadOnly = false
     /// The size of a segment in bytes; chosen by what the store holds where nothing is said.
     public var segmentByteCount: Int?
+    /// The most memory that blocks of the store's files are kept in, sealed as they are there.
+    public var cacheByteCount = 64 << 20
     /// How much work a guess of the password costs, as the exponent of scrypt's *N*; less than 16 only in tests.
     public var passwordWork: UInt8 = 17
 
@@ -20,6 +22,7 @@ extension Store {
       var options = JournalOptions()
       options.isReadOnly = isReadOnly
       options.segmentByteCount = segmentByteCount
+      options.cacheByteCount = cacheByteCount
       return options
     }
   }

@@ -62,9 +62,7 @@ extension Store {
   /// What reads records of a type. Nothing is written: a schema that is new, or newer than the stored one, is followed
   /// in memory, and stored with the first write.
   func reader<R: Record>(for type: R.Type) throws(NotelogError) -> RecordReader<R> {
-    if let plan = registry.withLock({ $0.plan(for: type) }) {
-      return RecordReader(plan: plan, opener: opener)
-    }
+    if let reader = readers.find(type) { return reader }
     let declared = R.schema.description
     let (stored, number) = try registry.withLock { registry throws(NotelogError) in
       (registry.find(declared), try registry.nextNumber())
@@ -79,9 +77,9 @@ extension Store {
     var schema = stored.plan.schema
     let isChanged = try schema.evolve(to: declared, key: keyReference, newKey: newKey)
     let collection = isChanged ? try CollectionPlan(schema, storeID: storeID) : stored.plan
-    let plan = try RecordPlan(R.schema, collection)
-    if !isChanged { registry.withLock { $0.keep(plan) } }
-    return RecordReader(plan: plan, opener: opener)
+    let reader = RecordReader(plan: try RecordPlan(R.schema, collection), opener: opener)
+    if !isChanged { registry.withLock { $0.keep(reader) } }
+    return reader
   }
 
   /// The schema that a declaration leads to, when it is about to be written with: keys that it names are made.

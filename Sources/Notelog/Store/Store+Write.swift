@@ -90,7 +90,7 @@ extension Store {
 
   /// A record type's plan, its schema stored.
   private func storedPlan<R: Record>(for type: R.Type) throws -> RecordPlan<R> {
-    if let plan = registry.withLock({ $0.plan(for: type) }) { return plan }
+    if let reader = readers.find(type) { return reader.plan }
     try write { tx in _ = try tx.plan(for: type) }
     return try reader(for: type).plan
   }

@@ -23,7 +23,9 @@ public final class Store: Sendable {
   let nonces: NonceSource
   let opener: FieldOpener
   let indexes = FieldIndexes()
-  let registry = Lock(SchemaRegistry())
+  let registry: Lock<SchemaRegistry>
+  /// What reads the records of each type.
+  let readers: RecordReaders
   /// Held while the keyring is changed, so that changes follow one another.
   let keyringChange = Lock(())
   /// What the keyring's two files were like when the store was opened.
@@ -32,6 +34,9 @@ public final class Store: Sendable {
   init(
     journal: Journal, storage: any Storage, vault: Vault, nonces: NonceSource, finding: Keyring.Choice.Finding
   ) throws(NotelogError) {
+    let readers = RecordReaders()
+    self.readers = readers
+    registry = Lock(SchemaRegistry(readers))
     self.journal = journal
     self.storage = storage
     keyringFiles = KeyringFiles(storage: storage)

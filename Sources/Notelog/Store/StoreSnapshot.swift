@@ -50,33 +50,4 @@ extension Snapshot {
     guard let found, found.collection == collection else { return nil }
     return try OwnedRecord(id: id, revision: found.revision, collection: collection, copying: buffer.body)
   }
-
-  /// Calls `body` with each record of a collection, its bytes checked, until it returns false. They come in the order
-  /// in which they lie on the disk.
-  func scan(
-    _ collection: UInt16, _ body: (RecordID, UInt64, RawSpan) throws -> Bool
-  ) throws {
-    var failure: (any Error)?
-    try journaling { () throws(JournalError) in
-      try forEach(
-        in: collection,
-        onDamage: { damage in
-          guard failure == nil else { return }
-          failure = NotelogError(
-            .damaged, "a record of the collection does not check; verify the store",
-            segment: UInt64(damage.segment), offset: UInt64(damage.offset))
-        },
-        { record, _, bytes throws(JournalError) in
-          guard failure == nil else { return false }
-          do {
-            _ = try RecordBody(checking: bytes)
-            return try body(RecordID(record.id), record.revision, bytes)
-          } catch {
-            failure = error
-            return false
-          }
-        })
-    }
-    if let failure { throw failure }
-  }
 }

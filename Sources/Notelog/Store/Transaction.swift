@@ -70,11 +70,14 @@ public struct Transaction: ~Copyable {
   /// The record type's plan, its schema stored with this transaction where need be.
   mutating func plan<R: Record>(for type: R.Type) throws(NotelogError) -> RecordPlan<R> {
     if let plan = plans[ObjectIdentifier(type)] as? RecordPlan<R> { return plan }
-    var plan = store.registry.withLock { $0.plan(for: type) }
+    var plan = store.readers.find(type)?.plan
     if plan == nil {
       let collection = try self.collection(for: R.schema.description)
       plan = try RecordPlan(R.schema, collection)
-      if let plan, schemas[collection.schema.collection] == nil { store.registry.withLock { $0.keep(plan) } }
+      if let plan, schemas[collection.number] == nil {
+        let reader = RecordReader(plan: plan, opener: store.opener)
+        store.registry.withLock { $0.keep(reader) }
+      }
     }
     guard let plan else { throw NotelogError(.notFound, "the schema of \(R.self) can't be followed") }
     plans[ObjectIdentifier(type)] = plan

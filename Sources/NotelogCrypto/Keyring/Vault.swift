@@ -30,6 +30,8 @@ package final class Vault: Sendable {
 
   let state: Lock<State>
   let nonces: NonceSource
+  /// The data keys that are open, once more: for threads that look them up millions of times a second.
+  private let openKeys = ReadMostly<[KeyReference: SealingKey]>([:])
   private let epoch = Atomic<UInt64>(0)
 
   var memory: SecretMemory { nonces.memory }
@@ -87,6 +89,8 @@ package final class Vault: Sendable {
         key.wipe()
         state.sealingKeys[reference] = nil
       }
+      let left = state.sealingKeys
+      openKeys.change { $0 = left }
       let open = state.keyring.namedKeys.filter {
         scope != .everything && $0.accessClass == .afterFirstUnlock
       }
@@ -100,6 +104,7 @@ package final class Vault: Sendable {
   /// - Throws: ``CryptoError/missingKey(_:)`` or ``CryptoError/locked(_:)``, before any cryptography.
   package func sealingKey(_ reference: KeyReference) throws(CryptoError) -> SealingKey {
     guard memory.isOriginalProcess else { throw .forked }
+    if let key = openKeys.read({ $0[reference] }) { return key }
     return try state.withLock { state throws(CryptoError) in
       if let key = state.sealingKeys[reference] { return key }
       guard let entry = state.keyring.dataKey(reference) else { throw .missingKey(reference) }
@@ -107,6 +112,7 @@ package final class Vault: Sendable {
       let key = try SealingKey(
         reference: reference, accessClass: entry.accessClass, key: secret, nonces: nonces)
       state.sealingKeys[reference] = key
+      openKeys.change { $0[reference] = key }
       return key
     }
   }

@@ -59,6 +59,16 @@ final class BlockCache: Sendable {
     }
   }
 
+  /// Asks the processor to fetch the frame at an offset, if its block is there.
+  func prefetch(_ segment: UInt32, at offset: Int) {
+    let tag = Self.tag(segment, offset)
+    let hash = Self.hash(tag)
+    shards[Int(hash & 15)].withLock { shard in
+      guard let slot = shard.find(tag, hash >> 4) else { return }
+      shard.prefetch(slot, from: offset % Self.blockByteCount)
+    }
+  }
+
   /// Keeps a block: the whole of it, or what is left of the segment where it begins.
   func keep(_ block: RawSpan, of segment: UInt32, at offset: Int) {
     precondition(

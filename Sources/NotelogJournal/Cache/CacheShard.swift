@@ -36,6 +36,12 @@ struct CacheShard: ~Copyable, Sendable {
     return store.bytes.extracting(start..<start + byteCounts[slot])
   }
 
+  /// Asks the processor to fetch what a slot has from an offset on, as much as most records take.
+  func prefetch(_ slot: Int, from offset: Int) {
+    let start = slot * BlockCache.blockByteCount
+    store.prefetch(start + offset..<start + min(offset + 640, BlockCache.blockByteCount))
+  }
+
   /// Whether a block that is missing is to be brought in.
   ///
   /// Once the shard is full, one miss in sixteen brings its block in. A working set that fits is in soon; one that

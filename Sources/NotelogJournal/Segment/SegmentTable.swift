@@ -5,8 +5,29 @@ import Synchronization
 
 /// The segments that reads and compaction find frames in.
 final class SegmentTable: Sendable {
-  private let segments = Lock<[UInt32: Segment]>([:])
+  /// Segments in ascending order of number.
+  private struct Row: Sendable {
+    var numbers: [UInt32] = []
+    var segments: [Segment] = []
 
+    /// The first place whose number is not less.
+    func place(of number: UInt32) -> Int {
+      var lower = 0
+      var upper = numbers.count
+      while lower < upper {
+        let middle = (lower + upper) / 2
+        if numbers[middle] < number { lower = middle + 1 } else { upper = middle }
+      }
+      return lower
+    }
+
+    func find(_ number: UInt32) -> Segment? {
+      let place = place(of: number)
+      return place < numbers.count && numbers[place] == number ? segments[place] : nil
+    }
+  }
+
+  private let row = ReadMostly(Row())
   private let liveByteTotal = Atomic<Int>(0)
 
   /// The bytes of all live frames, with their footer entries.
@@ -18,12 +39,30 @@ final class SegmentTable: Sendable {
     liveByteTotal.add(byteCount, ordering: .relaxed)
   }
 
-  subscript(number: UInt32) -> Segment? { segments.withLock { $0[number] } }
+  subscript(number: UInt32) -> Segment? { row.read { $0.find(number) } }
 
-  var all: [Segment] { segments.withLock { $0.values.sorted { $0.number < $1.number } } }
+  var all: [Segment] { row.read { $0.segments } }
 
-  func insert(_ segment: Segment) { segments.withLock { $0[segment.number] = segment } }
+  func insert(_ segment: Segment) {
+    row.change { row in
+      let place = row.place(of: segment.number)
+      if place < row.numbers.count, row.numbers[place] == segment.number {
+        row.segments[place] = segment
+      } else {
+        row.numbers.insert(segment.number, at: place)
+        row.segments.insert(segment, at: place)
+      }
+    }
+  }
 
   @discardableResult
-  func remove(_ number: UInt32) -> Segment? { segments.withLock { $0.removeValue(forKey: number) } }
+  func remove(_ number: UInt32) -> Segment? {
+    row.change { row in
+      guard let segment = row.find(number) else { return nil }
+      let place = row.place(of: number)
+      row.numbers.remove(at: place)
+      row.segments.remove(at: place)
+      return segment
+    }
+  }
 }

@@ -19,11 +19,14 @@ struct SegmentVerifier: ~Copyable {
 
   private var isFinished: Bool { entry != nil && found.trailer != nil }
 
-  mutating func run() throws(StorageError) {
+  /// Checks everything, and calls `inspect` with each frame that is whole: its header, its place and its payload.
+  mutating func run(
+    _ inspect: (FrameHeader, Int, RawSpan) throws(StorageError) -> Void = { _, _, _ in }
+  ) throws(StorageError) {
     var reader = SegmentReader(found.file, salt: found.header.salt, end: found.byteCount)
     let gap = Layout.headerByteCount..<min(Layout.headerCopyOffset, found.byteCount)
     if !gap.isEmpty, try !reader.bytes(gap).isZero { add(.notZero, gap.lowerBound, gap.count) }
-    try checkFrames(&reader)
+    try checkFrames(&reader, inspect)
     if isFinished { try checkFooter(&reader) }
   }
 
@@ -31,7 +34,9 @@ struct SegmentVerifier: ~Copyable {
     damages.append(Damage(kind, segment: found.number, offset: offset, byteCount: byteCount, record: record))
   }
 
-  private mutating func checkFrames(_ reader: inout SegmentReader) throws(StorageError) {
+  private mutating func checkFrames(
+    _ reader: inout SegmentReader, _ inspect: (FrameHeader, Int, RawSpan) throws(StorageError) -> Void
+  ) throws(StorageError) {
     let limit = isFinished ? (found.trailer?.footerOffset ?? end) : min(end, found.byteCount)
     var place = Layout.firstFrameOffset
     var transaction = (start: place, frameCount: 0)
@@ -50,7 +55,9 @@ struct SegmentVerifier: ~Copyable {
         add(.payload, place, header.frameByteCount, record: header.kind.isContent ? header.id : nil)
       }
       if isWhole {
-        expected.note(header, at: place, payload: try reader.payload(of: header, at: place))
+        let payload = try reader.payload(of: header, at: place)
+        expected.note(header, at: place, payload: payload)
+        try inspect(header, place, payload)
       }
       let next = place + header.frameByteCount
       switch header.kind {

@@ -12,15 +12,22 @@
   /// How many bytes it holds.
   package private(set) var count: Int
 
-  package init(capacity: Int = 0) {
+  /// Whether memory is overwritten before it is given back.
+  private let isSecret: Bool
+
+  package init(capacity: Int = 0, isSecret: Bool = false) {
+    self.isSecret = isSecret
     // SAFETY: allocated here, owned by this value alone, freed in deinit or when grown.
     unsafe base = .allocate(byteCount: max(capacity, 64), alignment: 16)
     self.capacity = max(capacity, 64)
     count = 0
   }
 
-  // SAFETY: this value alone owns the memory, and nothing outlives it.
-  deinit { unsafe base.deallocate() }
+  deinit {
+    // SAFETY: this value alone owns the memory, of which so many bytes were ever written, and nothing outlives it.
+    if isSecret { unsafe SystemMemory.overwrite(base, max(count, initializedCount)) }
+    unsafe base.deallocate()
+  }
 
   /// The bytes it holds.
   package var bytes: RawSpan {
@@ -44,6 +51,14 @@
 
   /// Forgets the bytes and keeps the memory.
   package mutating func removeAll() { count = 0 }
+
+  /// Overwrites the bytes with zeros and forgets them.
+  package mutating func wipe() {
+    // SAFETY: `count` bytes from `base` are ours.
+    unsafe SystemMemory.overwrite(base, count)
+    initializedCount = max(initializedCount, count)
+    count = 0
+  }
 
   /// Forgets the bytes from `newCount` on.
   package mutating func truncate(to newCount: Int) {
@@ -93,10 +108,12 @@
     guard count + byteCount > capacity else { return }
     let newCapacity = max(count + byteCount, capacity * 2)
     // Only the bytes that it holds are copied.
+    let written = max(count, initializedCount)
     initializedCount = 0
     // SAFETY: the old memory is freed once its `count` bytes have been copied; nobody else holds a pointer to it.
     let newBase = UnsafeMutableRawPointer.allocate(byteCount: newCapacity, alignment: 16)
     unsafe newBase.copyMemory(from: base, byteCount: count)
+    if isSecret { unsafe SystemMemory.overwrite(base, written) }
     unsafe base.deallocate()
     unsafe base = newBase
     capacity = newCapacity

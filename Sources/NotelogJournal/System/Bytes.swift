@@ -1,5 +1,7 @@
 // Bounds-checked loads and copies between spans: what the standard library still marks unsafe.
 
+internal import CSystem
+
 extension RawSpan {
   /// The byte at an offset.
   @inlinable
@@ -39,6 +41,27 @@ extension RawSpan {
   package func text() -> String? {
     // SAFETY: the pointer covers exactly the span's bytes and does not outlive the call.
     unsafe withUnsafeBytes { unsafe String(validating: $0, as: UTF8.self) }
+  }
+
+  /// Whether the bytes of another span occur in these, side by side; no bytes occur everywhere.
+  package func contains(_ needle: RawSpan) -> Bool {
+    // SAFETY: both pointers cover exactly their spans' bytes and do not outlive the call.
+    unsafe withUnsafeBytes { hay in
+      unsafe needle.withUnsafeBytes { needle in
+        guard let first = needle.baseAddress, needle.count > 0 else { return true }
+        guard let start = hay.baseAddress, hay.count >= needle.count else { return false }
+        return unsafe memmem(start, hay.count, first, needle.count) != nil
+      }
+    }
+  }
+
+  /// Whether the bytes are UTF-8.
+  package var isUTF8: Bool {
+    let bytes = Span<UInt8>(_bytes: self)
+    do {
+      _ = try UTF8Span(validating: bytes)
+      return true
+    } catch { return false }
   }
 
   /// Whether both spans hold the same bytes. Not in constant time.

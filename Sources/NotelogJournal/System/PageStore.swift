@@ -1,5 +1,7 @@
 // Memory for the block cache: mapped at once, taken from the system page by page as it is first written.
 
+internal import CSystem
+
 /// A fixed run of bytes with one owner; all are zero at first.
 @safe struct PageStore: ~Copyable {
   private let base: UnsafeMutableRawPointer?
@@ -31,6 +33,16 @@
       // SAFETY: `byteCount` bytes from `base` are mapped; the span's lifetime is tied to this value's.
       let span = unsafe RawSpan(_unsafeStart: base, byteCount: byteCount)
       return unsafe _overrideLifetime(span, borrowing: self)
+    }
+  }
+
+  /// Asks the processor to fetch bytes that are about to be read.
+  func prefetch(_ range: Range<Int>) {
+    precondition(range.lowerBound >= 0 && range.upperBound <= byteCount, "bytes are fetched within the store")
+    guard let base = unsafe base else { return }
+    for offset in stride(from: range.lowerBound, to: range.upperBound, by: 64) {
+      // SAFETY: the range was checked; nothing is read.
+      unsafe prefetch_line(base + offset)
     }
   }
 

@@ -188,6 +188,16 @@ enum SystemMemory {
     return unsafe (start, rounded)
   }
 
+  /// Writes zeros, also where the compiler sees that nobody reads them.
+  static func overwrite(_ start: UnsafeMutableRawPointer, _ byteCount: Int) {
+    // SAFETY: the caller owns that many bytes.
+    #if canImport(Darwin)
+      _ = unsafe memset_s(start, byteCount, 0, byteCount)
+    #else
+      unsafe explicit_bzero(start, byteCount)
+    #endif
+  }
+
   /// Gives pages back.
   static func unmap(_ start: UnsafeMutableRawPointer, _ byteCount: Int) {
     // SAFETY: the caller owns the mapping and does not use it again.

@@ -16,7 +16,9 @@ package final class SystemStorage: Storage {
     while path.count > 1, path.last == "/" { path.removeLast() }
     let name = path.split(separator: "/", omittingEmptySubsequences: false).last ?? path
     let parent = path.dropLast(name.count)
-    try SystemStorage(path: parent.isEmpty ? "." : String(parent)).makeDurableFolder(String(name))
+    do throws(StorageError) {
+      try SystemStorage(path: parent.isEmpty ? "." : String(parent)).makeDurableFolder(String(name))
+    } catch { throw StorageError(error.call, String(path), errno: error.errno) }
   }
 
   package func open(_ name: String, _ mode: StorageOpenMode) throws(StorageError) -> any StorageFile {

@@ -21,6 +21,8 @@ struct EngineOptions {
   var isDurable = false
   /// Whether the time is indexed.
   var hasTimeIndex = false
+  /// How many threads share a verification, where the engine can.
+  var threadCount = 1
   /// Whether titles and bodies are compressed, where the engine can.
   var isCompressed = false
 }

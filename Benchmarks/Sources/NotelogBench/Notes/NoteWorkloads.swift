@@ -16,7 +16,7 @@ struct NoteWorkloads {
   /// Names of the workloads to run; all where it is empty.
   var chosen: Set<String> = []
 
-  private var options: EngineOptions { EngineOptions(isCompressed: isCompressed) }
+  private var options: EngineOptions { EngineOptions(threadCount: threads, isCompressed: isCompressed) }
 
   private func isChosen(_ names: String...) -> Bool {
     chosen.isEmpty || names.contains { chosen.contains($0) }

@@ -17,12 +17,12 @@ protocol StoredNote: Record {
 
 /// A note as every engine stores it.
 struct Note: StoredNote {
-  var id = RecordID()
-  var time = Date(timeIntervalSince1970: 0)
-  var title = ""
-  var body = ""
+  var id: RecordID
+  var time: Date
+  var title: String
+  var body: String
 
-  init() {}
+  init() { self.init(id: RecordID(), time: Date(timeIntervalSince1970: 0), title: "", body: "") }
 
   init(id: RecordID, time: Date, title: String, body: String) {
     self.id = id
@@ -43,12 +43,12 @@ struct Note: StoredNote {
 
 /// A note whose time is indexed.
 struct TimedNote: StoredNote {
-  var id = RecordID()
-  var time = Date(timeIntervalSince1970: 0)
-  var title = ""
-  var body = ""
+  var id: RecordID
+  var time: Date
+  var title: String
+  var body: String
 
-  init() {}
+  init() { self.init(id: RecordID(), time: Date(timeIntervalSince1970: 0), title: "", body: "") }
 
   init(id: RecordID, time: Date, title: String, body: String) {
     self.id = id
@@ -69,12 +69,12 @@ struct TimedNote: StoredNote {
 
 /// A note that is compressed before it is sealed.
 struct PackedNote: StoredNote {
-  var id = RecordID()
-  var time = Date(timeIntervalSince1970: 0)
-  var title = ""
-  var body = ""
+  var id: RecordID
+  var time: Date
+  var title: String
+  var body: String
 
-  init() {}
+  init() { self.init(id: RecordID(), time: Date(timeIntervalSince1970: 0), title: "", body: "") }
 
   init(id: RecordID, time: Date, title: String, body: String) {
     self.id = id
@@ -107,9 +107,13 @@ final class NotelogEngine: NoteEngine {
   func open(_ path: String, _ options: EngineOptions) throws {
     self.options = options
     let isThere = FileManager.default.fileExists(atPath: path + "/keyring")
+    var settings = Store.Options()
+    // As much as the peers are given.
+    settings.cacheByteCount = 256 << 20
     store =
       isThere
-      ? try Store.open(at: path, unlocking: credential) : try Store.create(at: path, unlocking: credential)
+      ? try Store.open(at: path, unlocking: credential, options: settings)
+      : try Store.create(at: path, unlocking: credential, options: settings)
   }
 
   func close() throws {
@@ -127,7 +131,8 @@ final class NotelogEngine: NoteEngine {
   func compact() throws { _ = try store?.compact() }
 
   func verify(_ path: String, _ options: EngineOptions, withKey: Bool) throws {
-    let found = try Store.verify(at: path, unlocking: withKey ? credential : nil)
+    let found = try Store.verify(
+      at: path, unlocking: withKey ? credential : nil, threadCount: options.threadCount)
     guard found.findings.isEmpty, !withKey || found.openedCount >= 2 * dataset.count else {
       throw Failure("notelog: the store does not verify")
     }
@@ -178,20 +183,21 @@ final class NotelogSession<R: StoredNote>: NoteSession {
   }
 
   func readTitles(_ picks: [UInt32], group: Int, _ latencies: LatencySink?) throws {
+    let title = try store.field(R.titlePath)
+    var buffer = ValueBuffer()
     try timed((picks.count + group - 1) / group, latencies) { operation in
       let start = operation * group
       if group == 1 {
         let index = Int(picks[start])
-        let title = try store.get(R.self, dataset.ids[index])?.value(of: R.titlePath)
-        guard title == dataset.titles[index] else {
+        guard try store.get(title, of: dataset.ids[index], using: &buffer) == dataset.titles[index] else {
           throw Failure("notelog: a title is not what was written")
         }
         return
       }
       let indices = picks[start..<min(start + group, picks.count)]
-      let entries = try store.getMany(R.self, indices.map { dataset.ids[Int($0)] })
-      for (index, entry) in zip(indices, entries) {
-        guard try entry?.value(of: R.titlePath) == dataset.titles[Int(index)] else {
+      let ids = indices.map { dataset.ids[Int($0)] }
+      try store.getMany(title, of: ids, using: &buffer) { place, text in
+        guard text == dataset.titles[Int(indices[start + place])] else {
           throw Failure("notelog: a title is not what was written")
         }
       }
@@ -199,9 +205,10 @@ final class NotelogSession<R: StoredNote>: NoteSession {
   }
 
   func readNotes(_ picks: [UInt32], _ latencies: LatencySink?) throws {
+    var buffer = ValueBuffer()
     try timed(picks.count, latencies) { operation in
       let index = Int(picks[operation])
-      let note = try store.get(R.self, dataset.ids[index])?.record()
+      let note = try store.get(R.self, dataset.ids[index], using: &buffer)
       guard let note, note.title == dataset.titles[index], note.body == dataset.bodies[index] else {
         throw Failure("notelog: a note is not what was written")
       }
@@ -219,30 +226,17 @@ final class NotelogSession<R: StoredNote>: NoteSession {
   }
 
   func scanTitles(part: Int, of parts: Int) throws -> Int {
-    guard part == 0 else { return 0 }
+    let title = try store.field(R.titlePath)
     var count = 0
-    for entry in try store.query(R.self).entries() where try !entry.value(of: R.titlePath).isEmpty {
-      count += 1
+    try store.snapshot().scan(R.self, part: part, of: parts) { entry in
+      try entry.withBytes(of: title) { if !$0.isEmpty { count += 1 } }
+      return true
     }
     return count
   }
 
   func searchBodies(part: Int, of parts: Int) throws -> Int {
     guard part == 0 else { return 0 }
-    let needle = dataset.needle
-    return try store.query(R.self).filter(R.bodyPath) { $0.utf8.contains(needle) }.count()
-  }
-}
-
-extension String.UTF8View {
-  /// Whether the bytes of another string occur in these.
-  fileprivate func contains(_ needle: String) -> Bool {
-    // SAFETY: both pointers are used within their closures only.
-    let found = unsafe withContiguousStorageIfAvailable { hay in
-      unsafe needle.utf8.withContiguousStorageIfAvailable { bytes in
-        unsafe find(hay.baseAddress, hay.count, bytes.baseAddress, bytes.count)
-      }
-    }
-    return found.flatMap { $0 } ?? false
+    return try store.query(R.self).contains(R.bodyPath, dataset.needle).parallel(parts).count()
   }
 }

@@ -1,0 +1,127 @@
+// A field of a record type, found once and used again and again.
+
+import NotelogJournal
+import Synchronization
+
+/// A field of a store's records, looked up once: what hot paths read by.
+///
+/// ```swift
+/// let title = try store.field(\Note.title)
+/// var buffer = ValueBuffer()
+/// for id in ids { print(try store.get(title, of: id, using: &buffer) ?? "gone") }
+/// ```
+///
+/// It may be used from any thread, for as long as the store is open, also after the schema has changed.
+public struct Field<R: Record, Value: FieldValue>: Sendable {
+  @usableFromInline let handle: FieldHandle
+}
+
+extension Store {
+  /// Looks a field up.
+  ///
+  /// - Parameter path: A property that the schema declares as a field.
+  /// - Returns: The field, for this store only.
+  /// - Throws: `notFound` where the schema declares no such field, `schemaConflict`.
+  public func field<R: Record, Value: FieldValue>(
+    _ path: FieldKeyPath<R, Value>
+  ) throws -> Field<R, Value> {
+    Field(handle: try FieldHandle.make(self, path))
+  }
+}
+
+/// Where a field is in a store's records, and what they have who lack it.
+@usableFromInline
+final class FieldHandle: Sendable {
+  let store: Store
+  let plan: CollectionPlan
+  /// The field's place in the plan.
+  let index: Int
+  let number: UInt16
+  /// The bytes of the initial value: a record that lacks the field has that.
+  let initial: [UInt8]
+  /// When it was looked up; at another epoch it is looked up again.
+  private let epoch: UInt64
+  private let lookUp: @Sendable () throws -> FieldHandle
+  private let successor = AtomicLazyReference<FieldHandle>()
+
+  private init(
+    _ store: Store, _ plan: CollectionPlan, _ index: Int, _ initial: [UInt8], epoch: UInt64,
+    lookUp: @escaping @Sendable () throws -> FieldHandle
+  ) {
+    self.store = store
+    self.plan = plan
+    self.index = index
+    self.initial = initial
+    self.epoch = epoch
+    self.lookUp = lookUp
+    number = plan.fields[index].number
+  }
+
+  static func make<R: Record, Value: FieldValue>(
+    _ store: Store, _ path: FieldKeyPath<R, Value>
+  ) throws -> FieldHandle {
+    // Read first: a schema that changes from here on makes it look again.
+    let epoch = store.readers.epoch
+    let plan = try store.reader(for: R.self).plan
+    let slot = plan.slots[try plan.slot(of: path)]
+    var scratch = FieldScratch()
+    try slot.definition.access.encode(plan.prototype, &scratch)
+    return FieldHandle(
+      store, plan.collection, slot.index, scratch.withBytes(in: 0..<scratch.count) { $0.array() },
+      epoch: epoch
+    ) { try make(store, path) }
+  }
+
+  /// The handle that holds now, where that is another one.
+  func renewed() throws -> FieldHandle? {
+    let now = store.readers.epoch
+    if epoch == now { return nil }
+    var handle = self
+    while handle.epoch != now {
+      if let next = handle.successor.load() {
+        handle = next
+      } else {
+        handle = handle.successor.storeIfNil(try lookUp())
+        break
+      }
+    }
+    return handle
+  }
+
+  /// Reads a record's field into a buffer.
+  ///
+  /// - Returns: Whether there is such a record.
+  @usableFromInline
+  func read(_ id: RecordID, of store: Store, into buffer: inout ValueBuffer) throws -> Bool {
+    precondition(store === self.store, "a field belongs to the store that it was looked up in")
+    if let handle = try renewed() { return try handle.read(id, into: &buffer) }
+    return try read(id, into: &buffer)
+  }
+
+  private func read(_ id: RecordID, into buffer: inout ValueBuffer) throws(NotelogError) -> Bool {
+    let found: StoredRecord?
+    do { found = try store.journal.read(id.key, into: &buffer.record) } catch {
+      throw NotelogError(journal: error)
+    }
+    guard let found, found.collection == plan.number else {
+      buffer.opening.wipe()
+      return false
+    }
+    try load(id, buffer.record, into: &buffer.opening)
+    return true
+  }
+
+  private func load(
+    _ id: RecordID, _ record: borrowing ReadBuffer, into opening: inout Opening
+  ) throws(NotelogError) {
+    try opening.load(self, RecordBody(checking: record.body), id)
+  }
+}
+
+extension Opening {
+  /// Opens a field of a checked body, or takes its initial value where the record lacks it.
+  mutating func load(_ field: FieldHandle, _ body: RecordBody, _ id: RecordID) throws(NotelogError) {
+    guard let entry = try body.find(field.number) else { return load(plain: field.initial) }
+    try load(entry, in: body.bytes, of: id, field.index, field.plan, field.store.opener)
+  }
+}

@@ -1,0 +1,156 @@
+// A field on its way back: checked against what the schema permits, opened, unpadded, inflated.
+
+import NotelogCrypto
+import NotelogJournal
+
+/// Memory that values are opened in, and the keys that opened the last ones.
+///
+/// It belongs to one thread, which uses it for one value after another: nothing is allocated, no lock is taken, and no
+/// object that other threads use is counted up and down. Keys that were wiped since are asked for anew.
+struct Opening: ~Copyable {
+  /// A key, held by an object of the thread's own.
+  private final class Held {
+    let key: SealingKey
+    let vault: Vault
+
+    init(_ key: SealingKey, _ vault: Vault) {
+      self.key = key
+      self.vault = vault
+    }
+  }
+
+  private static let heldMax = 8
+
+  /// The value opened last, with what padding there is around it.
+  private var memory = Buffer(capacity: 960, isSecret: true)
+  private var range = 0..<0
+  private var held: [Held] = []
+
+  init() {}
+
+  /// The value loaded last: a presence byte if its plan says optional, then the value.
+  var bytes: RawSpan {
+    @_lifetime(borrow self)
+    borrowing get { memory.bytes.extracting(range) }
+  }
+
+  /// Forgets the value, and overwrites it.
+  mutating func wipe() {
+    memory.wipe()
+    range = 0..<0
+  }
+
+  /// Calls `use` with a value's bytes, which are overwritten afterwards if they were sealed.
+  mutating func open<Result>(
+    _ entry: FieldEntry, in body: RawSpan, of id: RecordID, _ index: Int, _ plan: CollectionPlan,
+    _ opener: borrowing FieldOpener, _ use: (RawSpan) throws(NotelogError) -> Result
+  ) throws(NotelogError) -> Result {
+    if !entry.flags.contains(.sealed), plan.fields[index].isOptional == entry.flags.contains(.optional) {
+      try plan.check(entry, index, id)
+      return try use(body.extracting(entry.range))
+    }
+    try load(entry, in: body, of: id, index, plan, opener)
+    let result: Result
+    do { result = try use(bytes) } catch {
+      wipe()
+      throw error
+    }
+    wipe()
+    return result
+  }
+
+  /// Opens a value into this memory, where it stays until the next one or ``wipe()``.
+  ///
+  /// Type, flags and key are what the directory says, compared with what the schema permits, and then authenticated:
+  /// record, field and store are the caller's.
+  mutating func load(
+    _ entry: FieldEntry, in body: RawSpan, of id: RecordID, _ index: Int, _ plan: CollectionPlan,
+    _ opener: borrowing FieldOpener
+  ) throws(NotelogError) {
+    wipe()
+    try plan.check(entry, index, id)
+    let value = body.extracting(entry.range)
+    // A value written before its field became optional gets the presence byte that it lacks.
+    let presence = plan.fields[index].isOptional && !entry.flags.contains(.optional) ? 1 : 0
+    let isSealed = entry.flags.contains(.sealed)
+    let plainCount = isSealed ? value.byteCount - RecordBody.sealOverhead : value.byteCount
+    memory.resizeForReading(to: presence + plainCount)
+    var target = memory.mutableBytes
+    if presence == 1 { target.put(1 as UInt8, at: 0) }
+    guard isSealed else {
+      target.put(value, at: presence)
+      range = 0..<memory.count
+      return
+    }
+    let data = plan.additionalData(entry, index, id)
+    do throws(CryptoError) {
+      try unseal(value, KeyReference(rawValue: entry.keyReference), data, to: presence, opener.vault)
+    } catch {
+      throw NotelogError(crypto: error, plan.place(index, id))
+    }
+    opener.metrics.count(plainCount)
+    range = 0..<memory.count
+    if entry.flags.contains(.padded) { try unpad(from: presence, id, index, plan) }
+    if entry.flags.contains(.compressed) { try inflate(from: presence, id, index, plan) }
+  }
+
+  /// Takes bytes as they are.
+  mutating func load(plain bytes: [UInt8]) {
+    wipe()
+    memory.append(bytes.rawSpan)
+    range = 0..<memory.count
+  }
+
+  /// Opens a sealed value into the memory from a place on.
+  private mutating func unseal(
+    _ value: RawSpan, _ reference: KeyReference, _ data: AdditionalData, to start: Int, _ vault: Vault
+  ) throws(CryptoError) {
+    if let held = held.first(where: { $0.key.reference == reference && $0.vault === vault }) {
+      do throws(CryptoError) {
+        var all = memory.mutableBytes
+        var plaintext = all.part(from: start)
+        return try held.key.open(value, additionalData: data.bytes, into: &plaintext)
+      } catch {
+        // Wiped by a lock: there may be a new one since.
+        guard case .locked = error else { throw error }
+        self.held.removeAll { $0 === held }
+      }
+    }
+    let key = try vault.sealingKey(reference)
+    var all = memory.mutableBytes
+    var plaintext = all.part(from: start)
+    try key.open(value, additionalData: data.bytes, into: &plaintext)
+    if held.count == Self.heldMax { held.removeAll() }
+    held.append(Held(key, vault))
+  }
+
+  private mutating func unpad(
+    from start: Int, _ id: RecordID, _ index: Int, _ plan: CollectionPlan
+  ) throws(NotelogError) {
+    let count: Int
+    do { count = try Padding.valueCount(in: memory.bytes.extracting(droppingFirst: start)) } catch {
+      throw NotelogError(crypto: error, plan.place(index, id))
+    }
+    range = 0..<start + count
+  }
+
+  /// Replaces a length of four bytes and a zlib stream by what they hold.
+  private mutating func inflate(
+    from start: Int, _ id: RecordID, _ index: Int, _ plan: CollectionPlan
+  ) throws(NotelogError) {
+    guard var value = Self.inflated(bytes.extracting(droppingFirst: start)) else {
+      throw NotelogError(.damaged, "\(plan.place(index, id)): the compressed value is broken")
+    }
+    let end = start + value.count
+    memory.resize(to: max(end, memory.count))
+    var target = memory.mutableBytes
+    target.put(value.rawSpan, at: start)
+    value.wipe()
+    range = 0..<end
+  }
+
+  private static func inflated(_ packed: RawSpan) -> [UInt8]? {
+    guard packed.byteCount > 4, packed.u32(at: 0) <= Limits.recordBytes else { return nil }
+    return Deflate.inflate(packed.extracting(droppingFirst: 4), byteCount: Int(packed.u32(at: 0)))
+  }
+}

@@ -1,0 +1,102 @@
+// Memory of the caller's that values are read into.
+
+import NotelogJournal
+
+/// Memory to read values into, one after another: once it has grown to what they need, nothing is allocated any more.
+///
+/// A buffer is used by one thread at a time. What it holds is overwritten by the next read, and when the buffer goes; not
+/// by ``Store/lock(_:)``.
+public struct ValueBuffer: ~Copyable {
+  var record = ReadBuffer()
+  var opening = Opening()
+
+  /// An empty buffer.
+  public init() {}
+
+  /// The bytes of the value that was read last, as FORMAT.md 7.3 has them: of an optional field, a presence byte first.
+  public var bytes: RawSpan {
+    @_lifetime(borrow self)
+    borrowing get { opening.bytes }
+  }
+
+  /// Overwrites the value.
+  public mutating func wipe() { opening.wipe() }
+}
+
+extension Store {
+  /// Reads a record's field into a buffer: the way that allocates nothing.
+  ///
+  /// - Parameters:
+  ///   - field: The field.
+  ///   - id: The record's id.
+  ///   - buffer: Where the value's bytes are then; a record that lacks the field has its initial value.
+  /// - Returns: Whether there is such a record.
+  /// - Throws: `locked`, `missingKey`, `tampered`, `typeMismatch`, `damaged`, `closed`, `inputOutput`.
+  @inlinable
+  public func read<R: Record, Value: FieldValue>(
+    _ field: Field<R, Value>, of id: RecordID, into buffer: inout ValueBuffer
+  ) throws -> Bool {
+    try field.handle.read(id, of: self, into: &buffer)
+  }
+
+  /// The value of a record's field; nil where there is no such record.
+  ///
+  /// - Parameters:
+  ///   - field: The field.
+  ///   - id: The record's id.
+  ///   - buffer: Memory to work in.
+  /// - Returns: The value.
+  /// - Throws: `locked`, `missingKey`, `tampered`, `typeMismatch`, `damaged`, `closed`, `inputOutput`.
+  @inlinable
+  public func get<R: Record, Value: FieldValue>(
+    _ field: Field<R, Value>, of id: RecordID, using buffer: inout ValueBuffer
+  ) throws -> Value? {
+    guard try field.handle.read(id, of: self, into: &buffer) else { return nil }
+    return try Value(stored: Value.Stored(loading: buffer.bytes))
+  }
+
+  /// Calls `body` with the values that a field has in records, in the order of the ids.
+  ///
+  /// What is in memory of several records is fetched at once, so that one doesn't wait for the other.
+  ///
+  /// - Parameters:
+  ///   - field: The field.
+  ///   - ids: The records' ids.
+  ///   - buffer: Memory to work in.
+  ///   - body: Takes an id's place in `ids`, and the value; nil where there is no such record.
+  /// - Throws: `locked`, `missingKey`, `tampered`, `typeMismatch`, `damaged`, `closed`, `inputOutput`.
+  @inlinable
+  public func getMany<R: Record, Value: FieldValue>(
+    _ field: Field<R, Value>, of ids: [RecordID], using buffer: inout ValueBuffer,
+    _ body: (Int, Value?) throws -> Void
+  ) throws {
+    for start in stride(from: 0, to: ids.count, by: 64) {
+      let group = start..<min(start + 64, ids.count)
+      prefetch(ids[group])
+      for place in group { try body(place, try get(field, of: ids[place], using: &buffer)) }
+    }
+  }
+
+  /// A whole record, every field opened; nil where there is none.
+  ///
+  /// - Parameters:
+  ///   - type: The record type.
+  ///   - id: The record's id.
+  ///   - buffer: Memory to work in.
+  /// - Returns: The record.
+  /// - Throws: `locked`, `missingKey`, `tampered`, `typeMismatch`, `damaged`, `closed`, `inputOutput`.
+  public func get<R: Record>(_ type: R.Type, _ id: RecordID, using buffer: inout ValueBuffer) throws -> R? {
+    let reader = try reader(for: type)
+    let found = try journaling { () throws(JournalError) in
+      try journal.read(id.key, into: &buffer.record)
+    }
+    guard let found, found.collection == reader.plan.collection.number else { return nil }
+    return try reader.record(id, buffer.record, &buffer.opening)
+  }
+
+  /// Begins to fetch records that are about to be read.
+  @usableFromInline
+  func prefetch(_ ids: ArraySlice<RecordID>) {
+    for id in ids { journal.prefetch(id.key) }
+  }
+}

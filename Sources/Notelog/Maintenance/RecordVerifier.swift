@@ -1,0 +1,89 @@
+// Checks records against their schemas, and opens what is sealed, while the journal verifies the bytes around them.
+
+import NotelogConcurrency
+import NotelogCrypto
+import NotelogJournal
+
+/// What one thread finds in the records that it comes to.
+final class RecordVerifier {
+  /// Findings about records, and how much was looked into.
+  struct Found: Sendable {
+    var errors: [(record: RecordID, part: Verification.Part, error: NotelogError)] = []
+    var recordCount = 0
+    var openedCount = 0
+    var lockedCount = 0
+  }
+
+  private let plans: [UInt16: CollectionPlan]
+  private let opener: FieldOpener
+  private var opening = Opening()
+  private var lastPlan: CollectionPlan?
+  /// Which keys can't be used: asking for each value would only make errors.
+  private var isLocked: [UInt32: Bool] = [:]
+  private(set) var found = Found()
+
+  init(_ store: Store) {
+    plans = store.registry.withLock { $0.byNumber.mapValues(\.plan) }
+    opener = store.opener
+  }
+
+  /// Checks a record's directory and each of its fields that the schema knows.
+  func check(_ record: StoredRecord, _ bytes: RawSpan) {
+    if lastPlan?.number != record.collection { lastPlan = plans[record.collection] }
+    guard let plan = lastPlan else { return }
+    let id = RecordID(record.id)
+    do throws(NotelogError) {
+      let body = try RecordBody(checking: bytes)
+      found.recordCount += 1
+      try body.forEachEntry { entry throws(NotelogError) in
+        guard let index = plan.index(of: entry.number) else { return }
+        do throws(NotelogError) { try check(entry, index, plan, id, bytes) } catch {
+          note(error, entry.flags.contains(.sealed) ? .tags : .records, id)
+        }
+      }
+    } catch { note(error, .records, id) }
+  }
+
+  private func check(
+    _ entry: FieldEntry, _ index: Int, _ plan: CollectionPlan, _ id: RecordID, _ bytes: RawSpan
+  ) throws(NotelogError) {
+    let isSealed = entry.flags.contains(.sealed)
+    if isSealed, isLocked(entry.keyReference) {
+      try plan.check(entry, index, id)
+      found.lockedCount += 1
+      return
+    }
+    let type = plan.fields[index].type
+    let isOptional = plan.fields[index].isOptional
+    try opening.open(entry, in: bytes, of: id, index, plan, opener) { value throws(NotelogError) in
+      try type.check(value, isOptional: isOptional)
+    }
+    if isSealed { found.openedCount += 1 }
+  }
+
+  private func note(_ error: NotelogError, _ part: Verification.Part, _ id: RecordID) {
+    found.errors.append((id, part, error))
+  }
+
+  private func isLocked(_ reference: UInt32) -> Bool {
+    if let known = isLocked[reference] { return known }
+    var answer = false
+    do throws(CryptoError) { _ = try opener.vault.sealingKey(KeyReference(rawValue: reference)) } catch {
+      if case .locked = error { answer = true }
+    }
+    isLocked[reference] = answer
+    return answer
+  }
+}
+
+extension FieldType {
+  /// Refuses bytes that are no value of the type.
+  fileprivate func check(_ bytes: RawSpan, isOptional: Bool) throws(NotelogError) {
+    // Nearly all that is long is text, and no string is needed to tell whether it is one.
+    guard self == .text, !isOptional else {
+      _ = try DynamicValue(loading: bytes, as: self, isOptional: isOptional)
+      return
+    }
+    guard bytes.isUTF8 else { throw NotelogError(.damaged, "a text value is not UTF-8") }
+  }
+}

@@ -1,0 +1,113 @@
+// A record that a scan has come to.
+
+import NotelogJournal
+
+/// A record as it lies in the memory that a scan reads into: each field is opened there when it is read, and no other.
+///
+/// It is gone when the closure it was handed to returns; ``entry()`` makes one to keep.
+@dynamicMemberLookup
+public struct ScannedEntry<R: Record>: ~Escapable {
+  /// The record's identity.
+  public let id: RecordID
+  /// The version of the record: the number of the transaction that wrote it.
+  public let revision: UInt64
+  /// The record's bytes, checked.
+  let body: RecordBody
+  let scanner: Scanner<R>
+
+  @_lifetime(copy body)
+  init(_ id: RecordID, _ revision: UInt64, _ body: RecordBody, _ scanner: Scanner<R>) {
+    self.id = id
+    self.revision = revision
+    self.body = body
+    self.scanner = scanner
+  }
+
+  /// The value of a field; what the stored record lacks has its initial value.
+  ///
+  /// - Throws: `locked`, `missingKey`, `tampered`, `typeMismatch` or `damaged`.
+  public subscript<Value>(dynamicMember path: KeyPath<R, Value>) -> Value {
+    get throws { try value(of: path) }
+  }
+
+  /// The value of a field; what the stored record lacks has its initial value.
+  ///
+  /// - Parameter path: A property that the schema declares as a field.
+  /// - Returns: The value.
+  /// - Throws: `locked`, `missingKey`, `tampered`, `typeMismatch` or `damaged`.
+  public func value<Value>(of path: KeyPath<R, Value>) throws -> Value {
+    try scanner.withOpening { opening in
+      try scanner.reader.value(of: path, id, body.bytes, &opening)
+    }
+  }
+
+  /// The value of a field that was looked up before.
+  ///
+  /// - Parameter field: The field.
+  /// - Returns: The value.
+  /// - Throws: `locked`, `missingKey`, `tampered`, `typeMismatch` or `damaged`.
+  @inlinable
+  public func value<Value: FieldValue>(of field: Field<R, Value>) throws -> Value {
+    try withBytes(of: field) { try Value(stored: Value.Stored(loading: $0)) }
+  }
+
+  /// Runs `use` on the bytes of a field's value, opened if it is sealed, and overwritten afterwards.
+  ///
+  /// - Parameters:
+  ///   - field: The field.
+  ///   - use: Takes the bytes, as FORMAT.md 7.3 has them: of an optional field, a presence byte first.
+  /// - Returns: What `use` returns.
+  /// - Throws: `locked`, `missingKey`, `tampered`, `typeMismatch` or `damaged`, and what `use` throws.
+  @inlinable
+  public func withBytes<Value, Result>(
+    of field: Field<R, Value>, _ use: (RawSpan) throws -> Result
+  ) throws -> Result {
+    var result: Swift.Result<Result, any Error>?
+    try open(field.handle) { bytes in result = Swift.Result { try use(bytes) } }
+    guard let result else { throw NotelogError.unopened }
+    return try result.get()
+  }
+
+  @usableFromInline
+  func open(_ field: FieldHandle, _ use: (RawSpan) -> Void) throws {
+    try scanner.withOpening { opening in
+      if let renewed = try field.renewed() {
+        try opening.load(renewed, body, id)
+      } else {
+        try opening.load(field, body, id)
+      }
+      use(opening.bytes)
+      opening.wipe()
+    }
+  }
+
+  /// Whether a text field holds some bytes; nil where the record lacks the field.
+  func contains(_ needle: [UInt8], in path: PartialKeyPath<R>, isOptional: Bool) throws -> Bool? {
+    let plan = scanner.reader.plan
+    let index = plan.slots[try scanner.slot(of: path)].index
+    guard let entry = try body.find(plan.collection.fields[index].number) else { return nil }
+    return try scanner.withOpening { opening in
+      try opening.open(entry, in: body.bytes, of: id, index, plan.collection, scanner.reader.opener) {
+        bytes in
+        guard isOptional else { return bytes.contains(needle.rawSpan) }
+        guard bytes.byteCount > 0, bytes.byte(at: 0) == 1 else { return false }
+        return bytes.extracting(droppingFirst: 1).contains(needle.rawSpan)
+      }
+    }
+  }
+
+  /// The record to keep, its fields unopened.
+  public func entry() throws -> Entry<R> { try scanner.reader.entry(id, revision, body.bytes) }
+
+  /// The whole record, every field opened.
+  ///
+  /// - Throws: `locked`, `missingKey`, `tampered`, `typeMismatch` or `damaged`.
+  public func record() throws -> R {
+    try scanner.withOpening { opening in try scanner.reader.record(id, body, &opening) }
+  }
+}
+
+extension NotelogError {
+  /// What can't happen: opening a field neither threw nor handed the value on.
+  @usableFromInline static var unopened: NotelogError { NotelogError(.damaged, "the value was not opened") }
+}

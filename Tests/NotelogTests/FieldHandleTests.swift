@@ -1,0 +1,189 @@
+// Fields looked up once, and the buffers that they are read into.
+
+import Foundation
+import NotelogJournal
+import Testing
+
+@testable import Notelog
+
+private struct Before: Record {
+  var id = RecordID()
+  var name = ""
+  static let schema = Schema<Before>("card") { Sealed("name", \.name) }
+}
+
+private struct After: Record {
+  var id = RecordID()
+  var name: String? = "nobody"
+  var number = 7
+  static let schema = Schema<After>("card") {
+    Sealed("name", \.name)
+    Sealed("number", \.number)
+  }
+}
+
+@Suite struct FieldHandleTests {
+  private func sample() -> Everything {
+    Everything(
+      flag: true, count: -3, small: 9, mask: 8, ratio: 0.5, narrow: 1.5, name: "Ada", raw: [1, 2],
+      data: Data([3]),
+      moment: Date(timeIntervalSinceReferenceDate: 99), uuid: UUID(), link: URL(filePath: "/tmp"),
+      address: Address(street: String(repeating: "Long ", count: 50), number: 1),
+      colour: Colour(red: 1, green: 2, blue: 3), perhaps: "maybe", secret: nil)
+  }
+
+  @Test func `a field reads what the record holds, whatever its type`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let record = sample()
+    try store.write { tx in try tx.put(record) }
+    var buffer = ValueBuffer()
+    func read<Value: FieldValue>(
+      _ path: any WritableKeyPath<Everything, Value> & Sendable, _ buffer: inout ValueBuffer
+    ) throws -> Value? {
+      try store.get(try store.field(path), of: record.id, using: &buffer)
+    }
+    #expect(try read(\.flag, &buffer) == true)
+    #expect(try read(\.small, &buffer) == 9)
+    #expect(try read(\.narrow, &buffer) == 1.5)
+    #expect(try read(\.raw, &buffer) == [1, 2])
+    #expect(try read(\.moment, &buffer) == record.moment)
+    #expect(try read(\.uuid, &buffer) == record.uuid)
+    #expect(try read(\.address, &buffer) == record.address)
+    #expect(try read(\.colour, &buffer) == record.colour)
+    #expect(try read(\.perhaps, &buffer) == "maybe")
+    #expect(try read(\.secret, &buffer) == .some(nil))
+    #expect(try store.get(Everything.self, record.id, using: &buffer) == record)
+    #expect(try store.get(Everything.self, RecordID(), using: &buffer) == nil)
+  }
+
+  @Test func `a buffer holds the value that was read last, and nothing of a record that is gone`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let note = Note(title: "first", body: String(repeating: "long ", count: 100))
+    try store.write { tx in try tx.put(note) }
+    let title = try store.field(\Note.title)
+    var buffer = ValueBuffer()
+    #expect(try store.read(try store.field(\Note.body), of: note.id, into: &buffer))
+    let byteCount = buffer.bytes.byteCount
+    #expect(byteCount == 500)
+    #expect(try store.read(title, of: note.id, into: &buffer))
+    let bytes = buffer.bytes.array()
+    #expect(bytes == Array("first".utf8))
+    #expect(try !store.read(title, of: RecordID(), into: &buffer))
+    var isEmpty = buffer.bytes.isEmpty
+    #expect(isEmpty)
+    #expect(try store.read(title, of: note.id, into: &buffer))
+    buffer.wipe()
+    isEmpty = buffer.bytes.isEmpty
+    #expect(isEmpty)
+  }
+
+  /// A buffer keeps the key it used last: one that was wiped since must not open anything, and must not stay in the way
+  /// of the one that takes its place.
+  @Test func `a locked key opens nothing through a buffer that used it, until it is unlocked again`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let note = Note(title: "secret")
+    try store.write { tx in try tx.put(note) }
+    let title = try store.field(\Note.title)
+    let time = try store.field(\Note.time)
+    var buffer = ValueBuffer()
+    for _ in 0..<3 {
+      #expect(try store.get(title, of: note.id, using: &buffer) == "secret")
+      store.lock(.everything)
+      #expect(throws: NotelogError(.locked, "")) { try store.read(title, of: note.id, into: &buffer) }
+      let isEmpty = buffer.bytes.isEmpty
+      #expect(isEmpty)
+      #expect(try store.get(time, of: note.id, using: &buffer) == note.time)
+      try store.unlock(TemporaryFolder.key)
+    }
+  }
+
+  @Test func `many values come in the order of their ids, also where records are missing or asked for twice`()
+    throws
+  {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let notes = (0..<200).map { Note(title: "title \($0)") }
+    try store.putAll(notes)
+    let title = try store.field(\Note.title)
+    var buffer = ValueBuffer()
+    var ids = notes.map(\.id).shuffled()
+    ids.insert(RecordID(), at: 70)
+    ids.append(ids[3])
+    let expected = ids.map { id in notes.first { $0.id == id }?.title }
+    var found: [String?] = []
+    try store.getMany(title, of: ids, using: &buffer) { place, value in
+      #expect(place == found.count)
+      found.append(value)
+    }
+    #expect(found == expected)
+  }
+
+  @Test
+  func `a field that was looked up before the schema was stored, or before it changed, goes on to work`()
+    throws
+  {
+    let folder = try TemporaryFolder()
+    var store = try folder.create()
+    let early = try store.field(\Before.name)
+    var buffer = ValueBuffer()
+    #expect(try store.get(early, of: RecordID(), using: &buffer) == nil)
+    // Another collection takes the number that this one would have had.
+    try store.write { tx in try tx.put(Note(title: "other")) }
+    let card = Before(name: "Ada")
+    try store.write { tx in try tx.put(card) }
+    #expect(try store.get(early, of: card.id, using: &buffer) == "Ada")
+
+    let name = try store.field(\After.name)
+    let number = try store.field(\After.number)
+    #expect(try store.get(name, of: card.id, using: &buffer) == "Ada")
+    #expect(try store.get(number, of: card.id, using: &buffer) == 7)
+    let other = After(name: nil, number: 8)
+    try store.write { tx in try tx.put(other) }
+    #expect(try store.get(name, of: card.id, using: &buffer) == "Ada")
+    #expect(try store.get(name, of: other.id, using: &buffer) == .some(nil))
+    #expect(try store.get(number, of: other.id, using: &buffer) == 8)
+    try store.close()
+    store = try folder.open()
+    #expect(try store.get(try store.field(\After.number), of: other.id, using: &buffer) == 8)
+  }
+
+  @Test func `a property that the schema doesn't name is no field`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    #expect(throws: NotelogError(.notFound, "")) { try store.field(\Observed.changes) }
+  }
+
+  @Test func `opening through fields is counted like any other, and only what is read is opened`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let note = Note(title: "counted", body: "never")
+    try store.write { tx in try tx.put(note) }
+    var buffer = ValueBuffer()
+    _ = try store.get(try store.field(\Note.title), of: note.id, using: &buffer)
+    #expect(store.metrics.fieldsOpened == 1 && store.metrics.bytesOpened == 7)
+  }
+
+  @Test func `several threads read through one field`() async throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let notes = (0..<300).map { Note(title: "title \($0)") }
+    try store.putAll(notes)
+    let title = try store.field(\Note.title)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<4 {
+        group.addTask {
+          var buffer = ValueBuffer()
+          for note in notes.shuffled() {
+            let found = try store.get(title, of: note.id, using: &buffer)
+            #expect(found == note.title)
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(store.metrics.fieldsOpened == 1_200)
+  }
+}
