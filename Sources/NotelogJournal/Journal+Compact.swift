@@ -34,6 +34,21 @@ extension Journal {
     return result
   }
 
+  /// What `compact` would do now. The segment that is being written to is left out of the figures.
+  package var compactionEstimate: CompactionEstimate {
+    // Without all of the index it is an estimate still.
+    try? catalog.index.loadAll()
+    var estimate = CompactionEstimate()
+    for group in compactionGroups() {
+      estimate.segments += group.map(\.number)
+      let liveByteCount = group.reduce(0) { $0 + $1.liveBytes }
+      let byteCount = group.reduce(0) { $0 + ($1.entry?.byteCount ?? 0) }
+      estimate.copiedByteCount += liveByteCount
+      estimate.freedByteCount += max(0, byteCount - liveByteCount - Segment.overheadByteCount)
+    }
+    return estimate
+  }
+
   /// Replaces groups one after another. On a disk too full for a group's copy its segments are tried one by one,
   /// those with the least to copy first: each leaves more room for the next.
   private func replaceInTurn(
@@ -171,7 +186,7 @@ extension Segment {
   }
 
   /// What a compacted segment takes beside its live bytes, at most.
-  private static let overheadByteCount =
+  fileprivate static let overheadByteCount =
     Layout.firstFrameOffset + FooterBuilder().byteCount + 8
 
   /// Whether compacting it would free something, or join it with others.
