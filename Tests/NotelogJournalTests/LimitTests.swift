@@ -26,6 +26,27 @@ import Testing
     }
   }
 
+  @Test func `a frame with a payload above its kind's limit is none`() {
+    let salt = SegmentSalt(7)
+    for kind in (UInt8(1)...8).compactMap(FrameKind.init) {
+      for (byteCount, isFrame) in [
+        (kind.maximumPayloadByteCount, true), (kind.maximumPayloadByteCount + 1, false),
+        (Int(UInt32.max), false),
+      ] {
+        let header = FrameHeader(kind, payloadByteCount: byteCount)
+        var buffer = Buffer()
+        buffer.appendZeros(Layout.frameHeaderByteCount)
+        var bytes = buffer.mutableBytes
+        header.write(into: &bytes, at: 0, salt: salt, place: 4608)
+        guard case .header = FrameHeader.read(buffer.bytes, at: 0, salt: salt, place: 4608) else {
+          #expect(!isFrame)
+          continue
+        }
+        #expect(isFrame)
+      }
+    }
+  }
+
   private func isAccepted(_ change: (inout SegmentHeader) -> Void) -> Bool {
     var header = SegmentHeader(
       .recovered, number: 1, storeID: key(99), salt: 3, firstSequence: 1, floor: .zero, live: LiveSet())

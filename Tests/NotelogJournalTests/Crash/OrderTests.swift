@@ -60,6 +60,16 @@ import Testing
     #expect(caseCount > 200)
   }
 
+  /// A checkpoint is disposable, and yet what was written is there: opening a large store stays fast after a crash.
+  @Test func `a checkpoint survives a crash after it was written`() throws {
+    let disk = SimulatedDisk()
+    let journal = try ScriptedStore.create(on: disk, seed: 1)
+    for number in 0..<20 { try journal.put(key(number), [7], .durable) }
+    try journal.checkpoint()
+    let crashed = try ScriptedStore.open(disk.crashImageNow(.allLost), seed: 2)
+    #expect(crashed.report.checkpoint == .used)
+  }
+
   /// A new store's folder is made before anything is promised in it, so nothing else would sync its name.
   @Test func `a new folder survives a crash at once`() throws {
     let disk = SimulatedDisk()

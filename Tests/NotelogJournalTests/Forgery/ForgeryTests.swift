@@ -144,6 +144,11 @@ import Testing
       try servedAfterForging { file, _, mark in file.set(4, at: mark + 8, count: 8) } == [key(0), key(1)])
   }
 
+  @Test func `a commit mark does not close frames of another transaction`() throws {
+    #expect(
+      try servedAfterForging { file, record, _ in file.set(2, at: record + 8, count: 8) } == [key(0), key(1)])
+  }
+
   @Test func `a transaction whose number does not follow ends the log`() throws {
     let served = try servedAfterForging { file, record, mark in
       file.set(4, at: record + 8, count: 8)
