@@ -48,16 +48,19 @@ let package = Package(
       dependencies: ["CTestSupport", "NotelogConcurrency", "NotelogJournal", "NotelogTestSupport"],
       swiftSettings: house),
     .testTarget(
-      name: "NotelogTests", dependencies: ["Notelog", "NotelogCrypto", "NotelogTestSupport"],
+      name: "NotelogTests", dependencies: ["Notelog", "NotelogCrypto", "NotelogTestSupport", "StreamChild"],
       swiftSettings: house),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     .testTarget(
       name: "NotelogCLITests", dependencies: ["NotelogCLI", "CTestSupport"], swiftSettings: house),
     .testTarget(name: "TidyTests", swiftSettings: house),
 
-    // What tests start as a process of its own, to look into its memory.
+    // What tests start as processes of their own, to look into their memory.
     .executableTarget(
       name: "SecretsChild", dependencies: ["NotelogCrypto"], path: "Tests/Children/SecretsChild",
       swiftSettings: house),
+    .executableTarget(
+      name: "StreamChild", dependencies: ["Notelog"], path: "Tests/Children/StreamChild", swiftSettings: house
+    ),
   ]
 )

@@ -23,6 +23,8 @@ extension Journal {
     var result = CompactionResult()
     // How much is live in each segment is known only when all of the index is.
     try journaling { () throws(StorageError) in try catalog.index.loadAll() }
+    // Where it can't be found out which chunks live, all of them are taken to.
+    try? loadChunks()
     result.byteCountBefore = statistics.byteCount
     do { try finishHeadWithDeadBytes() } catch {
       // Without room for another head, the finished segments come first.
