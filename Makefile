@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 SOURCES = Package.swift Sources Tests $(wildcard Benchmarks/Package.swift Benchmarks/Sources Examples)
 
 # Suites with crash or model in their names run many rounds, and so run optimised; all others run as debug builds.
-HEAVY = ^[^/]*([Cc]rash|[Mm]odel|Damage|Failing)[^/]*/
+HEAVY = ^[^/]*([Cc]rash|[Mm]odel|Damage|Failing|Streaming)[^/]*/
 OPTIMISED = -c release -Xswiftc -enable-testing --scratch-path .build/optimised
 
 .PHONY: help demo test lint format bench soak docs install clean libraries

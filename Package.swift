@@ -50,14 +50,14 @@ let package = Package(
       ],
       swiftSettings: house),
     .testTarget(
-      name: "NotelogTests", dependencies: ["Notelog", "NotelogCrypto", "NotelogTestSupport"],
+      name: "NotelogTests", dependencies: ["Notelog", "NotelogCrypto", "NotelogTestSupport", "StreamChild"],
       swiftSettings: house),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     .testTarget(
       name: "NotelogCLITests", dependencies: ["NotelogCLI", "CTestSupport"], swiftSettings: house),
     .testTarget(name: "TidyTests", swiftSettings: house),
 
-    // What tests start as a process of its own, to look into its memory.
+    // What tests start as processes of their own, to look into their memory.
     .executableTarget(
       name: "SecretsChild", dependencies: ["NotelogCrypto"], path: "Tests/Children/SecretsChild",
       swiftSettings: house),
@@ -65,5 +65,8 @@ let package = Package(
     .executableTarget(
       name: "ReaderChild", dependencies: ["NotelogJournal"], path: "Tests/Children/ReaderChild",
       swiftSettings: house),
+    .executableTarget(
+      name: "StreamChild", dependencies: ["Notelog"], path: "Tests/Children/StreamChild", swiftSettings: house
+    ),
   ]
 )

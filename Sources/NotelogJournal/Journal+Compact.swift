@@ -40,6 +40,8 @@ extension Journal {
     compactor.state.withLock { $0.damaged = [] }
     // How much is live in each segment is known only when all of the index is.
     try journaling { () throws(StorageError) in try catalog.index.loadAll() }
+    // Where it can't be found out which chunks live, all of them are taken to.
+    try? loadChunks()
     var run = CompactionRun(share: .onDemand, budget: budget)
     run.result.byteCountBefore = statistics.byteCount
     do { try finishHeadWithDeadBytes() } catch {

@@ -55,6 +55,7 @@ extension Journal {
         try work.advance(by: outcome.byteCount)
       }
     }
+    try journaling { () throws(StorageError) in try verification.verifyChunks(catalog, examination) }
     return verification
   }
 }

@@ -15,12 +15,16 @@ package final class Journal: Sendable {
   let log: Log
   /// One compaction runs at a time.
   let compactor = Compactor()
+  /// One thread at a time finds out where chunks are.
+  let chunkLoading = Gate()
   /// Held by the writing process, for as long as the journal is open.
   let lock: (any StorageFile)?
   /// The process that opened it: a fork shares its files, and must not write to them.
   let owner: Int32
   /// The store's id, the same in all of its segments.
   package let storeID: StoreID
+  /// Who wants to know what becomes visible.
+  package var watch: Watch { log.watch }
   /// What opening it found.
   package let report: RecoveryReport
   /// Records with a lower sequence number may have been superseded by frames that are lost.

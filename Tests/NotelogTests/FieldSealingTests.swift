@@ -3,6 +3,7 @@
 import Foundation
 import NotelogCrypto
 import NotelogJournal
+import NotelogTestSupport
 import Testing
 
 @testable import Notelog
@@ -22,7 +23,8 @@ private struct Bench {
     for name in ["default", "personal"] {
       vault.adopt(try vault.addingKey(named: name, class: .whenUnlocked))
     }
-    opener = FieldOpener(vault: vault, metrics: FieldMetrics())
+    let journal = try Journal.create(in: SimulatedDisk(), storeID: RecordKey(low: 1, high: 2))
+    opener = FieldOpener(vault: vault, metrics: FieldMetrics(), journal: journal)
     let keys = vault
     func plan<R: Record>(_ type: R.Type, _ number: UInt16) throws -> RecordPlan<R> {
       let schema = try StoredSchema(declaring: R.schema.description, collection: number) {
@@ -144,6 +146,75 @@ private func sample() throws -> Everything {
     let stranger = try RecordPlan(Note.schema, CollectionPlan(bench.note.collection.schema, storeID: .zero))
     #expect(throws: NotelogError(.tampered, "")) { try bench.entry(body, note.id, stranger).title }
     #expect(try bench.entry(body, note.id, bench.note).title == "same")
+  }
+
+  /// What a value may be moved along. The plan permits what the directory then says, so that it is the seal that
+  /// refuses it.
+  enum Axis: CaseIterable {
+    case record, field, collection, type, flags, key, generation, store
+  }
+
+  @Test(arguments: Axis.allCases)
+  func `a value moved along one axis, which the schema permits, is refused by its seal`(axis: Axis) throws {
+    let bench = try Bench()
+    let note = Note(title: "same", body: "")
+    var body = try bench.body(note, bench.note)
+    var schema = bench.note.collection.schema
+    var storeID = bench.note.collection.storeID
+    var id = note.id
+    let title = schema.fields[1]
+    // The title's entry in the directory: its type is at 18, its flags at 19, its key at 20.
+    func changed(
+      type: FieldType = .text, firstName: String = "title", keys: [UInt32]? = nil, flags: FieldFlags = .sealed
+    )
+      -> StoredField
+    {
+      StoredField(
+        number: 2, type: type, firstName: firstName, name: "title", flags: flags, isIndexed: false,
+        isRetired: false, keys: keys ?? title.keys)
+    }
+    func setKey(_ key: UInt32) {
+      for index in 0..<4 { body[20 + index] = UInt8(truncatingIfNeeded: key >> (8 * UInt32(index))) }
+    }
+    switch axis {
+    case .record: id = RecordID()
+    case .field: schema.fields[1] = changed(firstName: "heading")
+    case .collection:
+      schema = StoredSchema(
+        collection: 2, revision: 1, firstName: "diary", name: "note", fields: schema.fields)
+    case .type:
+      schema.fields[1] = changed(type: .bytes)
+      body[18] = FieldType.bytes.rawValue
+    case .flags:
+      schema.fields[1] = changed(flags: [.sealed, .optional])
+      body[19] |= FieldFlags.optional.rawValue
+    case .key:
+      let other = try #require(schema.fields[2].keys.last)
+      schema.fields[1] = changed(keys: title.keys + [other])
+      setKey(other)
+    case .generation:
+      bench.vault.adopt(try bench.vault.addingGeneration(ofKeyNamed: "default"))
+      let next = try bench.vault.currentReference(ofKeyNamed: "default").rawValue
+      #expect(!title.keys.contains(next))
+      schema.fields[1] = changed(keys: title.keys + [next])
+      setKey(next)
+    case .store: storeID = .zero
+    }
+    let collection = try CollectionPlan(schema, storeID: storeID)
+    let index = try collection.index(of: "title")
+    let stored = try OwnedRecord(id: id, revision: 1, collection: 2, copying: body.rawSpan)
+    let entry = try #require(try stored.find(2))
+    #expect(throws: NotelogError(.tampered, "")) {
+      try bench.opener.open(entry, in: stored.body.rawSpan, of: id, index, collection) { $0.byteCount }
+    }
+    // Where nothing was moved, it opens the same way.
+    let unmoved = try bench.body(note, bench.note)
+    let own = try OwnedRecord(
+      id: note.id, revision: 1, collection: 2, copying: unmoved.rawSpan)
+    let count = try bench.opener.open(
+      try #require(try own.find(2)), in: own.body.rawSpan, of: note.id, index, bench.note.collection
+    ) { $0.byteCount }
+    #expect(count == 4)
   }
 
   /// The schema with the first names of the fields numbered 2 and 3 exchanged, and one key for both.

@@ -88,6 +88,12 @@ private struct Careless: Record {
       try store.close()
       #expect(throws: NotelogError(.tampered, ""), "\(change)") { try folder.open() }
       store = try folder.open(nil)
+      // Locked, what can be read is what was written, or nothing.
+      let found = try? store.get(Old.self, old.id)
+      let read = (name: try? found?.name, gone: try? found?.gone, secret: try? found?.secret)
+      #expect(read.name == nil || read.name == "Ada", "\(change)")
+      #expect(read.gone == nil || read.gone == 7, "\(change)")
+      #expect(read.secret == nil, "\(change)")
       #expect(throws: NotelogError.self, "\(change)") {
         try store.write { tx in try tx.put(Old(name: "Eve", secret: "in the clear")) }
       }
@@ -104,6 +110,39 @@ private struct Careless: Record {
     }
   }
 
+  @Test
+  func `collections that were given each other's numbers are noticed at unlock, and show nothing before`()
+    throws
+  {
+    let folder = try TemporaryFolder()
+    var store = try folder.create()
+    let old = Old(name: "Ada", secret: "1815")
+    let note = Note(title: "private")
+    try store.write { tx in
+      try tx.put(old)
+      try tx.put(note)
+    }
+    let schemas = store.registry.withLock { $0.byNumber.values.map(\.self) }
+    #expect(schemas.count == 2)
+    for (schema, other) in zip(schemas, schemas.reversed()) {
+      let number = other.plan.schema.collection
+      let moved = StoredSchema(
+        collection: number, revision: schema.plan.schema.revision, firstName: schema.plan.schema.firstName,
+        name: schema.plan.schema.name, fields: schema.plan.schema.fields)
+      try store.put(
+        schema: SchemaRegistry.Stored(
+          plan: CollectionPlan(moved, storeID: store.storeID), bytes: moved.encoded(), mac: schema.mac),
+        at: number)
+    }
+    try store.close()
+    #expect(throws: NotelogError(.tampered, "")) { try folder.open() }
+    store = try folder.open(nil)
+    #expect(try store.get(Old.self, old.id) == nil)
+    #expect((try? store.get(Old.self, note.id)?.name) == nil)
+    #expect(throws: NotelogError(.tampered, "")) { try store.unlock(TemporaryFolder.key) }
+    #expect(!store.isUnlocked)
+  }
+
   @Test func `a schema in another collection's place is refused at open`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.create()
@@ -115,8 +154,16 @@ private struct Careless: Record {
   }
 }
 
+extension StoredField {
+  fileprivate func numbered(_ number: UInt16) -> StoredField {
+    StoredField(
+      number: number, type: type, firstName: firstName, name: name, flags: flags, isIndexed: isIndexed,
+      isRetired: isRetired, keys: keys)
+  }
+}
+
 private enum SchemaChange: CaseIterable {
-  case unsealed, swapped, typeChanged, keyChanged, macChanged
+  case unsealed, swapped, typeChanged, keyChanged, macChanged, firstNameChanged, renumbered, madeOptional
 }
 
 extension Store {
@@ -140,6 +187,15 @@ extension Store {
         isRetired: false, keys: fields[1].keys)
     case .keyChanged: schema.fields[1].keys = [77]
     case .macChanged: mac[31] ^= 0x80
+    case .firstNameChanged:
+      schema = StoredSchema(
+        collection: schema.collection, revision: schema.revision, firstName: "diary", name: schema.name,
+        fields: fields)
+    case .renumbered:
+      // The sealed field gets the number under which a plain one's values stand, and the other way round.
+      schema.fields[1] = fields[2].numbered(2)
+      schema.fields[2] = fields[1].numbered(3)
+    case .madeOptional: schema.fields[1].flags.insert(.optional)
     }
     try put(
       schema: SchemaRegistry.Stored(

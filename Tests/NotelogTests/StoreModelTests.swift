@@ -13,11 +13,14 @@ private struct Page: Record, Equatable {
   var count = 0
   var title = ""
   var body: String?
+  /// Now and then too long for the record.
+  var scan: [UInt8] = []
   static let schema = Schema<Page>("page") {
     Plain("time", \.time, indexed: true)
     Plain("count", \.count)
     Sealed("title", \.title)
     Sealed("body", \.body, key: "personal", compressed: true)
+    Sealed("scan", \.scan)
   }
 }
 
@@ -34,6 +37,12 @@ private final class StoreModel {
   /// The contents that a power loss may leave: the last durable one, and each that came after it.
   private var possible: [Content] = [[:]]
   private var isLocked = false
+  /// Snapshots that live, and what each must show.
+  private var snapshots: [(snapshot: StoreSnapshot, content: Content)] = []
+  /// What an observer was told, and which records there must be by that.
+  private var subscription = ChangeSubscription(["page"], nil)
+  private var observed: Set<RecordID> = []
+  private var lastRevision: UInt64 = 0
   /// What was done, for the message of a failure.
   private(set) var history: [String] = []
 
@@ -42,6 +51,7 @@ private final class StoreModel {
     var options = Store.Options()
     options.segmentByteCount = 16 << 10
     store = try Store.create(in: disk, unlocking: Self.key, options: options)
+    store.observe(subscription)
     // The schema is stored with the first record; from then on a locked store can be written to.
     try commit(.durable, [:]) { tx in
       let page = Page()
@@ -63,6 +73,8 @@ private final class StoreModel {
       case 78..<82: try compact()
       case 82..<88: try reopen()
       case 88..<92: try crash()
+      case 92..<94: try upload()
+      case 94..<96: snapshot()
       default: try check()
       }
     }
@@ -82,7 +94,13 @@ private final class StoreModel {
       id: id ?? newID(), time: Date(timeIntervalSinceReferenceDate: Double(random.pick(0..<50))),
       count: random.pick(0..<5),
       title: String(repeating: "t", count: random.pick(0..<40)),
-      body: random.oneIn(3) ? nil : String(repeating: "body ", count: random.pick(0..<300)))
+      body: random.oneIn(3) ? nil : String(repeating: "body ", count: random.pick(0..<300)), scan: scan())
+  }
+
+  /// Mostly short; else of one chunk or two, or just not of one.
+  private func scan() -> [UInt8] {
+    guard random.oneIn(40) else { return random.bytes(count: random.pick(0..<30)) }
+    return random.bytes(count: random.pick(65_530..<70_000) + (random.oneIn(3) ? 65_536 : 0))
   }
 
   private func someID() -> RecordID? { content.keys.sorted().randomElement(using: &random) }
@@ -118,6 +136,36 @@ private final class StoreModel {
     var next = content
     next[id] = page
     try commit(level(), next) { tx in try tx.update(Page.self, id, change) }
+  }
+
+  /// A value streamed in ahead of the record.
+  private func upload() throws {
+    guard let id = someID(), var page = content[id] else { return }
+    let bytes = random.bytes(count: random.pick(60_000..<140_000))
+    var offset = 0
+    func upload() throws -> Upload<Page> {
+      try store.upload(to: \Page.scan, of: id) { buffer in
+        let count = min(buffer.byteCount, min(9_999, bytes.count - offset))
+        for index in 0..<count {
+          buffer.storeBytes(of: bytes[offset + index], toByteOffset: index, as: UInt8.self)
+        }
+        offset += count
+        return count
+      }
+    }
+    guard !isLocked else { return try expectLocked { _ = try upload() } }
+    let uploaded = try upload()
+    // Now and then it is given up.
+    if random.oneIn(3) { return }
+    page.scan = bytes
+    var next = content
+    next[id] = page
+    try commit(level(), next) { tx in try tx.update(Page.self, id) { $0.set(\.scan, uploaded) } }
+  }
+
+  private func snapshot() {
+    if snapshots.count == 2 { snapshots.remove(at: random.pick(0..<2)) }
+    snapshots.append((store.snapshot(), content))
   }
 
   private func delete() throws {
@@ -208,10 +256,15 @@ private final class StoreModel {
   }
 
   private func open() throws {
+    snapshots = []
     isLocked = random.oneIn(3)
     var options = Store.Options()
     options.segmentByteCount = 16 << 10
     store = try Store.open(in: disk, unlocking: isLocked ? nil : Self.key, options: options)
+    subscription = ChangeSubscription(["page"], nil)
+    store.observe(subscription)
+    observed = Set(content.keys)
+    lastRevision = 0
   }
 
   private func crash() throws {
@@ -233,6 +286,7 @@ private final class StoreModel {
         "after \(loss) no state that was committed is there; they differ by \(differences) records")
     }
     content = found
+    observed = Set(found.keys)
     // What recovery kept it has made durable.
     possible = [found]
   }
@@ -244,6 +298,7 @@ private final class StoreModel {
   }
 
   private func check() throws {
+    try checkObserver()
     let sorted = try store.query(Page.self).sorted(by: \.time, .descending).limit(7).entries()
     let expected = content.values.sorted { $0.time == $1.time ? $0.id < $1.id : $0.time > $1.time }.prefix(7)
     try expect(sorted.map(\.id) == expected.map(\.id), "the newest are others")
@@ -264,6 +319,30 @@ private final class StoreModel {
     try expect(found == content, "\(found.count) records instead of \(content.count), or others")
     let long = try store.query(Page.self).filter(\.title) { $0.utf8.count > 20 }.count()
     try expect(long == content.values.count { $0.title.utf8.count > 20 }, "there are other long titles")
+    try checkSnapshots()
+  }
+
+  /// The observer was told of every commit, in order, and of nothing else.
+  private func checkObserver() throws {
+    while let changes = subscription.poll() {
+      try expect(changes.isComplete, "an observer is told too little")
+      try expect(changes.revisions.lowerBound > lastRevision, "commits came to the observer out of order")
+      lastRevision = changes.revisions.upperBound
+      observed.formUnion(changes.written)
+      observed.subtract(changes.deleted)
+    }
+    try expect(observed == Set(content.keys), "the observer was told of other records")
+  }
+
+  private func checkSnapshots() throws {
+    for (snapshot, content) in snapshots {
+      var found: Content = [:]
+      for entry in try snapshot.query(Page.self).entries() { found[entry.id] = try entry.record() }
+      try expect(
+        found == content, "a snapshot shows \(found.count) records instead of \(content.count), or others")
+      guard let id = content.keys.sorted().randomElement(using: &random) else { continue }
+      try expect(try snapshot.get(Page.self, id)?.record() == content[id], "a snapshot's record differs")
+    }
   }
 
   private func expectLocked(_ body: () throws -> Void) throws {

@@ -61,6 +61,13 @@ import Testing
     }
   }
 
+  @Test func `every example of an article is compiled and run`() throws {
+    let articles = try Repository.files(in: ["Sources/Notelog/Notelog.docc"], suffix: ".md")
+    let tests = try Repository.swift(in: "Tests/NotelogTests/Articles")
+    #expect(articles.count >= 6 && tests.count >= 5)
+    for article in articles { expectNone(PageRules.examplesAreTested(article, tests: tests)) }
+  }
+
   @Test func `every decision is in the index`() throws {
     let index = try Repository.file("docs/decisions/README.md")
     let names = try Repository.files(in: ["docs/decisions"], suffix: ".md").map {

@@ -180,6 +180,15 @@ import Testing
     #expect(findings.map(\.line) == [3, 3])
   }
 
+  @Test func `examples of an article that no test holds are found`() {
+    let article = File(
+      path: "a.md", text: "x\n```swift\nlet a = 1\n\n  b()\n```\n```sh\nls\n```\n```swift\nb(\n```\n")
+    let test = File(path: "t.swift", text: "func f() {\n  let a = 1\n    b()\n}\n")
+    let findings = PageRules.examplesAreTested(article, tests: [test])
+    #expect(findings.map(\.line) == [10])
+    #expect(PageRules.examplesAreTested(article, tests: []).count == 2)
+  }
+
   @Test func `decisions without a line in the index or a number of their own are found`() {
     let index = File(path: "docs/decisions/README.md", text: "[one](0001-one.md) [two](0002-two.md)")
     #expect(PageRules.decisionsAreListed(index: index, names: ["0001-one.md", "0002-two.md"]).isEmpty)

@@ -13,12 +13,15 @@ struct FieldFlags: OptionSet, Hashable, Sendable {
   /// The sealed plaintext was compressed before it was padded.
   static let compressed = FieldFlags(rawValue: 8)
 
-  static let all: FieldFlags = [.sealed, .optional, .padded, .compressed]
+  /// The value left the record, and a reference to its chunks stands in its place.
+  static let chunked = FieldFlags(rawValue: 16)
+
+  static let all: FieldFlags = [.sealed, .optional, .padded, .compressed, .chunked]
 
   /// Whether the flags are known, and go together.
   var isValid: Bool {
     guard isSubset(of: .all) else { return false }
     if contains(.compressed) && !contains(.padded) { return false }
-    return contains(.sealed) || !contains(.padded)
+    return contains(.sealed) || (!contains(.padded) && !contains(.chunked))
   }
 }

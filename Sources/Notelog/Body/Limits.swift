@@ -14,6 +14,12 @@ public enum Limits {
   public static let sortKeyBytes = 64
   /// The least length of a padded value.
   public static let paddingBucket = 32
+  /// How much of a large value's plaintext a chunk holds; a sealed value that is longer leaves its record.
+  public static let chunkBytes = 65_536
+  /// The longest large value.
+  public static let largeValueBytes = 1_099_511_627_776
+  /// The longest envelope of a record.
+  static let envelopeBytes = 65_535
   /// The most keys that a field was ever sealed under.
   public static let keysOfField = 255
 }

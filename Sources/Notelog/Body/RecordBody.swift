@@ -125,6 +125,13 @@ struct RecordBody: ~Escapable {
     guard let length = Int(exactly: bytes.u32(at: offset + 8)), length <= room else {
       throw NotelogError(.damaged, "a field's value goes beyond the record's end", offset: place)
     }
+    if flags.contains(.chunked) {
+      let start = bytes.byteCount - room
+      guard type.fixedByteCount == nil, ValueReference(bytes.extracting(start..<start + length)) != nil else {
+        throw NotelogError(.damaged, "a field's reference to a large value is broken", offset: place)
+      }
+      return length
+    }
     let content = flags.contains(.sealed) ? length - sealOverhead : length
     guard isPossible(content, type, flags) else {
       throw NotelogError(.damaged, "a field's value has a length that its type can't have", offset: place)

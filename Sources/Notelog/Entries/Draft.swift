@@ -9,6 +9,8 @@ public struct Draft<R: Record> {
   public let entry: Entry<R>
   var values: R
   var isSet: [Bool]
+  /// What was uploaded for the fields that were set last to an upload.
+  private(set) var uploads: [Int: Upload<R>] = [:]
   private(set) var mistake: NotelogError?
 
   init(_ entry: Entry<R>) {
@@ -23,15 +25,38 @@ public struct Draft<R: Record> {
   /// The value of a field: the one set last, or else the stored one.
   public subscript<Value>(dynamicMember path: KeyPath<R, Value>) -> Value {
     get throws {
-      isSet[try entry.reader.plan.slot(of: path)] ? values[keyPath: path] : try entry.value(of: path)
+      guard uploads[try entry.reader.plan.slot(of: path)] == nil else {
+        throw NotelogError(.invalidArgument, "an uploaded value can be read once it is committed")
+      }
+      return isSet[try entry.reader.plan.slot(of: path)] ? values[keyPath: path] : try entry.value(of: path)
     }
   }
 
   /// Sets a field. (A property can't be assigned to, because reading it may throw.)
   public mutating func set<Value>(_ path: WritableKeyPath<R, Value>, _ value: Value) {
     do {
-      isSet[try entry.reader.plan.slot(of: path)] = true
+      let slot = try entry.reader.plan.slot(of: path)
+      isSet[slot] = true
+      uploads[slot] = nil
       values[keyPath: path] = value
+    } catch {
+      mistake = error
+    }
+  }
+
+  /// Sets a field to a value that `upload` has written for it.
+  public mutating func set<Value>(_ path: WritableKeyPath<R, Value>, _ upload: Upload<R>) {
+    do throws(NotelogError) {
+      let plan = entry.reader.plan
+      let slot = try plan.slot(of: path)
+      guard upload.id == id, upload.field == plan.collection.fields[plan.slots[slot].index].number,
+        upload.store.storeID == plan.collection.storeID
+      else {
+        throw NotelogError(
+          .invalidArgument, "the upload is for another field, record or store: a value opens nowhere else")
+      }
+      isSet[slot] = true
+      uploads[slot] = upload
     } catch {
       mistake = error
     }

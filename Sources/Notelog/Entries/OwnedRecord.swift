@@ -9,6 +9,8 @@ struct OwnedRecord: Sendable {
   let collection: UInt16
   /// The body, which was checked when this value was made.
   let body: [UInt8]
+  /// Its chunks that are not in the journal yet, of a record that the transaction which reads has written.
+  var pending: PendingChunks?
 
   /// Copies and checks a body.
   init(

@@ -32,4 +32,9 @@ public final class FieldMetrics: Sendable {
     shares[share].fields.add(1, ordering: .relaxed)
     shares[share].bytes.add(byteCount, ordering: .relaxed)
   }
+
+  /// Counts a chunk of a large value, which is counted as a field once.
+  func countBytes(_ byteCount: Int) {
+    shares[ThreadNumber.current & 7].bytes.add(byteCount, ordering: .relaxed)
+  }
 }

@@ -7,6 +7,17 @@ import NotelogJournal
 struct FieldOpener: Sendable {
   let vault: Vault
   let metrics: FieldMetrics
+  let journal: Journal
+  /// Chunks that the transaction which reads has written itself.
+  var pending: PendingChunks?
+
+  /// The same for a record, which may be one that the transaction has just written.
+  func reading(_ stored: OwnedRecord) -> FieldOpener {
+    guard stored.pending != nil else { return self }
+    var opener = self
+    opener.pending = stored.pending
+    return opener
+  }
 
   /// Calls `body` with the value's bytes: a presence byte if the plan says optional, then the value.
   ///

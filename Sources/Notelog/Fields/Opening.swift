@@ -72,6 +72,10 @@ struct Opening: ~Copyable {
     let value = body.extracting(entry.range)
     // A value written before its field became optional gets the presence byte that it lacks.
     let presence = plan.fields[index].isOptional && !entry.flags.contains(.optional) ? 1 : 0
+    if entry.flags.contains(.chunked) {
+      try assemble(entry, in: body, of: id, index, plan, opener, at: presence)
+      return try unpack(entry, from: presence, id, index, plan)
+    }
     let isSealed = entry.flags.contains(.sealed)
     let plainCount = isSealed ? value.byteCount - RecordBody.sealOverhead : value.byteCount
     memory.resizeForReading(to: presence + plainCount)
@@ -89,9 +93,39 @@ struct Opening: ~Copyable {
       throw NotelogError(crypto: error, plan.place(index, id))
     }
     opener.metrics.count(plainCount)
+    try unpack(entry, from: presence, id, index, plan)
+  }
+
+  /// Takes off what was put around the value before it was sealed.
+  private mutating func unpack(
+    _ entry: FieldEntry, from start: Int, _ id: RecordID, _ index: Int, _ plan: CollectionPlan
+  ) throws(NotelogError) {
     range = 0..<memory.count
-    if entry.flags.contains(.padded) { try unpad(from: presence, id, index, plan) }
-    if entry.flags.contains(.compressed) { try inflate(from: presence, id, index, plan) }
+    if entry.flags.contains(.padded) { try unpad(from: start, id, index, plan) }
+    if entry.flags.contains(.compressed) { try inflate(from: start, id, index, plan) }
+  }
+
+  /// Opens all of a large value into the memory, behind the presence byte that it may lack.
+  private mutating func assemble(
+    _ entry: FieldEntry, in body: RawSpan, of id: RecordID, _ index: Int, _ plan: CollectionPlan,
+    _ opener: borrowing FieldOpener, at presence: Int
+  ) throws(NotelogError) {
+    let chunks = try ChunkOpener(copy opener, entry, in: body, of: id, index, plan)
+    try chunks.checkFitsMemory()
+    opener.metrics.count(0)
+    memory.resizeForReading(to: presence + chunks.reference.byteCount)
+    do throws(NotelogError) {
+      try chunks.open(0..<chunks.reference.byteCount) { (part, offset) throws(NotelogError) in
+        var target = memory.mutableBytes
+        target.put(part, at: presence + offset)
+      }
+    } catch {
+      wipe()
+      throw error
+    }
+    guard presence == 1 else { return }
+    var target = memory.mutableBytes
+    target.put(1 as UInt8, at: 0)
   }
 
   /// Takes bytes as they are.

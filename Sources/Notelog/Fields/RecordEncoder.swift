@@ -10,6 +10,8 @@ struct RecordEncoder {
     case fresh(Range<Int>)
     /// Bytes of the record's last version, to be copied as they are.
     case carried(Range<Int>)
+    /// An uploaded value.
+    case uploaded(SealedContent)
   }
 
   private struct Field {
@@ -17,11 +19,15 @@ struct RecordEncoder {
     /// The field's place in the plan; -1 for one that this version of the schema doesn't know.
     let index: Int
     let source: Source
+    /// The id that a large value gets.
+    var value: RecordKey?
   }
 
   private var scratch = FieldScratch()
   private var fields: [Field] = []
   private var offset = 0
+  /// How many fields are large values.
+  private var valueCount = 0
   /// The body's length, once all fields are gathered.
   private(set) var bodyByteCount = 0
 
@@ -32,6 +38,7 @@ struct RecordEncoder {
     scratch.removeAll()
     fields.removeAll(keepingCapacity: true)
     offset = 0
+    valueCount = 0
     bodyByteCount = RecordBody.headerByteCount
   }
 
@@ -51,7 +58,7 @@ struct RecordEncoder {
       throw NotelogError(.invalidArgument, "\(plan.schema.name).\(plan.fields[index].field.name): \(error)")
     }
     let flags = plan.fields[index].flags
-    let written = try pack(start, flags, plan, index)
+    var written = try pack(start, flags, plan, index)
     let plainCount = scratch.count - start
     guard plainCount <= Limits.recordBytes else {
       throw NotelogError(
@@ -59,12 +66,25 @@ struct RecordEncoder {
         "\(plan.schema.name).\(plan.fields[index].field.name): a value of \(plainCount) bytes is over the limit"
       )
     }
+    var length = plainCount + (flags.contains(.sealed) ? RecordBody.sealOverhead : 0)
+    if flags.contains(.sealed), plainCount > Limits.chunkBytes {
+      written.insert(.chunked)
+      length = ValueReference.byteCount
+    }
     append(
       FieldEntry(
         number: plan.fields[index].number, type: plan.fields[index].type, flags: written,
-        keyReference: plan.fields[index].keyReference,
-        range: offset..<offset + plainCount + (flags.contains(.sealed) ? RecordBody.sealOverhead : 0)),
+        keyReference: plan.fields[index].keyReference, range: offset..<offset + length),
       index, .fresh(start..<scratch.count))
+  }
+
+  /// Gathers a field whose value was uploaded.
+  mutating func add(_ content: SealedContent, _ index: Int, of plan: CollectionPlan) {
+    append(
+      FieldEntry(
+        number: plan.fields[index].number, type: content.type, flags: content.flags,
+        keyReference: content.keyReference, range: offset..<offset + content.bytes.count),
+      index, .uploaded(content))
   }
 
   /// Gathers a field of the record's last version as it is, sealed or not.
@@ -77,7 +97,12 @@ struct RecordEncoder {
   }
 
   private mutating func append(_ entry: FieldEntry, _ index: Int, _ source: Source) {
-    fields.append(Field(entry: entry, index: index, source: source))
+    var field = Field(entry: entry, index: index, source: source)
+    if entry.flags.contains(.chunked) {
+      valueCount += 1
+      if case .fresh = source { field.value = .randomValue }
+    }
+    fields.append(field)
     offset = entry.range.upperBound
     bodyByteCount += RecordBody.entryByteCount + entry.range.count
   }
@@ -92,20 +117,22 @@ struct RecordEncoder {
     return flags
   }
 
-  /// The length of the envelope: the sort keys of indexed fields; 0 where there are none.
+  /// The length of the envelope: the ids of large values and the sort keys of indexed fields; 0 where there are none.
   func envelopeByteCount(_ plan: CollectionPlan) -> Int {
-    guard plan.hasIndexes else { return 0 }
-    var byteCount = 0
+    guard plan.hasIndexes || valueCount > 0 else { return 0 }
+    var byteCount = 16 * valueCount
     for field in fields where field.index >= 0 && plan.fields[field.index].isIndexed {
       byteCount += 4 + sortKeyByteCount(field, plan)
     }
     return byteCount == 0 ? 0 : 4 + byteCount
   }
 
-  /// Writes the envelope (FORMAT.md 5): no large values, and the sort keys.
+  /// Writes the envelope (FORMAT.md 5): the ids of large values, and the sort keys.
   func writeEnvelope(_ plan: CollectionPlan, carriedFrom old: RawSpan, into bytes: inout MutableRawSpan) {
     bytes.put(UInt16(bytes.byteCount), at: 0)
+    bytes.put(UInt16(valueCount), at: 2)
     var place = 4
+    if valueCount > 0 { writeValues(carriedFrom: old, into: &bytes, &place) }
     for field in fields where field.index >= 0 && plan.fields[field.index].isIndexed {
       let count = sortKeyByteCount(field, plan)
       bytes.put(field.entry.number, at: place)
@@ -114,8 +141,26 @@ struct RecordEncoder {
       switch field.source {
       case .fresh(let range): scratch.withBytes(in: range) { writeSortKey(field, plan, $0, into: &key) }
       case .carried(let range): writeSortKey(field, plan, old.extracting(range), into: &key)
+      case .uploaded: break  // Sealed, and so not indexed.
       }
       place += 4 + count
+    }
+  }
+
+  /// Writes the ids of the large values that the record refers to: **INV-V3**.
+  private func writeValues(
+    carriedFrom old: RawSpan, into bytes: inout MutableRawSpan, _ place: inout Int
+  ) {
+    for field in fields where field.entry.flags.contains(.chunked) {
+      let value =
+        switch field.source {
+        case .fresh: field.value ?? .zero
+        case .carried(let range): ValueReference.value(in: old.extracting(range))
+        case .uploaded(let content): content.value ?? .zero
+        }
+      bytes.put(value.low, at: place)
+      bytes.put(value.high, at: place + 8)
+      place += 16
     }
   }
 
@@ -144,7 +189,7 @@ struct RecordEncoder {
   func appendAdditions(
     _ plan: CollectionPlan, _ id: RecordID, envelope: RawSpan, to additions: inout [FieldIndexes.Addition]
   ) {
-    var place = 4
+    var place = envelope.byteCount >= 4 ? 4 + 16 * Int(envelope.u16(at: 2)) : 4
     // Both go through the indexed fields in ascending order; what the envelope lacks, the record lacks.
     for field in plan.fields where field.isIndexed {
       let name = FieldIndexes.Name(collection: plan.schema.collection, field: field.number)
@@ -172,12 +217,50 @@ struct RecordEncoder {
         entry.number, entry.type, entry.flags, entry.keyReference, length: entry.range.count, into: &bytes)
       switch field.source {
       case .carried(let source): bytes.put(old.extracting(source), at: range.lowerBound)
+      case .uploaded(let content): bytes.put(content.bytes.rawSpan, at: range.lowerBound)
       case .fresh(let source):
+        if let value = field.value {
+          var target = bytes.part(range)
+          ValueReference(value, byteCount: source.count).write(into: &target)
+          continue
+        }
         var target = bytes.part(range)
         try scratch.withBytes(in: source) { plaintext throws(NotelogError) in
           guard entry.flags.contains(.sealed) else { return target.put(plaintext) }
           try seal(plaintext, field, id, plan, &keys, &nonces, &target)
         }
+      }
+    }
+  }
+
+  /// Seals the large values, whose chunks come before the record that refers to them.
+  func writeChunks(
+    _ id: RecordID, of plan: CollectionPlan, keys: inout SealingKeys, nonces: inout NonceRun,
+    into batch: inout Batch
+  ) throws(NotelogError) {
+    guard valueCount > 0 else { return }
+    for field in fields {
+      guard let value = field.value, case .fresh(let source) = field.source else { continue }
+      let key = try keys.key(field.index, of: plan)
+      let reference = ValueReference(value, byteCount: source.count)
+      var data = plan.chunkData(
+        field.index, of: id, type: field.entry.type, flags: field.entry.flags, key: key.reference,
+        value: value)
+      for number in 0..<reference.chunkCount {
+        let chunk = reference.range(of: number)
+        let isLast = number == reference.chunkCount - 1
+        data.setChunk(UInt64(number), isLast: isLast)
+        let plaintext = source.lowerBound + chunk.lowerBound..<source.lowerBound + chunk.upperBound
+        do {
+          try batch.putChunk(
+            ChunkMark(UInt32(number), isLast: isLast), of: value,
+            sealedByteCount: chunk.count + RecordBody.sealOverhead
+          ) { (target: inout MutableRawSpan) throws(CryptoError) in
+            try scratch.withBytes(in: plaintext) { bytes throws(CryptoError) in
+              try key.seal(bytes, additionalData: data.bytes, nonces: &nonces, into: &target)
+            }
+          }
+        } catch { throw NotelogError(crypto: error, "sealing \(plan.place(field.index, id))") }
       }
     }
   }

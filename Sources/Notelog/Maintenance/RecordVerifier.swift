@@ -55,8 +55,15 @@ final class RecordVerifier {
     }
     let type = plan.fields[index].type
     let isOptional = plan.fields[index].isOptional
-    try opening.open(entry, in: bytes, of: id, index, plan, opener) { value throws(NotelogError) in
-      try type.check(value, isOptional: isOptional)
+    do throws(NotelogError) {
+      try opening.open(entry, in: bytes, of: id, index, plan, opener) { value throws(NotelogError) in
+        try type.check(value, isOptional: isOptional)
+      }
+    } catch {
+      // One too long to be in memory is opened chunk by chunk.
+      guard error.code == .limitExceeded, entry.flags.contains(.chunked) else { throw error }
+      let chunks = try ChunkOpener(opener, entry, in: bytes, of: id, index, plan)
+      try chunks.open(0..<chunks.reference.byteCount) { (_, _) throws(NotelogError) in }
     }
     if isSealed { found.openedCount += 1 }
   }

@@ -201,6 +201,7 @@ extension Damage {
     case .liveSet: "the segment's live set does not check"
     case .notZero: "bytes that must be zero are not"
     case .commitMark: "a commit mark does not match its transaction"
+    case .chunks: "a record refers to a large value of which chunks are missing"
     }
   }
 }

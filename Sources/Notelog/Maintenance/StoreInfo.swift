@@ -107,6 +107,8 @@ public enum StoreCondition: String, Sendable {
 extension Store {
   /// Figures as of now.
   public var info: StoreInfo {
+    // Chunks count as live once it is known which are; where that can't be found out now, records alone are counted.
+    try? journal.loadChunks()
     let statistics = journal.statistics
     let keyring = vault.keyring
     // Schemas are few and read when the store is opened: where listing them fails now, none are left out.

@@ -11,7 +11,7 @@ public enum SortDirection: Sendable {
   case descending
 }
 
-/// A question about a collection's records at one moment: refined step by step, asked by ``entries()``, ``first()`` or ``count()``.
+/// A question about a collection's records at one moment: refined step by step, asked by `entries()`, `first()` or `count()`.
 ///
 /// ```swift
 /// let newest = try store.query(Note.self).sorted(by: \.time, .descending).limit(50).entries()

@@ -6,7 +6,7 @@ import NotelogJournal
 
 /// When a named key may be used.
 public enum KeyClass: Sendable, Hashable {
-  /// Between ``Store/unlock(_:)`` and ``Store/lock(_:)``.
+  /// Between `unlock` and ``Store/lock(_:)``.
   case whenUnlocked
   /// From the first unlock until the process ends, or ``Store/lock(_:)`` locks everything.
   case afterFirstUnlock

@@ -171,6 +171,7 @@ extension Store {
   /// A store that is not closed is recovered when it is opened next.
   public func close() throws(NotelogError) {
     vault.lock(.everything)
+    defer { hub.close() }
     try journaling { () throws(JournalError) in try journal.close() }
   }
 }

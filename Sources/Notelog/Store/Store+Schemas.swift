@@ -19,6 +19,7 @@ extension Store {
       guard found?.collection == Self.schemaCollection else { continue }
       let stored = try parseSchema(buffer.body, key)
       registry.withLock { $0.take(stored) }
+      hub.name(stored.plan.schema)
     }
   }
 

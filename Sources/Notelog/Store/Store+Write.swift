@@ -24,6 +24,8 @@ extension Store {
     _ durability: Durability = .durable, _ body: (inout Transaction) throws -> Result
   ) throws -> Result {
     var stored: [SchemaRegistry.Stored] = []
+    var uploads: [any Sendable] = []
+    defer { withExtendedLifetime(uploads) {} }
     var ticket: UInt64?
     defer { if let ticket { indexes.end(ticket) } }
     let result: Result
@@ -34,6 +36,8 @@ extension Store {
           try naming("writing") { () throws(CryptoError) in try nonces.mixFreshEntropy() }
           let result = try body(&transaction)
           stored = Array(transaction.schemas.values)
+          uploads = transaction.uploads
+          for schema in stored { hub.name(schema.plan.schema) }
           ticket = indexes.begin(transaction.additions)
           turn = transaction.end()
           return result
@@ -89,7 +93,7 @@ extension Store {
   }
 
   /// A record type's plan, its schema stored.
-  private func storedPlan<R: Record>(for type: R.Type) throws -> RecordPlan<R> {
+  func storedPlan<R: Record>(for type: R.Type) throws -> RecordPlan<R> {
     if let reader = readers.find(type) { return reader.plan }
     try write { tx in _ = try tx.plan(for: type) }
     return try reader(for: type).plan

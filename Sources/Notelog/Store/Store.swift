@@ -23,6 +23,7 @@ public final class Store: Sendable {
   let nonces: NonceSource
   let opener: FieldOpener
   let indexes = FieldIndexes()
+  let hub = ChangeHub()
   let registry: Lock<SchemaRegistry>
   /// What reads the records of each type.
   let readers: RecordReaders
@@ -43,7 +44,7 @@ public final class Store: Sendable {
     self.vault = vault
     self.nonces = nonces
     keyringFinding = finding
-    opener = FieldOpener(vault: vault, metrics: FieldMetrics())
+    opener = FieldOpener(vault: vault, metrics: FieldMetrics(), journal: journal)
     try loadSchemas()
   }
 

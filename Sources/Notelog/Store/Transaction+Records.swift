@@ -29,7 +29,7 @@ extension Transaction {
   public mutating func get<R: Record>(_ type: R.Type, _ id: RecordID) throws(NotelogError) -> Entry<R>? {
     let plan = try plan(for: type)
     guard let stored = try read(id, plan.collection) else { return nil }
-    return Entry(stored: stored, reader: RecordReader(plan: plan, opener: store.opener))
+    return Entry(stored: stored, reader: RecordReader(plan: plan, opener: store.opener.reading(stored)))
   }
 
   /// Changes fields of a record. What isn't set is carried over as it is, sealed values unopened: that needs no key.
@@ -43,13 +43,19 @@ extension Transaction {
     guard let stored = try read(id, plan.collection) else {
       throw NotelogError(.notFound, "there is no record \(id) in \(plan.collection.schema.name)")
     }
-    var draft = Draft(Entry(stored: stored, reader: RecordReader(plan: plan, opener: store.opener)))
+    var draft = Draft(
+      Entry(stored: stored, reader: RecordReader(plan: plan, opener: store.opener.reading(stored))))
     try body(&draft)
     if let mistake = draft.mistake { throw mistake }
     let values = draft.values
     var changed: [Int: Int] = [:]
     for (slot, isSet) in draft.isSet.enumerated() where isSet { changed[plan.slots[slot].index] = slot }
-    try merge(stored, plan.collection, changed: Set(changed.keys)) { index, scratch in
+    var uploaded: [Int: SealedContent] = [:]
+    for (slot, upload) in draft.uploads {
+      uploaded[plan.slots[slot].index] = upload.content
+      uploads.append(upload)
+    }
+    try merge(stored, plan.collection, changed: Set(changed.keys), uploaded) { index, scratch in
       guard let slot = changed[index] else { return }
       try plan.slots[slot].definition.access.encode(values, &scratch)
     }
@@ -75,25 +81,29 @@ extension Transaction {
 
   /// Writes a record's next version: changed fields anew, the others as they are.
   mutating func merge(
-    _ stored: OwnedRecord, _ plan: CollectionPlan, changed: Set<Int>,
+    _ stored: OwnedRecord, _ plan: CollectionPlan, changed: Set<Int>, _ uploaded: [Int: SealedContent] = [:],
     _ encode: (Int, inout FieldScratch) throws -> Void
   ) throws(NotelogError) {
     encoder.begin()
+    func add(_ index: Int, to encoder: inout RecordEncoder) throws(NotelogError) {
+      if let content = uploaded[index] { return encoder.add(content, index, of: plan) }
+      try encoder.add(index, of: plan) { try encode(index, &$0) }
+    }
     var new = changed.sorted()[...]
     for entry in try stored.entries() {
       while let index = new.first, plan.fields[index].field.number < entry.number {
-        try encoder.add(index, of: plan) { try encode(index, &$0) }
+        try add(index, to: &encoder)
         new.removeFirst()
       }
       let index = plan.index(of: entry.number)
       if let index, new.first == index {
-        try encoder.add(index, of: plan) { try encode(index, &$0) }
+        try add(index, to: &encoder)
         new.removeFirst()
       } else if !plan.isRetired(entry.number) {
         encoder.carry(entry, index: index)
       }
     }
-    for index in new { try encoder.add(index, of: plan) { try encode(index, &$0) } }
+    for index in new { try add(index, to: &encoder) }
     try emit(stored.id, plan, carriedFrom: stored.body)
   }
 
@@ -101,8 +111,20 @@ extension Transaction {
     let found: StoredRecord?
     do { found = try turn.read(id.key, into: &buffer) } catch { throw NotelogError(journal: error) }
     guard let found, found.collection == plan.schema.collection else { return nil }
-    return try OwnedRecord(
+    var stored = try OwnedRecord(
       id: id, revision: found.revision, collection: found.collection, copying: buffer.body)
+    // Revision 0 is the transaction's own, and so may chunks be.
+    if found.revision == 0 { stored.pending = try pendingChunks(of: stored) }
+    return stored
+  }
+
+  private func pendingChunks(of stored: OwnedRecord) throws(NotelogError) -> PendingChunks? {
+    var sealed: [RecordKey: [UInt8]] = [:]
+    for entry in try stored.entries() where entry.flags.contains(.chunked) {
+      let value = ValueReference.value(in: stored.body.rawSpan.extracting(entry.range))
+      turn.batch.forEachChunk(of: value) { _, bytes in sealed[value, default: []] += bytes.array() }
+    }
+    return PendingChunks(sealed)
   }
 
   mutating func check(_ condition: Condition, _ id: RecordID, _ plan: CollectionPlan) throws(NotelogError) {
@@ -154,6 +176,10 @@ extension RecordEncoder {
         "record \(id) of \(plan.schema.name) would have \(bodyByteCount) bytes, over the limit")
     }
     let envelopeByteCount = envelopeByteCount(plan)
+    guard envelopeByteCount <= Limits.envelopeBytes else {
+      throw NotelogError(.limitExceeded, "record \(id) of \(plan.schema.name) has too many large values")
+    }
+    try writeChunks(id, of: plan, keys: &keys, nonces: &nonces, into: &batch)
     try batch.put(
       id.key, collection: plan.schema.collection, envelopeByteCount: envelopeByteCount,
       bodyByteCount: bodyByteCount

@@ -56,6 +56,9 @@ public struct Transaction: ~Copyable {
   /// The keys that records will have in ordered indexes.
   var additions: [FieldIndexes.Addition] = []
 
+  /// Uploads that records refer to from now on: each lives until the transaction has been committed.
+  var uploads: [any Sendable] = []
+
   init(_ store: Store, _ turn: consuming Turn) {
     self.store = store
     self.turn = turn

@@ -80,7 +80,7 @@ extension Journal {
         entryCounts: entryCounts, tombstoneCounts: tombstoneCounts,
         segments: segments.map {
           CheckpointHead.SegmentFigures(
-            number: $0.number, salt: $0.salt.value, liveByteCount: max($0.liveBytes, 0))
+            number: $0.number, salt: $0.salt.value, liveByteCount: max($0.recordBytes, 0))
         },
         listed: catalog.listing.entries)
       do throws(StorageError) {

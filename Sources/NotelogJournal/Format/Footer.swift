@@ -10,6 +10,8 @@ package struct FooterEntry: Equatable, Sendable {
   package var envelopeByteCount: Int
   package var sequence: UInt64
   package var id: RecordKey
+  /// Of a chunk whose payload checked when it was listed, its number.
+  package var chunk: ChunkMark?
 
   /// The bytes of the whole frame, padding included.
   package var frameByteCount: Int { aligned(Layout.frameHeaderByteCount + payloadByteCount) }
@@ -46,6 +48,9 @@ package struct FooterEntry: Equatable, Sendable {
       envelopeByteCount <= min(payloadByteCount, Limits.maximumEnvelopeByteCount),
       envelopeByteCount <= bytes.byteCount - start - Layout.footerEntryByteCount
     else { return nil }
+    guard kind == .chunk else { return }
+    guard envelopeByteCount == 0 || envelopeByteCount == ChunkMark.byteCount else { return nil }
+    chunk = ChunkMark(bytes.extracting(start + Layout.footerEntryByteCount..<start + entryByteCount))
   }
 
   /// Appends the entry and the envelope it was given.

@@ -11,8 +11,11 @@ package enum FrameKind: UInt8, Sendable, BitwiseCopyable {
   case close = 7
   case footer = 8
 
-  /// Whether footers list it and indexes point to it.
+  /// Whether footers list it.
   package var isContent: Bool { self == .record || self == .tombstone || self == .chunk }
+
+  /// Whether it is a version of a record: the index points to the newest.
+  var isVersion: Bool { self == .record || self == .tombstone }
 
   /// The longest payload the kind may have.
   var maximumPayloadByteCount: Int {

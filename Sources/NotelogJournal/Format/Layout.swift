@@ -25,6 +25,7 @@ package enum Limits {
   package static let maximumTornByteCount = 16_777_216
   package static let chunkByteCount = 65_536
   package static let maximumChunkPayloadByteCount = 65_664
+  package static let maximumChunks = 16_777_216
 }
 
 /// The number of bytes rounded up to the next multiple of 8, where frames start.

@@ -13,6 +13,8 @@ final class Catalog: Sendable {
   let listing: Listing
   /// What live snapshots see and the index no longer says.
   let history = History()
+  /// The chunks of large values.
+  let chunks: ChunkTable
   /// Held while records are moved from some segments to another, and while a snapshot is made.
   let arrangement = Gate()
 
@@ -34,6 +36,7 @@ final class Catalog: Sendable {
     cache = BlockCache(byteCount: cacheByteCount)
     listing = Listing()
     source = nil
+    chunks = ChunkTable(segments, history)
   }
 
   /// A catalog of what a checkpoint holds and what came after it.
@@ -43,6 +46,7 @@ final class Catalog: Sendable {
     self.segments = segments
     self.cache = cache
     self.source = source
+    chunks = ChunkTable(segments, history)
     changes.add(source.tailCount, ordering: .relaxed)
   }
 
@@ -122,9 +126,10 @@ final class Catalog: Sendable {
     return try settle(id, fingerprint)
   }
 
-  /// Whether this is a record's newest frame: its place alone says so.
+  /// Whether a frame lives: a record's newest, which its place alone says, or a chunk of a value that lives.
   func isCurrent(_ id: RecordKey, at location: Location) throws(StorageError) -> Bool {
-    try index.contains(index.fingerprint(of: id), at: location.place)
+    if let chunk = location.chunk { return chunks.lives(chunk, of: id, at: location.place) }
+    return try index.contains(index.fingerprint(of: id), at: location.place)
   }
 
   /// Keeps a version that is about to be overwritten for the snapshots that see it.
@@ -146,6 +151,12 @@ final class Catalog: Sendable {
     segments.insert(output)
     changes.add(copies.count + dropped.count, ordering: .relaxed)
     for copy in copies {
+      if let chunk = copy.old.chunk {
+        let new = LargeValue.Chunk(
+          place: copy.new.place, payloadByteCount: Int(copy.new.payloadByteCount))
+        chunks.move(chunk, of: copy.id, from: copy.old.place, to: new)
+        continue
+      }
       guard try index.replace(index.fingerprint(of: copy.id), at: copy.old.place, with: copy.new.place) else {
         continue
       }

@@ -7,6 +7,8 @@ package struct Location: Equatable, Sendable, BitwiseCopyable {
   package let entryByteCount: UInt32
   package let sequence: UInt64
   package let collection: UInt16
+  /// Of a chunk, its number: a large value has many frames, all of its id.
+  let chunk: ChunkMark?
 
   package var segment: UInt32 { place.segment }
   package var offset: UInt32 { UInt32(place.offset) }
@@ -18,6 +20,7 @@ package struct Location: Equatable, Sendable, BitwiseCopyable {
     entryByteCount = UInt32(entry.entryByteCount)
     sequence = entry.sequence
     collection = entry.collection
+    chunk = entry.chunk
   }
 
   /// Whether the frame is newer than another of the same id: by its transaction, or by its place in it.

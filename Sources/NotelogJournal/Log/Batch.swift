@@ -102,6 +102,38 @@ package struct Batch: ~Copyable {
     append(FrameHeader(.tombstone, collection: collection, id: id), start: start, envelopeByteCount: 0)
   }
 
+  /// Adds a chunk of a large value, whose sealed bytes `write` fills in.
+  package mutating func putChunk<Failure: Error>(
+    _ mark: ChunkMark, of value: RecordKey, sealedByteCount: Int,
+    _ write: (inout MutableRawSpan) throws(Failure) -> Void
+  ) throws(Failure) {
+    let start = buffer.count
+    let markStart = start + Layout.frameHeaderByteCount
+    let payload = markStart..<markStart + ChunkMark.byteCount + sealedByteCount
+    precondition(payload.count <= Limits.maximumChunkPayloadByteCount, "a chunk fits its limit")
+    buffer.appendZeros(aligned(payload.upperBound) - start)
+    do throws(Failure) {
+      var bytes = buffer.mutableBytes
+      mark.write(into: &bytes, at: markStart)
+      var sealed = bytes._mutatingExtracting(markStart + ChunkMark.byteCount..<payload.upperBound)
+      try write(&sealed)
+    } catch {
+      buffer.truncate(to: start)
+      throw error
+    }
+    append(
+      FrameHeader(.chunk, payloadByteCount: payload.count, id: value), start: start,
+      envelopeByteCount: ChunkMark.byteCount)
+  }
+
+  /// Calls `body` with the sealed bytes of each chunk of a value that is in the batch.
+  package func forEachChunk(of value: RecordKey, _ body: (ChunkMark, RawSpan) -> Void) {
+    for frame in frames where frame.header.kind == .chunk && frame.header.id == value {
+      let bytes = buffer.bytes.extracting(payload(of: frame))
+      if let mark = ChunkMark(bytes) { body(mark, bytes.extracting(droppingFirst: ChunkMark.byteCount)) }
+    }
+  }
+
   /// Adds the publication of a compaction.
   mutating func publish(_ change: LiveChange) {
     let start = buffer.count
@@ -116,7 +148,7 @@ package struct Batch: ~Copyable {
   var onlyFrees: Bool { frames.allSatisfy { $0.header.kind == .tombstone || $0.header.kind == .liveChange } }
 
   /// The index of the frame that an id has in the batch.
-  func frame(of id: RecordKey) -> Int? { frames.lastIndex { $0.header.id == id && $0.header.kind.isContent } }
+  func frame(of id: RecordKey) -> Int? { frames.lastIndex { $0.header.id == id && $0.header.kind.isVersion } }
 
   /// The payload of a frame in the batch.
   func payload(of frame: PendingFrame) -> Range<Int> {

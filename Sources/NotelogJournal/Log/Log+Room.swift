@@ -190,10 +190,7 @@ extension Log {
     } catch { throw poison(error) }
     // The next switch syncs it, holding writers up meanwhile; begun now, most of that is done by then.
     finished.segment.file.startWriteback()
-    let old = Segment(
-      number: finished.segment.number, kind: .log, salt: finished.segment.salt, file: finished.segment.file,
-      entry: finished.entry)
-    old.addLive(finished.segment.liveBytes)
+    let old = finished.segment.finished(as: finished.entry)
     catalog.segments.insert(old)
     allocatedByteCount.subtract(finished.allocatedEnd, ordering: .relaxed)
     state.withLock { state in

@@ -15,6 +15,8 @@ final class Log: Sendable {
   let storeID: StoreID
   let turn = Gate()
   let gate = Gate()
+  /// Who wants to know what becomes visible.
+  let watch = Watch()
   /// Whether the reserve is gone. What is left is then taken by the byte, so that a compaction finds some of it.
   let isSparing = Atomic(false)
   let state: Monitor<LogState>
@@ -92,7 +94,7 @@ final class Log: Sendable {
         var known: [Location?] = []
         known.reserveCapacity(frames.count)
         for frame in frames {
-          known.append(frame.header.kind.isContent ? try catalog.locationToReplace(of: frame.header.id) : nil)
+          known.append(frame.header.kind.isVersion ? try catalog.locationToReplace(of: frame.header.id) : nil)
         }
         for (frame, known) in zip(frames, known) where frame.header.kind.isContent {
           let entry = FooterEntry(
@@ -102,6 +104,9 @@ final class Log: Sendable {
           state.head?.footer.add(entry, envelope: bytes.extracting(start..<start + frame.envelopeByteCount))
           try catalog.take(entry, in: reservation.segment, known: known)
         }
+        catalog.chunks.take(
+          frames, bytes, in: reservation.segment.number, at: reservation.offset,
+          sequence: reservation.sequence)
       } catch {
         // The transaction is in the log, but what it replaced can't be told: what is indexed would be wrong.
         let failure = Log.poisoned(error)
@@ -115,6 +120,7 @@ final class Log: Sendable {
       }
       state.nextVisible += 1
       state.visibleEnd = end
+      watch.tell(reservation.sequence, frames)
     }
   }
 

@@ -27,6 +27,8 @@ package struct Damage: Equatable, Sendable {
     case notZero
     /// A commit mark that does not match its transaction.
     case commitMark
+    /// Chunks of a large value that a live record refers to are not there.
+    case chunks
   }
 
   package let kind: Kind

@@ -15,7 +15,7 @@ struct FooterBuilder: ~Copyable {
   /// Takes in a frame that was written.
   mutating func note(_ header: FrameHeader, at place: Int, payload: RawSpan) {
     guard header.kind.isContent else { return }
-    let envelopeByteCount = header.hasEnvelope ? (Envelope.byteCount(inPayload: payload) ?? 0) : 0
+    let envelopeByteCount = header.listedByteCount(inPayload: payload)
     let entry = FooterEntry(header, offset: place, envelopeByteCount: envelopeByteCount)
     add(entry, envelope: payload.extracting(0..<envelopeByteCount))
   }

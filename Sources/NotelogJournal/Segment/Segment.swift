@@ -8,23 +8,43 @@ final class Segment: Sendable {
   let kind: SegmentKind
   let salt: SegmentSalt
   let file: any StorageFile
-  private let liveByteCount = Atomic<Int>(0)
+  private let figures: Figures
   /// How the live set identifies it, once it is finished.
   let entry: LiveEntry?
 
-  init(number: UInt32, kind: SegmentKind, salt: SegmentSalt, file: any StorageFile, entry: LiveEntry?) {
+  /// Figures that change; a segment keeps them when it is finished.
+  final class Figures: Sendable {
+    fileprivate let live = Atomic<Int>(0)
+    fileprivate let chunks = Atomic<Int>(0)
+  }
+
+  init(
+    number: UInt32, kind: SegmentKind, salt: SegmentSalt, file: any StorageFile, entry: LiveEntry?,
+    figures: Figures = Figures()
+  ) {
     self.number = number
     self.kind = kind
     self.salt = salt
     self.file = file
     self.entry = entry
+    self.figures = figures
   }
 
-  /// The bytes of live frames in it, with their footer entries.
-  var liveBytes: Int { liveByteCount.load(ordering: .relaxed) }
+  /// The segment as it is once it is finished.
+  func finished(as entry: LiveEntry) -> Segment {
+    Segment(number: number, kind: kind, salt: salt, file: file, entry: entry, figures: figures)
+  }
 
-  /// Counts bytes that became live, or died.
-  func addLive(_ byteCount: Int) { liveByteCount.add(byteCount, ordering: .relaxed) }
+  /// The bytes of live frames in it, with their footer entries. Chunks count once it is known which of them live.
+  var liveBytes: Int { recordBytes + figures.chunks.load(ordering: .relaxed) }
+  /// The bytes of live records and deletions among them.
+  var recordBytes: Int { figures.live.load(ordering: .relaxed) }
+
+  /// Counts bytes of records and deletions that became live, or died.
+  func addLive(_ byteCount: Int) { figures.live.add(byteCount, ordering: .relaxed) }
+
+  /// Counts bytes of chunks that became live, or died.
+  func addChunks(_ byteCount: Int) { figures.chunks.add(byteCount, ordering: .relaxed) }
 
   /// The length of its file, once it is finished.
   var byteCount: Int { entry?.byteCount ?? 0 }

@@ -62,16 +62,17 @@ extension SegmentReader {
       }
       if header.kind == .footer { return }
       if header.kind.isContent {
-        let needsPayload = checkingPayloads || header.hasEnvelope
+        let needsPayload = checkingPayloads || header.hasEnvelope || header.kind == .chunk
         let isWhole = needsPayload ? try isWhole(header, at: place) : true
         var envelopeByteCount = 0
-        if header.hasEnvelope, isWhole {
-          envelopeByteCount = Envelope.byteCount(inPayload: try payload(of: header, at: place)) ?? 0
+        if needsPayload, isWhole {
+          envelopeByteCount = header.listedByteCount(inPayload: try payload(of: header, at: place))
         }
-        let entry = FooterEntry(header, offset: place, envelopeByteCount: envelopeByteCount)
+        var entry = FooterEntry(header, offset: place, envelopeByteCount: envelopeByteCount)
         let payloadStart = place + Layout.frameHeaderByteCount
-        try body(
-          .content(entry, isWhole: isWhole), try bytes(payloadStart..<payloadStart + envelopeByteCount))
+        let envelope = try bytes(payloadStart..<payloadStart + envelopeByteCount)
+        if header.kind == .chunk { entry.chunk = ChunkMark(envelope) }
+        try body(.content(entry, isWhole: isWhole), envelope)
       }
       place += header.frameByteCount
     }

@@ -65,6 +65,7 @@ struct SegmentReader: ~Copyable {
     return Checksum.of(payload) == header.payloadChecksum
       && window.bytes.extracting(payloadEnd..<start + header.frameByteCount).isZero
       && (!header.hasEnvelope || Envelope.byteCount(inPayload: payload) != nil)
+      && (header.kind != .chunk || ChunkMark(payload) != nil)
   }
 
   /// The first place at or after `place` where a frame header checks, or nothing up to the end.

@@ -42,6 +42,12 @@ final class SegmentTable: Sendable {
     liveByteTotal.add(byteCount, ordering: .relaxed)
   }
 
+  /// Counts bytes of a segment's chunks that became live, or died.
+  func addChunks(_ byteCount: Int, in number: UInt32) {
+    self[number]?.addChunks(byteCount)
+    liveByteTotal.add(byteCount, ordering: .relaxed)
+  }
+
   subscript(number: UInt32) -> Segment? { row.read { $0.find(number) } }
 
   var count: Int { row.read { $0.numbers.count } }

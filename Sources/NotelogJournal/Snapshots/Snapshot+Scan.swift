@@ -118,29 +118,8 @@ extension Snapshot {
     return lower < segments.count && segments[lower].number == place.segment
   }
 
-  /// Calls `body` with what a segment's footer lists, or what its frames say where there is no footer that checks.
-  func forEachEntry(
-    of segment: Segment, _ body: (FooterEntry) throws(StorageError) -> Void
-  ) throws(StorageError) {
-    if let byteCount = segment.entry?.byteCount, try segment.file.byteCount() >= byteCount {
-      var reader = SegmentReader(segment.file, salt: segment.salt.value, end: byteCount)
-      let trailerStart = byteCount - Layout.trailerByteCount
-      if let trailer = Trailer(try reader.bytes(trailerStart..<byteCount), at: 0),
-        try reader.forEachFooterEntry(trailer, { (entry, _) throws(StorageError) in try body(entry) })
-      {
-        return
-      }
-    }
-    let limit = try scanEnd(of: segment)
-    var reader = SegmentReader(segment.file, salt: segment.salt.value, end: limit)
-    try reader.forEachContentFrame(from: Layout.firstFrameOffset, to: limit, checkingPayloads: false) {
-      (finding, _) throws(StorageError) in
-      if case .content(let entry, _) = finding { try body(entry) }
-    }
-  }
-
   /// Up to where a segment's frames are looked for; which of them count, the index says.
-  private func scanEnd(of segment: Segment) throws(StorageError) -> Int {
+  func scanEnd(of segment: Segment) throws(StorageError) -> Int {
     if segment.number == end.segment { return end.offset }
     return min(try segment.file.byteCount(), segment.entry?.byteCount ?? .max)
   }

@@ -55,7 +55,7 @@ package final class Snapshot: Sendable {
     var ids: [RecordKey] = []
     try journaling { () throws(StorageError) in
       for segment in segments {
-        try forEachEntry(of: segment) { entry throws(StorageError) in
+        try segment.forEachEntry(upTo: scanEnd(of: segment)) { (entry, _) throws(StorageError) in
           guard entry.kind == .record, collection == nil || entry.collection == collection,
             try isVisible(entry, in: segment)
           else { return }

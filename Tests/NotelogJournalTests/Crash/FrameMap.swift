@@ -11,11 +11,14 @@ struct MappedFrame: Sendable {
   let key: RecordKey
   /// Header, payload and padding.
   let range: Range<Int>
+  /// The large values that a record's envelope names.
+  var values: [RecordKey] = []
   /// Header without payload.
   var headerRange: Range<Int> { range.lowerBound..<range.lowerBound + 40 }
 
   static let record: UInt8 = 1
   static let tombstone: UInt8 = 2
+  static let chunk: UInt8 = 3
   static let commit: UInt8 = 5
 }
 
@@ -32,12 +35,14 @@ struct FrameMap: Sendable {
         let payload = Int(Self.integer(bytes, place + 4, 4))
         let end = place + 40 + (payload + 7) / 8 * 8
         guard end <= bytes.count else { break }
-        frames.append(
-          MappedFrame(
-            segment: name, kind: bytes[place], sequence: Self.integer(bytes, place + 8, 8),
-            key: RecordKey(
-              low: Self.integer(bytes, place + 16, 8), high: Self.integer(bytes, place + 24, 8)),
-            range: place..<end))
+        var frame = MappedFrame(
+          segment: name, kind: bytes[place], sequence: Self.integer(bytes, place + 8, 8),
+          key: Self.key(bytes, place + 16), range: place..<end)
+        if frame.kind == MappedFrame.record, bytes[place + 1] & 1 != 0 {
+          let count = Int(Self.integer(bytes, place + 42, 2))
+          frame.values = (0..<count).map { Self.key(bytes, place + 44 + 16 * $0) }
+        }
+        frames.append(frame)
         place = end
       }
     }
@@ -48,6 +53,15 @@ struct FrameMap: Sendable {
   func versions() -> [RecordKey: [MappedFrame]] {
     let named = frames.filter { $0.kind == MappedFrame.record || $0.kind == MappedFrame.tombstone }
     return Dictionary(grouping: named, by: \.key).mapValues { $0.sorted { $0.sequence > $1.sequence } }
+  }
+
+  /// The frames of the chunks that a record's frame refers to.
+  func chunks(of frame: MappedFrame) -> [MappedFrame] {
+    frames.filter { $0.kind == MappedFrame.chunk && frame.values.contains($0.key) }
+  }
+
+  private static func key(_ bytes: [UInt8], _ offset: Int) -> RecordKey {
+    RecordKey(low: integer(bytes, offset, 8), high: integer(bytes, offset + 8, 8))
   }
 
   private static func integer(_ bytes: [UInt8], _ offset: Int, _ count: Int) -> UInt64 {

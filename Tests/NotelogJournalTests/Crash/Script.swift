@@ -9,6 +9,11 @@ struct ScriptedChange: Sendable {
   let record: Int
   /// How long the body is; nil deletes.
   let byteCount: Int?
+  /// How many chunks of a large value the body's end stands in; the record then names the value.
+  var chunkCount = 0
+
+  /// How much of the body each chunk holds.
+  static let chunkByteCount = 700
 
   var key: RecordKey { RecordKey(low: UInt64(record), high: 0x6b65_7900) }
 }
@@ -17,6 +22,13 @@ struct ScriptedChange: Sendable {
 struct ScriptedTransaction: Sendable {
   let number: Int
   let changes: [ScriptedChange]
+  /// Whether large values are written before the transaction, in others: as long uploads are.
+  var uploadsFirst = false
+
+  /// The large value of a change: of a new id each time, as every value's is.
+  func value(of change: ScriptedChange) -> RecordKey {
+    RecordKey(low: UInt64(number) << 32 | UInt64(change.record), high: 0x7661_6c75_6500)
+  }
 
   /// A body that no other transaction writes.
   func body(of change: ScriptedChange) -> [UInt8]? {
@@ -88,12 +100,17 @@ struct Script: Sendable {
     // Now and then one transaction is longer than a segment is meant to be.
     let isLong = random.oneIn(24)
     let records = Set((0..<count).map { _ in random.pick(0..<40) }).sorted()
+    // One transaction in five has large values.
+    let hasChunks = random.oneIn(5)
     return ScriptedTransaction(
       number: number,
       changes: records.map { record in
         let small = random.pick(0..<random.pick(16..<2_000))
         let byteCount = isLong ? random.pick(2_000..<20_000) : small
-        return ScriptedChange(record: record, byteCount: random.oneIn(6) ? nil : byteCount)
-      })
+        if random.oneIn(6) { return ScriptedChange(record: record, byteCount: nil) }
+        return ScriptedChange(
+          record: record, byteCount: byteCount,
+          chunkCount: hasChunks ? min(6, byteCount / ScriptedChange.chunkByteCount) : 0)
+      }, uploadsFirst: hasChunks && random.oneIn(2))
   }
 }

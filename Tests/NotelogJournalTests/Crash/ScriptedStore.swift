@@ -74,18 +74,46 @@ final class ScriptedStore: Sendable {
       return sequence
     }
     var batch = Batch()
-    fill(&batch, with: transaction)
+    let uploaded = transaction.uploadsFirst ? transaction.changes.filter { $0.chunkCount > 0 } : []
+    defer { for change in uploaded { journal.endUpload(transaction.value(of: change)) } }
+    for change in uploaded {
+      journal.beginUpload(transaction.value(of: change))
+      putChunks(of: change, in: transaction, into: &batch)
+      try journal.commit(&batch, .buffered)
+    }
+    fill(&batch, with: transaction, areChunksWritten: !uploaded.isEmpty)
     return try journal.commit(&batch, durability)
   }
 
-  static func fill(_ batch: inout Batch, with transaction: ScriptedTransaction) {
+  static func fill(
+    _ batch: inout Batch, with transaction: ScriptedTransaction, areChunksWritten: Bool = false
+  ) {
     for change in transaction.changes {
       if let body = transaction.body(of: change) {
-        batch.put(change.key, collection: 1, bodyByteCount: body.count) { span in
-          _ = span.copy(from: body, at: 0, atMost: body.count)
+        if !areChunksWritten { putChunks(of: change, in: transaction, into: &batch) }
+        let inline = body.count - change.chunkCount * ScriptedChange.chunkByteCount
+        let envelope = change.chunkCount > 0 ? Envelope(values: [transaction.value(of: change)]) : nil
+        batch.put(change.key, collection: 1, envelope: envelope, bodyByteCount: inline) { span in
+          _ = span.copy(from: body, at: 0, atMost: inline)
         }
       } else {
         batch.delete(change.key, collection: 1)
+      }
+    }
+  }
+
+  private static func putChunks(
+    of change: ScriptedChange, in transaction: ScriptedTransaction, into batch: inout Batch
+  ) {
+    guard let body = transaction.body(of: change) else { return }
+    let byteCount = ScriptedChange.chunkByteCount
+    for number in 0..<change.chunkCount {
+      let start = body.count - (change.chunkCount - number) * byteCount
+      batch.putChunk(
+        ChunkMark(UInt32(number), isLast: number == change.chunkCount - 1), of: transaction.value(of: change),
+        sealedByteCount: byteCount
+      ) { span in
+        _ = span.copy(from: body, at: start, atMost: byteCount)
       }
     }
   }
@@ -122,8 +150,25 @@ final class ScriptedStore: Sendable {
     var buffer = ReadBuffer()
     for id in try journal.records() {
       guard let record = try journal.read(id, into: &buffer) else { continue }
-      state[id] = History.Version(revision: record.revision, body: buffer.body.copiedBytes())
+      let values = Envelope(buffer.envelope)?.values ?? []
+      var body = buffer.body.copiedBytes()
+      for value in values { body += try content(of: value, in: journal, &buffer) }
+      state[id] = History.Version(revision: record.revision, body: body)
     }
     return state
+  }
+
+  /// All of a large value; as far as there are chunks, where some are missing.
+  static func content(
+    of value: RecordKey, in journal: Journal, _ buffer: inout ReadBuffer
+  ) throws -> [UInt8] {
+    var bytes: [UInt8] = []
+    var number: UInt32 = 0
+    while let mark = try journal.readChunk(number, of: value, into: &buffer) {
+      bytes += buffer.body.copiedBytes()
+      if mark.isLast { break }
+      number += 1
+    }
+    return bytes
   }
 }

@@ -34,6 +34,32 @@ enum PageRules {
     return parts.joined(separator: "/")
   }
 
+  /// Every Swift example of an article stands in a test, line for line, and so is compiled and run.
+  static func examplesAreTested(_ article: File, tests: [File]) -> [Finding] {
+    let known = tests.map { "\n" + meat($0.lines).joined(separator: "\n") + "\n" }
+    var findings: [Finding] = []
+    var example: (line: Int, lines: [String])?
+    for (index, line) in article.lines.enumerated() {
+      if line == "```swift" {
+        example = (index + 1, [])
+      } else if line == "```", let (start, lines) = example {
+        let wanted = "\n" + meat(lines).joined(separator: "\n") + "\n"
+        if !known.contains(where: { $0.contains(wanted) }) {
+          findings.append(Finding(path: article.path, line: start, message: "no test holds this example"))
+        }
+        example = nil
+      } else {
+        example?.lines.append(line)
+      }
+    }
+    return findings
+  }
+
+  /// Lines without their indentation, empty ones left out.
+  private static func meat(_ lines: [String]) -> [String] {
+    lines.map { $0.split(separator: " ").joined(separator: " ") }.filter { !$0.isEmpty }
+  }
+
   /// Every decision is listed in the index, and no number is used twice.
   static func decisionsAreListed(index: File, names: [String]) -> [Finding] {
     var numbers: Set<Substring> = []

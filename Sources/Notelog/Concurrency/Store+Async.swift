@@ -1,0 +1,100 @@
+// The same verbs for tasks: none of them blocks a thread of the cooperative pool.
+
+import NotelogJournal
+
+extension Store {
+  /// Creates a store in a folder that is missing or empty. As the other, without blocking the caller's thread.
+  public static func create(
+    at path: String, unlocking credential: Credential, options: Options = Options()
+  ) async throws(NotelogError) -> Store {
+    try await offPool { () throws(NotelogError) in
+      try create(at: path, unlocking: credential, options: options)
+    }
+  }
+
+  /// Opens a store. As the other, without blocking the caller's thread.
+  public static func open(
+    at path: String, unlocking credential: Credential? = nil, options: Options = Options()
+  ) async throws(NotelogError) -> Store {
+    try await offPool { () throws(NotelogError) in
+      try open(at: path, unlocking: credential, options: options)
+    }
+  }
+
+  /// Makes everything durable and closes the store. As the other, without blocking the caller's thread.
+  public func close() async throws(NotelogError) {
+    try await offPool { () throws(NotelogError) in try self.close() }
+  }
+
+  /// Unlocks the keys: a password takes a while on purpose. As the other, without blocking the caller's thread.
+  public func unlock(_ credential: Credential) async throws(NotelogError) {
+    try await offPool { () throws(NotelogError) in try self.unlock(credential) }
+  }
+
+  /// Runs a closure that reads and writes, alone. As the other, without blocking the caller's thread: the closure runs
+  /// elsewhere, and waits for disks and other writers there.
+  @discardableResult
+  public func write<Result: Sendable>(
+    _ durability: Durability = .durable,
+    _ body: @escaping @Sendable (inout Transaction) throws -> Result
+  ) async throws -> Result {
+    try await offPool { try self.write(durability, body) }
+  }
+
+  /// Writes records without reading any. As the other, without blocking the caller's thread.
+  @discardableResult
+  public func putAll<R: Record>(
+    _ records: some Sequence<R> & Sendable, _ durability: Durability = .durable
+  ) async throws -> UInt64 {
+    try await offPool { try self.putAll(records, durability) }
+  }
+
+  /// The record with an id. As the other, without blocking the caller's thread.
+  public func get<R: Record>(_ type: R.Type, _ id: RecordID) async throws(NotelogError) -> Entry<R>? {
+    try await offPool { () throws(NotelogError) in try self.get(type, id) }
+  }
+
+  /// The records with these ids. As the other, without blocking the caller's thread.
+  public func getMany<R: Record>(_ type: R.Type, _ ids: [RecordID]) async throws(NotelogError) -> [Entry<R>?]
+  {
+    try await offPool { () throws(NotelogError) in try self.getMany(type, ids) }
+  }
+
+  /// Copies what is live out of segments that are mostly dead. As the other, without blocking the caller's thread.
+  @discardableResult
+  public func compact() async throws(NotelogError) -> CompactionSummary {
+    try await offPool { () throws(NotelogError) in try self.compact() }
+  }
+
+  /// Reads every byte of a store and checks it. As the other, without blocking the caller's thread.
+  public static func verify(
+    at path: String, unlocking credential: Credential? = nil
+  ) async throws(NotelogError) -> Verification {
+    try await offPool { () throws(NotelogError) in try verify(at: path, unlocking: credential) }
+  }
+}
+
+extension StoreSnapshot {
+  /// The record with an id as it was. As the other, without blocking the caller's thread.
+  public func get<R: Record>(_ type: R.Type, _ id: RecordID) async throws(NotelogError) -> Entry<R>? {
+    try await offPool { () throws(NotelogError) in try self.get(type, id) }
+  }
+}
+
+extension Query {
+  /// The records found. As the other, without blocking the caller's thread.
+  public func entries() async throws -> [Entry<R>] { try await offPool { try self.entries() } }
+
+  /// The first record found. As the other, without blocking the caller's thread.
+  public func first() async throws -> Entry<R>? { try await offPool { try self.first() } }
+
+  /// How many records there are. As the other, without blocking the caller's thread.
+  public func count() async throws -> Int { try await offPool { try self.count() } }
+}
+
+extension Entry {
+  /// The value of a field. As the other, without blocking the caller's thread: for large values.
+  public func value<Value: Sendable>(of path: FieldKeyPath<R, Value>) async throws -> Value {
+    try await offPool { try self.value(of: path) }
+  }
+}

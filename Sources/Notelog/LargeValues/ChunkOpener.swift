@@ -1,0 +1,129 @@
+// A large value on its way back, chunk by chunk (FORMAT.md 8).
+
+import NotelogCrypto
+import NotelogJournal
+
+/// Chunks that a transaction wrote and that are not in the journal yet, so that it can read them.
+final class PendingChunks: Sendable {
+  /// The sealed chunks of a value, one behind the other.
+  private let sealed: [RecordKey: [UInt8]]
+
+  init?(_ sealed: [RecordKey: [UInt8]]) {
+    if sealed.isEmpty { return nil }
+    self.sealed = sealed
+  }
+
+  /// Copies a chunk's sealed bytes out; false where the value is not among them.
+  func read(_ number: Int, of reference: ValueReference, into bytes: inout [UInt8]) -> Bool {
+    guard let all = sealed[reference.value] else { return false }
+    let start = number * (Limits.chunkBytes + RecordBody.sealOverhead)
+    bytes = Array(all[start..<min(all.count, start + Limits.chunkBytes + RecordBody.sealOverhead)])
+    return true
+  }
+}
+
+/// Opens the chunks of one field's value.
+struct ChunkOpener: Sendable {
+  let opener: FieldOpener
+  let plan: CollectionPlan
+  let index: Int
+  let id: RecordID
+  let entry: FieldEntry
+  let reference: ValueReference
+
+  init(
+    _ opener: FieldOpener, _ entry: FieldEntry, in body: RawSpan, of id: RecordID, _ index: Int,
+    _ plan: CollectionPlan
+  ) throws(NotelogError) {
+    guard let reference = ValueReference(body.extracting(entry.range)) else {
+      throw NotelogError(.damaged, "\(plan.place(index, id)): the reference to its large value is broken")
+    }
+    self.opener = opener
+    self.plan = plan
+    self.index = index
+    self.id = id
+    self.entry = entry
+    self.reference = reference
+  }
+
+  /// Refuses a value that is too long to be in memory at once.
+  func checkFitsMemory() throws(NotelogError) {
+    guard reference.byteCount <= Limits.recordBytes + 1 else {
+      throw NotelogError(
+        .limitExceeded,
+        "\(plan.place(index, id)) has \(reference.byteCount) bytes: read it piece by piece, with content(of:)"
+      )
+    }
+  }
+
+  /// Calls `body` with the parts of a range, in order, and where in the plaintext each begins.
+  func open(
+    _ range: Range<Int>, _ body: (RawSpan, Int) throws(NotelogError) -> Void
+  ) throws(NotelogError) {
+    guard !range.isEmpty else { return }
+    let key: SealingKey
+    do { key = try opener.vault.sealingKey(KeyReference(rawValue: entry.keyReference)) } catch {
+      throw NotelogError(crypto: error, plan.place(index, id))
+    }
+    var data = plan.chunkData(
+      index, of: id, type: entry.type, flags: entry.flags, key: key.reference, value: reference.value)
+    var buffer = ReadBuffer()
+    var plaintext = [UInt8](repeating: 0, count: min(Limits.chunkBytes, reference.byteCount))
+    defer { plaintext.wipe() }
+    for number in range.lowerBound / Limits.chunkBytes...(range.upperBound - 1) / Limits.chunkBytes {
+      let chunk = reference.range(of: number)
+      data.setChunk(UInt64(number), isLast: number == reference.chunkCount - 1)
+      try open(number, chunk.count, key, data, &buffer, into: &plaintext)
+      opener.metrics.countBytes(chunk.count)
+      let wanted = range.clamped(to: chunk)
+      let part = wanted.lowerBound - chunk.lowerBound..<wanted.upperBound - chunk.lowerBound
+      try body(plaintext.rawSpan.extracting(part), wanted.lowerBound)
+    }
+  }
+
+  private func open(
+    _ number: Int, _ count: Int, _ key: SealingKey, _ data: AdditionalData, _ buffer: inout ReadBuffer,
+    into plaintext: inout [UInt8]
+  ) throws(NotelogError) {
+    var pending: [UInt8] = []
+    if opener.pending?.read(number, of: reference, into: &pending) == true {
+      return try open(pending.rawSpan, number, count, key, data, into: &plaintext)
+    }
+    let found: ChunkMark?
+    do { found = try opener.journal.readChunk(UInt32(number), of: reference.value, into: &buffer) } catch {
+      throw NotelogError(journal: error)
+    }
+    guard found != nil else { throw try missing(number) }
+    try open(buffer.body, number, count, key, data, into: &plaintext)
+  }
+
+  private func open(
+    _ sealed: RawSpan, _ number: Int, _ count: Int, _ key: SealingKey, _ data: AdditionalData,
+    into plaintext: inout [UInt8]
+  ) throws(NotelogError) {
+    guard sealed.byteCount == count + RecordBody.sealOverhead else {
+      throw NotelogError(
+        .tampered,
+        "\(plan.place(index, id)): chunk \(number) of its value has another length than it must have")
+    }
+    do {
+      try plaintext.withBytes(in: 0..<count) { (bytes: inout MutableRawSpan) throws(CryptoError) in
+        try key.open(sealed, additionalData: data.bytes, into: &bytes)
+      }
+    } catch { throw NotelogError(crypto: error, "\(plan.place(index, id)), chunk \(number)") }
+  }
+
+  /// Why a chunk isn't there: it is lost, or the record has another value by now and compaction has been.
+  private func missing(_ number: Int) throws(NotelogError) -> NotelogError {
+    var buffer = ReadBuffer()
+    let current = try journaling { () throws(JournalError) in try opener.journal.read(id.key, into: &buffer) }
+    if current != nil, let envelope = Envelope(buffer.envelope), envelope.values.contains(reference.value) {
+      return NotelogError(
+        .damaged, "\(plan.place(index, id)): chunk \(number) of its value is missing; verify the store")
+    }
+    return NotelogError(
+      .snapshotExpired,
+      "\(plan.place(index, id)) was replaced since the record was read, and its old value is gone: read it again"
+    )
+  }
+}

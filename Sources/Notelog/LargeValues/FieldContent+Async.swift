@@ -1,0 +1,84 @@
+// Large values streamed out, and in, by tasks.
+
+import NotelogConcurrency
+import NotelogJournal
+
+extension FieldContent {
+  /// The bytes of a range. As the other, without blocking the caller's thread.
+  public func read(_ range: Range<Int>) async throws(NotelogError) -> [UInt8] {
+    try await offPool { () throws(NotelogError) in try self.read(range) }
+  }
+
+  /// The value's pieces, in order, to be gone through by a task: no more than one is in memory at a time.
+  public var pieces: Pieces { Pieces(content: self) }
+
+  /// The pieces of a value.
+  public struct Pieces: AsyncSequence, Sendable {
+    /// A piece.
+    public typealias Element = [UInt8]
+    fileprivate let content: FieldContent
+
+    /// Reads one piece after another.
+    public struct Iterator: AsyncIteratorProtocol {
+      fileprivate let content: FieldContent
+      private var offset = 0
+
+      fileprivate init(_ content: FieldContent) { self.content = content }
+
+      /// The next piece; nil behind the last.
+      ///
+      /// - Throws: `locked`, `tampered`, `damaged`, `snapshotExpired`; `CancellationError`.
+      public mutating func next() async throws -> [UInt8]? {
+        try Task.checkCancellation()
+        guard offset < content.byteCount else { return nil }
+        let piece = try await content.read(offset..<offset + FieldContent.pieceByteCount)
+        offset += piece.count
+        return piece
+      }
+    }
+
+    /// Begins at the value's start.
+    public func makeAsyncIterator() -> Iterator { Iterator(content) }
+  }
+}
+
+extension Store {
+  /// Writes a value whose pieces come one after another, for a sealed field of bytes, ahead of the update that sets the field
+  /// to it.
+  ///
+  /// - Parameters:
+  ///   - path: The field, sealed, of type bytes, neither padded nor compressed.
+  ///   - id: The record that the value is for. It need not exist yet.
+  ///   - pieces: The value's bytes, in pieces of any length.
+  /// - Returns: The upload, to be set in an update.
+  /// - Throws: `locked`, `invalidArgument`, `limitExceeded`, `full`, `poisoned`, `closed`, and what `pieces` throws.
+  public func upload<R: Record, Value, Pieces: AsyncSequence & Sendable>(
+    to path: FieldKeyPath<R, Value>, of id: RecordID, from pieces: Pieces
+  ) async throws -> Upload<R> where Pieces.Element == [UInt8] {
+    let uploading = try await offPool { UploadInProgress(try self.uploader(to: path, of: id)) }
+    for try await piece in pieces {
+      try await offPool { () throws(NotelogError) in try uploading.append(piece) }
+    }
+    return try await offPool { () throws(NotelogError) in try uploading.finish(for: R.self) }
+  }
+}
+
+/// An upload that goes on piece by piece, on whatever thread.
+private final class UploadInProgress: Sendable {
+  private let uploader: Lock<Uploader?>
+
+  init(_ uploader: consuming sending Uploader) { self.uploader = Lock(.some(consume uploader)) }
+
+  func append(_ piece: [UInt8]) throws(NotelogError) {
+    try uploader.withLock { uploader throws(NotelogError) in try uploader?.append(piece.rawSpan) }
+  }
+
+  func finish<R: Record>(for type: R.Type) throws(NotelogError) -> Upload<R> {
+    try uploader.withLock { uploader throws(NotelogError) in
+      guard let whole = uploader.take() else {
+        throw NotelogError(.invalidArgument, "an upload ends once")
+      }
+      return try whole.finish(for: type)
+    }
+  }
+}

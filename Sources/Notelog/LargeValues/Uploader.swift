@@ -1,0 +1,132 @@
+// Writing a large value, chunk by chunk, ahead of its record (FORMAT.md 8).
+
+import NotelogCrypto
+import NotelogJournal
+
+/// Takes a value piece by piece, seals it chunk by chunk, and commits a few chunks at a time.
+struct Uploader: ~Copyable {
+  /// How many chunks are committed at a time: memory against commit marks.
+  private static let chunksATransaction = 16
+
+  private let store: Store
+  private let plan: CollectionPlan
+  private let index: Int
+  private let id: RecordID
+  private let key: SealingKey
+  private let value: RecordKey
+  private var data: AdditionalData
+  private var batch = Batch()
+  /// The chunk that is being filled: it is sealed once it is known whether it is the last.
+  private var chunk = [UInt8](repeating: 0, count: Limits.chunkBytes)
+  private var filled = 0
+  private var number = 0
+  private var byteCount = 0
+  private var isBegun = false
+
+  private static let flags: FieldFlags = [.sealed, .chunked]
+
+  init(_ store: Store, _ plan: CollectionPlan, _ index: Int, _ id: RecordID) throws(NotelogError) {
+    let place = plan.place(index, id)
+    let field = plan.fields[index]
+    guard field.flags.contains(.sealed), field.type == .bytes, !field.flags.contains(.padded) else {
+      throw NotelogError(
+        .invalidArgument,
+        "\(place): a value can be uploaded to a sealed field of bytes that is neither padded nor compressed")
+    }
+    guard !id.isReserved else {
+      throw NotelogError(.invalidArgument, "id \(id) is one of those that the store keeps for itself")
+    }
+    let reference = KeyReference(rawValue: field.keyReference)
+    let key = try naming(place) { () throws(CryptoError) in try store.vault.sealingKey(reference) }
+    try naming(place) { () throws(CryptoError) in try store.nonces.mixFreshEntropy() }
+    self.store = store
+    self.plan = plan
+    self.index = index
+    self.id = id
+    self.key = key
+    value = .randomValue
+    data = plan.chunkData(
+      index, of: id, type: field.type, flags: Self.flags, key: key.reference, value: value)
+  }
+
+  deinit {
+    if isBegun { store.journal.endUpload(value) }
+  }
+
+  /// Takes the next bytes.
+  mutating func append(_ bytes: RawSpan) throws(NotelogError) {
+    var offset = 0
+    while offset < bytes.byteCount {
+      if filled == Limits.chunkBytes { try seal(isLast: false) }
+      let count = min(bytes.byteCount - offset, Limits.chunkBytes - filled)
+      chunk.withBytes(in: filled..<filled + count) { $0.put(bytes.extracting(offset..<offset + count)) }
+      filled += count
+      byteCount += count
+      offset += count
+    }
+    guard byteCount <= Limits.largeValueBytes else {
+      throw NotelogError(.limitExceeded, "\(plan.place(index, id)): a value has at most 2^40 bytes")
+    }
+  }
+
+  /// Ends the value. What is short enough is sealed to stand in the record itself.
+  consuming func finish<R: Record>(for _: R.Type) throws(NotelogError) -> Upload<R> {
+    let field = plan.fields[index]
+    let content: SealedContent
+    if number == 0 {
+      content = SealedContent(
+        type: field.type, flags: .sealed, keyReference: key.reference.rawValue, bytes: try sealInline())
+    } else {
+      try seal(isLast: true)
+      try commit()
+      var bytes = [UInt8](repeating: 0, count: ValueReference.byteCount)
+      let reference = ValueReference(value, byteCount: byteCount)
+      bytes.withBytes(in: 0..<bytes.count) { reference.write(into: &$0) }
+      content = SealedContent(
+        type: field.type, flags: Self.flags, keyReference: key.reference.rawValue, bytes: bytes)
+    }
+    chunk.wipe()
+    // From here on the upload keeps the value alive.
+    isBegun = false
+    return Upload(store, id, field: field.number, content, byteCount: byteCount)
+  }
+
+  private mutating func sealInline() throws(NotelogError) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: filled + RecordBody.sealOverhead)
+    let data = AdditionalData(
+      store: plan.storeID, record: id.bytes16, name: plan.fields[index].nameHash,
+      type: plan.fields[index].type.rawValue, flags: UInt16(FieldFlags.sealed.rawValue), key: key.reference)
+    let (key, chunk, filled) = (self.key, self.chunk, self.filled)
+    do {
+      try bytes.withBytes(in: 0..<bytes.count) { (target: inout MutableRawSpan) throws(CryptoError) in
+        try key.seal(
+          chunk.rawSpan.extracting(first: filled), additionalData: data.bytes, into: &target)
+      }
+    } catch { throw NotelogError(crypto: error, plan.place(index, id)) }
+    return bytes
+  }
+
+  private mutating func seal(isLast: Bool) throws(NotelogError) {
+    if !isBegun { store.journal.beginUpload(value) }
+    isBegun = true
+    data.setChunk(UInt64(number), isLast: isLast)
+    let (key, chunk, filled, data) = (self.key, self.chunk, self.filled, self.data)
+    do {
+      try batch.putChunk(
+        ChunkMark(UInt32(number), isLast: isLast), of: value,
+        sealedByteCount: filled + RecordBody.sealOverhead
+      ) { (target: inout MutableRawSpan) throws(CryptoError) in
+        try key.seal(
+          chunk.rawSpan.extracting(first: filled), additionalData: data.bytes, into: &target)
+      }
+    } catch { throw NotelogError(crypto: error, plan.place(index, id)) }
+    number += 1
+    self.filled = 0
+    if batch.count == Self.chunksATransaction { try commit() }
+  }
+
+  /// Commits what has gathered. The commit that refers to it makes it durable.
+  private mutating func commit() throws(NotelogError) {
+    do { try store.journal.commit(&batch, .buffered) } catch { throw NotelogError(journal: error) }
+  }
+}

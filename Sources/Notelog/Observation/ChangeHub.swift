@@ -1,0 +1,64 @@
+// Who observes which collection.
+
+import NotelogConcurrency
+import NotelogJournal
+
+/// The observers of a store.
+final class ChangeHub: Sendable {
+  private struct Observer {
+    weak var subscription: ChangeSubscription?
+  }
+
+  private struct State {
+    var observers: [Observer] = []
+    /// The names of each collection that is stored, or about to be.
+    var names: [UInt16: [String]] = [:]
+    var isClosed = false
+  }
+
+  private let state = Lock(State())
+
+  deinit { close() }
+
+  /// Says what a collection is called, before the first commit that writes to it.
+  func name(_ schema: StoredSchema) {
+    state.withLock { state in state.names[schema.collection] = [schema.name, schema.firstName] }
+  }
+
+  /// Adds an observer, who is dropped once nobody holds it any more.
+  func add(_ subscription: ChangeSubscription, _ watch: Watch) {
+    let isClosed = state.withLock { state in
+      state.observers.removeAll { $0.subscription == nil }
+      state.observers.append(Observer(subscription: subscription))
+      return state.isClosed
+    }
+    if isClosed { return subscription.finish() }
+    watch.set { [weak self] sequence, changes in self?.tell(sequence, changes) }
+  }
+
+  /// Ends all sequences.
+  func close() {
+    let subscriptions = state.withLock { state in
+      state.isClosed = true
+      return state.observers.compactMap(\.subscription)
+    }
+    for subscription in subscriptions { subscription.finish() }
+  }
+
+  private func tell(_ sequence: UInt64, _ changes: [ChangedRecord]) {
+    let (subscriptions, names) = state.withLock { state in
+      (state.observers.compactMap(\.subscription), state.names)
+    }
+    for subscription in subscriptions {
+      var told = RecordChanges(sequence)
+      for change in changes where change.collection != Store.schemaCollection {
+        let id = RecordID(change.id)
+        guard subscription.id == nil || subscription.id == id,
+          names[change.collection, default: []].contains(where: subscription.names.contains)
+        else { continue }
+        told.take(id, isDeletion: change.isDeletion)
+      }
+      if !told.isComplete || !told.written.isEmpty || !told.deleted.isEmpty { subscription.deliver(told) }
+    }
+  }
+}

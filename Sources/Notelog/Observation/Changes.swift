@@ -1,0 +1,62 @@
+// Observing a store.
+
+import NotelogJournal
+
+/// The changes of a type's records, or of one record, commit by commit, in the order of the commits.
+///
+/// ```swift
+/// for await changes in store.changes(of: Note.self) {
+///   for id in changes.written { show(try await store.get(Note.self, id)) }
+///   for id in changes.deleted { hide(id) }
+/// }
+/// ```
+///
+/// What is committed from the moment `changes(of:)` returns is in it. A commit shows as soon as it can be read, which may be a
+/// little before it is durable. An observer that falls behind costs no more than a fixed amount of memory: commits are then
+/// put together, and at last the records are no longer named (``RecordChanges/isComplete``). The sequence ends when the
+/// store is closed. Its elements are for one observer: two that iterate over the same sequence share them.
+public struct Changes: AsyncSequence, Sendable {
+  /// What one commit changed, or several.
+  public typealias Element = RecordChanges
+  /// Never: an observer only waits.
+  public typealias Failure = Never
+
+  private let subscription: ChangeSubscription
+
+  init(_ subscription: ChangeSubscription) { self.subscription = subscription }
+
+  /// Waits for changes.
+  public struct Iterator: AsyncIteratorProtocol {
+    fileprivate let subscription: ChangeSubscription
+
+    /// The next changes; nil once the store is closed, or the task cancelled.
+    public mutating func next() async -> RecordChanges? { await subscription.next() }
+
+    /// The next changes; nil once the store is closed, or the task cancelled.
+    public mutating func next(isolation actor: isolated (any Actor)?) async -> RecordChanges? {
+      await subscription.next()
+    }
+  }
+
+  /// Begins to wait.
+  public func makeAsyncIterator() -> Iterator { Iterator(subscription: subscription) }
+}
+
+extension Store {
+  /// The changes of a type's records from now on, commit by commit.
+  public func changes<R: Record>(of type: R.Type) -> Changes { changes(R.schema.description, nil) }
+
+  /// The changes of one record from now on, commit by commit.
+  public func changes<R: Record>(of type: R.Type, _ id: RecordID) -> Changes {
+    changes(R.schema.description, id)
+  }
+
+  private func changes(_ declared: CollectionDescription, _ id: RecordID?) -> Changes {
+    let subscription = ChangeSubscription([declared.name] + declared.formerNames, id)
+    observe(subscription)
+    return Changes(subscription)
+  }
+
+  /// Has changes delivered from now on.
+  func observe(_ subscription: ChangeSubscription) { hub.add(subscription, journal.watch) }
+}

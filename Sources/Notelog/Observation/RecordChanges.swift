@@ -1,0 +1,54 @@
+// What observers are told.
+
+/// What one commit changed among the records that somebody observes; or several, where the observer has fallen behind.
+public struct RecordChanges: Sendable, Hashable {
+  /// The revisions of the commits: one, unless several were put together because the observer had fallen behind.
+  public internal(set) var revisions: ClosedRange<UInt64>
+  /// The records that were written.
+  public internal(set) var written: Set<RecordID>
+  /// The records that were deleted.
+  public internal(set) var deleted: Set<RecordID>
+  /// Whether every record that changed is named. Where the observer has fallen far behind, none is any more: read anew what
+  /// matters to you.
+  public internal(set) var isComplete = true
+
+  /// How many records are named at most.
+  static let recordCountMax = 4_096
+
+  init(_ revision: UInt64) {
+    revisions = revision...revision
+    written = []
+    deleted = []
+  }
+
+  /// Takes in that a record changed.
+  mutating func take(_ id: RecordID, isDeletion: Bool) {
+    guard isComplete else { return }
+    if isDeletion {
+      written.remove(id)
+      deleted.insert(id)
+    } else {
+      deleted.remove(id)
+      written.insert(id)
+    }
+    bound()
+  }
+
+  /// Takes in what came later.
+  mutating func merge(_ later: RecordChanges) {
+    revisions = revisions.lowerBound...later.revisions.upperBound
+    isComplete = isComplete && later.isComplete
+    written.subtract(later.deleted)
+    written.formUnion(later.written)
+    deleted.subtract(later.written)
+    deleted.formUnion(later.deleted)
+    bound()
+  }
+
+  private mutating func bound() {
+    if written.count + deleted.count > Self.recordCountMax { isComplete = false }
+    guard !isComplete else { return }
+    written = []
+    deleted = []
+  }
+}

@@ -1,0 +1,38 @@
+// Telling of transactions as they become visible, in their order: FORMAT.md §6, INV-T2.
+
+import NotelogConcurrency
+import Synchronization
+
+/// A record that a transaction wrote or deleted.
+package struct ChangedRecord: Equatable, Sendable, BitwiseCopyable {
+  package let id: RecordKey
+  package let collection: UInt16
+  package let isDeletion: Bool
+}
+
+/// Who is told of each transaction once it is visible, before any later one is.
+package final class Watch: Sendable {
+  /// Takes a transaction's sequence number and what it changed; it must return soon, and not use the journal.
+  package typealias Watcher = @Sendable (UInt64, [ChangedRecord]) -> Void
+
+  private let watcher = Lock<Watcher?>(nil)
+  private let watched = Atomic(false)
+
+  /// Has a watcher told of what becomes visible from now on, in the place of another.
+  package func set(_ watcher: @escaping Watcher) {
+    self.watcher.withLock { $0 = watcher }
+    watched.store(true, ordering: .releasing)
+  }
+
+  func tell(_ sequence: UInt64, _ frames: [Batch.PendingFrame]) {
+    guard watched.load(ordering: .acquiring) else { return }
+    var changes: [ChangedRecord] = []
+    for frame in frames where frame.header.kind.isVersion {
+      changes.append(
+        ChangedRecord(
+          id: frame.header.id, collection: frame.header.collection,
+          isDeletion: frame.header.kind == .tombstone))
+    }
+    if !changes.isEmpty { watcher.withLock { $0 }?(sequence, changes) }
+  }
+}

@@ -1,0 +1,54 @@
+// The examples of the article "Concurrency and durability", line for line.
+
+import Foundation
+import Notelog
+import Testing
+
+private struct Measurement: Record {
+  var id = RecordID()
+  var reading = 0.0
+  static let schema = Schema<Measurement>("measurement") { Sealed("reading", \.reading) }
+}
+
+@Suite struct ConcurrencyArticle {
+  @Test func `the article's examples for threads do what it says`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let measurements = (0..<10).map { Measurement(reading: Double($0)) }
+    let id = measurements[0].id
+    try store.putAll(measurements, .flushed)
+    let seen = try #require(try store.get(Measurement.self, id)).revision
+    try store.write { tx in
+      try tx.update(Measurement.self, id, if: .revision(seen)) { $0.set(\.reading, 2) }
+    }
+    #expect(throws: NotelogError(.conflict, "")) {
+      try store.write { tx in
+        try tx.update(Measurement.self, id, if: .revision(seen)) { $0.set(\.reading, 3) }
+      }
+    }
+    let before = store.snapshot()
+    try store.write { tx in try tx.delete(Measurement.self, id) }
+    let old = try before.get(Measurement.self, id)
+    #expect(try old?.reading == 2)
+  }
+
+  @Test func `the article's examples for tasks do what it says`() async throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let observed = Task {
+      var (refreshed, removed) = (0, 0)
+      func refresh(_ id: RecordID) { refreshed += 1 }
+      func remove(_ id: RecordID) { removed += 1 }
+      for await changes in store.changes(of: Measurement.self) {
+        for id in changes.written { refresh(id) }
+        for id in changes.deleted { remove(id) }
+      }
+      return (refreshed, removed)
+    }
+    let count = try await store.query(Measurement.self).count()
+    try await store.write { tx in try tx.put(Measurement(reading: Double(count))) }
+    #expect(try await store.query(Measurement.self).count() == 1)
+    try await store.close()
+    #expect(await observed.value.1 == 0)
+  }
+}

@@ -1,0 +1,50 @@
+// The examples of the article "Getting started", line for line.
+
+import Foundation
+import Notelog
+import Testing
+
+struct Recipe: Record {
+  var id = RecordID()
+  var added = Date()
+  var title = ""
+  var steps = Steps()
+  var rating: Int?
+  static let schema = Schema<Recipe>("recipe") {
+    Plain("added", \.added, indexed: true)
+    Plain("rating", \.rating)
+    Sealed("title", \.title)
+    Sealed("steps", \.steps, compressed: true)
+  }
+}
+
+struct Steps: Codable, FieldValue {
+  var lines: [String] = []
+}
+
+@Suite struct GettingStartedArticle {
+  @Test func `the article's examples do what it says`() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path
+    let password = "correct horse battery staple"
+    do {
+      let store = try Store.create(at: path, unlocking: .password(password))
+      try store.close()
+    }
+    let store = try Store.open(at: path, unlocking: .password(password))
+    let soup = Recipe(title: "Soup", steps: Steps(lines: ["Boil water.", "Add the rest."]))
+    try store.write { tx in
+      try tx.put(soup)
+      try tx.update(Recipe.self, soup.id) { $0.set(\.rating, 5) }
+    }
+    let newest = try store.query(Recipe.self).sorted(by: \.added, .descending).limit(20).entries()
+    for recipe in newest { print(try recipe.title) }
+    #expect(try newest.map { try $0.rating } == [5])
+    if let entry = try store.get(Recipe.self, soup.id) {
+      let recipe = try entry.record()
+      print(recipe.steps.lines.count)
+    }
+    #expect(try store.get(Recipe.self, soup.id)?.record().steps.lines.count == 2)
+    try store.close()
+  }
+}

@@ -1,0 +1,44 @@
+// The examples of the article "Keys and locking", line for line.
+
+import Foundation
+import Notelog
+import Testing
+
+private struct Memo: Record {
+  var id = RecordID()
+  var time = Date(timeIntervalSinceReferenceDate: 0)
+  var text = ""
+  static let schema = Schema<Memo>("memo") {
+    Plain("time", \.time)
+    Sealed("text", \.text)
+  }
+}
+
+@Suite struct KeysAndLockingArticle {
+  @Test func `the article's examples do what it says`() throws {
+    let folder = try TemporaryFolder()
+    let old = "the old password"
+    let new = "the new password"
+    let keychainKey = [UInt8](repeating: 7, count: 32)
+    let store = try Store.create(at: folder.path, unlocking: .password(old))
+    try store.addCredential(.key(keychainKey))
+    try store.changeCredential(.password(old), to: .password(new))
+    try store.removeCredential(.key(keychainKey))
+    try store.createKey("drafts", .afterFirstUnlock)
+    #expect(store.info.slots.count == 1)
+
+    let password = new
+    let memo = Memo(text: "remember")
+    let id = memo.id
+    try store.write { tx in try tx.put(memo) }
+    store.lock()
+    try store.write { tx in try tx.update(Memo.self, id) { $0.set(\.time, Date()) } }
+    do {
+      print(try store.get(Memo.self, id)?.text ?? "")
+    } catch let error as NotelogError where error.code == .locked {
+      try store.unlock(.password(password))
+    }
+    #expect(store.isUnlocked)
+    #expect(try store.get(Memo.self, id)?.text == "remember")
+  }
+}

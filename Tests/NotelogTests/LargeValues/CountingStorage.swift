@@ -1,0 +1,58 @@
+// A store's folder that counts what is read from it.
+
+import NotelogJournal
+import Synchronization
+
+/// Counts the bytes and calls of reads, and hands everything on.
+final class CountingStorage: Storage {
+  private let base: any Storage
+  private let bytes = Atomic<Int>(0)
+  private let calls = Atomic<Int>(0)
+
+  init(_ base: any Storage) { self.base = base }
+
+  /// How many bytes were read, and in how many calls.
+  var reads: (byteCount: Int, callCount: Int) {
+    (bytes.load(ordering: .relaxed), calls.load(ordering: .relaxed))
+  }
+
+  fileprivate func count(_ byteCount: Int) {
+    bytes.add(byteCount, ordering: .relaxed)
+    calls.add(1, ordering: .relaxed)
+  }
+
+  func open(_ name: String, _ mode: StorageOpenMode) throws(StorageError) -> any StorageFile {
+    CountingFile(try base.open(name, mode), self)
+  }
+  func names(in folder: String) throws(StorageError) -> [String] { try base.names(in: folder) }
+  func rename(_ name: String, to newName: String) throws(StorageError) { try base.rename(name, to: newName) }
+  func unlink(_ name: String) throws(StorageError) { try base.unlink(name) }
+  func makeFolder(_ name: String) throws(StorageError) { try base.makeFolder(name) }
+  func syncFolder(_ name: String) throws(StorageError) { try base.syncFolder(name) }
+}
+
+private final class CountingFile: StorageFile {
+  private let base: any StorageFile
+  private let storage: CountingStorage
+
+  init(_ base: any StorageFile, _ storage: CountingStorage) {
+    self.base = base
+    self.storage = storage
+  }
+
+  func read(into bytes: inout MutableRawSpan, at offset: Int) throws(StorageError) -> Int {
+    let count = try base.read(into: &bytes, at: offset)
+    storage.count(count)
+    return count
+  }
+  func write(_ bytes: RawSpan, at offset: Int) throws(StorageError) -> Int {
+    try base.write(bytes, at: offset)
+  }
+  func allocate(_ range: Range<Int>) throws(StorageError) { try base.allocate(range) }
+  func truncate(to byteCount: Int) throws(StorageError) { try base.truncate(to: byteCount) }
+  func sync() throws(StorageError) { try base.sync() }
+  func startWriteback() { base.startWriteback() }
+  func byteCount() throws(StorageError) -> Int { try base.byteCount() }
+  func lock(_ kind: StorageLockKind) throws(StorageError) { try base.lock(kind) }
+  func close() { base.close() }
+}

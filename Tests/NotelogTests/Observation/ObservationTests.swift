@@ -1,0 +1,126 @@
+// Observers learn of every commit, in order, and cost no more than so much memory.
+
+import Foundation
+import Testing
+
+@testable import Notelog
+
+@Suite struct ObservationTests {
+  @Test func `an observer sees each commit's records, in the order of the commits`() async throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let notes = (0..<10).map { Note(title: "\($0)") }
+    // From before there is such a collection.
+    var all = store.changes(of: Note.self).makeAsyncIterator()
+    var one = store.changes(of: Note.self, notes[3].id).makeAsyncIterator()
+    var others = store.changes(of: Everything.self).makeAsyncIterator()
+    try await store.putAll(notes)
+    try await store.write { tx in
+      try tx.delete(Note.self, notes[3].id)
+      try tx.update(Note.self, notes[4].id) { $0.set(\.time, .distantPast) }
+      // Of a record that came and went, what it came to.
+      let brief = Note()
+      try tx.put(brief)
+      try tx.delete(Note.self, brief.id)
+      try tx.put(Everything())
+    }
+    try await store.write { tx in _ = try tx.get(Note.self, notes[5].id) }
+    try await store.compact()
+    try await store.write { tx in try tx.put(notes[3]) }
+    let first = try #require(await all.next())
+    #expect(first.written == Set(notes.map(\.id)) && first.deleted.isEmpty && first.isComplete)
+    let second = try #require(await all.next())
+    #expect(second.written == [notes[4].id] && second.deleted.count == 2)
+    #expect(second.deleted.contains(notes[3].id))
+    #expect(second.revisions.lowerBound > first.revisions.upperBound)
+    let third = try #require(await all.next())
+    #expect(third.written == [notes[3].id] && third.revisions.lowerBound > second.revisions.upperBound)
+    #expect(try await store.get(Note.self, notes[3].id)?.revision == third.revisions.upperBound)
+    #expect(await one.next()?.written == [notes[3].id])
+    #expect(await one.next()?.deleted == [notes[3].id])
+    #expect(await one.next()?.written == [notes[3].id])
+    #expect(await others.next()?.written.count == 1)
+    try await store.close()
+    #expect(await all.next() == nil)
+    #expect(await one.next() == nil)
+    #expect(await others.next() == nil)
+    var late = store.changes(of: Note.self).makeAsyncIterator()
+    #expect(await late.next() == nil)
+  }
+
+  @Test func `an observer that falls behind costs a bounded amount, and misses nothing`() async throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let few = (0..<50).map { Note(title: "\($0)") }
+    let changes = store.changes(of: Note.self)
+    for round in 0..<10 {
+      for note in few {
+        try await store.write(.buffered) { tx in try tx.put(Note(id: note.id, title: "\(round)")) }
+      }
+    }
+    try await store.write(.buffered) { tx in try tx.delete(Note.self, few[0].id) }
+    try await store.close()
+    var revisions: [ClosedRange<UInt64>] = []
+    var standing: [RecordID: Bool] = [:]
+    for await change in changes {
+      #expect(change.isComplete)
+      revisions.append(change.revisions)
+      for id in change.written { standing[id] = true }
+      for id in change.deleted { standing[id] = false }
+    }
+    #expect(revisions.count == ChangeSubscription.waitingCountMax)
+    // No commit is in none, and none in two.
+    #expect(zip(revisions, revisions.dropFirst()).allSatisfy { $0.upperBound < $1.lowerBound })
+    #expect(standing.count == 50 && standing.values.count { !$0 } == 1 && standing[few[0].id] == false)
+  }
+
+  @Test func `so many changes that naming them would cost too much are told of all the same`() {
+    var changes = RecordChanges(1)
+    for _ in 0..<RecordChanges.recordCountMax { changes.take(RecordID(), isDeletion: false) }
+    #expect(changes.isComplete)
+    var later = RecordChanges(2)
+    later.take(RecordID(), isDeletion: true)
+    changes.merge(later)
+    #expect(!changes.isComplete && changes.written.isEmpty && changes.deleted.isEmpty)
+    #expect(changes.revisions == 1...2)
+    changes.merge(later)
+    #expect(!changes.isComplete && changes.deleted.isEmpty)
+  }
+
+  @Test func `a task that is cancelled stops observing, and others go on`() async throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let changes = store.changes(of: Note.self)
+    let waiting = Task { () -> Int in
+      var count = 0
+      for await _ in changes { count += 1 }
+      return count
+    }
+    waiting.cancel()
+    #expect(await waiting.value == 0)
+    let note = Note()
+    try await store.write { tx in try tx.put(note) }
+    var iterator = changes.makeAsyncIterator()
+    #expect(await iterator.next()?.written == [note.id])
+  }
+
+  @Test func `commits of several threads reach an observer in their order`() async throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let changes = store.changes(of: Note.self)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<4 {
+        group.addTask { for _ in 0..<25 { try await store.putAll([Note()], .buffered) } }
+      }
+      var seen = 0
+      var last: UInt64 = 0
+      for await change in changes {
+        #expect(change.revisions.lowerBound > last)
+        last = change.revisions.upperBound
+        seen += change.written.count
+        if seen == 100 { break }
+      }
+      try await group.waitForAll()
+    }
+  }
+}
