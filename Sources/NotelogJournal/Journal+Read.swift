@@ -62,7 +62,12 @@ extension Journal {
     }
   }
 
-  /// Begins to fetch a record that is about to be read, so that several can be on their way from memory at once.
+  /// Begins to fetch what says where a record is, so that several can be on their way from memory at once.
+  package func prefetchPlace(_ id: RecordKey) {
+    catalog.index.prefetch(catalog.index.fingerprint(of: id))
+  }
+
+  /// Begins to fetch a record that is about to be read.
   package func prefetch(_ id: RecordKey) {
     guard let place = try? catalog.index.candidate(catalog.index.fingerprint(of: id), 0) else { return }
     catalog.cache.prefetch(place.segment, at: place.offset)

@@ -86,9 +86,11 @@ extension Journal {
     return false
   }
 
-  /// How much is live in each segment is known only when all of the index is.
+  /// How much is live in each segment is known only when all of the index is, and where the chunks are.
   private func loadIndex() throws(JournalError) {
     try journaling { () throws(StorageError) in try catalog.index.loadAll() }
+    // Where it can't be found out which chunks live, all of them are taken to.
+    try? loadChunks()
   }
 
   private func endTightnessIfTight() {

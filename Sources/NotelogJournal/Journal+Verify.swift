@@ -115,7 +115,9 @@ private struct SegmentTask: Sendable {
     var outcome = Outcome(byteCount: found.byteCount)
     var verifier = SegmentVerifier(found, entry: entry, end: end)
     do throws(StorageError) {
-      try verifier.run { header, place, payload throws(StorageError) in
+      try verifier.run { header, place, payload, next throws(StorageError) in
+        // The next record's place in the index comes from memory while this one is seen to.
+        if let next { catalog.index.prefetch(catalog.index.fingerprint(of: next)) }
         guard header.kind == .record else { return }
         let fingerprint = catalog.index.fingerprint(of: header.id)
         guard try catalog.index.contains(fingerprint, at: Place(segment: found.number, offset: place)) else {

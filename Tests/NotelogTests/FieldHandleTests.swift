@@ -150,6 +150,27 @@ private struct After: Record {
     #expect(try store.get(try store.field(\After.number), of: other.id, using: &buffer) == 8)
   }
 
+  @Test func `other fields of the record that was read last are opened without reading it again`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let note = Note(title: "title", body: "body")
+    try store.write { tx in try tx.put(note) }
+    let title = try store.field(\Note.title)
+    let body = try store.field(\Note.body)
+    var buffer = ValueBuffer()
+    #expect(throws: NotelogError(.notFound, "")) { try buffer.open(body) }
+    #expect(try store.read(title, of: note.id, into: &buffer))
+    try store.write { tx in _ = try tx.delete(Note.self, note.id) }
+    try buffer.open(body)
+    var bytes = buffer.bytes.array()
+    #expect(bytes == Array("body".utf8))
+    try buffer.open(title)
+    bytes = buffer.bytes.array()
+    #expect(bytes == Array("title".utf8))
+    #expect(try !store.read(title, of: note.id, into: &buffer))
+    #expect(throws: NotelogError(.notFound, "")) { try buffer.open(body) }
+  }
+
   @Test func `a property that the schema doesn't name is no field`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.create()

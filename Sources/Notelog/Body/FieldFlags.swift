@@ -18,6 +18,10 @@ struct FieldFlags: OptionSet, Hashable, Sendable {
 
   static let all: FieldFlags = [.sealed, .optional, .padded, .compressed, .chunked]
 
+  /// Whether all of some flags are set: asked for each field that is read or written.
+  @inline(__always)
+  func contains(_ flags: FieldFlags) -> Bool { rawValue & flags.rawValue == flags.rawValue }
+
   /// Whether the flags are known, and go together.
   var isValid: Bool {
     guard isSubset(of: .all) else { return false }

@@ -69,18 +69,26 @@ struct RecordBody: ~Escapable {
   func entries() throws(NotelogError) -> [FieldEntry] {
     var all: [FieldEntry] = []
     all.reserveCapacity(fieldCount)
-    try forEachEntry { all.append($0) }
+    var place = start
+    while let entry = try next(at: &place) { all.append(entry) }
     return all
   }
 
-  /// Calls `body` with the directory's entries, in order.
-  func forEachEntry(_ body: (FieldEntry) throws(NotelogError) -> Void) throws(NotelogError) {
-    var start = Self.headerByteCount + fieldCount * Self.entryByteCount
-    for index in 0..<fieldCount {
-      let entry = try self.entry(index, start)
-      start = entry.range.upperBound
-      try body(entry)
-    }
+  /// A place in the directory: the number of entries before it, and where the next one's value starts.
+  struct Place {
+    fileprivate var index: Int
+    fileprivate var valueStart: Int
+  }
+
+  /// The place of the first entry.
+  var start: Place { Place(index: 0, valueStart: Self.headerByteCount + fieldCount * Self.entryByteCount) }
+
+  /// The entry at a place, which moves on to the next; nil behind the last.
+  func next(at place: inout Place) throws(NotelogError) -> FieldEntry? {
+    guard place.index < fieldCount else { return nil }
+    let entry = try entry(place.index, place.valueStart)
+    place = Place(index: place.index + 1, valueStart: entry.range.upperBound)
+    return entry
   }
 
   /// The entry with a number, or nil.

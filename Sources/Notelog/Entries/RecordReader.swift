@@ -23,7 +23,8 @@ final class RecordReader<R: Record>: Sendable {
     of path: KeyPath<R, Value>, _ id: RecordID, _ body: RawSpan, _ opening: inout Opening
   ) throws -> Value {
     var record = plan.prototype
-    try load(try plan.slot(of: path), id, RecordBody(checked: body), into: &record, &opening)
+    let slot = plan.slots[try plan.slot(of: path)]
+    try load(slot.index, slot.definition.access, id, RecordBody(checked: body), into: &record, &opening)
     return record[keyPath: path]
   }
 
@@ -37,7 +38,11 @@ final class RecordReader<R: Record>: Sendable {
   func record(_ id: RecordID, _ body: RecordBody, _ opening: inout Opening) throws -> R {
     var record = plan.prototype
     record.id = id
-    for slot in plan.slots.indices { try load(slot, id, body, into: &record, &opening) }
+    var step = plan.firstStep
+    while let current = step {
+      try load(current.index, current.access, id, body, into: &record, &opening)
+      step = current.next
+    }
     return record
   }
 
@@ -54,13 +59,13 @@ final class RecordReader<R: Record>: Sendable {
   }
 
   private func load(
-    _ slot: Int, _ id: RecordID, _ body: RecordBody, into record: inout R, _ opening: inout Opening
+    _ index: Int, _ access: FieldAccess<R>, _ id: RecordID, _ body: RecordBody, into record: inout R,
+    _ opening: inout Opening
   ) throws {
-    let index = plan.slots[slot].index
     guard let entry = try body.find(plan.collection.fields[index].number) else { return }
     var failure: (any Error)?
     try opening.open(entry, in: body.bytes, of: id, index, plan.collection, opener) { bytes in
-      do { try plan.slots[slot].definition.access.decode(&record, bytes) } catch { failure = error }
+      do { try access.decode(&record, bytes) } catch { failure = error }
     }
     if let failure { throw failure }
   }

@@ -99,6 +99,7 @@ final class FieldHandle: Sendable {
   }
 
   private func read(_ id: RecordID, into buffer: inout ValueBuffer) throws(NotelogError) -> Bool {
+    buffer.loaded = nil
     let found: StoredRecord?
     do { found = try store.journal.read(id.key, into: &buffer.record) } catch {
       throw NotelogError(journal: error)
@@ -108,10 +109,12 @@ final class FieldHandle: Sendable {
       return false
     }
     try load(id, buffer.record, into: &buffer.opening)
+    buffer.loaded = (id, found.collection)
     return true
   }
 
-  private func load(
+  /// Opens the field of a record that was read.
+  func load(
     _ id: RecordID, _ record: borrowing ReadBuffer, into opening: inout Opening
   ) throws(NotelogError) {
     try opening.load(self, RecordBody(checking: record.body), id)

@@ -8,23 +8,12 @@ import NotelogJournal
 /// It belongs to one thread, which uses it for one value after another: nothing is allocated, no lock is taken, and no
 /// object that other threads use is counted up and down. Keys that were wiped since are asked for anew.
 struct Opening: ~Copyable {
-  /// A key, held by an object of the thread's own.
-  private final class Held {
-    let key: SealingKey
-    let vault: Vault
-
-    init(_ key: SealingKey, _ vault: Vault) {
-      self.key = key
-      self.vault = vault
-    }
-  }
-
   private static let heldMax = 8
 
   /// The value opened last, with what padding there is around it.
   private var memory = Buffer(capacity: 960, isSecret: true)
   private var range = 0..<0
-  private var held: [Held] = []
+  private var held: [HeldKey] = []
 
   init() {}
 
@@ -155,7 +144,7 @@ struct Opening: ~Copyable {
     var plaintext = all.part(from: start)
     try key.open(value, additionalData: data.bytes, into: &plaintext)
     if held.count == Self.heldMax { held.removeAll() }
-    held.append(Held(key, vault))
+    held.append(HeldKey(key, vault))
   }
 
   private mutating func unpad(

@@ -269,18 +269,10 @@ struct RecordEncoder {
     _ plaintext: RawSpan, _ field: Field, _ id: RecordID, _ plan: CollectionPlan, _ keys: inout SealingKeys,
     _ nonces: inout NonceRun, _ target: inout MutableRawSpan
   ) throws(NotelogError) {
-    let key = try keys.key(field.index, of: plan)
-    var data = AdditionalData(
-      store: plan.storeID, record: id.bytes16, name: plan.fields[field.index].nameHash,
-      type: field.entry.type.rawValue, flags: UInt16(field.entry.flags.rawValue), key: key.reference)
-    if let prepared = plan.fields[field.index].additionalData,
-      field.entry.flags == plan.fields[field.index].flags
-    {
-      data = prepared
-      data.record = id.bytes16
-    }
+    let held = try keys.key(field.index, of: plan)
+    let data = plan.additionalData(field.entry, field.index, id)
     do {
-      try key.seal(plaintext, additionalData: data.bytes, nonces: &nonces, into: &target)
+      try held.key.seal(plaintext, additionalData: data.bytes, nonces: &nonces, into: &target)
     } catch {
       throw NotelogError(
         crypto: error, "sealing \(plan.schema.name).\(plan.fields[field.index].field.name) of record \(id)")

@@ -9,6 +9,8 @@ import NotelogJournal
 public struct ValueBuffer: ~Copyable {
   var record = ReadBuffer()
   var opening = Opening()
+  /// Which record was read last.
+  var loaded: (id: RecordID, collection: UInt16)?
 
   /// An empty buffer.
   public init() {}
@@ -17,6 +19,24 @@ public struct ValueBuffer: ~Copyable {
   public var bytes: RawSpan {
     @_lifetime(borrow self)
     borrowing get { opening.bytes }
+  }
+
+  /// Opens another field of the record that was read last, which is in memory already.
+  ///
+  /// - Parameter field: A field of the same record type.
+  /// - Throws: `notFound` where no record was read; `locked`, `missingKey`, `tampered`, `typeMismatch`, `damaged`.
+  @inlinable
+  public mutating func open<R: Record, Value: FieldValue>(_ field: Field<R, Value>) throws {
+    try open(field.handle)
+  }
+
+  @usableFromInline
+  mutating func open(_ field: FieldHandle) throws {
+    guard let loaded else { throw NotelogError(.notFound, "no record was read into the buffer") }
+    let renewed = try field.renewed()
+    let field = renewed ?? field
+    precondition(loaded.collection == field.plan.number, "a field is opened of a record of its own type")
+    try field.load(loaded.id, record, into: &opening)
   }
 
   /// Overwrites the value.
@@ -77,6 +97,29 @@ extension Store {
     }
   }
 
+  /// Calls `body` with the bytes of the values that a field has in records, in the order of the ids; ids without a record
+  /// are passed over.
+  ///
+  /// - Parameters:
+  ///   - field: The field.
+  ///   - ids: The records' ids.
+  ///   - buffer: Memory to work in.
+  ///   - body: Takes an id's place in `ids`, and the value's bytes.
+  /// - Throws: `locked`, `missingKey`, `tampered`, `typeMismatch`, `damaged`, `closed`, `inputOutput`.
+  @inlinable
+  public func readMany<R: Record, Value: FieldValue>(
+    _ field: Field<R, Value>, of ids: [RecordID], into buffer: inout ValueBuffer,
+    _ body: (Int, RawSpan) throws -> Void
+  ) throws {
+    for start in stride(from: 0, to: ids.count, by: 64) {
+      let group = start..<min(start + 64, ids.count)
+      prefetch(ids[group])
+      for place in group where try field.handle.read(ids[place], of: self, into: &buffer) {
+        try body(place, buffer.bytes)
+      }
+    }
+  }
+
   /// A whole record, every field opened; nil where there is none.
   ///
   /// - Parameters:
@@ -90,13 +133,18 @@ extension Store {
     let found = try journaling { () throws(JournalError) in
       try journal.read(id.key, into: &buffer.record)
     }
-    guard let found, found.collection == reader.plan.collection.number else { return nil }
+    guard let found, found.collection == reader.plan.collection.number else {
+      buffer.loaded = nil
+      return nil
+    }
+    buffer.loaded = (id, found.collection)
     return try reader.record(id, buffer.record, &buffer.opening)
   }
 
   /// Begins to fetch records that are about to be read.
   @usableFromInline
   func prefetch(_ ids: ArraySlice<RecordID>) {
+    for id in ids { journal.prefetchPlace(id.key) }
     for id in ids { journal.prefetch(id.key) }
   }
 }

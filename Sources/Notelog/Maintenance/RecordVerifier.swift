@@ -5,7 +5,7 @@ import NotelogCrypto
 import NotelogJournal
 
 /// What one thread finds in the records that it comes to.
-final class RecordVerifier {
+struct RecordVerifier: ~Copyable {
   /// Findings about records, and how much was looked into.
   struct Found: Sendable {
     var errors: [(record: RecordID, part: Verification.Part, error: NotelogError)] = []
@@ -18,7 +18,8 @@ final class RecordVerifier {
   private let opener: FieldOpener
   private var opening = Opening()
   private var lastPlan: CollectionPlan?
-  /// Which keys can't be used: asking for each value would only make errors.
+  /// Whether keys can't be used: asking for each value would only make errors. The one asked for last comes first.
+  private var lastKey: (reference: UInt32, isLocked: Bool) = (0, false)
   private var isLocked: [UInt32: Bool] = [:]
   private(set) var found = Found()
 
@@ -28,15 +29,16 @@ final class RecordVerifier {
   }
 
   /// Checks a record's directory and each of its fields that the schema knows.
-  func check(_ record: StoredRecord, _ bytes: RawSpan) {
+  mutating func check(_ record: StoredRecord, _ bytes: RawSpan) {
     if lastPlan?.number != record.collection { lastPlan = plans[record.collection] }
     guard let plan = lastPlan else { return }
     let id = RecordID(record.id)
     do throws(NotelogError) {
       let body = try RecordBody(checking: bytes)
       found.recordCount += 1
-      try body.forEachEntry { entry throws(NotelogError) in
-        guard let index = plan.index(of: entry.number) else { return }
+      var place = body.start
+      while let entry = try body.next(at: &place) {
+        guard let index = plan.index(of: entry.number) else { continue }
         do throws(NotelogError) { try check(entry, index, plan, id, bytes) } catch {
           note(error, entry.flags.contains(.sealed) ? .tags : .records, id)
         }
@@ -44,7 +46,7 @@ final class RecordVerifier {
     } catch { note(error, .records, id) }
   }
 
-  private func check(
+  private mutating func check(
     _ entry: FieldEntry, _ index: Int, _ plan: CollectionPlan, _ id: RecordID, _ bytes: RawSpan
   ) throws(NotelogError) {
     let isSealed = entry.flags.contains(.sealed)
@@ -68,17 +70,22 @@ final class RecordVerifier {
     if isSealed { found.openedCount += 1 }
   }
 
-  private func note(_ error: NotelogError, _ part: Verification.Part, _ id: RecordID) {
+  private mutating func note(_ error: NotelogError, _ part: Verification.Part, _ id: RecordID) {
     found.errors.append((id, part, error))
   }
 
-  private func isLocked(_ reference: UInt32) -> Bool {
-    if let known = isLocked[reference] { return known }
+  private mutating func isLocked(_ reference: UInt32) -> Bool {
+    if lastKey.reference == reference { return lastKey.isLocked }
+    if let known = isLocked[reference] {
+      lastKey = (reference, known)
+      return known
+    }
     var answer = false
     do throws(CryptoError) { _ = try opener.vault.sealingKey(KeyReference(rawValue: reference)) } catch {
       if case .locked = error { answer = true }
     }
     isLocked[reference] = answer
+    lastKey = (reference, answer)
     return answer
   }
 }

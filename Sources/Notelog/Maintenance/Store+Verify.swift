@@ -142,7 +142,7 @@ extension Verification {
     let structure = try journaling { () throws(JournalError) in
       try Journal.verify(storage, threadCount: threadCount, progress: progress) { inspect in
         guard let store else { return inspect { _, _ in } }
-        let verifier = RecordVerifier(store)
+        var verifier = RecordVerifier(store)
         inspect { verifier.check($0, $1) }
         let found = verifier.found
         parts.withLock { $0.append(found) }

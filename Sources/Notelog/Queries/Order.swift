@@ -42,7 +42,7 @@ struct Order<R: Record>: Sendable {
     _ direction: SortDirection, _ limit: Int
   ) throws -> [Entry<R>] {
     let store = query.store
-    let scanner = Scanner(reader)
+    let scanner = RecordScanner(reader)
     var found: [Entry<R>] = []
     var passed = 0
     var seen = 0

@@ -19,8 +19,10 @@ public struct RecordID: Hashable, Sendable, BitwiseCopyable {
   ///
   /// 128 bits from the system's generator: two ids meet by chance about as often as two UUIDs.
   public init() {
+    // One number of 128 bits is one call of the system, two of 64 are two.
     var generator = SystemRandomNumberGenerator()
-    self.init(high: generator.next(), low: generator.next())
+    let bits = generator.next() as UInt128
+    self.init(high: UInt64(truncatingIfNeeded: bits >> 64), low: UInt64(truncatingIfNeeded: bits))
   }
 
   /// Creates the id whose bytes are the UUID's.

@@ -13,10 +13,10 @@ public struct ScannedEntry<R: Record>: ~Escapable {
   public let revision: UInt64
   /// The record's bytes, checked.
   let body: RecordBody
-  let scanner: Scanner<R>
+  let scanner: RecordScanner<R>
 
   @_lifetime(copy body)
-  init(_ id: RecordID, _ revision: UInt64, _ body: RecordBody, _ scanner: Scanner<R>) {
+  init(_ id: RecordID, _ revision: UInt64, _ body: RecordBody, _ scanner: RecordScanner<R>) {
     self.id = id
     self.revision = revision
     self.body = body
@@ -69,31 +69,11 @@ public struct ScannedEntry<R: Record>: ~Escapable {
   }
 
   @usableFromInline
-  func open(_ field: FieldHandle, _ use: (RawSpan) -> Void) throws {
-    try scanner.withOpening { opening in
-      if let renewed = try field.renewed() {
-        try opening.load(renewed, body, id)
-      } else {
-        try opening.load(field, body, id)
-      }
-      use(opening.bytes)
-      opening.wipe()
-    }
-  }
+  func open(_ field: FieldHandle, _ use: (RawSpan) -> Void) throws { try scanner.open(field, body, id, use) }
 
   /// Whether a text field holds some bytes; nil where the record lacks the field.
   func contains(_ needle: [UInt8], in path: PartialKeyPath<R>, isOptional: Bool) throws -> Bool? {
-    let plan = scanner.reader.plan
-    let index = plan.slots[try scanner.slot(of: path)].index
-    guard let entry = try body.find(plan.collection.fields[index].number) else { return nil }
-    return try scanner.withOpening { opening in
-      try opening.open(entry, in: body.bytes, of: id, index, plan.collection, scanner.reader.opener) {
-        bytes in
-        guard isOptional else { return bytes.contains(needle.rawSpan) }
-        guard bytes.byteCount > 0, bytes.byte(at: 0) == 1 else { return false }
-        return bytes.extracting(droppingFirst: 1).contains(needle.rawSpan)
-      }
-    }
+    try scanner.contains(needle, in: scanner.index(of: path), isOptional: isOptional, body, id)
   }
 
   /// The record to keep, its fields unopened.

@@ -1,16 +1,24 @@
 // What one thread keeps while it goes through a collection.
 
-/// A record type's reader, with memory to open values in.
-final class Scanner<R: Record> {
-  let reader: RecordReader<R>
+import NotelogJournal
+
+/// A collection's plan, with memory to open values in.
+///
+/// Nothing in it depends on the record type: code that does, and is not compiled together with the app's, asks the
+/// runtime for types at every step, which costs as much as opening a short value.
+class Scanner {
+  let plan: CollectionPlan
+  let opener: FieldOpener
   /// There unless it is in use: a value that is opened while another is read gets memory of its own.
   private var spare: Opening?
-  private var lastSlot: (path: ObjectIdentifier, slot: Int)?
 
-  init(_ reader: RecordReader<R>) { self.reader = reader }
+  init(_ plan: CollectionPlan, _ opener: FieldOpener) {
+    self.plan = plan
+    self.opener = opener
+  }
 
   /// Runs `body` with memory to open values in.
-  func withOpening<Result>(_ body: (inout Opening) throws -> Result) throws -> Result {
+  final func withOpening<Result>(_ body: (inout Opening) throws -> Result) throws -> Result {
     var opening: Opening
     if let found = spare.take() { opening = found } else { opening = Opening() }
     let result: Result
@@ -22,12 +30,50 @@ final class Scanner<R: Record> {
     return result
   }
 
-  /// The slot of a property: the one asked for last is remembered.
-  func slot(of path: PartialKeyPath<R>) throws(NotelogError) -> Int {
+  /// Opens a field, which was looked up, of a record.
+  final func open(_ field: FieldHandle, _ body: RecordBody, _ id: RecordID, _ use: (RawSpan) -> Void) throws {
+    try withOpening { opening in
+      if let renewed = try field.renewed() {
+        try opening.load(renewed, body, id)
+      } else {
+        try opening.load(field, body, id)
+      }
+      use(opening.bytes)
+      opening.wipe()
+    }
+  }
+
+  /// Whether a text field of a record holds some bytes; nil where the record lacks the field.
+  final func contains(
+    _ needle: [UInt8], in index: Int, isOptional: Bool, _ body: RecordBody, _ id: RecordID
+  ) throws -> Bool? {
+    guard let entry = try body.find(plan.fields[index].number) else { return nil }
+    return try withOpening { opening in
+      try opening.open(entry, in: body.bytes, of: id, index, plan, opener) { bytes in
+        guard isOptional else { return bytes.contains(needle.rawSpan) }
+        guard bytes.byteCount > 0, bytes.byte(at: 0) == 1 else { return false }
+        return bytes.extracting(droppingFirst: 1).contains(needle.rawSpan)
+      }
+    }
+  }
+}
+
+/// The scanner of a record type's collection.
+final class RecordScanner<R: Record>: Scanner {
+  let reader: RecordReader<R>
+  private var lastField: (path: ObjectIdentifier, index: Int)?
+
+  init(_ reader: RecordReader<R>) {
+    self.reader = reader
+    super.init(reader.plan.collection, reader.opener)
+  }
+
+  /// A property's field, as its place in the plan: the one asked for last is remembered.
+  func index(of path: PartialKeyPath<R>) throws(NotelogError) -> Int {
     let identity = ObjectIdentifier(path)
-    if let lastSlot, lastSlot.path == identity { return lastSlot.slot }
-    let slot = try reader.plan.slot(of: path)
-    lastSlot = (identity, slot)
-    return slot
+    if let lastField, lastField.path == identity { return lastField.index }
+    let index = reader.plan.slots[try reader.plan.slot(of: path)].index
+    lastField = (identity, index)
+    return index
   }
 }

@@ -49,7 +49,7 @@ extension Snapshot {
     _ reader: RecordReader<R>, part: Int = 0, of partCount: Int = 1,
     _ body: (ScannedEntry<R>) throws -> Bool
   ) throws {
-    let scanner = Scanner(reader)
+    let scanner = RecordScanner(reader)
     try scan(reader.plan.collection.number, part: part, of: partCount) { id, revision, record in
       try body(ScannedEntry(id, revision, record, scanner))
     }

@@ -12,9 +12,28 @@ final class RecordPlan<R: Record>: Sendable {
     let definition: FieldDefinition<R>
   }
 
+  /// A field on the way through all of them.
+  ///
+  /// A list and not an array: not compiled together with the app, an array of what depends on its record type asks the
+  /// runtime for that type at every access.
+  final class Step: Sendable {
+    /// The field's place in the collection's plan.
+    let index: Int
+    let access: FieldAccess<R>
+    let next: Step?
+
+    init(_ slot: Slot, next: Step?) {
+      index = slot.index
+      access = slot.definition.access
+      self.next = next
+    }
+  }
+
   let collection: CollectionPlan
   /// The declared fields, in ascending order of number.
   let slots: [Slot]
+  /// The same as a list.
+  let firstStep: Step?
   /// A record with initial values, copied instead of made.
   let prototype: R
   // Key paths are immutable; those in a schema were Sendable when they were declared.
@@ -29,6 +48,9 @@ final class RecordPlan<R: Record>: Sendable {
     }
     slots.sort { $0.index < $1.index }
     self.slots = slots
+    var first: Step?
+    for slot in slots.reversed() { first = Step(slot, next: first) }
+    firstStep = first
     prototype = R()
     paths = slots.map(\.definition.path)
     slotByPath = Dictionary(

@@ -24,6 +24,22 @@ struct KeySet {
     return true
   }
 
+  /// Takes back the id that was added last.
+  mutating func removeLast(_ key: RecordKey) {
+    guard count > 0 else { return }
+    let place = find(key)
+    guard isTaken[place] else { return }
+    isTaken[place] = false
+    count -= 1
+  }
+
+  /// Forgets all ids, and keeps the memory.
+  mutating func removeAll() {
+    guard count > 0 else { return }
+    for place in isTaken.indices { isTaken[place] = false }
+    count = 0
+  }
+
   /// Where the id is, or belongs.
   private func find(_ key: RecordKey) -> Int {
     let mixed = (key.low ^ seed).multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15 ^ key.high)

@@ -1,4 +1,4 @@
-// Writing: closures one at a time, and batches side by side.
+// Writing: closures that read and write, one at a time.
 
 import NotelogConcurrency
 import NotelogCrypto
@@ -54,48 +54,5 @@ extension Store {
     }
     registry.withLock { registry in for schema in stored { registry.take(schema) } }
     return result
-  }
-
-  /// Writes records without reading any: they are sealed outside every lock, so that several threads use several cores.
-  ///
-  /// - Parameters:
-  ///   - records: The records; each takes the place of an earlier version. No id may occur twice.
-  ///   - durability: What the commit survives.
-  /// - Returns: The revision that all of them have now.
-  /// - Throws: `locked`, `limitExceeded`, `invalidArgument`, `full`, `poisoned`, `closed`.
-  @discardableResult
-  public func putAll<R: Record>(
-    _ records: some Sequence<R>, _ durability: Durability = .durable
-  ) throws -> UInt64 {
-    let plan = try storedPlan(for: R.self)
-    try naming("writing") { () throws(CryptoError) in try nonces.mixFreshEntropy() }
-    var batch = Batch()
-    var encoder = RecordEncoder()
-    var run = NonceRun()
-    var keys = SealingKeys(vault, for: plan.collection)
-    var written = KeySet()
-    var additions: [FieldIndexes.Addition] = []
-    defer { encoder.wipe() }
-    for record in records {
-      let id = record.id
-      guard !id.isReserved, written.insert(id.key) else {
-        throw NotelogError(.invalidArgument, "id \(id) is the store's own, or occurs twice")
-      }
-      encoder.begin()
-      for slot in plan.slots {
-        try encoder.add(slot.index, of: plan.collection) { try slot.definition.access.encode(record, &$0) }
-      }
-      try encoder.put(id, plan.collection, carriedFrom: [], &keys, &run, into: &batch, &additions)
-    }
-    let ticket = indexes.begin(additions)
-    defer { indexes.end(ticket) }
-    return try journaling { () throws(JournalError) in try journal.commit(&batch, durability.journal) }
-  }
-
-  /// A record type's plan, its schema stored.
-  func storedPlan<R: Record>(for type: R.Type) throws -> RecordPlan<R> {
-    if let reader = readers.find(type) { return reader.plan }
-    try write { tx in _ = try tx.plan(for: type) }
-    return try reader(for: type).plan
   }
 }

@@ -18,8 +18,10 @@ extension Transaction {
     let plan = try plan(for: R.self)
     try check(condition, record.id, plan.collection)
     encoder.begin()
-    for slot in plan.slots {
-      try encoder.add(slot.index, of: plan.collection) { try slot.definition.access.encode(record, &$0) }
+    var step = plan.firstStep
+    while let current = step {
+      try encoder.add(current.index, of: plan.collection) { try current.access.encode(record, &$0) }
+      step = current.next
     }
     try emit(record.id, plan.collection)
     return record.id

@@ -13,22 +13,25 @@ package final class NonceSource: Sendable {
   let memory: SecretMemory
   /// Counts the renewals, so that a context sees with one load that it must fetch the new bytes.
   let epoch = Atomic<UInt64>(0)
+  /// The bytes, and as many more in which fresh ones are fetched.
   private let entropy: Lock<Secret>
 
   package init(memory: SecretMemory = .shared) throws(CryptoError) {
     self.memory = memory
-    entropy = Lock(try Secret.random(byteCount: SealedValue.nonceSize, in: memory))
+    entropy = Lock(try Secret.random(byteCount: 2 * SealedValue.nonceSize, in: memory))
   }
 
   /// Mixes in fresh bytes from the system. Call it once for each transaction or batch, before it seals.
   package func mixFreshEntropy() throws(CryptoError) {
     guard memory.isOriginalProcess else { throw .forked }
     try entropy.withLock { entropy throws(CryptoError) in
-      let fresh = try Secret.random(byteCount: SealedValue.nonceSize, in: memory)
-      // SAFETY: both hold twenty-four bytes, aligned to eight.
-      let target = unsafe entropy.pointer.assumingMemoryBound(to: UInt64.self)
-      let source = unsafe fresh.pointer.assumingMemoryBound(to: UInt64.self)
-      for index in 0..<3 { unsafe target[index] ^= source[index] }
+      // SAFETY: it holds two times twenty-four bytes, aligned to eight.
+      let words = unsafe entropy.pointer.assumingMemoryBound(to: UInt64.self)
+      try unsafe Random.system(words + 3, byteCount: SealedValue.nonceSize)
+      for index in 0..<3 {
+        unsafe words[index] ^= words[index + 3]
+        unsafe words[index + 3] = 0
+      }
       epoch.add(1, ordering: .releasing)
     }
   }

@@ -30,6 +30,8 @@ final class BlockCache: Sendable {
     return shards[Int(hash & 15)].withLock { shard in
       guard let slot = shard.find(tag, hash >> 4) else { return .missing(isWanted: shard.wantsMissing()) }
       let start = offset % Self.blockByteCount
+      // All lines of it at once: its length is not known yet, and waiting for one line after the other takes longer.
+      shard.prefetch(slot, from: start)
       let block = shard.block(slot)
       let available = block.byteCount - start
       var wanted = available

@@ -57,42 +57,76 @@ final class Catalog: Sendable {
 
   /// Takes in a frame of a segment; what it replaces no longer counts as live. Frames come in one at a time.
   func take(_ entry: FooterEntry, in segment: Segment) throws(StorageError) {
-    try take(entry, in: segment, known: settle(entry.id, index.fingerprint(of: entry.id)))
+    let fingerprint = index.fingerprint(of: entry.id)
+    try take(entry, in: segment, after: Forerunner(fingerprint: fingerprint, location: nil))
   }
 
-  /// Takes in a frame whose id stood at a place that was looked up before: then nothing has to be read, and nothing can
-  /// fail half-way through a transaction.
-  func take(_ entry: FooterEntry, in segment: Segment, known expected: Location?) throws(StorageError) {
+  /// Takes in a frame whose forerunner was looked up before: then nothing has to be read, and nothing can fail half-way
+  /// through a transaction.
+  func take(_ entry: FooterEntry, in segment: Segment, after forerunner: Forerunner) throws(StorageError) {
     // Chunks are found through the records that refer to them.
     guard entry.kind != .chunk else { return }
     changes.add(1, ordering: .relaxed)
     let location = Location(entry, segment: segment.number)
-    let fingerprint = index.fingerprint(of: entry.id)
-    var isExpected = true
-    while true {
-      var known = expected
-      if expected == nil, isExpected {
-        // An id that was new may have come with an earlier frame of the same transaction.
-        isExpected = try index.candidate(fingerprint, 0) == nil
-      }
-      if !isExpected { known = try settle(entry.id, fingerprint) }
-      isExpected = false
-      guard let known else {
-        try index.insert(fingerprint, location.place)
+    let fingerprint = forerunner.fingerprint
+    var known = forerunner.location
+    if known == nil {
+      if try index.insertIfNew(fingerprint, location.place) {
         list(entry, known: nil)
-        addLive(location.liveByteCount, in: segment.number)
+        segments.addLive(location.liveByteCount, in: segment)
         return
       }
+      // Another record's, or it came with an earlier frame of the same transaction.
+      known = try settle(entry.id, fingerprint)
+    }
+    while let found = known {
       // Taken in before, or older than what is known: dead from the start.
-      guard location.supersedes(known) else { return }
-      note(known, of: entry.id, supersededBy: location.sequence)
-      // Compaction may have moved it in between: then it is looked for again.
-      guard try index.replace(fingerprint, at: known.place, with: location.place) else { continue }
-      list(entry, known: known)
-      addLive(location.liveByteCount, in: segment.number)
-      addLive(-known.liveByteCount, in: known.segment)
+      guard location.supersedes(found) else { return }
+      note(found, of: entry.id, supersededBy: location.sequence)
+      if try index.replace(fingerprint, at: found.place, with: location.place) {
+        list(entry, known: found)
+        segments.addLive(location.liveByteCount, in: segment)
+        addLive(-found.liveByteCount, in: found.segment)
+        return
+      }
+      // Compaction has moved it in between.
+      known = try settle(entry.id, fingerprint)
+    }
+    try index.insert(fingerprint, location.place)
+    list(entry, known: nil)
+    segments.addLive(location.liveByteCount, in: segment)
+  }
+
+  /// What an id stood at before its next frame.
+  struct Forerunner: Sendable, BitwiseCopyable {
+    let fingerprint: UInt64
+    fileprivate(set) var location: Location?
+
+    /// Of frames that the index doesn't know.
+    static let none = Forerunner(fingerprint: 0, location: nil)
+  }
+
+  /// Begins to look up what a record's next frame will replace.
+  func beginForerunner(of id: RecordKey) -> Forerunner {
+    let fingerprint = index.fingerprint(of: id)
+    index.prefetch(fingerprint)
+    return Forerunner(fingerprint: fingerprint, location: nil)
+  }
+
+  /// Looks it up: in the index and, as only the frame says whose it is, on disk.
+  func find(_ forerunner: inout Forerunner, of id: RecordKey) throws(StorageError) {
+    guard try index.warmCandidate(forerunner.fingerprint) != nil else { return }
+    forerunner.location = try settle(id, forerunner.fingerprint)
+  }
+
+  /// Looks a forerunner up again where it isn't one any more.
+  func confirm(_ forerunner: inout Forerunner, of id: RecordKey) throws(StorageError) {
+    if let location = forerunner.location {
+      if try index.contains(forerunner.fingerprint, at: location.place) { return }
+    } else if try index.candidate(forerunner.fingerprint, 0) == nil {
       return
     }
+    forerunner.location = try settle(id, forerunner.fingerprint)
   }
 
   private func list(_ entry: FooterEntry, known: Location?) {
@@ -117,13 +151,6 @@ final class Catalog: Sendable {
   /// Where a record's newest frame is and what it says, tombstones included.
   func location(of id: RecordKey) throws(StorageError) -> Location? {
     try settle(id, index.fingerprint(of: id))
-  }
-
-  /// Where the newest frame is of a record that is about to be written: what can fail about that is done then.
-  func locationToReplace(of id: RecordKey) throws(StorageError) -> Location? {
-    let fingerprint = index.fingerprint(of: id)
-    try index.warm(fingerprint)
-    return try settle(id, fingerprint)
   }
 
   /// Whether a frame lives: a record's newest, which its place alone says, or a chunk of a value that lives.

@@ -49,6 +49,11 @@ struct EntryTable: ~Copyable, Sendable {
     return slot
   }
 
+  /// Asks the processor to fetch where a fingerprint's entries are.
+  func prefetch(_ fingerprint: UInt64) {
+    if capacity > 0 { slots.prefetch(home(fingerprint)) }
+  }
+
   /// The place that the nth entry of a fingerprint holds.
   @inline(__always)
   func place(_ fingerprint: UInt64, at ordinal: Int) -> Place? {

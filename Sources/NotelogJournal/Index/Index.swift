@@ -42,11 +42,6 @@ final class Index: Sendable {
     }
   }
 
-  /// Brings the shard of a fingerprint into memory: changing it then reads nothing, and so can't fail.
-  func warm(_ fingerprint: UInt64) throws(StorageError) {
-    try withShard(of: fingerprint) { _ throws(StorageError) in }
-  }
-
   /// The place of the nth candidate; nothing behind the last.
   @inline(__always)
   func candidate(_ fingerprint: UInt64, _ ordinal: Int) throws(StorageError) -> Place? {
@@ -54,6 +49,16 @@ final class Index: Sendable {
       if shard.isCold { return try shard.placeInFile(fingerprint, at: ordinal) }
       return shard.table.place(fingerprint, at: ordinal)
     }
+  }
+
+  /// The first candidate, and the shard in memory from now on: changing it then reads nothing, and so can't fail.
+  func warmCandidate(_ fingerprint: UInt64) throws(StorageError) -> Place? {
+    try withShard(of: fingerprint) { shard throws(StorageError) in shard.table.place(fingerprint, at: 0) }
+  }
+
+  /// Begins to fetch what is about to be looked up.
+  func prefetch(_ fingerprint: UInt64) {
+    shards[Int(fingerprint >> 56)].withLock { $0.table.prefetch(fingerprint) }
   }
 
   /// Whether the newest frame of a record is at this place.
@@ -68,6 +73,18 @@ final class Index: Sendable {
     try withShard(of: fingerprint) { shard throws(StorageError) in
       shard.table.insert(fingerprint, place)
       if place.isTombstone { shard.tombstoneCount += 1 }
+    }
+  }
+
+  /// Takes in a record whose fingerprint nobody has yet.
+  ///
+  /// - Returns: Whether it was so.
+  func insertIfNew(_ fingerprint: UInt64, _ place: Place) throws(StorageError) -> Bool {
+    try withShard(of: fingerprint) { shard throws(StorageError) in
+      guard shard.table.place(fingerprint, at: 0) == nil else { return false }
+      shard.table.insert(fingerprint, place)
+      if place.isTombstone { shard.tombstoneCount += 1 }
+      return true
     }
   }
 

@@ -18,7 +18,21 @@ package struct Batch: ~Copyable {
   /// The bytes that the frames' entries will take in the footer.
   private(set) var footerByteCount = 0
 
+  /// Memory for what the frames replace.
+  private var forerunners: [Catalog.Forerunner] = []
+
   package init() {}
+
+  /// Empty memory for what the frames replace.
+  mutating func takeForerunners() -> [Catalog.Forerunner] {
+    var taken: [Catalog.Forerunner] = []
+    swap(&taken, &forerunners)
+    taken.removeAll(keepingCapacity: true)
+    return taken
+  }
+
+  /// Keeps the memory for the next time.
+  mutating func keep(_ memory: consuming [Catalog.Forerunner]) { forerunners = memory }
 
   /// Whether nothing is in it.
   package var isEmpty: Bool { frames.isEmpty }

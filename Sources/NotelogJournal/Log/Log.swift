@@ -79,6 +79,24 @@ final class Log: Sendable {
     do { try reservation.segment.file.writeAll(batch.buffer.bytes, at: reservation.offset) } catch {
       throw poison(error)
     }
+    // What the frames replace is read out of the others' way, and looked at again when it is their turn.
+    var forerunners = batch.takeForerunners()
+    for frame in batch.frames {
+      forerunners.append(frame.header.kind.isVersion ? catalog.beginForerunner(of: frame.header.id) : .none)
+    }
+    do throws(StorageError) {
+      for index in forerunners.indices where batch.frames[index].header.kind.isVersion {
+        try catalog.find(&forerunners[index], of: batch.frames[index].header.id)
+      }
+    } catch { throw poison(error) }
+    try show(batch, at: reservation, after: &forerunners)
+    batch.keep(forerunners)
+  }
+
+  /// Makes a batch that was written visible, when everything before it is.
+  private func show(
+    _ batch: borrowing Batch, at reservation: Reservation, after forerunners: inout [Catalog.Forerunner]
+  ) throws(JournalError) {
     let end = LogPosition(
       segment: reservation.segment.number, offset: reservation.offset + batch.buffer.count)
     let frames = batch.frames
@@ -90,19 +108,18 @@ final class Log: Sendable {
     ) { state throws(JournalError) in
       if let failure = state.failure { throw failure }
       do throws(StorageError) {
-        // What the frames replace is read first: where that fails, none of the transaction is visible.
-        var known: [Location?] = []
-        known.reserveCapacity(frames.count)
-        for frame in frames {
-          known.append(frame.header.kind.isVersion ? try catalog.locationToReplace(of: frame.header.id) : nil)
+        // All of them first: where that fails, none of the transaction is visible.
+        for index in frames.indices where frames[index].header.kind.isVersion {
+          try catalog.confirm(&forerunners[index], of: frames[index].header.id)
         }
-        for (frame, known) in zip(frames, known) where frame.header.kind.isContent {
+        for index in frames.indices where frames[index].header.kind.isContent {
+          let frame = frames[index]
           let entry = FooterEntry(
             frame.header, offset: reservation.offset + frame.start, envelopeByteCount: frame.envelopeByteCount
           )
           let start = frame.start + Layout.frameHeaderByteCount
           state.head?.footer.add(entry, envelope: bytes.extracting(start..<start + frame.envelopeByteCount))
-          try catalog.take(entry, in: reservation.segment, known: known)
+          try catalog.take(entry, in: reservation.segment, after: forerunners[index])
         }
         catalog.chunks.take(
           frames, bytes, in: reservation.segment.number, at: reservation.offset,

@@ -48,6 +48,12 @@ final class SegmentTable: Sendable {
     liveByteTotal.add(byteCount, ordering: .relaxed)
   }
 
+  /// Counts bytes of a segment that is at hand.
+  func addLive(_ byteCount: Int, in segment: Segment) {
+    segment.addLive(byteCount)
+    liveByteTotal.add(byteCount, ordering: .relaxed)
+  }
+
   subscript(number: UInt32) -> Segment? { row.read { $0.find(number) } }
 
   var count: Int { row.read { $0.numbers.count } }

@@ -19,9 +19,10 @@ struct SegmentVerifier: ~Copyable {
 
   private var isFinished: Bool { entry != nil && found.trailer != nil }
 
-  /// Checks everything, and calls `inspect` with each frame that is whole: its header, its place and its payload.
+  /// Checks everything, and calls `inspect` with each frame that is whole: its header, its place, its payload, and the id
+  /// that the next frame has, if that is in memory already.
   mutating func run(
-    _ inspect: (FrameHeader, Int, RawSpan) throws(StorageError) -> Void = { _, _, _ in }
+    _ inspect: (FrameHeader, Int, RawSpan, RecordKey?) throws(StorageError) -> Void = { _, _, _, _ in }
   ) throws(StorageError) {
     var reader = SegmentReader(found.file, salt: found.header.salt, end: found.byteCount)
     let gap = Layout.headerByteCount..<min(Layout.headerCopyOffset, found.byteCount)
@@ -35,7 +36,8 @@ struct SegmentVerifier: ~Copyable {
   }
 
   private mutating func checkFrames(
-    _ reader: inout SegmentReader, _ inspect: (FrameHeader, Int, RawSpan) throws(StorageError) -> Void
+    _ reader: inout SegmentReader,
+    _ inspect: (FrameHeader, Int, RawSpan, RecordKey?) throws(StorageError) -> Void
   ) throws(StorageError) {
     let limit = isFinished ? (found.trailer?.footerOffset ?? end) : min(end, found.byteCount)
     var place = Layout.firstFrameOffset
@@ -55,9 +57,10 @@ struct SegmentVerifier: ~Copyable {
         add(.payload, place, header.frameByteCount, record: header.kind.isContent ? header.id : nil)
       }
       if isWhole {
+        let next = reader.idAhead(at: place + header.frameByteCount)
         let payload = try reader.payload(of: header, at: place)
         expected.note(header, at: place, payload: payload)
-        try inspect(header, place, payload)
+        try inspect(header, place, payload, next)
       }
       let next = place + header.frameByteCount
       switch header.kind {

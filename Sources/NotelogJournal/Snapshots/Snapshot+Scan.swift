@@ -43,6 +43,10 @@ extension Snapshot {
       place += header.frameByteCount
       guard header.kind == .record, collection == nil || header.collection == collection else { continue }
       let entry = FooterEntry(header, offset: offset, envelopeByteCount: 0)
+      // The next record's place in the index comes from memory while this record is seen to.
+      if let next = reader.idAhead(at: place) {
+        journal.catalog.index.prefetch(journal.catalog.index.fingerprint(of: next))
+      }
       guard try journaling({ () throws(StorageError) in try isVisible(entry, in: segment) }) else { continue }
       guard try journaling({ () throws(StorageError) in try reader.isWhole(header, at: offset) }) else {
         onDamage(

@@ -1,5 +1,7 @@
 // Memory for one shard of the index: slots of 16 bytes, given back to the system when the shard has outgrown them.
 
+internal import CSystem
+
 /// An entry of the index: a fingerprint of a record's id, and the place of its newest frame.
 struct IndexEntry: Equatable, Sendable, BitwiseCopyable {
   var fingerprint: UInt64
@@ -65,6 +67,13 @@ struct IndexEntry: Equatable, Sendable, BitwiseCopyable {
       // SAFETY: as above; writing needs exclusive access to this value.
       unsafe base[index] = newValue
     }
+  }
+
+  /// Asks the processor to fetch a slot that is about to be read.
+  func prefetch(_ index: Int) {
+    precondition(index >= 0 && index < count, "a slot is fetched within the store")
+    // SAFETY: the bounds were checked; nothing is read.
+    unsafe prefetch_line(base + index)
   }
 
   /// Moves the entries of a range up or down; what they leave behind keeps its bytes.

@@ -185,6 +185,10 @@ enum SystemMemory {
     // SAFETY: an anonymous mapping at an address of the system's choice touches no memory that is in use.
     let start = unsafe mmap(nil, rounded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0)
     guard let start = unsafe start, unsafe start != MAP_FAILED else { return nil }
+    #if os(Linux)
+      // Random access to many small pages waits for their translations more than for the bytes.
+      if rounded >= 1 << 21 { _ = unsafe madvise(start, rounded, MADV_HUGEPAGE) }
+    #endif
     return unsafe (start, rounded)
   }
 

@@ -54,6 +54,34 @@ import Notelog
 
   var count: Int { ids.count }
 
+  /// A note's id, out of the memory that the peers have it from.
+  func id(_ index: Int) -> RecordID {
+    // SAFETY: the dataset has `count` notes.
+    RecordID(UUID(uuid: unsafe peers.pointee.notes[index].id))
+  }
+
+  /// Whether bytes are a note's title, compared as the peers compare them.
+  func isTitle(_ bytes: RawSpan, of index: Int) -> Bool {
+    // SAFETY: as above.
+    let note = unsafe peers.pointee.notes[index]
+    return bytes.byteCount == Int(note.titleByteCount) && isText(bytes, at: note.textStart)
+  }
+
+  /// Whether bytes are a note's body.
+  func isBody(_ bytes: RawSpan, of index: Int) -> Bool {
+    // SAFETY: as above.
+    let note = unsafe peers.pointee.notes[index]
+    return bytes.byteCount == Int(note.bodyByteCount)
+      && isText(bytes, at: note.textStart + Int(note.titleByteCount))
+  }
+
+  private func isText(_ bytes: RawSpan, at start: Int) -> Bool {
+    // SAFETY: titles and bodies lie within the dataset's text, and lengths were compared.
+    unsafe bytes.withUnsafeBytes {
+      unsafe $0.isEmpty || memcmp($0.baseAddress, peers.pointee.text + start, $0.count) == 0
+    }
+  }
+
   /// The bytes of ids, times, titles and bodies.
   // SAFETY: the dataset lives as long as this value.
   var logicalByteCount: Int { unsafe datasetLogicalByteCount(peers) }

@@ -140,6 +140,8 @@ final class NotelogEngine: NoteEngine {
 }
 
 /// A thread's session: the store itself, which any thread may use.
+///
+/// Its hot loops are compiled for `Note` once more: an app has record types, and no types that stand for any.
 final class NotelogSession<R: StoredNote>: NoteSession {
   private let store: Store
   private let dataset: Dataset
@@ -166,50 +168,63 @@ final class NotelogSession<R: StoredNote>: NoteSession {
     }
   }
 
+  @_specialize(where R == Note)
   func insert(_ range: Range<Int>, batch: Int, _ latencies: LatencySink?) throws {
+    var notes = try store.batch(of: R.self)
     try timed((range.count + batch - 1) / batch, latencies) { operation in
       let start = range.lowerBound + operation * batch
-      let indices = start..<min(start + batch, range.upperBound)
-      try store.putAll(indices.lazy.map { self.note($0, text: $0) }, durability)
+      for index in start..<min(start + batch, range.upperBound) { try notes.put(note(index, text: index)) }
+      try notes.commit(durability)
     }
   }
 
+  @_specialize(where R == Note)
   func update(_ picks: [UInt32], batch: Int, version: Int) throws {
+    var notes = try store.batch(of: R.self)
     for start in stride(from: 0, to: picks.count, by: batch) {
-      let indices = picks[start..<min(start + batch, picks.count)]
-      let notes = indices.lazy.map { self.note(Int($0), text: (Int($0) + version) % self.dataset.count) }
-      try store.putAll(notes, durability)
+      for pick in picks[start..<min(start + batch, picks.count)] {
+        try notes.put(note(Int(pick), text: (Int(pick) + version) % dataset.count))
+      }
+      try notes.commit(durability)
     }
   }
 
+  @_specialize(where R == Note)
   func readTitles(_ picks: [UInt32], group: Int, _ latencies: LatencySink?) throws {
     let title = try store.field(R.titlePath)
     var buffer = ValueBuffer()
+    var ids: [RecordID] = []
     try timed((picks.count + group - 1) / group, latencies) { operation in
       let start = operation * group
       if group == 1 {
-        let index = Int(picks[start])
-        guard try store.get(title, of: dataset.ids[index], using: &buffer) == dataset.titles[index] else {
-          throw Failure("notelog: a title is not what was written")
-        }
+        let pick = Int(picks[start])
+        guard try store.read(title, of: dataset.id(pick), into: &buffer),
+          dataset.isTitle(buffer.bytes, of: pick)
+        else { throw Failure("notelog: a title is not what was written") }
         return
       }
-      let indices = picks[start..<min(start + group, picks.count)]
-      let ids = indices.map { dataset.ids[Int($0)] }
-      try store.getMany(title, of: ids, using: &buffer) { place, text in
-        guard text == dataset.titles[Int(indices[start + place])] else {
+      ids.removeAll(keepingCapacity: true)
+      for pick in picks[start..<min(start + group, picks.count)] { ids.append(dataset.id(Int(pick))) }
+      try store.readMany(title, of: ids, into: &buffer) { place, bytes in
+        guard dataset.isTitle(bytes, of: Int(picks[start + place])) else {
           throw Failure("notelog: a title is not what was written")
         }
       }
     }
   }
 
+  @_specialize(where R == Note)
   func readNotes(_ picks: [UInt32], _ latencies: LatencySink?) throws {
+    let title = try store.field(R.titlePath)
+    let body = try store.field(R.bodyPath)
     var buffer = ValueBuffer()
     try timed(picks.count, latencies) { operation in
-      let index = Int(picks[operation])
-      let note = try store.get(R.self, dataset.ids[index], using: &buffer)
-      guard let note, note.title == dataset.titles[index], note.body == dataset.bodies[index] else {
+      let pick = Int(picks[operation])
+      guard try store.read(title, of: dataset.id(pick), into: &buffer),
+        dataset.isTitle(buffer.bytes, of: pick)
+      else { throw Failure("notelog: a note is not what was written") }
+      try buffer.open(body)
+      guard dataset.isBody(buffer.bytes, of: pick) else {
         throw Failure("notelog: a note is not what was written")
       }
     }
@@ -225,6 +240,7 @@ final class NotelogSession<R: StoredNote>: NoteSession {
     return entries.count
   }
 
+  @_specialize(where R == Note)
   func scanTitles(part: Int, of parts: Int) throws -> Int {
     let title = try store.field(R.titlePath)
     var count = 0

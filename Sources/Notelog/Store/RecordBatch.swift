@@ -1,0 +1,145 @@
+// Records that are committed together, sealed into memory that is used again.
+
+import NotelogConcurrency
+import NotelogCrypto
+import NotelogJournal
+
+/// Records of one type on their way into a store: sealed as they are put, outside every lock, and committed together.
+///
+/// ```swift
+/// var batch = try store.batch(of: Note.self)
+/// for line in lines {
+///   try batch.put(Note(title: line))
+///   if batch.count == 1_000 { try batch.commit(.flushed) }
+/// }
+/// try batch.commit()
+/// ```
+///
+/// A batch belongs to one thread, and several threads' batches are sealed side by side. Once its memory has grown to
+/// what a transaction needs, putting allocates nothing any more. What is not committed when the batch goes is forgotten.
+public struct RecordBatch<R: Record>: ~Copyable {
+  private let store: Store
+  private var plan: RecordPlan<R>
+  private var epoch: UInt64
+  private var batch = Batch()
+  private var encoder = RecordEncoder()
+  private var nonces = NonceRun()
+  private var keys: SealingKeys
+  /// The ids put, so that none is there twice.
+  private var written = KeySet()
+  /// The keys that records will have in ordered indexes.
+  private var additions: [FieldIndexes.Addition] = []
+
+  init(_ store: Store) throws {
+    self.store = store
+    epoch = store.readers.epoch
+    plan = try store.storedPlan(for: R.self)
+    keys = SealingKeys(store.vault, for: plan.collection)
+  }
+
+  /// How many records were put since the last commit.
+  public var count: Int { batch.count }
+
+  /// Seals a record; it is written by the next commit.
+  ///
+  /// - Parameter record: The record. It takes the place of an earlier version.
+  /// - Throws: `invalidArgument` where its id was put before since the last commit; `locked`, `limitExceeded`, and what a
+  ///   value's encoding throws. The record is then not in the batch, and the others are.
+  public mutating func put(_ record: R) throws {
+    if batch.isEmpty { try begin() }
+    let id = record.id
+    guard !id.isReserved, written.insert(id.key) else {
+      throw NotelogError(.invalidArgument, "id \(id) is the store's own, or occurs twice")
+    }
+    let additionCount = additions.count
+    do { try seal(record, id) } catch {
+      written.removeLast(id.key)
+      additions.removeLast(additions.count - additionCount)
+      encoder.wipe()
+      throw error
+    }
+  }
+
+  /// Writes what was put, all of it or nothing; the batch is empty then, and may be used again.
+  ///
+  /// - Parameter durability: What the commit survives.
+  /// - Returns: The revision that all of the records have now.
+  /// - Throws: `full`, and the records are still in the batch; `poisoned`, `closed`.
+  @discardableResult
+  public mutating func commit(_ durability: Durability = .durable) throws(NotelogError) -> UInt64 {
+    let ticket = additions.isEmpty ? nil : store.indexes.begin(additions)
+    defer {
+      if let ticket { store.indexes.end(ticket) }
+      if batch.isEmpty { forget() }
+    }
+    do { return try store.journal.commit(&batch, durability.journal) } catch {
+      throw NotelogError(journal: error)
+    }
+  }
+
+  /// Forgets what was put since the last commit.
+  public mutating func removeAll() {
+    batch.removeAll()
+    forget()
+  }
+
+  private mutating func forget() {
+    written.removeAll()
+    additions.removeAll(keepingCapacity: true)
+  }
+
+  /// Gets ready for a transaction: its nonces have entropy of their own, and its keys and schema are those of now.
+  private mutating func begin() throws {
+    let nonces = store.nonces
+    try naming("writing") { () throws(CryptoError) in try nonces.mixFreshEntropy() }
+    let now = store.readers.epoch
+    if epoch != now {
+      plan = try store.storedPlan(for: R.self)
+      epoch = now
+    }
+    keys.reset(for: plan.collection)
+  }
+
+  private mutating func seal(_ record: R, _ id: RecordID) throws {
+    encoder.begin()
+    var step = plan.firstStep
+    while let current = step {
+      try encoder.add(current.index, of: plan.collection) { try current.access.encode(record, &$0) }
+      step = current.next
+    }
+    try encoder.put(id, plan.collection, carriedFrom: [], &keys, &nonces, into: &batch, &additions)
+    encoder.wipe()
+  }
+}
+
+extension Store {
+  /// What records of a type are put into, to be committed together.
+  ///
+  /// - Parameter type: The record type; its schema is stored, if it isn't yet.
+  /// - Returns: A batch, empty.
+  /// - Throws: `locked`, `schemaConflict`, `full`, `poisoned`, `closed`.
+  public func batch<R: Record>(of type: R.Type) throws -> RecordBatch<R> { try RecordBatch(self) }
+
+  /// Writes records without reading any: they are sealed outside every lock, so that several threads use several cores.
+  ///
+  /// - Parameters:
+  ///   - records: The records; each takes the place of an earlier version. No id may occur twice.
+  ///   - durability: What the commit survives.
+  /// - Returns: The revision that all of them have now.
+  /// - Throws: `locked`, `limitExceeded`, `invalidArgument`, `full`, `poisoned`, `closed`.
+  @discardableResult
+  public func putAll<R: Record>(
+    _ records: some Sequence<R>, _ durability: Durability = .durable
+  ) throws -> UInt64 {
+    var batch = try batch(of: R.self)
+    for record in records { try batch.put(record) }
+    return try batch.commit(durability)
+  }
+
+  /// A record type's plan, its schema stored.
+  func storedPlan<R: Record>(for type: R.Type) throws -> RecordPlan<R> {
+    if let reader = readers.find(type) { return reader.plan }
+    try write { tx in _ = try tx.plan(for: type) }
+    return try reader(for: type).plan
+  }
+}
