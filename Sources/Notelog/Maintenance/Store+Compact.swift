@@ -14,6 +14,35 @@ public struct CompactionSummary: Sendable {
   public let addedSegments: Int
   /// The numbers of segments that are damaged, and were left as they are.
   public let damagedSegments: [Int]
+  /// Whether the budget was spent, or the caller said stop, before everything was done.
+  public let isUnfinished: Bool
+}
+
+/// When compaction runs.
+public enum CompactionPolicy: Sendable {
+  /// When `compact` or `compactIfDue` is called.
+  case whenAsked
+  /// Whoever writes does a share of it, so that the store never takes more than 1.5 × what lives in it and two
+  /// segments; there is no thread of its own. Writers wait where they would go beyond that.
+  case automatic
+}
+
+/// What one call of compaction may spend. What is not finished then goes on in the next call.
+public struct CompactionBudget: Sendable {
+  let journal: NotelogJournal.CompactionBudget
+
+  /// As much as it takes.
+  public static let unlimited = CompactionBudget(journal: .unlimited)
+
+  /// About so many bytes copied.
+  public static func bytes(_ count: Int) -> CompactionBudget {
+    CompactionBudget(journal: NotelogJournal.CompactionBudget(byteCount: max(count, 1)))
+  }
+
+  /// Until so much time has passed, give or take the copying of a mebibyte.
+  public static func time(_ duration: Duration) -> CompactionBudget {
+    CompactionBudget(journal: .lasting(duration, on: ContinuousClock()))
+  }
 }
 
 /// What a compaction would do.
@@ -50,18 +79,39 @@ extension Store {
     Layout.firstFrameOffset + Layout.frameHeaderByteCount + Layout.footerPrefixByteCount
     + Layout.trailerByteCount
 
-  /// Copies what is live out of segments that are mostly dead, bytes as they are, and removes those.
+  /// Copies what is live out of segments that are partly dead, bytes as they are, and removes those.
   ///
-  /// Works on a locked store. A crash at any moment leaves the old segments or the new ones.
+  /// Works on a locked store, and beside readers and writers. A crash at any moment leaves the old segments or the new
+  /// ones. A segment that is damaged is left as it is, and stays reported.
   ///
+  /// - Parameters:
+  ///   - budget: What it may spend.
+  ///   - progress: Told, from time to time, how many bytes of about how many are copied; its answer says whether to go on.
   /// - Returns: What was done.
   /// - Throws: `full`, `poisoned`, `closed`, `readOnly`.
   @discardableResult
-  public func compact() throws(NotelogError) -> CompactionSummary {
-    let result = try journaling { () throws(JournalError) in try journal.compact() }
+  public func compact(
+    _ budget: CompactionBudget = .unlimited,
+    progress: (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
+  ) throws(NotelogError) -> CompactionSummary {
+    let result = try journaling { () throws(JournalError) in
+      try journal.compact(budget.journal) { progress($0.copiedByteCount, $0.plannedByteCount) }
+    }
     return CompactionSummary(
       byteCountBefore: result.byteCountBefore, byteCountAfter: result.byteCountAfter,
       removedSegments: result.removedSegments, addedSegments: result.addedSegments,
-      damagedSegments: result.damagedSegments.map(Int.init))
+      damagedSegments: result.damagedSegments.map(Int.init), isUnfinished: result.isUnfinished)
+  }
+
+  /// Compacts if the store takes more than 1.25 × what lives in it and a segment, until it no longer does.
+  ///
+  /// For a thread of the app's own that calls it now and then, so that writers seldom do their share.
+  ///
+  /// - Parameter budget: What it may spend.
+  /// - Returns: Whether there is more to do.
+  /// - Throws: `full`, `poisoned`, `closed`, `readOnly`.
+  @discardableResult
+  public func compactIfDue(_ budget: CompactionBudget = .unlimited) throws(NotelogError) -> Bool {
+    try journaling { () throws(JournalError) in try journal.compactIfDue(budget.journal) }
   }
 }
