@@ -45,7 +45,9 @@ let package = Package(
       swiftSettings: house),
     .testTarget(
       name: "NotelogJournalTests",
-      dependencies: ["CTestSupport", "NotelogConcurrency", "NotelogJournal", "NotelogTestSupport"],
+      dependencies: [
+        "CTestSupport", "NotelogConcurrency", "NotelogJournal", "NotelogTestSupport", "ReaderChild",
+      ],
       swiftSettings: house),
     .testTarget(
       name: "NotelogTests", dependencies: ["Notelog", "NotelogCrypto", "NotelogTestSupport"],
@@ -58,6 +60,10 @@ let package = Package(
     // What tests start as a process of its own, to look into its memory.
     .executableTarget(
       name: "SecretsChild", dependencies: ["NotelogCrypto"], path: "Tests/Children/SecretsChild",
+      swiftSettings: house),
+    // What tests start as a process of its own, to read a store while it is written.
+    .executableTarget(
+      name: "ReaderChild", dependencies: ["NotelogJournal"], path: "Tests/Children/ReaderChild",
       swiftSettings: house),
   ]
 )

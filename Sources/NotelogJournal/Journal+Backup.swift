@@ -12,12 +12,14 @@ extension Journal {
   ///   - source: The store's folder.
   ///   - target: The backup's folder: empty, or with an earlier backup of the same store.
   ///   - random: Makes the pin's name.
+  ///   - progress: Told how far it is; its answer says whether to go on.
   ///   - companions: Copies what else belongs to the backup, after the segments and before it becomes the new one:
   ///     what segments need must not be older than they are.
   /// - Returns: What was copied, and what does not check in the store.
   /// - Throws: What stood in the way; then the backup is the one before.
   package static func backup(
     from source: any Storage, to target: any Storage, random: UInt64 = .random(in: 0...UInt64.max),
+    progress: @escaping WorkProgress.Report = { _, _ in true },
     companions: () throws(JournalError) -> Void = {}
   ) throws(JournalError) -> BackupReport {
     let pin = try journaling { () throws(StorageError) in try Pins(source).take(random) }
@@ -27,7 +29,7 @@ extension Journal {
     }
     // What was read may not be durable yet; a copy of it must not outlive it.
     try examination.synchronize()
-    var backup = Backup(of: examination, to: target)
+    var backup = Backup(of: examination, to: target, progress)
     try backup.copy()
     try companions()
     try backup.publish()
@@ -40,12 +42,14 @@ extension Journal {
   /// - Parameters:
   ///   - backup: The backup's folder.
   ///   - target: The folder for the store.
+  ///   - report: Told how far it is; its answer says whether to go on.
   /// - Returns: What does not check in what was restored; nothing where the backup was made of a sound store and is
   ///   sound itself.
   /// - Throws: `notAStore` where there is no backup, `alreadyExists` where there is a store, `damaged` where the backup's end
   ///   does not check, `full`, `inputOutput`.
   package static func restore(
-    from backup: any Storage, to target: any Storage
+    from backup: any Storage, to target: any Storage,
+    progress report: @escaping WorkProgress.Report = { _, _ in true }
   ) throws(JournalError) -> [Damage] {
     guard let manifest = try BackupManifest.read(backup) else {
       throw JournalError(.notAStore, "there is no backup here")
@@ -55,8 +59,10 @@ extension Journal {
       throw JournalError(.alreadyExists, "there is a store here already")
     }
     // The newest first: a store whose newest segments are missing would pass for a whole one, an older one.
+    var progress = WorkProgress(total: manifest.parts.reduce(0) { $0 + $1.entry.byteCount }, report)
     for part in manifest.parts.sorted(by: { $0.entry.number > $1.entry.number }) {
       try restore(part, from: backup, to: target)
+      try progress.advance(by: part.entry.byteCount)
     }
     try journaling { () throws(StorageError) in
       try retryingInterruptions { () throws(StorageError) in try target.syncFolder("") }

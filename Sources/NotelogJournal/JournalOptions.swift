@@ -8,6 +8,9 @@ package struct JournalOptions: Sendable {
   package var isReadOnly = false
   /// Whether whoever writes does a share of compaction, so that the space contract holds.
   package var compactsAutomatically = false
+  /// How many changes opening may have to go through, however small the index: more of them, and more than a quarter of
+  /// it, and whoever writes makes a checkpoint.
+  package var checkpointTail = 1 << 20
   /// Makes salts, store ids and the like.
   package var random: @Sendable () -> UInt64 = { UInt64.random(in: 0...UInt64.max) }
 

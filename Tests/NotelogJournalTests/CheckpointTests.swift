@@ -3,6 +3,7 @@
 import Foundation
 @testable import NotelogJournal
 import NotelogTestSupport
+import Synchronization
 import Testing
 
 @Suite struct CheckpointTests {
@@ -192,6 +193,39 @@ import Testing
     let fresh = try Journal.open(in: store.storage, options: options)
     #expect(fresh.catalog.segments.all.map(\.liveBytes) == counted)
     #expect(try Journal.verify(store.storage).report.verdict == .clean)
+  }
+
+  /// A checkpoint that held the log's gate would never return here.
+  @Test func `writers go on while a checkpoint gets to the medium`() throws {
+    let disk = SimulatedDisk()
+    let journal = try Journal.create(in: disk, storeID: key(99))
+    for number in 0..<300 { try journal.put(key(number), [1]) }
+    let written = Atomic(0)
+    disk.afterEachCall { call, name in
+      guard call == .sync, written.add(1, ordering: .relaxed).oldValue < 50 else { return }
+      // While it is synced, and while what it covers is.
+      try? journal.put(key(1000 + written.load(ordering: .relaxed)), [2], .buffered)
+    }
+    try journal.checkpoint()
+    disk.afterEachCall(nil)
+    #expect(written.load(ordering: .relaxed) >= 2)
+    #expect(journal.statistics.checkpointAge == written.load(ordering: .relaxed))
+    try journal.synchronize()
+    let again = try Journal.open(in: disk.crashImageNow(.allLost))
+    #expect(again.report.checkpoint == .used)
+    #expect(try again.records().count == 300 + written.load(ordering: .relaxed))
+  }
+
+  @Test func `whoever writes makes a checkpoint when one is due`() throws {
+    let disk = SimulatedDisk()
+    var options = JournalOptions.small
+    options.checkpointTail = 500
+    let journal = try Journal.create(in: disk, storeID: key(99), options: options)
+    for number in 0..<3000 { try journal.put(key(number), [UInt8](repeating: 1, count: 60)) }
+    #expect(journal.statistics.checkpointAge < 1600)
+    let again = try Journal.open(in: disk.crashImageNow(.processKilled), options: options)
+    #expect(again.report.checkpoint == .used)
+    #expect(try again.records().count == 3000)
   }
 }
 

@@ -152,11 +152,7 @@ extension Verification {
     frameCount = structure.frameCount
     byteCount = structure.byteCount
     tornByteCount = structure.report.torn.reduce(0) { $0 + $1.byteCount }
-    findings = structure.report.damages.map { damage in
-      Finding(
-        part: .structure, isDamage: true, message: damage.words, segment: Int(damage.segment),
-        offset: damage.offset, record: damage.record.map { RecordID($0) })
-    }
+    findings = structure.report.damages.map(Finding.init)
     note(structure.report.checkpoint)
     for found in parts.withLock({ $0 }) {
       recordCount += found.recordCount
@@ -206,5 +202,13 @@ extension Damage {
     case .notZero: "bytes that must be zero are not"
     case .commitMark: "a commit mark does not match its transaction"
     }
+  }
+}
+
+extension Verification.Finding {
+  init(_ damage: Damage) {
+    self.init(
+      part: .structure, isDamage: true, message: damage.words, segment: Int(damage.segment),
+      offset: damage.offset, record: damage.record.map { RecordID($0) })
   }
 }

@@ -48,6 +48,20 @@ public struct StoreInfo: Sendable {
   public let byteCount: Int
   /// The bytes of what is live.
   public let liveByteCount: Int
+  /// The bytes that compaction can give back, about.
+  public let deadByteCount: Int
+  /// Segments that were replaced, and whose files are kept for a backup that is under way.
+  public let pinnedSegments: [Int]
+  /// Segments that compaction left as they are because they are damaged.
+  public let damagedSegments: [Int]
+  /// How many snapshots are in use; what compaction removes takes up space until they go.
+  public let snapshotCount: Int
+  /// How many changes opening the store would have to go through: those since the last checkpoint.
+  public let changesSinceCheckpoint: Int
+  /// Up to where in the log everything is known to be durable: a segment's number and an offset in it.
+  public let durableFloor: (segment: Int, offset: Int)
+  /// The bytes written for each byte that transactions brought, since the store was opened; nil before there was one.
+  public let bytesWrittenPerByteStored: Double?
   /// The revision that the next transaction will have.
   public let nextRevision: UInt64
   /// The segments.
@@ -100,7 +114,12 @@ extension Store {
     return StoreInfo(
       id: RecordID(RecordKey(low: storeID.low, high: storeID.high)).description,
       recordCount: statistics.recordCount - own, byteCount: statistics.byteCount,
-      liveByteCount: statistics.liveByteCount, nextRevision: statistics.nextSequence,
+      liveByteCount: statistics.liveByteCount, deadByteCount: statistics.deadByteCount,
+      pinnedSegments: statistics.pinnedSegments.map(Int.init),
+      damagedSegments: statistics.damagedSegments.map(Int.init), snapshotCount: statistics.snapshotCount,
+      changesSinceCheckpoint: statistics.checkpointAge,
+      durableFloor: (Int(statistics.floor.segment), statistics.floor.offset),
+      bytesWrittenPerByteStored: statistics.bytesWrittenPerByteStored, nextRevision: statistics.nextSequence,
       segments: statistics.segments.map { segment in
         StoreInfo.Segment(
           number: Int(segment.number), kind: "\(segment.kind)", isHead: segment.isHead,

@@ -12,6 +12,8 @@ extension Store {
     public var segmentByteCount: Int?
     /// The most memory that blocks of the store's files are kept in, sealed as they are there.
     public var cacheByteCount = 64 << 20
+    /// When compaction runs.
+    public var compaction = CompactionPolicy.whenAsked
     /// How much work a guess of the password costs, as the exponent of scrypt's *N*; less than 16 only in tests.
     public var passwordWork: UInt8 = 17
 
@@ -23,6 +25,7 @@ extension Store {
       options.isReadOnly = isReadOnly
       options.segmentByteCount = segmentByteCount
       options.cacheByteCount = cacheByteCount
+      options.compactsAutomatically = compaction == .automatic
       return options
     }
   }

@@ -18,10 +18,13 @@ struct Backup {
   let target: any Storage
   private(set) var report = BackupReport()
   private var parts: [BackupManifest.Part] = []
+  private var progress: WorkProgress
 
-  init(of source: Examination, to target: any Storage) {
+  init(of source: Examination, to target: any Storage, _ progress: @escaping WorkProgress.Report) {
     self.source = source
     self.target = target
+    self.progress = WorkProgress(
+      total: source.live.entries.reduce(source.end.offset) { $0 + $1.byteCount }, progress)
   }
 
   /// Copies and verifies what the backup lacks. It is not the backup yet.
@@ -29,25 +32,24 @@ struct Backup {
     if let before = try BackupManifest.read(target), before.storeID != source.storeID {
       throw JournalError(.alreadyExists, "there is a backup of another store here")
     }
-    do {
-      let present = Set(try target.names(in: ""))
-      for entry in source.live.entries {
-        guard let found = source.survey.segments[entry.number] else {
-          report.damages.append(Damage(.missingSegment, segment: entry.number))
-          continue
-        }
-        let part = BackupManifest.Part(entry: entry, kind: .segment)
-        if present.contains(part.name) {
-          report.keptSegments += 1
-          parts.append(part)
-        } else {
-          parts.append(try copy(found, as: part))
-        }
+    let present = Set(try journaling { () throws(StorageError) in try target.names(in: "") })
+    for entry in source.live.entries {
+      try progress.advance(by: entry.byteCount)
+      guard let found = source.survey.segments[entry.number] else {
+        report.damages.append(Damage(.missingSegment, segment: entry.number))
+        continue
       }
-      if source.live[source.end.segment] == nil, let head = source.survey.segments[source.end.segment] {
-        parts.append(try copyEnd(head, present))
+      let part = BackupManifest.Part(entry: entry, kind: .segment)
+      if present.contains(part.name) {
+        report.keptSegments += 1
+        parts.append(part)
+        continue
       }
-    } catch { throw JournalError(error) }
+      do { parts.append(try copy(found, as: part)) } catch { throw JournalError(error) }
+    }
+    if source.live[source.end.segment] == nil, let head = source.survey.segments[source.end.segment] {
+      do { parts.append(try copyEnd(head, present)) } catch { throw JournalError(error) }
+    }
     report.position = source.end
   }
 

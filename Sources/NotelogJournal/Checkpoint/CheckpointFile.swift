@@ -54,21 +54,33 @@ struct CheckpointFile: Sendable {
     } catch { return error.isMissing ? .missing : .damaged }
   }
 
-  /// Writes a checkpoint of all that an index holds, and gives it its name.
-  static func write(_ head: CheckpointHead, _ index: Index, to storage: any Storage) throws(StorageError) {
+  /// Writes a checkpoint of all that an index holds, under its temporary name.
+  static func write(
+    _ head: CheckpointHead, _ index: Index, to storage: any Storage
+  ) throws(StorageError) -> any StorageFile {
     let name = FileName.index + FileName.partialSuffix
     let file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, .createIfMissing)
     }
-    defer { file.close() }
-    try retryingInterruptions { () throws(StorageError) in try file.truncate(to: 0) }
-    var buffer = Buffer(capacity: pieceByteCount)
-    head.append(to: &buffer)
-    try file.writeAll(buffer.bytes, at: 0)
-    var writer = EntryWriter(file: file, salt: head.salt, nextBlock: head.firstEntryBlock)
-    try index.forEachShard { table, _ throws(StorageError) in
-      try table.forEach { entry throws(StorageError) in try writer.append(entry) }
+    do throws(StorageError) {
+      try retryingInterruptions { () throws(StorageError) in try file.truncate(to: 0) }
+      var buffer = Buffer(capacity: pieceByteCount)
+      head.append(to: &buffer)
+      try file.writeAll(buffer.bytes, at: 0)
+      var writer = EntryWriter(file: file, salt: head.salt, nextBlock: head.firstEntryBlock)
+      try index.forEachShard { table, _ throws(StorageError) in
+        try table.forEach { entry throws(StorageError) in try writer.append(entry) }
+      }
+      try writer.finish()
+    } catch {
+      file.close()
+      throw error
     }
-    try writer.finish()
+    return file
+  }
+
+  /// Makes a file that was written durable, and gives it its name.
+  static func publish(_ file: any StorageFile, in storage: any Storage) throws(StorageError) {
+    let name = FileName.index + FileName.partialSuffix
     try file.sync()
     try retryingInterruptions { () throws(StorageError) in try storage.rename(name, to: FileName.index) }
     try retryingInterruptions { () throws(StorageError) in try storage.syncFolder("") }

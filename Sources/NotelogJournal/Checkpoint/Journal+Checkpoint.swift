@@ -10,9 +10,6 @@ extension Journal {
     try checkWritable()
     compactor.enter()
     defer { compactor.leave() }
-    log.gate.enter()
-    defer { log.gate.leave() }
-    try log.waitUntilQuiet()
     try writeCheckpoint()
   }
 
@@ -24,21 +21,50 @@ extension Journal {
   /// So few records are gone through at opening without anybody noticing.
   private static let smallestTail = 256
 
+  /// A writer's share: the checkpoint, where it is due and nobody else is at it. What goes wrong in it is not the
+  /// writer's: the checkpoint is disposable, and a log that fails says so itself.
+  func checkpointIfDue() {
+    let changeCount = catalog.changeCount
+    guard changeCount > options.checkpointTail, changeCount > catalog.index.recordCount / 4,
+      compactor.enterIfFree()
+    else { return }
+    defer { compactor.leave() }
+    try? writeCheckpoint()
+  }
+
+  private func writeCheckpoint() throws(JournalError) {
+    // Before writers are held up.
+    try journaling { () throws(StorageError) in try catalog.index.loadAll() }
+    let draft: CheckpointDraft
+    do {
+      log.gate.enter()
+      defer { log.gate.leave() }
+      try log.waitUntilQuiet()
+      draft = try draftCheckpoint()
+    }
+    try publish(draft)
+  }
+
   /// Writes a checkpoint at closing, unless the one that is there is nearly as good. The caller holds the gate, and
   /// everything is durable.
   func writeCheckpointAtClose() {
     guard catalog.changeCount > max(Self.smallestTail, catalog.index.recordCount / 1024) else { return }
     // It is disposable: closing in order does not depend on it.
-    try? writeCheckpoint()
+    if let draft = try? draftCheckpoint() { try? publish(draft) }
   }
 
-  /// The caller holds the gate and all that was reserved is visible.
-  private func writeCheckpoint() throws(JournalError) {
-    let next = log.state.withLock { $0.nextVisible }
-    // Its head is a witness of the floor: what it covers must be durable before it gets its name.
-    if next > 1 { try log.awaitDurable(next - 1) }
-    // What is visible is durable now, and so before the floor: but for a close mark that nothing has followed.
-    let covered = log.state.withLock { $0.floor }
+  /// A checkpoint that is written, and neither durable nor named.
+  private struct CheckpointDraft {
+    let file: any StorageFile
+    /// The sequence number below which everything is in it.
+    let nextSequence: UInt64
+    let changeCount: Int
+  }
+
+  /// Writes the index to a file. The caller holds the gate and all that was reserved is visible.
+  private func draftCheckpoint() throws(JournalError) -> CheckpointDraft {
+    // What is visible lies before the end of the last transaction; only a close mark that nothing has followed is behind.
+    let (covered, next) = log.state.withLock { (max($0.visibleEnd, $0.floor), $0.nextVisible) }
     do throws(StorageError) {
       try catalog.index.loadAll()
       var entryCounts: [UInt32] = []
@@ -57,13 +83,32 @@ extension Journal {
             number: $0.number, salt: $0.salt.value, liveByteCount: max($0.liveBytes, 0))
         },
         listed: catalog.listing.entries)
-      do throws(StorageError) { try CheckpointFile.write(head, catalog.index, to: storage) } catch {
-        try? storage.unlink(FileName.index + FileName.partialSuffix)
+      do throws(StorageError) {
+        return CheckpointDraft(
+          file: try CheckpointFile.write(head, catalog.index, to: storage), nextSequence: next,
+          changeCount: catalog.changeCount)
+      } catch {
+        dropDraft()
         throw error
       }
     } catch { throw JournalError(error) }
-    catalog.noteCheckpoint()
   }
+
+  /// Makes a draft the checkpoint.
+  private func publish(_ draft: CheckpointDraft) throws(JournalError) {
+    defer { draft.file.close() }
+    do {
+      // Its head is a witness of the floor: what it covers must be durable before it gets its name.
+      if draft.nextSequence > 1 { try log.awaitDurable(draft.nextSequence - 1) }
+      try journaling { () throws(StorageError) in try CheckpointFile.publish(draft.file, in: storage) }
+    } catch {
+      dropDraft()
+      throw error
+    }
+    catalog.noteCheckpoint(of: draft.changeCount)
+  }
+
+  private func dropDraft() { try? storage.unlink(FileName.index + FileName.partialSuffix) }
 }
 
 extension Journal {

@@ -21,8 +21,8 @@ final class Catalog: Sendable {
   /// How many frames came in, or were moved, since the last checkpoint.
   var changeCount: Int { changes.load(ordering: .relaxed) }
 
-  /// A checkpoint holds everything.
-  func noteCheckpoint() { changes.store(0, ordering: .relaxed) }
+  /// A checkpoint holds that many of the changes.
+  func noteCheckpoint(of count: Int) { changes.subtract(count, ordering: .relaxed) }
 
   /// Where the part of the index comes from that is not in memory yet.
   let source: ShardSource?

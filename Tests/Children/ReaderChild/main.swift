@@ -1,0 +1,45 @@
+// A process that reads a store while another one writes it, and says what it saw that can't be.
+
+import NotelogJournal
+
+/// The writer gives all records of a group one version in one transaction, and versions only grow.
+func run(path: String, groups: Int, members: Int) throws {
+  let storage = SystemStorage(path: path)
+  let reader = try JournalReader(in: storage)
+  var last = [UInt64](repeating: 0, count: groups)
+  var refreshes = 0
+  var news = 0
+  // The file ends it; a parent that is gone does too.
+  while try !storage.names(in: "").contains("stop") {
+    if try reader.refresh() { news += 1 }
+    refreshes += 1
+    let journal = reader.journal
+    if !journal.report.damages.isEmpty { fail("damages \(journal.report.damages)") }
+    if !journal.report.torn.isEmpty { fail("a verdict above the floor: \(journal.report.torn)") }
+    for group in 0..<groups {
+      var version: UInt64?
+      for member in 0..<members {
+        let id = RecordKey(low: UInt64(group * members + member), high: 0x7465_7374)
+        var buffer = ReadBuffer()
+        guard try journal.read(id, into: &buffer) != nil else { fail("record \(group).\(member) is missing") }
+        let found = buffer.body.load(UInt64.self, at: 0)
+        if let version, version != found { fail("half a transaction: \(version) and \(found)") }
+        version = found
+      }
+      if let version, version < last[group] { fail("backwards from \(last[group]) to \(version)") }
+      last[group] = version ?? 0
+    }
+  }
+  print("ok \(refreshes) refreshes, \(news) with news")
+}
+
+func fail(_ what: String) -> Never {
+  print("wrong: \(what)")
+  fatalError(what)
+}
+
+let arguments = CommandLine.arguments
+guard arguments.count == 4, let groups = Int(arguments[2]), let members = Int(arguments[3]) else {
+  fatalError("usage: ReaderChild path groups members")
+}
+do { try run(path: arguments[1], groups: groups, members: members) } catch { fail("\(error)") }

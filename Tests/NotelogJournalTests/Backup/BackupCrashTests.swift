@@ -1,0 +1,56 @@
+// A backup interrupted at every step of it: FORMAT.md §13, "Backup".
+
+import NotelogJournal
+import NotelogTestSupport
+import Testing
+
+@Suite struct `Crashes of backup` {
+  /// INV-C6.
+  @Test func `a crash at any step of a backup leaves the one before or the new one`() throws {
+    let disk = SimulatedDisk()
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    for number in 0..<80 { try journal.put(key(number), `Backup`.body(number, 0)) }
+    let first = disk.copy()
+    for number in 0..<80 { try journal.put(key(number), `Backup`.body(number, 1)) }
+    try journal.synchronize()
+    let tally = CrashSweep<Int>(
+      name: "backup", seed: 1,
+      workload: { backup, notes in
+        _ = try Journal.backup(from: first, to: backup)
+        notes.note(0)
+        _ = try Journal.backup(from: disk, to: backup)
+        notes.note(1)
+      },
+      check: { backup, _, notes in
+        struct Wrong: Error {}
+        guard let least = notes.last else { return }
+        let target = SimulatedDisk()
+        guard try Journal.restore(from: backup, to: target).isEmpty else { throw Wrong() }
+        let journal = try Journal.open(in: target, options: .small)
+        let versions = try Set(
+          (0..<80).map { number in
+            let body = try journal.body(of: key(number))
+            return [0, 1].first { `Backup`.body(number, $0) == body }
+          })
+        guard versions.count == 1, let version = versions.first ?? nil, version >= least else {
+          throw Wrong()
+        }
+      }
+    ).run()
+    #expect(tally.failures.isEmpty, "\(tally.summary)")
+    #expect(tally.pairCount > 50)
+  }
+
+  /// A copy of what was written and not durable outlived it: restored, it was newer than the store that went on.
+  @Test func `what a backup holds, the store holds after any crash`() throws {
+    let disk = SimulatedDisk()
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    for number in 0..<80 { try journal.put(key(number), `Backup`.body(number, 0), .buffered) }
+    let backup = SimulatedDisk()
+    _ = try Journal.backup(from: disk, to: backup)
+    for loss in LossModel.allCases {
+      let again = try Journal.open(in: disk.crashImageNow(loss), options: .small)
+      for number in 0..<80 { #expect(try again.body(of: key(number)) == `Backup`.body(number, 0), "\(loss)") }
+    }
+  }
+}

@@ -1,0 +1,119 @@
+// A backup is whole or not there, copies only what is new, and what it holds can be restored.
+
+import NotelogJournal
+import NotelogTestSupport
+import Testing
+
+@Suite struct `Backup` {
+  static func body(_ number: Int, _ version: Int) -> [UInt8] {
+    [UInt8](repeating: UInt8(truncatingIfNeeded: number &+ version &* 7), count: 200)
+  }
+
+  private static func contents(_ disk: SimulatedDisk) throws -> [Int: [UInt8]] {
+    let journal = try Journal.open(in: disk, options: .small)
+    #expect(journal.report.verdict == .clean)
+    var contents: [Int: [UInt8]] = [:]
+    for id in try journal.records() { contents[Int(id.low)] = try journal.body(of: id) }
+    try journal.close()
+    return contents
+  }
+
+  private static func isNoticed(_ backup: SimulatedDisk) -> Bool {
+    do { return try !Journal.restore(from: backup, to: SimulatedDisk()).isEmpty } catch {
+      return true
+    }
+  }
+
+  private static func restored(_ backup: SimulatedDisk) throws -> [Int: [UInt8]] {
+    let disk = SimulatedDisk()
+    #expect(try Journal.restore(from: backup, to: disk) == [])
+    return try contents(disk)
+  }
+
+  @Test func `a backup of a store in use holds what was committed, and copies only what is new`() throws {
+    let disk = SimulatedDisk()
+    let backup = SimulatedDisk()
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    var model: [Int: [UInt8]] = [:]
+    for round in 0..<4 {
+      for number in 0..<150 where number % 4 != round {
+        try journal.put(key(number), Self.body(number, round))
+        model[number] = Self.body(number, round)
+      }
+      if round == 2 { _ = try journal.compact() }
+      let report = try Journal.backup(from: disk, to: backup)
+      #expect(report.damages == [])
+      #expect(round != 1 || report.keptSegments > 0)
+      #expect(try Self.restored(backup) == model)
+      let again = try Journal.backup(from: disk, to: backup)
+      #expect(again.copiedSegments == 0)
+    }
+    try journal.close()
+    // One that was closed, too.
+    _ = try Journal.backup(from: disk, to: backup)
+    #expect(try Self.restored(backup) == model)
+    #expect(disk.fileNames.allSatisfy { !$0.hasPrefix("pins/") })
+  }
+
+  /// INV-C5.
+  @Test func `a pin keeps replaced segments until it is gone`() throws {
+    let disk = SimulatedDisk()
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    for version in 0..<4 { for number in 0..<60 { try journal.put(key(number), Self.body(number, version)) } }
+    let names = disk.fileNames.filter { $0.hasSuffix(".journal") }
+    try disk.makeFolder("pins")
+    let pin = try disk.open("pins/other.pin", .createNew)
+    try pin.lock(.shared)
+    #expect(try journal.compact().removedSegments > 0)
+    #expect(Set(names).isSubset(of: disk.fileNames))
+    #expect(!journal.statistics.pinnedSegments.isEmpty)
+    try journal.close()
+    var again = try Journal.open(in: disk, options: .small)
+    #expect(!again.statistics.pinnedSegments.isEmpty)
+    #expect(Set(names.dropLast()).isSubset(of: disk.fileNames))
+    try again.close()
+    // The process that held it ends without a word.
+    pin.close()
+    again = try Journal.open(in: disk, options: .small)
+    #expect(again.statistics.pinnedSegments == [])
+    #expect(Set(names.dropLast()).isDisjoint(with: disk.fileNames))
+    #expect(disk.contents("pins/other.pin") == nil)
+  }
+
+  @Test func `damage in the store is reported by the backup`() throws {
+    let disk = SimulatedDisk()
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    for number in 0..<150 { try journal.put(key(number), Self.body(number, 0)) }
+    try journal.close()
+    var bytes = try #require(disk.contents("000000000001.journal"))
+    bytes[5000] ^= 1
+    disk.replace("000000000001.journal", with: bytes)
+    let backup = SimulatedDisk()
+    let report = try Journal.backup(from: disk, to: backup)
+    #expect(report.damages.map(\.segment) == [1])
+    #expect(try Journal.restore(from: backup, to: SimulatedDisk()).map(\.segment) == [1])
+    // One that does not check is copied again, and mended once the store is.
+    #expect(try Journal.backup(from: disk, to: backup).copiedSegments == 1)
+    bytes[5000] ^= 1
+    disk.replace("000000000001.journal", with: bytes)
+    #expect(try Journal.backup(from: disk, to: backup).damages == [])
+    #expect(try Journal.restore(from: backup, to: SimulatedDisk()) == [])
+  }
+
+  @Test func `a backup that is damaged is not restored in silence`() throws {
+    let disk = SimulatedDisk()
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    for number in 0..<100 { try journal.put(key(number), Self.body(number, 0)) }
+    let backup = SimulatedDisk()
+    _ = try Journal.backup(from: disk, to: backup)
+    for name in backup.fileNames {
+      let image = backup.copy()
+      var bytes = try #require(image.contents(name))
+      bytes[bytes.count / 2] ^= 4
+      image.replace(name, with: bytes)
+      #expect(Self.isNoticed(image), "\(name)")
+      image.replace(name, with: nil)
+      #expect(Self.isNoticed(image), "\(name) gone")
+    }
+  }
+}

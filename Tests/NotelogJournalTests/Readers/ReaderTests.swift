@@ -1,0 +1,65 @@
+// Readers in other processes see whole transactions, in order, whatever the writer does meanwhile.
+
+import NotelogJournal
+import NotelogTestSupport
+import Testing
+
+@Suite struct `Readers` {
+  @Test func `a reader follows the tail, across segments and compactions`() throws {
+    let disk = SimulatedDisk()
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    try journal.put(key(0), [0])
+    let reader = try JournalReader(in: disk)
+    for number in 1..<200 {
+      try journal.put(key(number), [UInt8](repeating: UInt8(number), count: 300))
+      if number % 3 == 0 { try journal.delete(key(number - 1)) }
+      if number % 50 == 0 { _ = try journal.compact() }
+      #expect(try reader.refresh())
+      #expect(try reader.journal.body(of: key(number)) == journal.body(of: key(number)))
+      #expect(try reader.journal.records().count == journal.records().count)
+    }
+    #expect(try !reader.refresh())
+    #expect(reader.journal.report.damages == [])
+    try journal.close()
+  }
+
+  /// A write that is under way looks to a reader like one that a crash tore.
+  @Test func `what is not whole yet is not shown, and is no verdict`() throws {
+    let disk = SimulatedDisk()
+    let journal = try Journal.create(in: disk, storeID: key(99))
+    try journal.put(key(1), [1], .durable)
+    try journal.put(key(2), [2])
+    let image = disk.crashImageNow(.allKept)
+    let name = "000000000001.journal"
+    var bytes = try #require(image.contents(name))
+    let end = try #require(bytes.lastIndex { $0 != 0 })
+    for place in end - 20...end { bytes[place] = 0 }
+    image.replace(name, with: bytes)
+    let reader = try JournalReader(in: image)
+    #expect(reader.journal.report.verdict == .clean)
+    #expect(try reader.journal.body(of: key(1)) == [1])
+    #expect(try reader.journal.body(of: key(2)) == nil)
+  }
+
+  @Test func `damage is still damage to a reader`() throws {
+    let disk = SimulatedDisk()
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    for number in 0..<200 { try journal.put(key(number), [UInt8](repeating: 1, count: 300)) }
+    try journal.close()
+    disk.replace("000000000002.journal", with: nil)
+    let reader = try JournalReader(in: disk)
+    #expect(reader.journal.report.damages.map(\.kind) == [.missingSegment])
+  }
+
+  @Test func `a reader writes nothing`() throws {
+    let disk = SimulatedDisk()
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    for number in 0..<100 { try journal.put(key(number), [1, 2, 3]) }
+    let image = disk.crashImageNow(.allKept)
+    let before = image.crashPoints.count
+    let reader = try JournalReader(in: image)
+    #expect(try reader.journal.records().count == 100)
+    #expect(image.crashPoints.count == before)
+    #expect(throws: JournalError(.readOnly, "")) { try reader.journal.put(key(1), [1]) }
+  }
+}

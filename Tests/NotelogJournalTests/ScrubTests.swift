@@ -1,0 +1,35 @@
+// A scrub in steps comes round to everything: FORMAT.md §13, "Scrub".
+
+import NotelogJournal
+import NotelogTestSupport
+import Testing
+
+@Suite struct `Scrub` {
+  @Test func `a scrub in steps finds what one at once finds`() throws {
+    let disk = SimulatedDisk()
+    var journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    for number in 0..<300 { try journal.put(key(number), [UInt8](repeating: 7, count: 200)) }
+    try journal.close()
+    for name in ["000000000002.journal", "000000000004.journal"] {
+      var bytes = try #require(disk.contents(name))
+      bytes[7000] ^= 1
+      disk.replace(name, with: bytes)
+    }
+    journal = try Journal.open(in: disk, options: .small)
+    let whole = try journal.scrub()
+    #expect(Set(whole.damages.map(\.segment)) == [2, 4])
+    #expect(whole.next == nil)
+    var damages: [NotelogJournal.Damage] = []
+    var position: ScrubPosition? = ScrubPosition()
+    var steps = 0
+    while let from = position {
+      let part = try journal.scrub(from: from, CompactionBudget(byteCount: 1))
+      #expect(part.segmentCount == 1)
+      damages += part.damages
+      position = part.next
+      steps += 1
+    }
+    #expect(steps == whole.segmentCount)
+    #expect(damages == whole.damages)
+  }
+}
