@@ -64,6 +64,29 @@ import Testing
     try bench.expect(Self.prelude + script, .init(out: "1\n3\n1\n1\n"))
   }
 
+  @Test func `compact --dry-run says what compact then frees, about, and writes nothing`() throws {
+    let script = """
+      line() { printf '{"id":"00000000-0000-0000-0000-%012d","fields":{"body":"%060000d"}}\\n' $1 $1; }
+      for i in $(seq 50); do line $i; done >lines
+      for round in 1 2; do notelog import my.notelog lines --batch 1 $quick; done
+      cp -r my.notelog before
+      notelog compact my.notelog --dry-run | sed -E 's/[0-9]+/N/g'
+      said=$(notelog compact my.notelog --dry-run --json | sed -E 's/.*"bytesFreed":([0-9]+).*/\\1/')
+      diff -r my.notelog before && echo untouched
+      before=$(du -b my.notelog/*.journal | awk '{ s += $1 } END { print s }')
+      notelog compact my.notelog >/dev/null
+      freed=$((before - $(du -b my.notelog/*.journal | awk '{ s += $1 } END { print s }')))
+      [ $freed -gt 2000000 ] && [ $((said * 10)) -gt $((freed * 9)) ] && [ $((said * 10)) -lt $((freed * 11)) ] && echo right
+      """
+    let expected = """
+      would free about N bytes: N segments, of which N bytes would be copied
+      untouched
+      right
+
+      """
+    try bench.expect(Self.prelude + script, .init(out: expected))
+  }
+
   @Test func `info says what there is to know without a key`() throws {
     let script = """
       notelog info my.notelog | sed -E 's/offset [0-9]+/offset N/' | grep -E '^(format|floor|memory)' | cut -c 1-35

@@ -13,13 +13,15 @@ import Testing
       lines() { awk "BEGIN { for (i = 1; i <= $1; i++) printf \"{\\\"id\\\":\\\"00000000-0000-0000-0000-%012d\\\",\\\"fields\\\":{\\\"title\\\":\\\"%d\\\",\\\"body\\\":\\\"%0700d\\\"}}\\n\", i, i, i }"; }
       lines 3000 >lines
       notelog import my.notelog lines $quick
-      notelog import my.notelog lines $quick
+      # So each segment is half dead, and compaction has something to copy.
+      awk 'NR % 2' lines | notelog import my.notelog $quick
 
       """#
 
   @Test(arguments: [
     ("import my.notelog lines $quick", "importing"), ("verify my.notelog $quick", "verifying"),
     ("dump my.notelog $quick >out", "dumping"), ("salvage my.notelog --to new", "salvaging"),
+
     ("cat lines | notelog import my.notelog $quick", "importing"),
   ])
   func `progress is shown on a terminal and wiped, and never in a pipe`(line: String, what: String) throws {

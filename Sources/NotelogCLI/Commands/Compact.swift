@@ -17,7 +17,14 @@ extension Command {
 @Sendable
 private func compactStore(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
   if invocation.has(Command.dryRun) { return try forecast(invocation, console) }
-  let done = try invocation.withStore(.ifGiven) { store in try store.compact() }
+  let done = try invocation.withStore(.ifGiven) { store in
+    try Interrupt.deferred { () throws(ToolError) in
+      try console.withProgress("compacting") { progress throws(ToolError) in
+        try asking { try store.compact(progress: progress) }
+      }
+    }
+  }
+  if Interrupt.isRequested { throw .interrupted }
   // An open store holds room to write into; what was gained shows once it is closed.
   let byteCountAfter = try invocation.withStore(.ifGiven, readOnly: true) { store in store.info.byteCount }
   if invocation.has(.json) {
