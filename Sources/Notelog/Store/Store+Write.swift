@@ -24,6 +24,15 @@ extension Store {
     _ durability: Durability = .durable, _ body: (inout Transaction) throws -> Result
   ) throws -> Result {
     var stored: [SchemaRegistry.Stored] = []
+    var isCommitted = false
+    defer {
+      if !stored.isEmpty {
+        registry.withLock { registry in
+          registry.storingCount -= 1
+          if isCommitted { for schema in stored { registry.take(schema) } }
+        }
+      }
+    }
     var ticket: UInt64?
     defer { if let ticket { indexes.end(ticket) } }
     let result: Result
@@ -34,6 +43,7 @@ extension Store {
           try naming("writing") { () throws(CryptoError) in try nonces.mixFreshEntropy() }
           let result = try body(&transaction)
           stored = Array(transaction.schemas.values)
+          if !stored.isEmpty { registry.withLock { $0.storingCount += 1 } }
           ticket = indexes.begin(transaction.additions)
           turn = transaction.end()
           return result
@@ -48,7 +58,7 @@ extension Store {
       case .journal(let error): throw NotelogError(journal: error)
       }
     }
-    registry.withLock { registry in for schema in stored { registry.take(schema) } }
+    isCommitted = true
     return result
   }
 
@@ -90,7 +100,7 @@ extension Store {
 
   /// A record type's plan, its schema stored.
   private func storedPlan<R: Record>(for type: R.Type) throws -> RecordPlan<R> {
-    if let reader = readers.find(type) { return reader.plan }
+    if let reader = readers.find(type), reader.isComplete { return reader.plan }
     try write { tx in _ = try tx.plan(for: type) }
     return try reader(for: type).plan
   }

@@ -148,12 +148,16 @@ extension RecordEncoder {
     _ id: RecordID, _ plan: CollectionPlan, carriedFrom old: [UInt8], _ keys: inout SealingKeys,
     _ nonces: inout NonceRun, into batch: inout Batch, _ additions: inout [FieldIndexes.Addition]
   ) throws(NotelogError) {
-    guard bodyByteCount <= Limits.recordBytes else {
+    let envelopeByteCount = envelopeByteCount(plan)
+    guard envelopeByteCount + bodyByteCount <= Limits.recordBytes else {
       throw NotelogError(
         .limitExceeded,
-        "record \(id) of \(plan.schema.name) would have \(bodyByteCount) bytes, over the limit")
+        "record \(id) of \(plan.schema.name) would have \(envelopeByteCount + bodyByteCount) bytes, over the limit"
+      )
     }
-    let envelopeByteCount = envelopeByteCount(plan)
+    guard envelopeByteCount <= NotelogJournal.Limits.maximumEnvelopeByteCount else {
+      throw NotelogError(.limitExceeded, "record \(id) of \(plan.schema.name) has too many indexed fields")
+    }
     try batch.put(
       id.key, collection: plan.schema.collection, envelopeByteCount: envelopeByteCount,
       bodyByteCount: bodyByteCount
