@@ -7,9 +7,12 @@ extension Journal {
   ///
   /// - Throws: What stood in the way. The lock is given back all the same, and the next opening recovers.
   package func close() throws(JournalError) {
+    // In the order in which writers take them: one that waits for room waits for whoever compacts.
+    log.turn.enter()
+    defer { log.turn.leave() }
     // A compaction that is under way comes to its end first.
-    compaction.enter()
-    defer { compaction.leave() }
+    compactor.enter()
+    defer { compactor.leave() }
     log.gate.enter()
     defer { log.gate.leave() }
     if log.state.withLock({ $0.isClosed }) { return }
@@ -19,6 +22,7 @@ extension Journal {
       for segment in catalog.segments.all { segment.file.close() }
     }
     if options.isReadOnly { return }
+    compactor.abandon()
     guard Syscall.processIdentifier() == owner else { return }
     // The close mark says that everything before it is durable, so that comes first.
     try log.waitUntilQuiet()
@@ -57,13 +61,7 @@ extension Journal {
       place: LogPosition(segment: ending.segment.number, offset: ending.end), liveCount: ending.liveCount,
       liveChecksum: ending.liveChecksum)
     var buffer = Buffer()
-    buffer.appendZeros(Layout.frameHeaderByteCount + CloseMark.byteCount)
-    var bytes = buffer.mutableBytes
-    mark.write(into: &bytes, at: Layout.frameHeaderByteCount)
-    FrameHeader(
-      .close, payloadByteCount: CloseMark.byteCount, sequence: ending.sequence,
-      payloadChecksum: Checksum.of(bytes.bytes.extracting(droppingFirst: Layout.frameHeaderByteCount))
-    ).write(into: &bytes, at: 0, salt: ending.segment.salt, place: ending.end)
+    mark.appendFrame(to: &buffer, sequence: ending.sequence, salt: ending.segment.salt, place: ending.end)
     try ending.segment.file.writeAll(buffer.bytes, at: ending.end)
     try retryingInterruptions { () throws(StorageError) in
       try ending.segment.file.truncate(to: ending.end + buffer.count)

@@ -42,7 +42,10 @@ extension Journal {
   ) throws(JournalError) -> Journal {
     let lock = options.isReadOnly ? nil : try takeLock(storage)
     do {
-      var examination = try Examination(storage, storeID: storeID)
+      var examination =
+        options.isReadOnly
+        ? try Examination.settled(storage, storeID: storeID)
+        : try Examination(storage, storeID: storeID)
       var report = examination.report
       if !options.isReadOnly {
         examination = try settle(examination, storage, options)
@@ -51,12 +54,21 @@ extension Journal {
       let catalog = try Catalog.open(&examination, options)
       report.checkpoint = examination.report.checkpoint
       report.damages = examination.report.damages
+      if options.isReadOnly {
+        // Another process may be writing there this very moment: a reader passes no verdict above the floor.
+        report.torn = []
+        report.isPossiblyAcknowledgedCut = false
+      }
       let state = try logState(examination, catalog, storage, options)
       let log = Log(storage, catalog: catalog, options: options, storeID: examination.storeID, state: state)
       if !options.isReadOnly { log.refillReserve() }
-      return Journal(
+      let journal = Journal(
         storage, options: options, catalog: catalog, log: log, lock: lock, report: report,
         staleBelow: examination.staleBelow)
+      if !options.isReadOnly, Pins(storage).isAnyHeld() {
+        journal.compactor.state.withLock { $0.deferred = examination.replaced }
+      }
+      return journal
     } catch {
       lock?.close()
       throw error
@@ -117,17 +129,16 @@ extension Journal {
   /// Unlinks segments that a live compacted segment has taken the place of, and output that was never published.
   private static func removeReplaced(_ examination: Examination, _ storage: any Storage) throws(JournalError)
   {
+    // Another process is copying: what can go goes when its pin is gone.
+    if Pins(storage).isAnyHeld() { return }
     let segments = examination.survey.segments
-    var doomed: Set<UInt32> = []
-    for segment in segments.values where segment.header.kind == .compacted {
-      let sources = segment.header.sources.map(\.segment)
-      if examination.live[segment.number] != nil {
-        doomed.formUnion(sources.filter { segments[$0] != nil && examination.live[$0] == nil })
-      } else if sources.allSatisfy({
-        examination.live[$0] != nil && segments[$0]?.entry == examination.live[$0]
-      }) {
-        doomed.insert(segment.number)
+    var doomed = Set(examination.replaced.keys)
+    for segment in segments.values
+    where segment.header.kind == .compacted && examination.live[segment.number] == nil {
+      let areSourcesThere = segment.header.sources.allSatisfy {
+        examination.live[$0.segment] != nil && segments[$0.segment]?.entry == examination.live[$0.segment]
       }
+      if areSourcesThere { doomed.insert(segment.number) }
     }
     for number in doomed.sorted()
     where !examination.log.contains(where: { $0.number == number && $0.number == examination.end.segment }) {

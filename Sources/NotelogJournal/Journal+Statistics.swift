@@ -1,6 +1,7 @@
 // What a journal holds and what it takes: for `info`.
 
 import NotelogConcurrency
+import Synchronization
 
 extension Journal {
   /// Figures about an open journal.
@@ -21,7 +22,24 @@ extension Journal {
     package var checkpointAge = 0
     /// How many snapshots live; what compaction deletes takes up space until they go.
     package var snapshotCount = 0
+    /// Replaced segments whose files are still there because a pin holds them.
+    package var pinnedSegments: [UInt32] = []
+    /// Segments that compaction set aside because they are damaged.
+    package var damagedSegments: [UInt32] = []
+    /// The bytes that transactions brought since the journal was opened, and those that compaction wrote.
+    package var storedByteCount = 0
+    package var compactedByteCount = 0
 
+    /// The bytes of finished segments and of the head that are neither live nor a segment's own.
+    package var deadByteCount: Int {
+      segments.reduce(0) {
+        $0 + max(0, $1.byteCount - $1.liveByteCount - CompactionCandidate.overheadByteCount)
+      }
+    }
+    /// The bytes written for each byte that transactions brought; nothing before there was one.
+    package var bytesWrittenPerByteStored: Double? {
+      storedByteCount == 0 ? nil : Double(storedByteCount + compactedByteCount) / Double(storedByteCount)
+    }
     /// The bytes of all segments' files.
     package var byteCount: Int { segments.reduce(0) { $0 + $1.byteCount } }
     /// The bytes of live frames and their footer entries.
@@ -44,6 +62,12 @@ extension Journal {
       statistics.floor = state.floor
       statistics.nextSequence = state.nextSequence
     }
+    compactor.state.withLock { state in
+      statistics.pinnedSegments = state.deferred.keys.sorted()
+      statistics.damagedSegments = state.damaged.sorted()
+    }
+    statistics.storedByteCount = compactor.storedByteCount.load(ordering: .relaxed)
+    statistics.compactedByteCount = compactor.writtenByteCount.load(ordering: .relaxed)
     return statistics
   }
 }

@@ -16,36 +16,58 @@ extension Journal {
   {
     try checkWritable()
     if batch.isEmpty { return log.state.withLock { $0.nextVisible - 1 } }
-    log.gate.enter()
+    let byteCount = batch.byteCount
     let reservation: Log.Reservation
     do {
-      defer { log.gate.leave() }
-      reservation = try log.reserve(for: batch)
+      log.turn.enter()
+      defer { log.turn.leave() }
+      reservation = try reserve(for: batch)
     }
-    return try finish(reservation, &batch, durability)
+    let sequence = try finish(reservation, &batch, durability)
+    keepSpaceContract(written: byteCount)
+    return sequence
+  }
+
+  /// Reserves space for a batch. The caller has the turn.
+  private func reserve(for batch: borrowing Batch) throws(JournalError) -> Log.Reservation {
+    waitForRoom(batch.byteCount, footerByteCount: batch.footerByteCount)
+    log.gate.enter()
+    defer { log.gate.leave() }
+    return try log.reserve(for: batch)
   }
 
   /// Runs a closure that reads before it writes, alone: it sees everything that came before it.
   ///
   /// What the closure throws is thrown, and nothing is written. An empty batch writes nothing.
+  ///
+  /// - Parameters:
+  ///   - durability: What the transaction survives.
+  ///   - numbered: Called with the transaction's sequence number, once it has one.
+  ///   - body: The closure.
+  /// - Returns: What the closure returns.
+  /// - Throws: What the closure throws, or what stood in the way.
   package func write<Result, Failure: Error>(
-    _ durability: Durability = .durable, _ body: (inout Turn) throws(Failure) -> Result
+    _ durability: Durability = .durable, numbered: (UInt64) -> Void = { _ in },
+    _ body: (inout Turn) throws(Failure) -> Result
   ) throws(WriteError<Failure>) -> Result {
     var turn = Turn(self)
     let result: Result
     let reservation: Log.Reservation
     do {
-      log.gate.enter()
-      defer { log.gate.leave() }
+      log.turn.enter()
+      defer { log.turn.leave() }
       do {
         try checkWritable()
         try log.waitUntilQuiet()
       } catch { throw .journal(error) }
       do { result = try body(&turn) } catch { throw .body(error) }
       if turn.batch.isEmpty { return result }
-      do { reservation = try log.reserve(for: turn.batch) } catch { throw .journal(error) }
+      do { reservation = try reserve(for: turn.batch) } catch { throw .journal(error) }
     }
+    numbered(reservation.sequence)
+    let byteCount = turn.batch.byteCount
     do { _ = try finish(reservation, &turn.batch, durability) } catch { throw .journal(error) }
+    keepSpaceContract(written: byteCount)
     return result
   }
 
@@ -59,7 +81,7 @@ extension Journal {
     if next > 1 { try log.awaitDurable(next - 1) }
   }
 
-  private func finish(
+  func finish(
     _ reservation: Log.Reservation, _ batch: inout Batch, _ durability: Durability
   ) throws(JournalError) -> UInt64 {
     try log.fill(reservation, with: &batch)

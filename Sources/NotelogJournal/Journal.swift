@@ -14,7 +14,7 @@ package final class Journal: Sendable {
   let catalog: Catalog
   let log: Log
   /// One compaction runs at a time.
-  let compaction = Gate()
+  let compactor = Compactor()
   /// Held by the writing process, for as long as the journal is open.
   let lock: (any StorageFile)?
   /// The process that opened it: a fork shares its files, and must not write to them.

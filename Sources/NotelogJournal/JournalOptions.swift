@@ -6,6 +6,8 @@ package struct JournalOptions: Sendable {
   package var segmentByteCount: Int?
   /// Whether nothing may be written.
   package var isReadOnly = false
+  /// Whether whoever writes does a share of compaction, so that the space contract holds.
+  package var compactsAutomatically = false
   /// Makes salts, store ids and the like.
   package var random: @Sendable () -> UInt64 = { UInt64.random(in: 0...UInt64.max) }
 

@@ -8,8 +8,8 @@ extension Journal {
   /// Writers wait while the index is handed to the system, not while it gets to the medium.
   package func checkpoint() throws(JournalError) {
     try checkWritable()
-    compaction.enter()
-    defer { compaction.leave() }
+    compactor.enter()
+    defer { compactor.leave() }
     log.gate.enter()
     defer { log.gate.leave() }
     try log.waitUntilQuiet()

@@ -1,9 +1,7 @@
 // One step of compaction: the live frames of some segments, copied into a new one. FORMAT.md §13.
 
-import NotelogConcurrency
-
-/// Copies the live frames of its sources into one compacted segment.
-struct Compaction {
+/// Copies the live frames of its sources into one compacted segment, a slice at a time.
+struct Compaction: ~Copyable, Sendable {
   /// A frame that was copied.
   struct Copy {
     let id: RecordKey
@@ -14,78 +12,135 @@ struct Compaction {
   /// What was copied and what was left behind.
   struct Output {
     let entry: LiveEntry
-    var copies: [Copy]
+    let copies: [Copy]
     /// Tombstones that nothing needs any longer.
-    var dropped: [(id: RecordKey, location: Location)]
+    let dropped: [(id: RecordKey, location: Location)]
   }
 
-  let journal: Journal
+  /// Why a compaction did not come to its end.
+  enum Failure: Error {
+    /// A frame of the source does not check, or its footer doesn't, or can't be read: it stays as it is.
+    case damaged(UInt32)
+    case storage(StorageError)
+  }
+
   let sources: [Segment]
+  private let catalog: Catalog
+  private var builder: SegmentBuilder
+  private var needed: NeededTombstones
+  private var copies: [Copy] = []
+  private var dropped: [(id: RecordKey, location: Location)] = []
+  /// The source that is being copied, what its footer lists, and how far it is.
+  private var source = 0
+  private var entries: [FooterEntry]
+  private var nextEntry = 0
 
-  /// Writes and publishes the output's file; that it is live only a transaction can say.
-  func run(number: UInt32) throws(JournalError) -> Output {
-    let salt = journal.options.random()
-    let neededTombstones = try tombstonesListedElsewhere()
-    do throws(StorageError) {
-      var builder = try SegmentBuilder.create(in: journal.storage, number: number, salt: salt)
-      var copies: [Copy] = []
-      var dropped: [(id: RecordKey, location: Location)] = []
-      do throws(StorageError) {
-        for source in sources {
-          try copy(source, to: &builder, needed: neededTombstones, &copies, &dropped)
-        }
-      } catch {
-        builder.abandon()
-        throw error
-      }
-      let header = SegmentHeader(
-        .compacted, number: number, storeID: journal.storeID, salt: salt, firstSequence: 0,
-        floor: journal.log.state.withLock { $0.floor }, live: LiveSet(),
-        sources: sources.map { SegmentSource(segment: $0.number, keptByteCount: 0) })
-      return Output(entry: try builder.publish { _ in header }, copies: copies, dropped: dropped)
-    } catch { throw JournalError(error) }
+  /// Begins the output under its temporary name.
+  init(
+    _ sources: [Segment], of catalog: Catalog, needed: NeededTombstones, in storage: any Storage,
+    number: UInt32, salt: UInt64
+  ) throws(Failure) {
+    let entries = try Self.entries(sources.first)
+    let builder = try Self.builder(in: storage, number: number, salt: salt)
+    self.init(sources, catalog, builder, needed, entries)
   }
 
-  /// Copies a source's live frames, each checked first.
-  private func copy(
-    _ source: Segment, to builder: inout SegmentBuilder, needed: Set<RecordKey>, _ copies: inout [Copy],
-    _ dropped: inout [(id: RecordKey, location: Location)]
-  ) throws(StorageError) {
-    guard let byteCount = source.entry?.byteCount else { return }
-    for entry in try source.footerEntries() {
-      let old = Location(entry, segment: source.number)
-      guard try journal.catalog.isCurrent(entry.id, at: old) else { continue }
-      if entry.kind == .tombstone, !needed.contains(entry.id) {
-        dropped.append((entry.id, old))
-        continue
-      }
-      var reader = SegmentReader(source.file, salt: source.salt.value, end: byteCount)
-      guard case .frame(let header) = try reader.frame(at: entry.offset),
-        try reader.isWhole(header, at: entry.offset)
-      else { throw StorageError(.read, source.name, errno: SystemErrno.inputOutput) }
-      let place = try builder.append(header, try reader.payload(of: header, at: entry.offset))
-      var moved = entry
-      moved.offset = place
-      copies.append(Copy(id: entry.id, old: old, new: Location(moved, segment: builder.number)))
+  private init(
+    _ sources: [Segment], _ catalog: Catalog, _ builder: consuming SegmentBuilder, _ needed: NeededTombstones,
+    _ entries: [FooterEntry]
+  ) {
+    self.sources = sources
+    self.catalog = catalog
+    self.builder = builder
+    self.needed = needed
+    self.entries = entries
+  }
+
+  private static func builder(
+    in storage: any Storage, number: UInt32, salt: UInt64
+  ) throws(Failure) -> SegmentBuilder {
+    do { return try SegmentBuilder.create(in: storage, number: number, salt: salt) } catch {
+      throw .storage(error)
     }
   }
 
-  /// The ids of the sources' tombstones that another segment's footer lists: there is something they still delete.
-  private func tombstonesListedElsewhere() throws(JournalError) -> Set<RecordKey> {
-    do {
-      var ids: Set<RecordKey> = []
-      for source in sources {
-        for entry in try source.footerEntries() where entry.kind == .tombstone { ids.insert(entry.id) }
+  /// The output's segment number.
+  var number: UInt32 { builder.number }
+
+  /// Copies live frames, each checked first, until about that many bytes have been read for it or copied.
+  ///
+  /// - Returns: The bytes that it took, and whether everything is copied.
+  mutating func advance(_ byteCount: Int) throws(Failure) -> (byteCount: Int, isDone: Bool) {
+    // What the tombstones among the frames are still needed for, other footers say.
+    var spent = 0
+    while spent < byteCount, let count = needed.readNext() { spent += count }
+    guard needed.isKnown else { return (spent, false) }
+    let start = builder.end
+    while source < sources.count {
+      let segment = sources[source]
+      var reader = SegmentReader(segment.file, salt: segment.salt, end: segment.byteCount)
+      while nextEntry < entries.count {
+        if builder.end - start >= byteCount - spent { return (spent + builder.end - start, false) }
+        try copy(entries[nextEntry], of: segment, &reader)
+        nextEntry += 1
       }
-      guard !ids.isEmpty else { return [] }
-      var listed: Set<RecordKey> = []
-      let sourceNumbers = Set(sources.map(\.number))
-      for segment in journal.catalog.segments.all
-      where segment.entry != nil && !sourceNumbers.contains(segment.number) {
-        for entry in try segment.footerEntries() where ids.contains(entry.id) { listed.insert(entry.id) }
+      source += 1
+      nextEntry = 0
+      entries = try Self.entries(source < sources.count ? sources[source] : nil)
+    }
+    return (spent + builder.end - start, true)
+  }
+
+  /// Finishes the output and gives it its name; that it is live only a transaction can say.
+  consuming func publish(storeID: StoreID, floor: LogPosition) throws(StorageError) -> Output {
+    let header = SegmentHeader(
+      .compacted, number: builder.number, storeID: storeID, salt: builder.salt.value, firstSequence: 0,
+      floor: floor, live: LiveSet(),
+      sources: sources.map { SegmentSource(segment: $0.number, keptByteCount: 0) })
+    return Output(entry: try builder.publish { _ in header }, copies: copies, dropped: dropped)
+  }
+
+  /// Gives the output up.
+  consuming func abandon() { builder.abandon() }
+
+  private static func entries(_ source: Segment?) throws(Failure) -> [FooterEntry] {
+    guard let source else { return [] }
+    do { return try source.footerEntries() } catch { throw .damaged(source.number) }
+  }
+
+  private mutating func copy(
+    _ entry: FooterEntry, of segment: Segment, _ reader: inout SegmentReader
+  ) throws(Failure) {
+    let old = Location(entry, segment: segment.number)
+    do throws(StorageError) {
+      guard try catalog.isCurrent(entry.id, at: old) else { return }
+    } catch { throw .storage(error) }
+    if entry.kind == .tombstone, !needed.contains(entry.id) {
+      dropped.append((entry.id, old))
+      return
+    }
+    let frame = try Self.soundFrame(entry, of: segment, &reader)
+    do throws(StorageError) {
+      let place = try builder.append(frame, try reader.payload(of: frame, at: entry.offset))
+      var moved = entry
+      moved.offset = place
+      copies.append(Copy(id: entry.id, old: old, new: Location(moved, segment: builder.number)))
+    } catch { throw .storage(error) }
+  }
+
+  /// The frame that an entry lists, if it checks: damage is never copied under a fresh checksum.
+  private static func soundFrame(
+    _ entry: FooterEntry, of segment: Segment, _ reader: inout SegmentReader
+  ) throws(Failure) -> FrameHeader {
+    do throws(StorageError) {
+      if case .frame(let header) = try reader.frame(at: entry.offset), header.id == entry.id,
+        header.sequence == entry.sequence, header.kind == entry.kind, header.collection == entry.collection,
+        try reader.isWhole(header, at: entry.offset)
+      {
+        return header
       }
-      return listed
-    } catch { throw JournalError(error) }
+    } catch {}
+    throw .damaged(segment.number)
   }
 }
 
@@ -93,10 +148,11 @@ extension Segment {
   /// The entries of a finished segment's footer.
   func footerEntries() throws(StorageError) -> [FooterEntry] {
     guard let entry else { return [] }
-    var reader = SegmentReader(file, salt: salt.value, end: entry.byteCount)
+    var reader = SegmentReader(file, salt: salt, end: entry.byteCount)
     var entries: [FooterEntry] = []
     let trailerStart = entry.byteCount - Layout.trailerByteCount
     guard let trailer = Trailer(try reader.bytes(trailerStart..<entry.byteCount), at: 0),
+      trailer.footerChecksum == entry.footerChecksum,
       try reader.forEachFooterEntry(trailer, { entry, _ in entries.append(entry) })
     else { throw StorageError(.read, name, errno: SystemErrno.inputOutput) }
     return entries

@@ -6,6 +6,7 @@ package enum FileName {
   package static let reserve = "reserve"
   package static let index = "index"
   package static let torn = "torn"
+  package static let pins = "pins"
   package static let partialSuffix = ".partial"
 
   /// The name of a segment's file.
@@ -42,6 +43,9 @@ package enum FileName {
 
   /// The name under which a cut tail is kept aside.
   static func tail(of number: UInt32, at offset: Int) -> String { "\(torn)/\(number)-\(offset).tail" }
+
+  /// A pin's path.
+  static func pin(_ name: String) -> String { "\(pins)/\(name)" }
 
   /// The segment number in the name of a tail kept aside.
   static func tailSegmentNumber(_ name: String) -> UInt32? {

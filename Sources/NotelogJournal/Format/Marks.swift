@@ -58,4 +58,17 @@ struct CloseMark: Equatable, Sendable {
     bytes.store(UInt32(liveCount), at: offset + 8)
     bytes.store(liveChecksum, at: offset + 12)
   }
+
+  /// Appends the mark's frame to a buffer whose end will be at `offset` of a segment.
+  func appendFrame(to buffer: inout Buffer, sequence: UInt64, salt: SegmentSalt, place offset: Int) {
+    let start = buffer.count
+    buffer.appendZeros(Layout.frameHeaderByteCount + Self.byteCount)
+    var bytes = buffer.mutableBytes
+    let payloadStart = start + Layout.frameHeaderByteCount
+    write(into: &bytes, at: payloadStart)
+    FrameHeader(
+      .close, payloadByteCount: Self.byteCount, sequence: sequence,
+      payloadChecksum: Checksum.of(bytes.bytes.extracting(payloadStart..<payloadStart + Self.byteCount))
+    ).write(into: &bytes, at: start, salt: salt, place: offset)
+  }
 }

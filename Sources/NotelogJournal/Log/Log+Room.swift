@@ -96,6 +96,7 @@ extension Log {
     }
     guard needed > room.allocatedEnd else { return }
     let allocatedEnd = try allocate(room.segment.file, from: room.allocatedEnd, to: needed, aim: aim)
+    allocatedByteCount.add(allocatedEnd - room.allocatedEnd, ordering: .relaxed)
     state.withLock { state in
       state.head?.allocatedEnd = allocatedEnd
       state.head?.isTouched = true
@@ -129,7 +130,9 @@ extension Log {
   ) throws(JournalError) -> Int {
     let step = min(SegmentSize.allocationStep, max(aim - start, 0))
     let isSparing = isSparing.load(ordering: .relaxed)
-    let wished = isSparing ? aligned(needed) : aligned(max(needed, start + step))
+    // Near the bound of the space contract nothing is taken that is not needed yet.
+    let room = options.compactsAutomatically ? max(contract().room, 0) : step
+    let wished = isSparing ? aligned(needed) : aligned(max(needed, start + min(step, room)))
     do {
       try file.promise(start..<wished)
       return wished
@@ -163,12 +166,14 @@ extension Log {
       guard let head = state.head?.segment, let header = state.head?.header, let end = state.head?.end,
         let checksum = state.head?.footer.append(to: &footer, at: end, header: header, salt: head.salt)
       else { return nil }
+      let allocatedEnd = state.head?.allocatedEnd ?? end
       let entry = LiveEntry(
         number: head.number, byteCount: end + footer.count, salt: head.salt.value, footerChecksum: checksum)
       var live = state.live
       live.insert(entry)
       return Finished(
-        segment: head, end: end, entry: entry, live: live, firstSequence: state.nextSequence,
+        segment: head, end: end, allocatedEnd: allocatedEnd, entry: entry, live: live,
+        firstSequence: state.nextSequence,
         number: try state.takeNumber(), floor: state.floor)
     }
     guard let finished else { throw JournalError(.closed, "the store is closed") }
@@ -190,6 +195,7 @@ extension Log {
       entry: finished.entry)
     old.addLive(finished.segment.liveBytes)
     catalog.segments.insert(old)
+    allocatedByteCount.subtract(finished.allocatedEnd, ordering: .relaxed)
     state.withLock { state in
       state.live = finished.live
       // It was waiting for a sync already; now it needs one that covers its footer too.
@@ -202,6 +208,7 @@ extension Log {
   private struct Finished {
     let segment: Segment
     let end: Int
+    let allocatedEnd: Int
     let entry: LiveEntry
     let live: LiveSet
     let firstSequence: UInt64
@@ -240,6 +247,7 @@ extension Log {
       // It may or may not be there after a crash: nothing that would contradict it may be written.
       throw poison(error)
     }
+    allocatedByteCount.add(allocatedEnd, ordering: .relaxed)
     let segment = Segment(number: number, kind: .log, salt: SegmentSalt(salt), file: file, entry: nil)
     catalog.segments.insert(segment)
     state.withLock { state in

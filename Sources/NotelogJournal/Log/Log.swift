@@ -5,17 +5,21 @@ import Synchronization
 
 /// Where the next transactions are written.
 ///
-/// Who holds the *gate* may reserve space, and so decides what comes next. Frames are completed and written outside
-/// it, side by side; they become visible in the order of their reservations.
+/// Writers take *turns*: who has the turn decides which records change next. Who holds the *gate* may reserve space, which
+/// compaction does too, also while a writer keeps the turn and waits for it. Frames are completed and written outside
+/// both, side by side; they become visible in the order of their reservations.
 final class Log: Sendable {
   let storage: any Storage
   let catalog: Catalog
   let options: JournalOptions
   let storeID: StoreID
+  let turn = Gate()
   let gate = Gate()
   /// Whether the reserve is gone. What is left is then taken by the byte, so that a compaction finds some of it.
   let isSparing = Atomic(false)
   let state: Monitor<LogState>
+  /// The bytes of the head's file, those promised by the system among them.
+  let allocatedByteCount: Atomic<Int>
 
   init(
     _ storage: any Storage, catalog: Catalog, options: JournalOptions, storeID: StoreID,
@@ -25,6 +29,7 @@ final class Log: Sendable {
     self.catalog = catalog
     self.options = options
     self.storeID = storeID
+    allocatedByteCount = Atomic(state.head?.allocatedEnd ?? 0)
     self.state = Monitor(state, roomCount: LogRoom.count)
   }
 

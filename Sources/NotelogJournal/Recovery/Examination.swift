@@ -113,10 +113,14 @@ struct Examination {
         gone.insert(segment.number)
       } else {
         // Cut and finished already, it is read like any other; until then it ends where it was cut. As long as nothing
-        // follows the recovered segment, finishing may have been interrupted.
+        // follows the recovered segment, finishing may have been interrupted; afterwards a trailer is enough, and it
+        // stands against a recovered segment that is not this store's.
         let isUncertain = all.last?.header.sources.contains { $0.segment == segment.number } ?? false
-        var isFinished = segment.trailer?.footerOffset == kept
-        if isFinished, isUncertain { isFinished = try Self.footerIsWhole(segment) }
+        var isFinished = segment.hasTrailer
+        if isUncertain {
+          isFinished = segment.trailer?.footerOffset == kept
+          if isFinished { isFinished = try Self.footerIsWhole(segment) }
+        }
         log.append(
           LogSegment(
             found: segment, end: isFinished ? segment.byteCount : min(kept, segment.byteCount),

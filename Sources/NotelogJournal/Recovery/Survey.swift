@@ -111,11 +111,17 @@ struct Survey {
   private static func read(
     _ name: String, _ number: UInt32, _ storage: any Storage
   ) throws(JournalError) -> FoundSegment? {
+    let file = try journaling { () throws(StorageError) in
+      try retryingInterruptions { () throws(StorageError) in try storage.open(name, .read) }
+    }
+    return try read(file, number)
+  }
+
+  /// Reads the header of an open segment.
+  static func read(_ file: any StorageFile, _ number: UInt32) throws(JournalError) -> FoundSegment? {
     var buffer = Buffer(capacity: Layout.firstFrameOffset)
-    let file: any StorageFile
     let byteCount: Int
     do {
-      file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, .read) }
       byteCount = try file.byteCount()
       try buffer.fill(min(byteCount, Layout.firstFrameOffset), from: file, at: 0)
     } catch { throw JournalError(error) }

@@ -26,5 +26,8 @@ final class Segment: Sendable {
   /// Counts bytes that became live, or died.
   func addLive(_ byteCount: Int) { liveByteCount.add(byteCount, ordering: .relaxed) }
 
+  /// The length of its file, once it is finished.
+  var byteCount: Int { entry?.byteCount ?? 0 }
+
   var name: String { FileName.segment(number) }
 }

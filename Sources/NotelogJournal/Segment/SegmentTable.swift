@@ -29,9 +29,12 @@ final class SegmentTable: Sendable {
 
   private let row = ReadMostly(Row())
   private let liveByteTotal = Atomic<Int>(0)
+  private let finishedByteTotal = Atomic<Int>(0)
 
   /// The bytes of all live frames, with their footer entries.
   var liveByteCount: Int { liveByteTotal.load(ordering: .relaxed) }
+  /// The bytes of all finished segments' files.
+  var finishedByteCount: Int { finishedByteTotal.load(ordering: .relaxed) }
 
   /// Counts bytes of a segment that became live, or died.
   func addLive(_ byteCount: Int, in number: UInt32) {
@@ -41,28 +44,35 @@ final class SegmentTable: Sendable {
 
   subscript(number: UInt32) -> Segment? { row.read { $0.find(number) } }
 
+  var count: Int { row.read { $0.numbers.count } }
+
   var all: [Segment] { row.read { $0.segments } }
 
   func insert(_ segment: Segment) {
-    row.change { row in
+    let replacedByteCount = row.change { row in
       let place = row.place(of: segment.number)
       if place < row.numbers.count, row.numbers[place] == segment.number {
+        let replaced = row.segments[place]
         row.segments[place] = segment
-      } else {
-        row.numbers.insert(segment.number, at: place)
-        row.segments.insert(segment, at: place)
+        return replaced.byteCount
       }
+      row.numbers.insert(segment.number, at: place)
+      row.segments.insert(segment, at: place)
+      return 0
     }
+    finishedByteTotal.add(segment.byteCount - replacedByteCount, ordering: .relaxed)
   }
 
   @discardableResult
   func remove(_ number: UInt32) -> Segment? {
-    row.change { row in
+    let removed = row.change { row -> Segment? in
       guard let segment = row.find(number) else { return nil }
       let place = row.place(of: number)
       row.numbers.remove(at: place)
       row.segments.remove(at: place)
       return segment
     }
+    if let removed { finishedByteTotal.subtract(removed.byteCount, ordering: .relaxed) }
+    return removed
   }
 }

@@ -60,8 +60,9 @@ import Testing
         try journal.put(key(number), [UInt8](repeating: UInt8(round), count: 100), .durable)
       }
     }
-    disk.plan(Fault(.error(SystemErrno.inputOutput), of: [.read], passing: 0))
+    disk.plan(Fault(.error(SystemErrno.inputOutput), of: [.read], passing: 0, lasts: true))
     #expect(try journal.compact().damagedSegments == [1])
+    disk.forgetFaults()
     try journal.close()
     let crashed = disk.crashImageNow(.allLost)
     let report = try Journal.verify(crashed).report

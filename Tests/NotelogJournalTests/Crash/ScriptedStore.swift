@@ -67,11 +67,11 @@ final class ScriptedStore: Sendable {
     _ transaction: ScriptedTransaction, _ durability: Durability, to journal: Journal
   ) throws -> UInt64 {
     if transaction.number % 3 == 0 {
-      return try journal.write(durability) { turn throws(Never) in
+      var sequence: UInt64 = 0
+      try journal.write(durability, numbered: { sequence = $0 }) { turn throws(Never) in
         fill(&turn.batch, with: transaction)
-        // A closure runs alone: the next number is its own.
-        return journal.statistics.nextSequence
       }
+      return sequence
     }
     var batch = Batch()
     fill(&batch, with: transaction)

@@ -1,0 +1,25 @@
+// One call of compaction while it lasts.
+
+/// What a call of compaction is about, and what it has done.
+struct CompactionRun {
+  let share: CompactionShare
+  /// The segments it is about, where not all are.
+  var numbers: Set<UInt32>?
+  private(set) var budget: CompactionBudget
+  var progress = CompactionProgress()
+  var result = Journal.CompactionResult()
+
+  init(share: CompactionShare, budget: CompactionBudget) {
+    self.share = share
+    self.budget = budget
+  }
+
+  /// Whether the budget is spent.
+  var isOver: Bool { budget.byteCount <= 0 || budget.isOver() }
+
+  mutating func spend(_ byteCount: Int) {
+    if budget.byteCount != .max { budget.byteCount = max(0, budget.byteCount - byteCount) }
+    progress.copiedByteCount += byteCount
+    result.copiedByteCount += byteCount
+  }
+}

@@ -1,0 +1,112 @@
+// What compaction remembers between its steps. FORMAT.md §13.
+
+import NotelogConcurrency
+import Synchronization
+
+/// The state of compaction in an open journal.
+final class Compactor: Sendable {
+  struct State: ~Copyable, Sendable {
+    /// A compaction that ran out of its budget.
+    var unfinished: Compaction?
+    /// Segments that are damaged: they are set aside, and stay as they are.
+    var damaged: Set<UInt32> = []
+    /// Replaced segments whose files are still there because a pin holds them, by what took their place.
+    var deferred: [UInt32: UInt32] = [:]
+    /// Whether the disk is full, and the reserve was given up: then only what little it holds can be written.
+    var isTight = false
+    /// The highest sequence number in each finished segment, as far as anybody asked.
+    var lastSequences: [UInt32: UInt64] = [:]
+  }
+
+  /// One thread compacts at a time.
+  private let isBusy = Monitor(false)
+  let state = Lock(State())
+  /// The bytes that compaction wrote since the journal was opened.
+  let writtenByteCount = Atomic<Int>(0)
+  /// The bytes that transactions brought since then.
+  let storedByteCount = Atomic<Int>(0)
+  /// The bytes written by transactions since somebody last looked whether compaction is due.
+  private let unwatchedByteCount = Atomic<Int>(0)
+  /// What the store wasted, and what lived in it, when compaction found nothing left that was worth it.
+  let uselessAt = Lock<(wastedByteCount: Int, liveByteCount: Int)?>(nil)
+
+  /// Waits for whoever compacts, and begins.
+  func enter() { isBusy.withLock(when: { !$0 }) { $0 = true } }
+
+  /// Waits for whoever compacts, and begins, unless it turns out that there is no need to.
+  ///
+  /// - Returns: Whether compaction is the caller's now.
+  func enter(unless isNeedless: () -> Bool) -> Bool {
+    isBusy.withLock(when: { !$0 || isNeedless() }) { isBusy in
+      if isBusy { return false }
+      isBusy = true
+      return true
+    }
+  }
+
+  /// Begins if nobody compacts.
+  func enterIfFree() -> Bool {
+    isBusy.withLock(waking: .nobody) { isBusy in
+      defer { isBusy = true }
+      return !isBusy
+    }
+  }
+
+  /// Lets others compact.
+  func leave() { isBusy.withLock { $0 = false } }
+
+  /// Has those who wait look again whether they still need to: something was freed.
+  func noteFreed() { isBusy.withLock { _ in } }
+
+  /// Counts what a transaction wrote.
+  ///
+  /// - Returns: Whether it is time to look again whether compaction is due.
+  func note(_ byteCount: Int, every interval: Int) -> Bool {
+    storedByteCount.add(byteCount, ordering: .relaxed)
+    guard unwatchedByteCount.add(byteCount, ordering: .relaxed).newValue >= interval else { return false }
+    unwatchedByteCount.store(0, ordering: .relaxed)
+    return true
+  }
+
+  /// Gives up what was not finished.
+  func abandon() {
+    if let unfinished = state.withLock({ $0.unfinished.take() }) { unfinished.abandon() }
+  }
+}
+
+extension Segment {
+  /// The highest sequence number of its frames: its footer's header says so.
+  func lastSequence() -> UInt64? {
+    guard let entry else { return nil }
+    var buffer = Buffer()
+    do throws(StorageError) {
+      try buffer.fill(
+        Layout.trailerByteCount, from: file, at: entry.byteCount - Layout.trailerByteCount)
+      guard buffer.count == Layout.trailerByteCount, let trailer = Trailer(buffer.bytes, at: 0) else {
+        return nil
+      }
+      buffer.removeAll()
+      try buffer.fill(Layout.frameHeaderByteCount, from: file, at: trailer.footerOffset)
+      guard buffer.count == Layout.frameHeaderByteCount,
+        case .header(let header) = FrameHeader.read(
+          buffer.bytes, at: 0, salt: salt, place: trailer.footerOffset), header.kind == .footer
+      else { return nil }
+      return header.sequence
+    } catch { return nil }
+  }
+}
+
+extension Examination {
+  /// Segments whose files are there although a live compacted segment has taken their place, by the number of that.
+  var replaced: [UInt32: UInt32] {
+    var replaced: [UInt32: UInt32] = [:]
+    for segment in survey.segments.values
+    where segment.header.kind == .compacted && live[segment.number] != nil {
+      for source in segment.header.sources
+      where survey.segments[source.segment] != nil && live[source.segment] == nil {
+        replaced[source.segment] = segment.number
+      }
+    }
+    return replaced
+  }
+}

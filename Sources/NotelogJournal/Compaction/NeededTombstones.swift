@@ -1,0 +1,66 @@
+// Which tombstones still delete something: FORMAT.md §13, "A tombstone is dropped".
+
+/// The tombstones of a compaction's sources that another segment's footer lists, worked out footer by footer.
+struct NeededTombstones: Sendable {
+  /// The sources' tombstones.
+  private let ids: Set<RecordKey>
+  /// Segments whose footers have not been looked into.
+  private var others: [Segment]
+  private var listed: Set<RecordKey> = []
+  private var areAllNeeded: Bool
+
+  /// - Parameters:
+  ///   - sources: What is compacted.
+  ///   - catalog: Where the other segments are.
+  ///   - live: The live set: of what it names and the catalog lacks, nobody knows what it held.
+  ///   - share: How large a part of the live bytes tombstones must be, as one part in so many, for reading all other
+  ///     footers to be worth it.
+  /// - Throws: `damaged` where a source's footer can't be read.
+  init(
+    of sources: [Segment], in catalog: Catalog, live: LiveSet, share: Int
+  ) throws(Compaction.Failure) {
+    var ids: Set<RecordKey> = []
+    var liveByteCount = 0
+    for source in sources {
+      liveByteCount += source.liveBytes
+      do throws(StorageError) {
+        for entry in try source.footerEntries() where entry.kind == .tombstone {
+          if try catalog.isCurrent(entry.id, at: Location(entry, segment: source.number)) {
+            ids.insert(entry.id)
+          }
+        }
+      } catch { throw .damaged(source.number) }
+    }
+    self.ids = ids
+    let numbers = Set(sources.map(\.number))
+    others = catalog.segments.all.filter { $0.entry != nil && !numbers.contains($0.number) }
+    let tombstoneByteCount = ids.count * (Layout.frameHeaderByteCount + Layout.footerEntryByteCount)
+    areAllNeeded =
+      tombstoneByteCount < liveByteCount / share
+      || live.entries.contains { catalog.segments[$0.number] == nil }
+  }
+
+  /// Whether every footer that matters has been read.
+  var isKnown: Bool { ids.isEmpty || areAllNeeded || others.isEmpty }
+
+  /// Looks into one more footer.
+  ///
+  /// - Returns: How many bytes it has; nothing where no more need be read.
+  mutating func readNext() -> Int? {
+    guard !isKnown, let segment = others.popLast() else { return nil }
+    guard let entries = try? segment.footerEntries() else {
+      // A segment that does not say what it holds may hold anything.
+      areAllNeeded = true
+      return 0
+    }
+    var byteCount = 0
+    for entry in entries {
+      byteCount += entry.entryByteCount
+      if ids.contains(entry.id) { listed.insert(entry.id) }
+    }
+    return byteCount
+  }
+
+  /// Whether a source's tombstone has to be kept.
+  func contains(_ id: RecordKey) -> Bool { areAllNeeded || listed.contains(id) || !ids.contains(id) }
+}

@@ -1,0 +1,112 @@
+// The automatic policy: compaction that is due, by name or by whoever writes. FORMAT.md §13, "Space".
+
+import NotelogConcurrency
+import Synchronization
+
+extension Journal {
+  /// Where the store stands with its space contract.
+  package var spaceContract: SpaceContract { log.contract() }
+
+  /// Compacts if the space contract asks for it, until it no longer does or the budget is spent.
+  ///
+  /// For whoever wants compaction off the writers' path: a thread of the application's own that calls this now and
+  /// then. The journal has no thread of its own; where nobody calls it, writers do their share
+  /// (`JournalOptions.compactsAutomatically`).
+  ///
+  /// - Returns: Whether there is more to do.
+  @discardableResult
+  package func compactIfDue(_ budget: CompactionBudget = .unlimited) throws(JournalError) -> Bool {
+    try checkWritable()
+    guard log.contract().isDue else { return false }
+    compactor.enter()
+    defer { compactor.leave() }
+    return try compactWhileDue(budget)
+  }
+
+  /// Waits until a transaction of so many bytes fits within the space contract, and compacts for it where nobody else
+  /// does. The caller may have the turn to write, but not the log's gate: compaction needs that.
+  ///
+  /// What goes wrong in compaction is not the writer's: its own write will say what it must.
+  func waitForRoom(_ byteCount: Int, footerByteCount: Int = 0) {
+    guard options.compactsAutomatically, !options.isReadOnly else { return }
+    let growth =
+      byteCount + footerByteCount + Layout.firstFrameOffset + 2 * FooterBuilder().byteCount
+      + catalog.segments.count * Layout.liveEntryByteCount
+    guard log.contract().room < growth, isWorthCompacting else { return }
+    let longest = max(catalog.segments.all.map(\.byteCount).max() ?? 0, growth)
+    let hasRoom = { [log] in log.contract(longest: longest).room >= growth }
+    guard !hasRoom(), compactor.enter(unless: hasRoom) else { return }
+    defer { compactor.leave() }
+    do {
+      var run = CompactionRun(share: .automatic, budget: .unlimited)
+      try loadIndex()
+      while !hasRoom(), try step(&run) {}
+      if !hasRoom() {
+        // What is dead in the head counts too.
+        try finishHeadWithDeadBytes()
+        while !hasRoom(), try step(&run) {}
+      }
+      endTightnessIfTight()
+    } catch {}
+    if !hasRoom() { noteUseless() }
+  }
+
+  /// A writer's share of compaction after it has written so many bytes: if compaction is due, a slice in proportion to
+  /// them; where what it deleted leaves the store above its bound, all that takes.
+  func keepSpaceContract(written byteCount: Int) {
+    let interval = min(max(log.aim / 64, 1 << 14), 1 << 18)
+    let isTime = compactor.note(byteCount, every: interval)
+    guard options.compactsAutomatically else { return }
+    let contract = log.contract()
+    if contract.room < 0 { waitForRoom(0) }
+    guard isTime, contract.isDue, isWorthCompacting, compactor.enterIfFree() else { return }
+    defer { compactor.leave() }
+    do {
+      try compactWhileDue(CompactionBudget(byteCount: Self.compactedPerWritten * max(interval, byteCount)))
+    } catch {}
+  }
+
+  /// How many bytes writers copy for each that they write while compaction is due: what it takes where four fifths of the
+  /// segments that are chosen live, and as much again.
+  private static let compactedPerWritten = 8
+
+  /// Compacts until it is no longer due. The caller has entered the compactor.
+  @discardableResult
+  private func compactWhileDue(_ budget: CompactionBudget) throws(JournalError) -> Bool {
+    try loadIndex()
+    var run = CompactionRun(share: .automatic, budget: budget)
+    unlinkDeferred()
+    defer { endTightnessIfTight() }
+    while log.contract().isDue {
+      if try step(&run) { continue }
+      if !run.isOver { noteUseless() }
+      return run.result.isUnfinished
+    }
+    return false
+  }
+
+  /// How much is live in each segment is known only when all of the index is.
+  private func loadIndex() throws(JournalError) {
+    try journaling { () throws(StorageError) in try catalog.index.loadAll() }
+  }
+
+  private func endTightnessIfTight() {
+    if compactor.state.withLock({ $0.isTight }) { endTightness() }
+  }
+
+  /// Whether more has been written, or has died, than when compaction found nothing left that was worth it.
+  private var isWorthCompacting: Bool {
+    let slack = log.aim / 64
+    let contract = log.contract()
+    return compactor.uselessAt.withLock { known in
+      guard let known else { return true }
+      return contract.wastedByteCount >= known.wastedByteCount + slack
+        || contract.liveByteCount < known.liveByteCount - slack
+    }
+  }
+
+  private func noteUseless() {
+    let contract = log.contract()
+    compactor.uselessAt.withLock { $0 = (contract.wastedByteCount, contract.liveByteCount) }
+  }
+}

@@ -1,0 +1,135 @@
+// A storage that keeps count of how long a store's segment files are, and holds them against the space contract.
+
+import NotelogJournal
+import NotelogTestSupport
+import Synchronization
+
+/// The real file system, metered: every call that makes a segment longer is measured.
+final class MeteredStorage: Storage {
+  private struct State {
+    var byteCounts: [String: Int] = [:]
+    var journal: Journal?
+    var leasedByteCount = 0
+    var excess = Int.min
+    var finding = ""
+    var mostOfBound = 0.0
+  }
+
+  /// Whether syncs are passed on: for whoever wants to know how long a put may take (`NOTELOG_SCALE=1`).
+  static let syncs = TestEffort.variable("NOTELOG_SCALE") == "1"
+
+  private let base: any Storage
+  private let state = Mutex(State())
+
+  init(_ base: any Storage) { self.base = base }
+
+  /// The bytes of all segments, outputs of compaction among them.
+  var segmentByteCount: Int { state.withLock { $0.byteCounts.values.reduce(0, +) } }
+  /// By how much the store has gone over its bound at the worst moment, and when that was.
+  var excess: Int { state.withLock { $0.excess } }
+  var finding: String { state.withLock { $0.finding } }
+  /// How much of what it may take the store took at the worst moment.
+  var mostOfBound: Double { state.withLock { $0.mostOfBound } }
+
+  /// Measures from now on.
+  func watch(_ journal: Journal) { state.withLock { $0.journal = journal } }
+
+  /// A copy lives until the commit that replaces it has returned: what lives now counts until this is called again.
+  func beginCommit() {
+    state.withLock { $0.leasedByteCount = $0.journal?.spaceContract.liveByteCount ?? 0 }
+    measure("before a commit")
+  }
+
+  /// The commit has returned.
+  func endCommit() {
+    state.withLock { $0.leasedByteCount = 0 }
+    measure("after a commit")
+  }
+
+  private func measure(_ moment: @autoclosure () -> String) {
+    state.withLock { state in
+      guard let contract = state.journal?.spaceContract else { return }
+      let live = max(contract.liveByteCount, state.leasedByteCount)
+      let byteCount = state.byteCounts.values.reduce(0, +)
+      let segment = max(contract.segmentByteCount, state.byteCounts.values.max() ?? 0)
+      let bound = live + live / 2 + 2 * segment
+      state.mostOfBound = max(state.mostOfBound, Double(byteCount) / Double(bound))
+      guard byteCount - bound > state.excess else { return }
+      state.excess = byteCount - bound
+      state.finding =
+        "\(moment()): \(byteCount) bytes, \(live) live, segments of \(segment): \(state.byteCounts)"
+    }
+  }
+
+  private static func isMetered(_ name: String) -> Bool { name.contains(".journal") }
+
+  fileprivate func note(_ name: String, _ byteCount: Int, _ call: String) {
+    guard Self.isMetered(name) else { return }
+    state.withLock { $0.byteCounts[name] = byteCount }
+    measure("\(call) of \(name)")
+  }
+
+  func open(_ name: String, _ mode: StorageOpenMode) throws(StorageError) -> any StorageFile {
+    let file = try base.open(name, mode)
+    if mode != .read { note(name, try file.byteCount(), "open") }
+    return File(base: file, name: name, storage: self)
+  }
+
+  func names(in folder: String) throws(StorageError) -> [String] { try base.names(in: folder) }
+
+  func rename(_ name: String, to newName: String) throws(StorageError) {
+    try base.rename(name, to: newName)
+    guard Self.isMetered(name) else { return }
+    state.withLock { $0.byteCounts[newName] = $0.byteCounts.removeValue(forKey: name) }
+  }
+
+  func unlink(_ name: String) throws(StorageError) {
+    try base.unlink(name)
+    state.withLock { _ = $0.byteCounts.removeValue(forKey: name) }
+  }
+
+  func makeFolder(_ name: String) throws(StorageError) { try base.makeFolder(name) }
+  func syncFolder(_ name: String) throws(StorageError) { try base.syncFolder(name) }
+
+  private final class File: StorageFile {
+    let base: any StorageFile
+    let name: String
+    let storage: MeteredStorage
+
+    init(base: any StorageFile, name: String, storage: MeteredStorage) {
+      self.base = base
+      self.name = name
+      self.storage = storage
+    }
+
+    private func noteLength(_ call: String) throws(StorageError) {
+      storage.note(name, try base.byteCount(), call)
+    }
+
+    func read(into bytes: inout MutableRawSpan, at offset: Int) throws(StorageError) -> Int {
+      try base.read(into: &bytes, at: offset)
+    }
+
+    func write(_ bytes: RawSpan, at offset: Int) throws(StorageError) -> Int {
+      let count = try base.write(bytes, at: offset)
+      try noteLength("write")
+      return count
+    }
+
+    func allocate(_ range: Range<Int>) throws(StorageError) {
+      try base.allocate(range)
+      try noteLength("allocate")
+    }
+
+    func truncate(to byteCount: Int) throws(StorageError) {
+      try base.truncate(to: byteCount)
+      try noteLength("truncate")
+    }
+
+    // What is durable is not what is measured here, unless pauses are.
+    func sync() throws(StorageError) { if MeteredStorage.syncs { try base.sync() } }
+    func byteCount() throws(StorageError) -> Int { try base.byteCount() }
+    func lock(_ kind: StorageLockKind) throws(StorageError) { try base.lock(kind) }
+    func close() { base.close() }
+  }
+}

@@ -1,0 +1,117 @@
+// The space contract, held against the lengths of the files: FORMAT.md §13, "Space".
+
+import NotelogJournal
+import NotelogTestSupport
+import Testing
+
+@Suite struct `Space model` {
+  /// What is stored over and over.
+  struct Load: Sendable, CustomTestStringConvertible {
+    let byteCounts: ClosedRange<Int>
+    let recordCount: Int
+    var segmentByteCount: Int?
+
+    var testDescription: String { "\(recordCount) records of \(byteCounts) bytes" }
+  }
+
+  static let loads = [
+    Load(byteCounts: 50...50, recordCount: 3000, segmentByteCount: 256 << 10),
+    Load(byteCounts: 50...50, recordCount: 10_000),
+    Load(byteCounts: 1000...1000, recordCount: 2000, segmentByteCount: 256 << 10),
+    Load(byteCounts: 1...8000, recordCount: 1000),
+    Load(byteCounts: 50_000...50_000, recordCount: 100),
+    Load(byteCounts: 100...1 << 20, recordCount: 30),
+    Load(byteCounts: 1 << 20...1 << 20, recordCount: 12),
+    Load(byteCounts: 10 << 20...10 << 20, recordCount: 4),
+  ]
+
+  /// INV-C4: at every call of the file system, and after every write.
+  @Test(arguments: loads)
+  func `the space contract holds at every moment of random updates`(load: Load) throws {
+    let store = try TemporaryStore()
+    let meter = MeteredStorage(store.storage)
+    var options = JournalOptions()
+    options.segmentByteCount = load.segmentByteCount
+    options.compactsAutomatically = true
+    let journal = try Journal.create(in: meter, storeID: key(99), options: options)
+    meter.watch(journal)
+    var random = SeededGenerator(seed: UInt64(load.recordCount))
+    let bytes = random.bytes(count: load.byteCounts.upperBound)
+    var lengths: [Int: Int] = [:]
+    var worstPause = Duration.zero
+    let clock = ContinuousClock()
+    for step in 0..<21 * load.recordCount {
+      let number = step < load.recordCount ? step : random.pick(0..<load.recordCount)
+      let length = random.pick(load.byteCounts.lowerBound..<load.byteCounts.upperBound + 1)
+      let body = Array(bytes[..<length])
+      meter.beginCommit()
+      let pause = try clock.measure { try journal.put(key(number), body) }
+      meter.endCommit()
+      lengths[number] = length
+      worstPause = max(worstPause, pause)
+      try #require(meter.excess <= 0, "step \(step): \(meter.finding)")
+    }
+    let statistics = journal.statistics
+    print(
+      "space: \(load.testDescription): worst pause \(worstPause), written per byte",
+      statistics.bytesWrittenPerByteStored ?? 0, "most of the bound", meter.mostOfBound)
+    _ = try journal.compact()
+    let after = journal.statistics
+    let segment = max(load.segmentByteCount ?? 1 << 20, load.byteCounts.upperBound + 16_384)
+    #expect(meter.segmentByteCount <= after.liveByteCount * 105 / 100 + segment)
+    for (number, length) in lengths {
+      #expect(try journal.body(of: key(number)) == Array(bytes[..<length]))
+    }
+    try journal.close()
+    #expect(try Journal.verify(store.storage).report.damages == [])
+  }
+
+  /// What dies by deletion makes the bound smaller while nothing is written.
+  @Test func `deleting everything gives the space back`() throws {
+    let store = try TemporaryStore()
+    let meter = MeteredStorage(store.storage)
+    var options = JournalOptions()
+    options.compactsAutomatically = true
+    let journal = try Journal.create(in: meter, storeID: key(99), options: options)
+    for number in 0..<2000 { try journal.put(key(number), [UInt8](repeating: 7, count: 10_000)) }
+    meter.watch(journal)
+    for number in 0..<2000 {
+      meter.beginCommit()
+      try journal.delete(key(number))
+      meter.endCommit()
+      try #require(meter.excess <= 0, "\(meter.finding)")
+    }
+    _ = try journal.compact()
+    #expect(journal.statistics.liveByteCount == 0)
+    #expect(meter.segmentByteCount < 1 << 20)
+    try journal.close()
+  }
+
+  @Test func `several writers keep within the bound`() throws {
+    let store = try TemporaryStore()
+    let meter = MeteredStorage(store.storage)
+    var options = JournalOptions()
+    options.compactsAutomatically = true
+    let journal = try Journal.create(in: meter, storeID: key(99), options: options)
+    meter.watch(journal)
+    try Threads.run(4) { thread in
+      var random = SeededGenerator(seed: UInt64(thread))
+      for step in 0..<2000 {
+        let body = random.bytes(count: random.pick(1..<8000))
+        let id = key(thread * 100 + random.pick(0..<100))
+        if step % 3 == 0 {
+          try journal.write(.flushed) { turn throws(Never) in
+            turn.batch.put(id, collection: 1, bodyByteCount: body.count) { bytes in
+              body.withBytes { bytes.copy($0, at: 0) }
+            }
+          }
+        } else {
+          try journal.put(id, body)
+        }
+        try #require(meter.excess <= 0, "\(meter.finding)")
+      }
+    }
+    try journal.close()
+    #expect(try Journal.verify(store.storage).report.damages == [])
+  }
+}
