@@ -19,6 +19,10 @@ package enum CryptoError: Error, Equatable, Sendable {
   case damagedKeyring(KeyringDamage)
   /// The key is there, and its access class is locked.
   case locked(AccessClass)
+  /// Somebody locked the vault while it was being unlocked.
+  case lockedMeanwhile
+  /// A stored schema, by its place among those given, does not bear its MAC.
+  case tamperedSchema(Int)
   /// The operation changes the keyring, or needs the unlock root, and the root is locked.
   case rootLocked
   /// No such key in the keyring.

@@ -69,3 +69,8 @@ extension Journal {
     try ending.segment.file.sync()
   }
 }
+
+extension Journal {
+  /// Whether it was closed.
+  package var isClosed: Bool { log.state.withLock(waking: .nobody) { $0.isClosed } }
+}

@@ -90,7 +90,8 @@ extension Journal {
     return reservation.sequence
   }
 
-  func checkWritable() throws(JournalError) {
+  /// Throws where this process must not write.
+  package func checkWritable() throws(JournalError) {
     if options.isReadOnly { throw JournalError(.readOnly, "the store was opened for reading") }
     guard Syscall.processIdentifier() == owner else {
       throw JournalError(.closed, "this process is a fork of the one that opened the store")

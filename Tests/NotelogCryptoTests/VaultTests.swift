@@ -170,13 +170,52 @@ import Testing
     try reopened.unlock(password("9"))
   }
 
-  @Test(arguments: [UInt8(13), 15, 19, 63]) func `a slot with too little or too much work is not made`(
+  @Test(arguments: [UInt8(0), 13, 19, 63]) func `a slot with too little or too much work is not made`(
     _ logN: UInt8
   ) throws {
     let vault = try makeVault()
     #expect(throws: CryptoError.limitExceeded(.workFactor)) {
       try vault.addingSlot(password("x"), work: WorkFactor(logN: logN))
     }
+  }
+
+  /// The bug: whoever locked the vault while scrypt was at work had it unlocked again a moment later.
+  @Test func `a vault that is locked while it is being unlocked stays locked`() throws {
+    let vault = try makeVault()
+    let began = vault.lockEpoch
+    vault.lock(.everything)
+    #expect(throws: CryptoError.lockedMeanwhile) {
+      try vault.unlock(vault.keyring, password("password"), slot: nil, isOther: false, [], began)
+    }
+    #expect(!vault.isUnlocked)
+    try vault.unlock(password("password"))
+    #expect(vault.isUnlocked)
+  }
+
+  @Test func `schemas are checked before any key is usable`() throws {
+    let vault = try makeVault()
+    let schema: [UInt8] = [1, 2, 3]
+    let mac = try unsafe vault.schemaMAC(schema.span.bytes)
+    vault.lock(.everything)
+    let good = SealedSchema(bytes: schema, mac: mac)
+    #expect(throws: CryptoError.tamperedSchema(1)) {
+      try vault.unlock(password("password"), checking: [good, SealedSchema(bytes: [1, 2, 4], mac: mac)])
+    }
+    #expect(!vault.isUnlocked)
+    try vault.unlock(password("password"), checking: [good])
+  }
+
+  @Test func `a password that stands in two slots is found in both`() throws {
+    let vault = try makeVault()
+    vault.adopt(try vault.addingSlot(password("password"), work: .forTests))
+    vault.adopt(try vault.addingSlot(password("another"), work: .forTests))
+    let slots = try vault.slots(openedBy: password("password"))
+    #expect(slots == [0, 1])
+    vault.adopt(try vault.removingSlots(slots))
+    let reopened = try reopen(vault)
+    #expect(throws: CryptoError.wrongPassword) { try reopened.unlock(password("password")) }
+    try reopened.unlock(password("another"))
+    #expect(throws: CryptoError.lastSlot) { try vault.removingSlots(vault.keyring.slots.map(\.id)) }
   }
 
   @Test func `classes still to come are refused by name`() throws {

@@ -3,6 +3,7 @@
 import Foundation
 import NotelogConcurrency
 import NotelogJournal
+import NotelogTestSupport
 import Testing
 
 @testable import Notelog
@@ -141,6 +142,96 @@ private struct Careless: Record {
     #expect((try? store.get(Old.self, note.id)?.name) == nil)
     #expect(throws: NotelogError(.tampered, "")) { try store.unlock(TemporaryFolder.key) }
     #expect(!store.isUnlocked)
+  }
+
+  private struct First: Record {
+    var id = RecordID()
+    var text = ""
+    static let schema = Schema<First>("first") { Plain("text", \.text) }
+  }
+
+  private struct Second: Record {
+    var id = RecordID()
+    var text = ""
+    static let schema = Schema<Second>("second") { Plain("text", \.text) }
+  }
+
+  /// The bug: a collection's number was taken only once its transaction was durable. Two threads that wrote to two new
+  /// collections at the same time both got the same, and one schema took the other's place.
+  @Test func `collections that come into being at the same time get numbers of their own`() throws {
+    for _ in 0..<20 {
+      let folder = try TemporaryFolder()
+      let store = try folder.create()
+      let (first, second) = (First(text: "1"), Second(text: "2"))
+      try Threads.run(2) { number in
+        try store.write { tx in
+          if number == 0 { try tx.put(first) } else { try tx.put(second) }
+        }
+      }
+      #expect(
+        Set(store.registry.withLock { $0.byNumber.values.map(\.plan.schema.name) }) == ["first", "second"])
+      try store.close()
+      let reopened = try folder.open()
+      #expect(try reopened.get(First.self, first.id)?.text == "1")
+      #expect(try reopened.get(Second.self, second.id)?.text == "2")
+    }
+  }
+
+  private struct UnderOneKey: Record {
+    var id = RecordID()
+    var text = ""
+    static let schema = Schema<UnderOneKey>("diary") { Sealed("text", \.text, key: "one") }
+  }
+
+  private struct UnderAnother: Record {
+    var id = RecordID()
+    var text = ""
+    static let schema = Schema<UnderAnother>("diary") { Sealed("text", \.text, key: "another") }
+  }
+
+  /// The bug: what read a type's records while its new key couldn't be looked up was kept, and wrote them under the old key.
+  @Test func `a field that names another key is sealed under it, whatever was read before`() throws {
+    for readsLocked in [false, true] {
+      let folder = try TemporaryFolder()
+      var store = try folder.create()
+      let old = UnderOneKey(text: "old")
+      try store.write { tx in try tx.put(old) }
+      try store.close()
+      store = try folder.open(readsLocked ? nil : TemporaryFolder.key)
+      _ = try store.query(UnderAnother.self).count()
+      _ = try? store.get(UnderAnother.self, old.id)
+      if readsLocked { try store.unlock(TemporaryFolder.key) }
+      try store.write { tx in try tx.put(UnderAnother(text: "new")) }
+      try store.putAll([UnderAnother(text: "new")])
+      let field = try #require(store.registry.withLock { $0.find("diary") }?.plan.schema.fields.first)
+      #expect(try field.keys.last == store.keyReference("another"))
+      #expect(try store.get(UnderAnother.self, old.id)?.text == "old")
+    }
+  }
+
+  /// The bug: a schema without a valid MAC is followed in memory while the store is locked, and its numbers overflowed.
+  @Test func `numbers at their end are refused, not counted on`() throws {
+    var schema = try StoredSchema(declaring: First.schema.description, collection: 1) { _ in 1 }
+    var renamed = First.schema.description
+    renamed.name = "renamed"
+    #expect(throws: NotelogError(.schemaConflict, "")) { try schema.evolve(to: renamed, key: { _ in 1 }) }
+    renamed.formerNames = ["first"]
+    var worn = schema
+    worn.revision = .max
+    #expect(throws: NotelogError(.limitExceeded, "")) { try worn.evolve(to: renamed, key: { _ in 1 }) }
+    let only = schema.fields[0]
+    schema.fields = [
+      StoredField(
+        number: .max, type: only.type, firstName: only.firstName, name: only.name, flags: only.flags,
+        isIndexed: false, isRetired: false, keys: [])
+    ]
+    var longer = First.schema.description
+    longer.fields += UnderOneKey.schema.description.fields.map {
+      var field = $0
+      field.name = "more"
+      return field
+    }
+    #expect(throws: NotelogError(.limitExceeded, "")) { try schema.evolve(to: longer, key: { _ in 1 }) }
   }
 
   @Test func `a schema in another collection's place is refused at open`() throws {

@@ -289,4 +289,31 @@ import Testing
     let back = try #require(try store.get(Observed.self, record.id)).record()
     #expect(back.watched == "pot" && back.changes == 1 && back.celsius == 100)
   }
+
+  private struct Bulky: Record {
+    var id = RecordID()
+    var name = "name"
+    var raw: [UInt8] = []
+    static let schema = Schema<Bulky>("bulky") {
+      Plain("name", \.name, indexed: true)
+      Plain("raw", \.raw)
+    }
+  }
+
+  /// The bug: a record's envelope was left out when its length was compared with the limit. A body that just fitted was
+  /// written, in a frame that no reader takes for one.
+  @Test func `the largest record can be read again, and one byte more is refused`() throws {
+    let folder = try TemporaryFolder()
+    var store = try folder.create()
+    // Envelope: 4, and 4 for a key of 4 bytes. Body: 4, two entries of 12, the name.
+    let most = Limits.recordBytes - (4 + 4 + 4) - (4 + 2 * 12 + 4)
+    let largest = Bulky(raw: [UInt8](repeating: 7, count: most))
+    try store.write(.buffered) { tx in try tx.put(largest) }
+    #expect(throws: NotelogError(.limitExceeded, "")) {
+      try store.write { tx in try tx.put(Bulky(raw: [UInt8](repeating: 7, count: most + 1))) }
+    }
+    try store.close()
+    store = try folder.open()
+    #expect(try store.get(Bulky.self, largest.id)?.raw.count == most)
+  }
 }

@@ -6,10 +6,14 @@ import NotelogJournal
 final class RecordReader<R: Record>: Sendable {
   let plan: RecordPlan<R>
   let opener: FieldOpener
+  /// Whether the key of every field is the one that code names now; where it couldn't be looked up, records are read by
+  /// this plan and not written.
+  let isComplete: Bool
 
-  init(plan: RecordPlan<R>, opener: FieldOpener) {
+  init(plan: RecordPlan<R>, opener: FieldOpener, isComplete: Bool = true) {
     self.plan = plan
     self.opener = opener
+    self.isComplete = isComplete
   }
 
   /// One field of a record, whose body was checked; its initial value where the record lacks it.

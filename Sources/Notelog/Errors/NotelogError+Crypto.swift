@@ -21,6 +21,10 @@ extension NotelogError {
       self.init(.damaged, "\(place): the keyring is damaged (\(damage)); restore it from a backup")
     case .locked(let accessClass):
       self.init(.locked, "\(place): its key (\(accessClass)) is locked; unlock the store")
+    case .lockedMeanwhile:
+      self.init(.locked, "\(place): the store was locked meanwhile")
+    case .tamperedSchema:
+      self.init(.tampered, "\(place): a schema was altered; restore the store from a backup")
     case .rootLocked:
       self.init(.locked, "\(place): the store is locked; unlock it")
     case .missingKey(let reference):

@@ -241,7 +241,7 @@ struct RecordEncoder {
     guard valueCount > 0 else { return }
     for field in fields {
       guard let value = field.value, case .fresh(let source) = field.source else { continue }
-      let key = try keys.key(field.index, of: plan)
+      let key = try keys.key(field.index, of: plan).key
       let reference = ValueReference(value, byteCount: source.count)
       var data = plan.chunkData(
         field.index, of: id, type: field.entry.type, flags: field.entry.flags, key: key.reference,

@@ -123,8 +123,9 @@ extension Store {
       try? store.close()
       throw error
     }
-    if store.keyringFinding != .bothSound || store.vault.isServedByOtherCopy {
-      let isDamage = store.keyringFinding.isDamage || store.vault.isServedByOtherCopy
+    let finding = store.keyringFinding.withLock { $0 }
+    if finding != .bothSound || store.vault.isServedByOtherCopy {
+      let isDamage = finding.isDamage || store.vault.isServedByOtherCopy
       verification.add("keyring: \(store.info.keyring)", .keyring, isDamage: isDamage)
     }
     try store.close()

@@ -1,5 +1,6 @@
 // What a store holds and what it takes.
 
+import NotelogConcurrency
 import NotelogCrypto
 import NotelogJournal
 import Synchronization
@@ -137,7 +138,7 @@ extension Store {
           number: key.current.rawValue, name: vault.name(of: key.current),
           keyClass: key.accessClass.description)
       },
-      keyring: vault.isServedByOtherCopy ? "tampered, its copy serves" : keyringFinding.words,
+      keyring: vault.isServedByOtherCopy ? "tampered, its copy serves" : keyringFinding.withLock { $0 }.words,
       condition: StoreCondition(journal.report.verdict), wasClosed: journal.report.wasClosed,
       isUnlocked: vault.isUnlocked, formatVersion: Int(Journal.formatVersion),
       floor: (Int(statistics.floor.segment), statistics.floor.offset), memoryNote: SecretMemory.shared.note)

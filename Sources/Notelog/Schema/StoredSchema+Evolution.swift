@@ -31,6 +31,11 @@ extension StoredSchema {
     newKey: ((String) throws(NotelogError) -> UInt32?)? = nil
   ) throws(NotelogError) -> Bool {
     let before = self
+    guard ([declared.name] + declared.formerNames).contains(firstName) else {
+      throw NotelogError(
+        .schemaConflict,
+        "collection \(declared.name) was first declared as \(firstName): add that to its former names")
+    }
     name = declared.name
     for field in declared.fields {
       if let index = try index(of: field) {
@@ -49,6 +54,9 @@ extension StoredSchema {
       fields[index].isIndexed = false
     }
     guard self != before else { return false }
+    guard revision < .max else {
+      throw NotelogError(.limitExceeded, "the schema of \(name) was changed too often")
+    }
     revision += 1
     return true
   }
@@ -79,7 +87,8 @@ extension StoredSchema {
   private mutating func add(
     _ field: FieldDescription, key: (String) throws(NotelogError) -> UInt32?
   ) throws(NotelogError) {
-    guard fields.count < Limits.fields else {
+    let lastNumber = fields.last?.number ?? 0
+    guard fields.count < Limits.fields, lastNumber < .max else {
       throw NotelogError(
         .limitExceeded, "\(name) has \(Limits.fields) fields already, retired ones among them")
     }
@@ -92,7 +101,7 @@ extension StoredSchema {
     }
     fields.append(
       StoredField(
-        number: (fields.last?.number ?? 0) + 1, type: field.type, firstName: field.name, name: field.name,
+        number: lastNumber + 1, type: field.type, firstName: field.name, name: field.name,
         flags: field.flags, isIndexed: field.isIndexed, isRetired: false, keys: keys))
   }
 }

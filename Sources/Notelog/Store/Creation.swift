@@ -4,9 +4,12 @@ import NotelogJournal
 
 /// Marks a folder in which a store is being made, so that one that was interrupted is known for what it is.
 ///
-/// The mark is a file, held locked. It is durable before anything else is in the folder, and goes when everything is.
+/// The mark is a file, held locked. It is durable before anything else is in the folder, and goes when everything is. It
+/// says what it is: a file that merely bears its name never makes a sound store pass for an unfinished one, whose files
+/// the next creation removes.
 struct Creation {
   static let name = "creating"
+  private static let content = Array("notelog: a store is being made in this folder\n".utf8)
 
   private let storage: any Storage
   private let mark: any StorageFile
@@ -18,10 +21,15 @@ struct Creation {
     self.storage = storage
     var names = try Self.names(in: storage)
     // A writer that found no store here may have left its lock.
-    guard names.allSatisfy({ $0 == FileName.lock }) || names.contains(Self.name) else { throw Self.notEmpty }
+    let isEmpty = names.allSatisfy { $0 == FileName.lock || $0 == Self.name }
+    guard isEmpty || names.contains(Self.name) else { throw Self.notEmpty }
     do throws(StorageError) {
       mark = try storage.open(Self.name, .createIfMissing)
       try mark.lock(.exclusive)
+      if isEmpty {
+        try mark.writeAll(Self.content.rawSpan, at: 0)
+        try mark.sync()
+      }
       try storage.syncFolder("")
     } catch {
       if error.call == .lock, error.errno == SystemErrno.wouldBlock {
@@ -31,7 +39,9 @@ struct Creation {
     }
     names = try Self.names(in: storage)
     // Whoever held the mark before may have come to the end meanwhile.
-    guard names.contains(Self.name), names.allSatisfy(Self.isOurs) else { throw Self.notEmpty }
+    guard names.contains(Self.name), names.allSatisfy(Self.isOurs), Self.isMark(mark) else {
+      throw Self.notEmpty
+    }
     try clear()
   }
 
@@ -54,8 +64,18 @@ struct Creation {
   /// Refuses a folder in which a store was not made to its end.
   static func refuseUnfinished(in storage: any Storage) throws(NotelogError) {
     guard let mark = try? storage.open(name, .read) else { return }
-    mark.close()
+    defer { mark.close() }
+    guard isMark(mark) else { return }
     throw NotelogError(.notFound, "making this store was interrupted, or goes on: make it again")
+  }
+
+  private static func isMark(_ file: any StorageFile) -> Bool {
+    var bytes = [UInt8](repeating: 0, count: content.count + 1)
+    let count = try? bytes.withBytes(in: 0..<bytes.count) {
+      (span: inout MutableRawSpan) throws(StorageError) in
+      try file.readFully(into: &span, at: 0)
+    }
+    return count == content.count && bytes.dropLast() == content[...]
   }
 
   private static var notEmpty: NotelogError {

@@ -31,12 +31,23 @@ struct KeyringFiles: Sendable {
 
   /// Replaces both files; a crash at any moment leaves each of them old or new, and one of them whole.
   func replace(with bytes: [UInt8]) throws(NotelogError) {
-    do {
-      for name in [Self.name, Self.copyName] { try replace(name, with: bytes) }
-    } catch {
+    try replaceKeyring(with: bytes)
+    do { try replace(Self.copyName, with: bytes) } catch {
       throw NotelogError(storage: error, "replacing the keyring")
     }
   }
+
+  /// Replaces `keyring`, the first of the two: from then on it is the one that counts.
+  func replaceKeyring(with bytes: [UInt8]) throws(NotelogError) {
+    do { try replace(Self.name, with: bytes) } catch {
+      throw NotelogError(storage: error, "replacing the keyring")
+    }
+  }
+
+  /// Replaces `keyring.copy` by what `keyring` holds already.
+  ///
+  /// - Returns: Whether that went well.
+  func replaceCopy(with bytes: [UInt8]) -> Bool { (try? replace(Self.copyName, with: bytes)) != nil }
 
   /// Writes one file as it is, damage and all.
   func keep(_ bytes: [UInt8], as name: String) throws(NotelogError) {
@@ -68,8 +79,9 @@ struct KeyringFiles: Sendable {
       return bytes
     } catch {
       if error.errno == SystemErrno.notFound { return nil }
-      // A sector that can't be read is what the copy is for.
-      if error.errno == SystemErrno.inputOutput { return [] }
+      // A sector that can't be read, or something else under the name, is what the copy is for.
+      let unreadable = [SystemErrno.inputOutput, SystemErrno.invalidArgument, SystemErrno.link]
+      if unreadable.contains(error.errno) { return [] }
       throw NotelogError(storage: error, "reading \(name)")
     }
   }

@@ -138,7 +138,7 @@ extension Store {
 
   /// A record type's plan, its schema stored.
   func storedPlan<R: Record>(for type: R.Type) throws -> RecordPlan<R> {
-    if let reader = readers.find(type) { return reader.plan }
+    if let reader = readers.find(type), reader.isComplete { return reader.plan }
     try write { tx in _ = try tx.plan(for: type) }
     return try reader(for: type).plan
   }

@@ -15,6 +15,9 @@ struct SchemaRegistry: Sendable {
   private(set) var byNumber: [UInt16: Stored] = [:]
   /// Readers whose plans agree with what is stored.
   let readers: RecordReaders
+  /// How many transactions are on their way into the log that store schemas. What they call their collections and fields
+  /// is taken: whoever is about to change a schema waits for them.
+  var storingCount = 0
   /// Whether every schema's MAC has been verified since the store was opened.
   var isVerified = false
 

@@ -30,17 +30,23 @@ extension Store {
   ///
   /// - Throws: `wrongPassword`; `tampered` where a slot, the keyring or a schema was altered: then the store stays locked.
   public func unlock(_ credential: Credential) throws(NotelogError) {
-    _ = try unlockFindingSlot(credential, "unlocking the store")
+    try unlock(credential, "unlocking the store")
   }
 
-  /// Unlocks, and says which slot it was that opened.
-  private func unlockFindingSlot(_ credential: Credential, _ place: String) throws(NotelogError) -> UInt32 {
-    let slot = try credential.withSecret(place) { secret throws(CryptoError) in try vault.unlock(secret) }
-    do { try verifySchemas() } catch {
-      vault.lock(.everything)
-      throw error
+  /// Unlocks; every schema's MAC is checked before any key is usable: **INV-M2**.
+  private func unlock(_ credential: Credential, _ place: String) throws(NotelogError) {
+    guard !journal.isClosed else { throw NotelogError(.closed, "the store is closed") }
+    let stored = registry.withLock { Array($0.byNumber.values) }
+    let sealed = stored.map { SealedSchema(bytes: $0.bytes, mac: $0.mac) }
+    try credential.withSecret(place) { secret throws(CryptoError) in
+      do throws(CryptoError) { try vault.unlock(secret, checking: sealed) } catch {
+        if case .tamperedSchema = error { vault.lock(.everything) }
+        throw error
+      }
     }
-    return slot
+    registry.withLock { $0.isVerified = true }
+    // Closed meanwhile: nothing may stay open.
+    if journal.isClosed { vault.lock(.everything) }
   }
 
   /// Locks keys: their memory is wiped, and reading what they seal throws `locked`.
@@ -74,13 +80,17 @@ extension Store {
   public func changeCredential(
     _ old: Credential, to new: Credential, work: UInt8 = 17
   ) throws(NotelogError) {
-    let slot = try unlockFindingSlot(old, "finding the slot of \(old)")
+    try unlock(old, "finding the slot of \(old)")
+    // The same password may stand in several slots: none of them may open the store any longer.
+    let slots = try old.withSecret("finding the slots of \(old)") { secret throws(CryptoError) in
+      try vault.slots(openedBy: secret)
+    }
     try changeKeyring("changing \(old)", new) { secret throws(CryptoError) in
-      try vault.changingSlot(slot, to: secret, work: WorkFactor(logN: work))
+      try vault.changingSlots(slots, to: secret, work: WorkFactor(logN: work))
     }
   }
 
-  /// Removes the slot that a credential opens: it unlocks the store no longer. No data is written again.
+  /// Removes every slot that a credential opens: it unlocks the store no longer. No data is written again.
   ///
   /// Afterwards the store is unlocked. Whoever knew the credential may have kept a copy of the keyring as it was: where
   /// that matters, new data belong under a new key.
@@ -88,8 +98,12 @@ extension Store {
   /// - Parameter credential: The one to give up; it finds its slot.
   /// - Throws: `wrongPassword`; `invalidArgument` where it is the last way to unlock the store; `full`, `inputOutput`.
   public func removeCredential(_ credential: Credential) throws(NotelogError) {
-    let slot = try unlockFindingSlot(credential, "finding the slot of \(credential)")
-    try removeSlot(slot)
+    try unlock(credential, "finding the slot of \(credential)")
+    let slots = try credential.withSecret("finding the slots of \(credential)") {
+      secret throws(CryptoError) in
+      try vault.slots(openedBy: secret)
+    }
+    try changeKeyring("removing \(credential)") { () throws(CryptoError) in try vault.removingSlots(slots) }
   }
 
   /// Removes a slot by its number in ``StoreInfo/slots``: for a password that nobody knows any more.
@@ -128,9 +142,8 @@ extension Store {
     _ place: String, _ change: () throws(CryptoError) -> Vault.Change
   ) throws(NotelogError) {
     try keyringChange.withLock { _ throws(NotelogError) in
-      let change = try naming(place, change)
-      try keyringFiles.replace(with: change.bytes)
-      vault.adopt(change)
+      try checkKeyringWritable()
+      try putInForce(try naming(place, change))
     }
   }
 
@@ -139,9 +152,23 @@ extension Store {
     _ change: (borrowing NotelogCrypto.Credential) throws(CryptoError) -> Vault.Change
   ) throws(NotelogError) {
     try keyringChange.withLock { _ throws(NotelogError) in
-      let change = try credential.withSecret(place, change)
-      try keyringFiles.replace(with: change.bytes)
-      vault.adopt(change)
+      try checkKeyringWritable()
+      try putInForce(try credential.withSecret(place, change))
     }
+  }
+
+  /// Only the writing process changes the keyring: another one's may be older, and would undo what was changed since.
+  private func checkKeyringWritable() throws(NotelogError) {
+    try journaling { () throws(JournalError) in try journal.checkWritable() }
+    guard !journal.isClosed else { throw NotelogError(.closed, "the store is closed") }
+  }
+
+  /// A change is in force as soon as `keyring` is replaced: from then on it is what the next opening goes by. A copy that
+  /// can't be replaced is older, which is reported, and is replaced with the next change.
+  private func putInForce(_ change: Vault.Change) throws(NotelogError) {
+    try keyringFiles.replaceKeyring(with: change.bytes)
+    vault.adopt(change)
+    let isCopied = keyringFiles.replaceCopy(with: change.bytes)
+    keyringFinding.withLock { $0 = isCopied ? .bothSound : .copyOlder }
   }
 }

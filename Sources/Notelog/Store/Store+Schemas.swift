@@ -46,39 +46,33 @@ extension Store {
     key.high == 0 && (1...UInt64(UInt16.max)).contains(key.low) ? Int(key.low) : nil
   }
 
-  /// Checks every schema's MAC: **INV-M2**.
-  func verifySchemas() throws(NotelogError) {
-    for stored in registry.withLock({ Array($0.byNumber.values) }) {
-      let isGood = try naming("checking the schema of \(stored.plan.schema.name)") { () throws(CryptoError) in
-        try vault.verifySchemaMAC(stored.mac.rawSpan, of: stored.bytes.rawSpan)
-      }
-      guard isGood else {
-        throw NotelogError(
-          .tampered, "the schema of \(stored.plan.schema.name) was altered; restore the store from a backup")
-      }
-    }
-    registry.withLock { $0.isVerified = true }
-  }
-
   /// What reads records of a type. Nothing is written: a schema that is new, or newer than the stored one, is followed
   /// in memory, and stored with the first write.
   func reader<R: Record>(for type: R.Type) throws(NotelogError) -> RecordReader<R> {
     if let reader = readers.find(type) { return reader }
     let declared = R.schema.description
-    let (stored, number) = try registry.withLock { registry throws(NotelogError) in
-      (registry.find(declared), try registry.nextNumber())
-    }
+    let stored = registry.withLock { $0.find(declared) }
     // A key that doesn't exist yet sealed nothing yet either: any number will do to look for it.
     func newKey(_ name: String) throws(NotelogError) -> UInt32 { try keyReference(name) ?? UInt32.max }
     guard let stored else {
+      let number = try registry.withLock { registry throws(NotelogError) in try registry.nextNumber() }
       let schema = try StoredSchema(declaring: declared, collection: number, key: newKey)
       return RecordReader(
         plan: try RecordPlan(R.schema, CollectionPlan(schema, storeID: storeID)), opener: opener)
     }
     var schema = stored.plan.schema
-    let isChanged = try schema.evolve(to: declared, key: keyReference, newKey: newKey)
+    // A key that can't be looked up leaves a field with the one it has: good enough to read, not to write.
+    var isComplete = true
+    let isChanged = try schema.evolve(
+      to: declared,
+      key: { name throws(NotelogError) in
+        let reference = try keyReference(name)
+        if reference == nil { isComplete = false }
+        return reference
+      }, newKey: newKey)
     let collection = isChanged ? try CollectionPlan(schema, storeID: storeID) : stored.plan
-    let reader = RecordReader(plan: try RecordPlan(R.schema, collection), opener: opener)
+    let reader = RecordReader(
+      plan: try RecordPlan(R.schema, collection), opener: opener, isComplete: isComplete)
     if !isChanged { registry.withLock { $0.keep(reader) } }
     return reader
   }
@@ -88,11 +82,11 @@ extension Store {
   /// - Returns: The schema, and whether it must be stored.
   func schemaForWriting(
     _ declared: CollectionDescription, pending: [UInt16: StoredSchema]
-  ) throws(NotelogError) -> (schema: StoredSchema, isChanged: Bool) {
+  ) throws(NotelogError) -> (schema: StoredSchema, isChanged: Bool, isComplete: Bool) {
     let names = [declared.name] + declared.formerNames
     let known =
       pending.values.first { names.contains($0.name) }
-      ?? registry.withLock { $0.find(declared)?.plan.schema }
+      ?? registry.withLock(when: { $0.storingCount == 0 }) { $0.find(declared)?.plan.schema }
     guard var schema = known else {
       let next = try registry.withLock { registry throws(NotelogError) in try registry.nextNumber() }
       let number = max(next, (pending.keys.max() ?? 0) + 1)
@@ -102,17 +96,21 @@ extension Store {
       let schema = try StoredSchema(declaring: declared, collection: number) { name throws(NotelogError) in
         try keyReference(creating: name)
       }
-      return (schema, true)
+      return (schema, true, true)
     }
     let canCreate = isUnlocked
     let isChanged = try schema.evolve(to: declared) { name throws(NotelogError) in
       canCreate ? try keyReference(creating: name) : try keyReference(name)
     }
-    return (schema, isChanged)
+    return (schema, isChanged, canCreate)
   }
 
   /// A schema's record, ready to be written.
   func sealSchema(_ schema: StoredSchema) throws(NotelogError) -> SchemaRegistry.Stored {
+    // What was not checked is not given a fresh MAC.
+    guard registry.withLock({ $0.isVerified }) else {
+      throw NotelogError(.locked, "the store's schemas have not been checked yet: unlock it")
+    }
     let bytes = schema.encoded()
     let mac = try naming("storing the schema of \(schema.name)") { () throws(CryptoError) in
       try vault.schemaMAC(bytes.rawSpan)

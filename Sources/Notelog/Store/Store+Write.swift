@@ -26,6 +26,15 @@ extension Store {
     var stored: [SchemaRegistry.Stored] = []
     var uploads: [any Sendable] = []
     defer { withExtendedLifetime(uploads) {} }
+    var isCommitted = false
+    defer {
+      if !stored.isEmpty {
+        registry.withLock { registry in
+          registry.storingCount -= 1
+          if isCommitted { for schema in stored { registry.take(schema) } }
+        }
+      }
+    }
     var ticket: UInt64?
     defer { if let ticket { indexes.end(ticket) } }
     let result: Result
@@ -38,6 +47,7 @@ extension Store {
           stored = Array(transaction.schemas.values)
           uploads = transaction.uploads
           for schema in stored { hub.name(schema.plan.schema) }
+          if !stored.isEmpty { registry.withLock { $0.storingCount += 1 } }
           ticket = indexes.begin(transaction.additions)
           turn = transaction.end()
           return result
@@ -52,7 +62,7 @@ extension Store {
       case .journal(let error): throw NotelogError(journal: error)
       }
     }
-    registry.withLock { registry in for schema in stored { registry.take(schema) } }
+    isCommitted = true
     return result
   }
 }

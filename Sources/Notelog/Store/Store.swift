@@ -24,26 +24,26 @@ public final class Store: Sendable {
   let opener: FieldOpener
   let indexes = FieldIndexes()
   let hub = ChangeHub()
-  let registry: Lock<SchemaRegistry>
+  let registry: Monitor<SchemaRegistry>
   /// What reads the records of each type.
   let readers: RecordReaders
   /// Held while the keyring is changed, so that changes follow one another.
   let keyringChange = Lock(())
-  /// What the keyring's two files were like when the store was opened.
-  let keyringFinding: Keyring.Choice.Finding
+  /// What the keyring's two files are like: as they were found, or as the last change left them.
+  let keyringFinding: Lock<Keyring.Choice.Finding>
 
   init(
     journal: Journal, storage: any Storage, vault: Vault, nonces: NonceSource, finding: Keyring.Choice.Finding
   ) throws(NotelogError) {
     let readers = RecordReaders()
     self.readers = readers
-    registry = Lock(SchemaRegistry(readers))
+    registry = Monitor(SchemaRegistry(readers))
     self.journal = journal
     self.storage = storage
     keyringFiles = KeyringFiles(storage: storage)
     self.vault = vault
     self.nonces = nonces
-    keyringFinding = finding
+    keyringFinding = Lock(finding)
     opener = FieldOpener(vault: vault, metrics: FieldMetrics(), journal: journal)
     try loadSchemas()
   }

@@ -172,14 +172,16 @@ extension RecordEncoder {
     _ id: RecordID, _ plan: CollectionPlan, carriedFrom old: [UInt8], _ keys: inout SealingKeys,
     _ nonces: inout NonceRun, into batch: inout Batch, _ additions: inout [FieldIndexes.Addition]
   ) throws(NotelogError) {
-    guard bodyByteCount <= Limits.recordBytes else {
+    let envelopeByteCount = envelopeByteCount(plan)
+    guard envelopeByteCount + bodyByteCount <= Limits.recordBytes else {
       throw NotelogError(
         .limitExceeded,
-        "record \(id) of \(plan.schema.name) would have \(bodyByteCount) bytes, over the limit")
+        "record \(id) of \(plan.schema.name) would have \(envelopeByteCount + bodyByteCount) bytes, over the limit"
+      )
     }
-    let envelopeByteCount = envelopeByteCount(plan)
     guard envelopeByteCount <= Limits.envelopeBytes else {
-      throw NotelogError(.limitExceeded, "record \(id) of \(plan.schema.name) has too many large values")
+      throw NotelogError(
+        .limitExceeded, "record \(id) of \(plan.schema.name) has too many indexed fields, or large values")
     }
     try writeChunks(id, of: plan, keys: &keys, nonces: &nonces, into: &batch)
     try batch.put(

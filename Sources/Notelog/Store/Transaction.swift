@@ -73,12 +73,13 @@ public struct Transaction: ~Copyable {
   /// The record type's plan, its schema stored with this transaction where need be.
   mutating func plan<R: Record>(for type: R.Type) throws(NotelogError) -> RecordPlan<R> {
     if let plan = plans[ObjectIdentifier(type)] as? RecordPlan<R> { return plan }
-    var plan = store.readers.find(type)?.plan
+    let known = store.readers.find(type)
+    var plan = known?.isComplete == true ? known?.plan : nil
     if plan == nil {
-      let collection = try self.collection(for: R.schema.description)
+      let (collection, isComplete) = try follow(R.schema.description)
       plan = try RecordPlan(R.schema, collection)
       if let plan, schemas[collection.number] == nil {
-        let reader = RecordReader(plan: plan, opener: store.opener)
+        let reader = RecordReader(plan: plan, opener: store.opener, isComplete: isComplete)
         store.registry.withLock { $0.keep(reader) }
       }
     }
@@ -90,10 +91,20 @@ public struct Transaction: ~Copyable {
 
   /// The collection that a declaration leads to, its schema stored with this transaction where need be.
   mutating func collection(for declared: CollectionDescription) throws(NotelogError) -> CollectionPlan {
-    let (schema, isChanged) = try store.schemaForWriting(declared, pending: schemas.mapValues(\.plan.schema))
+    try follow(declared).plan
+  }
+
+  /// The same, and whether the keys that the declaration names could all be looked up.
+  private mutating func follow(
+    _ declared: CollectionDescription
+  ) throws(NotelogError) -> (plan: CollectionPlan, isComplete: Bool) {
+    let (schema, isChanged, isComplete) = try store.schemaForWriting(
+      declared, pending: schemas.mapValues(\.plan.schema))
     guard isChanged else {
-      if let pending = schemas[schema.collection] { return pending.plan }
-      if let stored = store.registry.withLock({ $0.byNumber[schema.collection] }) { return stored.plan }
+      if let pending = schemas[schema.collection] { return (pending.plan, isComplete) }
+      if let stored = store.registry.withLock({ $0.byNumber[schema.collection] }) {
+        return (stored.plan, isComplete)
+      }
       throw NotelogError(.notFound, "collection \(declared.name) is gone")
     }
     let stored = try store.sealSchema(schema)
@@ -103,7 +114,7 @@ public struct Transaction: ~Copyable {
     turn.batch.put(key, collection: Store.schemaCollection, bodyByteCount: stored.bodyByteCount) {
       stored.write(into: &$0)
     }
-    return stored.plan
+    return (stored.plan, isComplete)
   }
 
   /// Makes a collection ready to be written to.

@@ -42,7 +42,8 @@ extension FieldValue where Self: Codable {
     do {
       self = try decoder.decode(Self.self, from: Data(stored.utf8))
     } catch {
-      throw NotelogError(.typeMismatch, "the stored JSON is not a \(Self.self): \(error)")
+      // The decoder's own words may quote the value, which may have been sealed.
+      throw NotelogError(.typeMismatch, "the stored JSON is not a \(Self.self)")
     }
   }
 }

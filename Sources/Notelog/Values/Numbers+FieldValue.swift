@@ -93,7 +93,7 @@ private func exactly<Value: FixedWidthInteger>(_ stored: some FixedWidthInteger)
 {
   guard let value = Value(exactly: stored) else {
     throw NotelogError(
-      .typeMismatch, "the stored integer \(stored) doesn't fit the property's type \(Value.self)")
+      .typeMismatch, "the stored integer doesn't fit the property's type \(Value.self)")
   }
   return value
 }

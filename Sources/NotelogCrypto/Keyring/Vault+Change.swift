@@ -31,7 +31,7 @@ extension Vault {
     let slot = try changed.makeSlot(
       credential, id: keyring.nextSlotID, work: work, root: root, memory: memory)
     let sameKind = changed.slots.count { $0.kind == .password }
-    guard changed.slots.count < Keyring.slotsMax,
+    guard changed.slots.count < Keyring.slotsMax, changed.nextSlotID < .max,
       credential.kind != .password || sameKind < Keyring.passwordSlotsMax
     else { throw .limitExceeded(.slots) }
     changed.slots.append(slot)
@@ -39,17 +39,17 @@ extension Vault {
     return try seal(changed, root: root)
   }
 
-  /// Another password or key in place of a slot's present one. Nothing but the slot is rewritten.
-  package func changingSlot(
-    _ slot: UInt32, to credential: borrowing Credential, work: WorkFactor = .standard
+  /// Another password or key in place of the present one of a slot, or of several. Nothing else is rewritten.
+  package func changingSlots(
+    _ slots: [UInt32], to credential: borrowing Credential, work: WorkFactor = .standard
   ) throws(CryptoError) -> Change {
     let keyring = self.keyring
     let root = try copyRoot()
-    guard keyring.slots.contains(where: { $0.id == slot }) else { throw .missingSlot(slot) }
     var changed = keyring
-    changed.slots.removeAll { $0.id == slot }
+    try changed.removeSlots(slots)
     let passwords = changed.slots.count { $0.kind == .password }
-    guard credential.kind != .password || passwords < Keyring.passwordSlotsMax else {
+    guard credential.kind != .password || passwords < Keyring.passwordSlotsMax, changed.nextSlotID < .max
+    else {
       throw .limitExceeded(.slots)
     }
     let new = try changed.makeSlot(credential, id: keyring.nextSlotID, work: work, root: root, memory: memory)
@@ -58,15 +58,24 @@ extension Vault {
     return try seal(changed, root: root)
   }
 
-  /// One way fewer to unlock the store.
-  package func removingSlot(_ slot: UInt32) throws(CryptoError) -> Change {
+  /// Fewer ways to unlock the store.
+  package func removingSlots(_ slots: [UInt32]) throws(CryptoError) -> Change {
     let keyring = self.keyring
     let root = try copyRoot()
     var changed = keyring
-    guard let index = changed.slots.firstIndex(where: { $0.id == slot }) else { throw .missingSlot(slot) }
-    guard changed.slots.count > 1 else { throw .lastSlot }
-    changed.slots.remove(at: index)
+    try changed.removeSlots(slots)
+    guard !changed.slots.isEmpty else { throw .lastSlot }
     return try seal(changed, root: root)
+  }
+
+  /// One way fewer to unlock the store.
+  package func removingSlot(_ slot: UInt32) throws(CryptoError) -> Change { try removingSlots([slot]) }
+
+  /// Another password or key in place of a slot's present one.
+  package func changingSlot(
+    _ slot: UInt32, to credential: borrowing Credential, work: WorkFactor = .standard
+  ) throws(CryptoError) -> Change {
+    try changingSlots([slot], to: credential, work: work)
   }
 
   /// A new named key, with its first generation.
@@ -127,8 +136,7 @@ extension Vault {
   /// HMAC-SHA256 of the stored schema, under a key from the unlock root.
   package func schemaMAC(_ schema: RawSpan) throws(CryptoError) -> [UInt8] {
     let root = try copyRoot()
-    let key = try keyring.derive("NL1/schema", root: root, memory: memory)
-    return try Derivation.hmacSHA256(key: key.bytes, schema)
+    return try keyring.schemaMAC(schema, root: root, memory: memory)
   }
 
   /// Whether a stored schema carries the right MAC.
@@ -152,6 +160,7 @@ extension Vault {
     _ keyring: Keyring, root: borrowing Secret, added: (number: UInt16, name: String)? = nil
   ) throws(CryptoError) -> Change {
     var keyring = keyring
+    guard keyring.generation < .max else { throw .limitExceeded(.keyGenerations) }
     keyring.generation += 1
     try keyring.seal(root: root, memory: memory)
     return Change(keyring: keyring, added: added)
@@ -188,6 +197,13 @@ extension Keyring {
       keyring, root: root, whenUnlocked: whenUnlocked, afterFirstUnlock: afterFirstUnlock, nonces: nonces)
   }
 
+  fileprivate mutating func removeSlots(_ ids: [UInt32]) throws(CryptoError) {
+    for id in ids {
+      guard let index = slots.firstIndex(where: { $0.id == id }) else { throw .missingSlot(id) }
+      slots.remove(at: index)
+    }
+  }
+
   /// Computes MAC and digest, the last step of every change.
   fileprivate mutating func seal(root: borrowing Secret, memory: SecretMemory) throws(CryptoError) {
     mac = try computeMAC(root: root, memory: memory)
@@ -198,8 +214,9 @@ extension Keyring {
     _ credential: borrowing Credential, id: UInt32, work: WorkFactor, root: borrowing Secret,
     memory: SecretMemory
   ) throws(CryptoError) -> Slot {
-    let isEnough = work.logN >= WorkFactor.leastForNewSlots.logN || work == .forTests
-    guard isEnough, work.logN <= WorkFactor.mostRead.logN else { throw .limitExceeded(.workFactor) }
+    guard work.logN >= WorkFactor.leastRead.logN, work.logN <= WorkFactor.mostRead.logN else {
+      throw .limitExceeded(.workFactor)
+    }
     return try Slot(
       id: id, rootGeneration: rootGeneration, storeID: storeID, credential: credential, work: work,
       root: root,

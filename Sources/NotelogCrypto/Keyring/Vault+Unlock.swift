@@ -12,28 +12,33 @@ extension Vault {
   /// - Parameters:
   ///   - credential: A password, raw key or recovery key.
   ///   - slot: The slot to try; nil tries each of the credential's kind.
+  ///   - schemas: Stored schemas, which must bear their MACs before any key is usable.
   /// - Returns: The id of the slot that accepted it.
-  /// - Throws: ``CryptoError/wrongPassword``, ``CryptoError/wrongKey``, ``CryptoError/tamperedSlot(_:)``,
+  /// - Throws: ``CryptoError/tamperedSchema(_:)``, ``CryptoError/lockedMeanwhile``, ``CryptoError/wrongPassword``, ``CryptoError/wrongKey``, ``CryptoError/tamperedSlot(_:)``,
   ///   ``CryptoError/tamperedKeyring``, ``CryptoError/missingSlot(_:)``.
   @discardableResult
-  package func unlock(_ credential: borrowing Credential, slot: UInt32? = nil) throws(CryptoError) -> UInt32 {
+  package func unlock(
+    _ credential: borrowing Credential, slot: UInt32? = nil, checking schemas: [SealedSchema] = []
+  ) throws(CryptoError) -> UInt32 {
     guard memory.isOriginalProcess else { throw .forked }
-    let (keyring, other) = state.withLock { ($0.keyring, $0.other) }
+    let (keyring, other, epoch) = state.withLock { ($0.keyring, $0.other, lockEpoch) }
     do throws(CryptoError) {
-      return try unlock(keyring, credential, slot: slot, isOther: false)
+      return try unlock(keyring, credential, slot: slot, isOther: false, schemas, epoch)
     } catch {
       guard error.isTamperedKeyring, let other else { throw error }
       // The first finding is the one to report: the fallback's would only say that it was no help.
       do throws(CryptoError) {
-        return try unlock(other, credential, slot: slot, isOther: true)
+        return try unlock(other, credential, slot: slot, isOther: true, schemas, epoch)
       } catch _ {
         throw error
       }
     }
   }
 
-  private func unlock(
-    _ keyring: Keyring, _ credential: borrowing Credential, slot: UInt32?, isOther: Bool
+  /// The same for one of the copies; `epoch` is that of the moment when unlocking began.
+  func unlock(
+    _ keyring: Keyring, _ credential: borrowing Credential, slot: UInt32?, isOther: Bool,
+    _ schemas: [SealedSchema], _ epoch: UInt64
   ) throws(CryptoError) -> UInt32 {
     let opened = try keyring.openRoot(credential, slot: slot, memory: memory)
     let id = opened.slot
@@ -48,9 +53,14 @@ extension Vault {
       default: throw .unsupported(.accessClass(entry.accessClass.rawValue))
       }
     }
+    try keyring.check(schemas, root: opened.root, memory: memory)
     let names = try keyring.openNames(root: opened.root, memory: memory)
     var root: Secret? = try opened.root.copy()
-    state.withLock { state in
+    try state.withLock { state throws(CryptoError) in
+      // Whoever locked the vault while scrypt was at work meant it.
+      guard epoch == lockEpoch else { throw .lockedMeanwhile }
+      // A change adopted meanwhile was made from the other copy: it is not to be undone.
+      guard !isOther || state.other != nil else { throw .tamperedKeyring }
       if isOther {
         state.keyring = keyring
         state.other = nil
@@ -63,6 +73,33 @@ extension Vault {
       state.afterFirstUnlock = afterFirstUnlock.take()
     }
     return id
+  }
+}
+
+/// A stored schema, and what shows that somebody with the unlock root stored it.
+package struct SealedSchema: Sendable {
+  package let bytes: [UInt8]
+  package let mac: [UInt8]
+
+  package init(bytes: [UInt8], mac: [UInt8]) {
+    self.bytes = bytes
+    self.mac = mac
+  }
+}
+
+extension Vault {
+  /// The slots that a credential opens, as several may have the same password. Costs each slot's work.
+  package func slots(openedBy credential: borrowing Credential) throws(CryptoError) -> [UInt32] {
+    let keyring = self.keyring
+    var found: [UInt32] = []
+    for slot in keyring.slots where slot.kind == credential.kind {
+      do throws(CryptoError) {
+        _ = try keyring.openRoot(credential, slot: slot.id, memory: memory)
+        found.append(slot.id)
+      } catch { guard error == .wrongPassword || error == .wrongKey else { throw error } }
+    }
+    guard !found.isEmpty else { throw credential.kind == .password ? .wrongPassword : .wrongKey }
+    return found
   }
 }
 
@@ -109,6 +146,24 @@ extension Keyring {
 
   func verifyMAC(root: borrowing Secret, memory: SecretMemory) throws(CryptoError) -> Bool {
     Derivation.areEqual(try computeMAC(root: root, memory: memory), mac)
+  }
+
+  /// HMAC-SHA256 of a stored schema, under a key of its own.
+  func schemaMAC(_ schema: RawSpan, root: borrowing Secret, memory: SecretMemory) throws(CryptoError)
+    -> [UInt8]
+  {
+    let key = try derive("NL1/schema", root: root, memory: memory)
+    return try Derivation.hmacSHA256(key: key.bytes, schema)
+  }
+
+  fileprivate func check(
+    _ schemas: [SealedSchema], root: borrowing Secret, memory: SecretMemory
+  ) throws(CryptoError) {
+    for (index, schema) in schemas.enumerated() {
+      // SAFETY: bytes of an array of bytes are all initialised.
+      let mac = try schemaMAC(unsafe schema.bytes.span.bytes, root: root, memory: memory)
+      guard Derivation.areEqual(mac, schema.mac) else { throw .tamperedSchema(index) }
+    }
   }
 
   /// The wrapping key of an access class.

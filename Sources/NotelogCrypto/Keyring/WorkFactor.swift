@@ -6,11 +6,10 @@ package struct WorkFactor: Equatable, Sendable {
 
   /// N = 2^17: 128 MiB and about a third of a second.
   package static let standard = WorkFactor(logN: 17)
-  /// The least that a new slot may have, but for tests.
-  package static let leastForNewSlots = WorkFactor(logN: 16)
-  /// N = 2^14, the least that is read; for tests that would otherwise take minutes.
-  package static let forTests = WorkFactor(logN: 14)
+  /// N = 2^14: what tests take, that would otherwise last for minutes.
+  package static let forTests = leastRead
 
+  /// The least that a slot may have, new or read. Less than 2^16 only for whoever asks for it knowingly.
   static let leastRead = WorkFactor(logN: 14)
   /// The most that is read where nothing else is asked for: 256 MiB.
   package static let mostRead = WorkFactor(logN: 18)

@@ -20,6 +20,7 @@ package enum SystemErrno {
   package static let inputOutput = EIO
   package static let notSupported = EOPNOTSUPP
   package static let invalidArgument = EINVAL
+  package static let link = ELOOP
   package static let wouldBlock = EWOULDBLOCK
   package static let notDirectory = ENOTDIR
   package static let readOnly = EROFS
@@ -34,9 +35,18 @@ package enum SystemErrno {
 
 /// System calls, one function each: the arguments pass through, a failure is the error number.
 enum Syscall {
+  /// Opens a file, and nothing else: no link to another place, no device, no pipe that would block.
   static func openFile(_ path: String, _ flags: Int32) -> Result<Int32, Errno> {
     // SAFETY: Swift lends the path as a C string for the call.
-    unsafe result(open(path, flags | O_CLOEXEC, 0o600))
+    let opened = unsafe result(open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600))
+    guard case .success(let descriptor) = opened, flags & O_DIRECTORY == 0 else { return opened }
+    var status = stat()
+    // SAFETY: the pointer is to a local that outlives the call.
+    guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      closeFile(descriptor)
+      return .failure(Errno(EINVAL))
+    }
+    return opened
   }
 
   static func closeFile(_ descriptor: Int32) {
@@ -163,7 +173,7 @@ struct Errno: Error {
 extension StorageOpenMode {
   var flags: Int32 {
     switch self {
-    case .read: O_RDONLY | O_NONBLOCK
+    case .read: O_RDONLY
     case .update: O_RDWR
     case .createNew: O_RDWR | O_CREAT | O_EXCL
     case .createIfMissing: O_RDWR | O_CREAT
