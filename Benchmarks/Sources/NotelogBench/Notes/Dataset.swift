@@ -77,8 +77,9 @@ import Notelog
 
   private func isText(_ bytes: RawSpan, at start: Int) -> Bool {
     // SAFETY: titles and bodies lie within the dataset's text, and lengths were compared.
-    unsafe bytes.withUnsafeBytes {
-      unsafe $0.isEmpty || memcmp($0.baseAddress, peers.pointee.text + start, $0.count) == 0
+    unsafe bytes.withUnsafeBytes { bytes in
+      guard let first = bytes.baseAddress else { return true }
+      return unsafe memcmp(first, peers.pointee.text + start, bytes.count) == 0
     }
   }
 
