@@ -61,7 +61,9 @@ extension Journal {
 
   /// What `compact` would do now. The segment that is being written to is left out of the figures.
   package var compactionEstimate: CompactionEstimate {
-    plan(CompactionRun(share: .onDemand, budget: .unlimited)).estimate
+    // Without all of the index it is an estimate still.
+    try? catalog.index.loadAll()
+    return plan(CompactionRun(share: .onDemand, budget: .unlimited)).estimate
   }
 
   /// The bytes that are copied between two looks at the clock.

@@ -85,6 +85,20 @@ import Testing
     try expect(script, .init(out: expected))
   }
 
+  @Test func `what is plain is read without a password, and what is sealed asks for it`() throws {
+    let script = """
+      id=$(notelog add my.notelog title=Hello time=2001-01-01 $quick)
+      notelog list my.notelog --field time --where 'time<2002-01-01' --sort time | sed "s/$id/ID/"
+      notelog get my.notelog $id time; echo
+      for line in "list my.notelog" "list my.notelog -f time -w title=Hello" "list my.notelog -f time --sort title" \\
+        "get my.notelog $id" "get my.notelog $id title" "search my.notelog x" "set my.notelog $id title=x"; do
+        notelog $line 2>/dev/null; echo $?
+      done
+      """
+    try expect(
+      script, .init(out: "ID  2001-01-01T00:00:00Z\n2001-01-01T00:00:00Z\n12\n12\n12\n12\n12\n12\n12\n"))
+  }
+
   @Test func `a list is sorted, limited and filtered`() throws {
     let script = """
       for day in 03 01 02; do notelog add my.notelog title=T$day body=B time=2026-01-$day $quick >/dev/null; done

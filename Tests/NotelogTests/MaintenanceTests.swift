@@ -1,6 +1,7 @@
 // Verify, compact, info: what needs no key.
 
 import Foundation
+import NotelogJournal
 import Testing
 
 @testable import Notelog
@@ -48,6 +49,28 @@ extension TemporaryFolder {
     let store = try folder.open()
     let read = notes.filter { (try? store.get(Note.self, $0.id)?.title) == $0.title }
     #expect(read.count == 49)
+  }
+
+  @Test func `a tag that does not verify is told apart from sound structure`() throws {
+    let folder = try TemporaryFolder()
+    let notes = try filled(folder)
+    let key = notes[3].id.key
+    var buffer = ReadBuffer()
+    let journal = try Journal.open(in: SystemStorage(path: folder.path))
+    let found = try #require(try journal.read(key, into: &buffer))
+    // Its last byte is the end of the last sealed value: a tag's. Written again, all checksums are right.
+    var body = buffer.body.array()
+    body[body.count - 1] ^= 1
+    var batch = Batch()
+    batch.put(key, collection: found.collection, bodyByteCount: body.count) { $0.put(body.rawSpan, at: 0) }
+    try journal.commit(&batch, .durable)
+    try journal.close()
+    #expect(try Store.verify(at: folder.path).condition == .clean)
+    let verification = try Store.verify(at: folder.path, unlocking: TemporaryFolder.key)
+    #expect(verification.condition == .damaged && verification.openedCount == 99)
+    #expect(
+      verification.isSound(.structure) && verification.isSound(.records) && !verification.isSound(.tags))
+    #expect(verification.findings.map(\.record) == [notes[3].id])
   }
 
   @Test func `compaction works locked, keeps what lives and gives back the rest`() throws {

@@ -8,11 +8,15 @@ extension Command {
       "No key is needed: sealed bytes are copied as they are. It may be interrupted at any moment.",
       "A damaged segment is left as it is, and named; then it exits 3.",
     ],
-    positionals: [.store], options: [.segmentSize, .json], run: compactStore)
+    positionals: [.store], options: [dryRun, .segmentSize, .json], run: compactStore)
+
+  fileprivate static let dryRun = Option(
+    long: "dry-run", help: "only say how much would be freed, about; nothing is written")
 }
 
 @Sendable
 private func compactStore(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+  if invocation.has(Command.dryRun) { return try forecast(invocation, console) }
   let done = try invocation.withStore(.ifGiven) { store in try store.compact() }
   // An open store holds room to write into; what was gained shows once it is closed.
   let byteCountAfter = try invocation.withStore(.ifGiven, readOnly: true) { store in store.info.byteCount }
@@ -39,4 +43,26 @@ private func compactStore(_ invocation: Invocation, _ console: Console) throws(T
     console.say("error", "segment \(number) is damaged and was left as it is")
   }
   return done.damagedSegments.isEmpty ? .done : .damage
+}
+
+private func forecast(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+  let forecast = try invocation.withStore(.ifGiven, readOnly: true) { store in store.compactionForecast }
+  guard invocation.has(.json) else {
+    try console.out.write(
+      "would free about \(forecast.freedByteCount) bytes: \(counted(forecast.segments.count, "segment")), of which "
+        + "\(forecast.copiedByteCount) bytes would be copied\n")
+    return .done
+  }
+  var json = JSONWriter()
+  try json.object { json throws(ToolError) in
+    json.member("bytesFreed", forecast.freedByteCount)
+    json.member("bytesCopied", forecast.copiedByteCount)
+    json.key("segments")
+    try json.array { json throws(ToolError) in
+      for number in forecast.segments { json.number(number) }
+    }
+  }
+  json.endLine()
+  try console.out.write(bytes: json.take())
+  return .done
 }

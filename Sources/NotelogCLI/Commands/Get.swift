@@ -22,10 +22,12 @@ extension Command {
 @Sendable
 private func getRecord(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
   let id = try RecordID(argument: invocation.positionals[1])
-  return try invocation.withStore(.required, readOnly: true) { store in
+  return try invocation.withStore(.ifGiven, readOnly: true) { store in
     let entry = try store.entry(id)
+    let collection = try store.collection(given: entry.collection)
     if invocation.positionals.count > 2 {
-      let field = try store.collection(given: entry.collection).field(invocation.positionals[2])
+      let field = try collection.field(invocation.positionals[2])
+      try invocation.unlock(store, toRead: [field.name], of: collection)
       let value = try entry.value(field.name)
       if value == .missing { throw ToolError(.no, "record \(id.shown) has no \(field.name)") }
       if invocation.has(.json) {
@@ -40,6 +42,7 @@ private func getRecord(_ invocation: Invocation, _ console: Console) throws(Tool
       }
       return .done
     }
+    try invocation.unlock(store, toRead: entry.fields.map(\.name), of: collection)
     let shown = RecordShown(entry, opening: true)
     try shown.print(to: console, asJSON: invocation.has(.json))
     return try shown.exitCode(console)

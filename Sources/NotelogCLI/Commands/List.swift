@@ -5,7 +5,10 @@ extension Command {
   static let list: Command = Command(
     words: ["list"], summary: "list the records of a collection",
     discussion: [
-      "It shows the plain fields and the first sealed text; other sealed fields stay sealed. --field chooses others.",
+      """
+      It shows the plain fields and the first sealed text; other sealed fields stay sealed. --field chooses others. A \
+      password is needed only where a sealed field is shown, sorted by or asked about.
+      """,
       "Without --sort, records come in order of their time, if they have one, newest first.",
     ],
     positionals: [
@@ -31,13 +34,15 @@ extension Command {
 private func listRecords(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
   let limit = try invocation.number(of: .limit, in: 0...Int.max)
   let name = invocation.positionals.dropFirst().first
-  return try invocation.withStore(.required, readOnly: true) { store in
+  return try invocation.withStore(.ifGiven, readOnly: true) { store in
     let collection = try store.collection(given: name)
     let conditions = try (invocation.values[Command.whereOption.long] ?? []).map { text in
       try Condition(text, in: collection)
     }
     let fields = try shownFields(invocation, collection)
     let order = try order(invocation, collection)
+    try invocation.unlock(
+      store, toRead: fields + conditions.map(\.name) + [order.field].compactMap(\.self), of: collection)
     // A limit can be the library's only where nothing is left out afterwards.
     let entries = try collection.entries(
       sortedBy: order.field, order.direction, limit: conditions.isEmpty ? limit : nil)

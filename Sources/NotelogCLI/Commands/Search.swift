@@ -25,7 +25,7 @@ private func searchRecords(_ invocation: Invocation, _ console: Console) throws(
   let names = invocation.values[Option.field.long]
   let limit = try invocation.number(of: .limit, in: 0...Int.max) ?? .max
   let options: String.CompareOptions = invocation.has(Command.ignoreCase) ? [.caseInsensitive] : [.literal]
-  return try invocation.withStore(.required, readOnly: true) { store in
+  return try invocation.withStore(.ifGiven, readOnly: true) { store in
     var found = 0
     var code = ExitCode.no
     for name in names ?? [] where !store.collections.contains(where: { $0.hasCurrent(name) }) {
@@ -37,6 +37,7 @@ private func searchRecords(_ invocation: Invocation, _ console: Console) throws(
         !field.isRetired && field.type == .text && names?.contains(field.name) ?? true
       }
       let shown = collection.fieldsToList
+      try invocation.unlock(store, toRead: fields.map(\.name) + shown, of: collection)
       try collection.forEach { entry in
         guard found < limit else { return false }
         let holds = try fields.contains { field in

@@ -51,6 +51,16 @@ extension Invocation {
     return work
   }
 
+  /// Unlocks a store that is still locked, where one of the fields is sealed: what is plain needs no key.
+  func unlock(
+    _ store: Store, toRead names: [String], of collection: DynamicCollection
+  ) throws(ToolError) {
+    let isSealed = collection.fields.contains { $0.isSealed && names.contains($0.name) }
+    guard isSealed, !store.isUnlocked else { return }
+    let credential = try SecretSource(self).require()
+    try asking { try store.unlock(credential) }
+  }
+
   /// Says in plain words why a path is not a store's, before anything is opened.
   func checkPath() throws(ToolError) {
     let place = URL(filePath: store).resolvingSymlinksInPath()

@@ -4,7 +4,7 @@ import Notelog
 
 /// What must be so for a record to be listed.
 struct Condition: Sendable {
-  private let name: String
+  let name: String
   private let comparison: Comparison
   private let value: DynamicValue
 
