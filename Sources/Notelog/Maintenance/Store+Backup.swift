@@ -56,12 +56,7 @@ extension Store {
     of path: String, to backupPath: String,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws(NotelogError) -> BackupSummary {
-    let source = SystemStorage(path: path)
-    do { _ = try source.names(in: "") } catch {
-      guard error.errno == SystemErrno.notFound else { throw NotelogError(storage: error, "reading \(path)") }
-      throw NotelogError(.notFound, "there is no folder \(path)")
-    }
-    return try backup(source, to: folder(backupPath), progress: progress)
+    try backup(present(path), to: folder(backupPath), progress: progress)
   }
 
   /// Makes a store of a backup, in a new folder.
@@ -81,7 +76,7 @@ extension Store {
     from backupPath: String, to path: String,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws(NotelogError) -> [Verification.Finding] {
-    try restore(SystemStorage(path: backupPath), to: folder(path), progress: progress)
+    try restore(present(backupPath), to: folder(path), progress: progress)
   }
 
   static func backup(
@@ -119,6 +114,16 @@ extension Store {
       creation.abandon()
       throw error
     }
+  }
+
+  /// A folder that is there.
+  private static func present(_ path: String) throws(NotelogError) -> SystemStorage {
+    let storage = SystemStorage(path: path)
+    do { _ = try storage.names(in: "") } catch {
+      guard error.errno == SystemErrno.notFound else { throw NotelogError(storage: error, "reading \(path)") }
+      throw NotelogError(.notFound, "there is no folder \(path)")
+    }
+    return storage
   }
 
   /// Copies the keyring's two files as they are; one that can't be read is made of the other.
