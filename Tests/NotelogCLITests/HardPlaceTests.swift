@@ -22,7 +22,7 @@ import Testing
       for path in pipe file nowhere "$(printf 'a\\nb')"; do
         for command in 'add PATH title=x' "get PATH $id" "set PATH $id title=x" "remove PATH $id" 'list PATH' \\
           'search PATH x' 'dump PATH' 'dump PATH --frames' 'import PATH file' 'verify PATH' 'compact PATH' 'info PATH' \\
-          'salvage PATH --to new' 'password add PATH' 'password change PATH' 'password remove PATH' 'key list PATH' \\
+          'salvage PATH --to new' 'backup PATH new' 'password add PATH' 'password change PATH' 'password remove PATH' 'key list PATH' \\
           'key add PATH x'; do
           first=${command%%PATH*}; rest=${command#*PATH}
           notelog $first "$path" $rest $quick >/dev/null 2>err; code=$?

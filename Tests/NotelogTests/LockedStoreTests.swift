@@ -80,6 +80,8 @@ import Testing
     ] as [() throws -> Void] {
       #expect(throws: NotelogError(.locked, "")) { try body() }
     }
+    let backup = try TemporaryFolder()
+    let restored = try TemporaryFolder()
     for _ in 0..<2 {
       try store.compact()
       #expect(try sealed(store) == before.filter { id, _ in kept.contains { $0.id == id } })
@@ -88,6 +90,12 @@ import Testing
       #expect(found.condition == .clean && found.openedCount == 0 && found.recordCount == kept.count)
       store = try folder.open(nil)
     }
+    // Backed up and restored without a key, it is the same, to the bit of what is sealed.
+    #expect(try store.backup(to: backup.path).findings.isEmpty)
+    #expect(try Store.restore(from: backup.path, to: restored.path).isEmpty)
+    let copy = try restored.open(nil)
+    #expect(try sealed(copy) == sealed(store))
+    try copy.close()
     #expect(store.metrics.fieldsOpened == 0)
     let oldest = try store.query(Letter.self).sorted(by: \.time).limit(3).entries()
     #expect(oldest.map(\.id) == kept.reversed().prefix(3).map(\.id))

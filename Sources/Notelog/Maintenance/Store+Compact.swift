@@ -62,9 +62,9 @@ extension Store {
     var forecast = CompactionForecast(
       segments: estimate.segments.map(Int.init), copiedByteCount: estimate.copiedByteCount,
       freedByteCount: estimate.freedByteCount)
-    // The segment that is being written to is finished first, if something in it is dead.
+    // The segment that is being written to is finished first, if something in it is dead; another one is begun.
     if let head = journal.statistics.segments.first(where: \.isHead) {
-      let freed = head.byteCount - head.liveByteCount - Self.segmentOverheadByteCount
+      let freed = head.byteCount - head.liveByteCount - 2 * Self.segmentOverheadByteCount
       if freed > 0 {
         forecast.segments.append(Int(head.number))
         forecast.copiedByteCount += head.liveByteCount

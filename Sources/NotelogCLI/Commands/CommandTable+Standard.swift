@@ -3,7 +3,7 @@
 extension CommandTable {
   static let standard: CommandTable = CommandTable([
     .initialize, .add, .get, .set, .remove, .list, .search, .dump, .importRecords, .verify, .compact, .info,
-    .salvage,
+    .salvage, .backup, .restore,
     .passwordAdd, .passwordChange, .passwordRemove, .keyList, .keyAdd, .generateMan, .generateCompletions,
   ])
 }

@@ -89,17 +89,24 @@ extension Verification {
       json.member("opened", openedCount)
       json.member("locked", lockedCount)
       json.member("tornBytes", tornByteCount)
-      json.key("findings")
-      try json.array { json throws(ToolError) in
-        for finding in findings {
-          try json.object {
-            $0.member("part", finding.part.rawValue)
-            $0.member("damage", finding.isDamage)
-            $0.member("message", finding.message)
-            if let segment = finding.segment { $0.member("segment", segment) }
-            if let offset = finding.offset { $0.member("offset", offset) }
-            if let record = finding.record { $0.member("record", record.shown) }
-          }
+      try json.findings(findings)
+    }
+  }
+}
+
+extension JSONWriter {
+  /// The list of what was found.
+  mutating func findings(_ findings: [Verification.Finding]) throws(ToolError) {
+    key("findings")
+    try array { json throws(ToolError) in
+      for finding in findings {
+        try json.object {
+          $0.member("part", finding.part.rawValue)
+          $0.member("damage", finding.isDamage)
+          $0.member("message", finding.message)
+          if let segment = finding.segment { $0.member("segment", segment) }
+          if let offset = finding.offset { $0.member("offset", offset) }
+          if let record = finding.record { $0.member("record", record.shown) }
         }
       }
     }
@@ -108,7 +115,7 @@ extension Verification {
 
 extension Verification.Finding {
   /// Place and message in one line.
-  fileprivate var words: String {
+  var words: String {
     var words = segment.map { "segment \($0)" } ?? ""
     if let offset { words += ", offset \(offset)" }
     if let record { words += (words.isEmpty ? "" : ", ") + "record \(record.shown)" }

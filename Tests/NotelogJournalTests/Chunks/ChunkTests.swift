@@ -83,6 +83,26 @@ import Testing
     #expect(try Journal.verify(store.storage).report.damages == [])
   }
 
+  @Test func `the automatic policy counts chunks as live, and frees those that died`() throws {
+    let store = try TemporaryStore()
+    var journal = try Journal.create(in: store.storage, storeID: key(99), options: .small)
+    try upload(Self.value, count: 200, to: journal)
+    try put(Self.record, naming: [Self.value], journal)
+    journal.endUpload(Self.value)
+    try journal.close()
+    // Opened again, it is not known yet which chunks live: by the records alone, nearly all of the store would be dead.
+    journal = try Journal.open(in: store.storage, options: .small)
+    let written = journal.statistics.byteCount
+    for _ in 0..<3 { try journal.compactIfDue() }
+    #expect(!journal.spaceContract.isDue && journal.spaceContract.liveByteCount > 200_000)
+    #expect(journal.statistics.byteCount > written - 50_000)
+    #expect(try isWhole(Self.value, count: 200, in: journal))
+    try put(Self.record, naming: [], journal)
+    try journal.compactIfDue()
+    #expect(journal.statistics.byteCount < 100_000)
+    #expect(try Journal.verify(store.storage).report.damages == [])
+  }
+
   @Test func `an upload that no record refers to goes with the next compaction, and not before it has ended`()
     throws
   {

@@ -1,0 +1,102 @@
+// `notelog backup STORE DEST` and `notelog restore BACKUP STORE`.
+import Notelog
+
+extension Command {
+  static let backup: Command = Command(
+    words: ["backup"], summary: "bring a backup up to date, while the store is in use",
+    discussion: [
+      """
+      Only what the backup lacks is copied, and every copy is read back and verified before it counts. Interrupted, the \
+      backup is still the one before. No key is needed; the keyring comes along, so old passwords open old backups.
+      """,
+      "What does not check in the store is copied as it is, and named; then it exits 3.",
+    ],
+    positionals: [
+      .store,
+      Positional(name: "DEST", completion: .folder, help: "the backup's folder; made if it is missing"),
+    ],
+    options: [.json],
+    examples: [
+      .init(
+        line: "notelog backup my.notelog /media/disk/my.backup", does: "copies what is new since last time")
+    ], run: backUp)
+
+  static let restore: Command = Command(
+    words: ["restore"], summary: "make a store of a backup",
+    discussion: [
+      "Every byte of the new store is verified. If something does not check, it is named, and it exits 3."
+    ],
+    positionals: [
+      Positional(name: "BACKUP", completion: .folder, help: "the backup's folder"),
+      Positional(name: "STORE", completion: .folder, help: "the new store's folder, missing or empty"),
+    ],
+    options: [.json], run: restoreBackup)
+}
+
+@Sendable
+private func backUp(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+  try invocation.checkPath()
+  let done = try Interrupt.deferred { () throws(ToolError) in
+    try console.withProgress("backing up") { progress throws(ToolError) in
+      do throws(NotelogError) {
+        return try Store.backup(of: invocation.store, to: invocation.positionals[1], progress: progress)
+      } catch {
+        throw error.code == .notFound ? invocation.noStore : ToolError(error)
+      }
+    }
+  }
+  if invocation.has(.json) {
+    var json = JSONWriter()
+    try json.object { json throws(ToolError) in
+      json.member("segmentsCopied", done.copiedSegments)
+      json.member("segmentsKept", done.keptSegments)
+      json.member("bytesCopied", done.copiedByteCount)
+      try json.findings(done.findings)
+    }
+    json.endLine()
+    try console.out.write(bytes: json.take())
+  } else {
+    try console.out.write(
+      "\(counted(done.copiedSegments, "segment")) copied, \(done.keptSegments) there already; "
+        + "\(done.copiedByteCount) bytes copied and verified\n")
+  }
+  return console.sayFindings(done.findings)
+}
+
+@Sendable
+private func restoreBackup(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+  let (backup, store) = (invocation.positionals[0], invocation.positionals[1])
+  let findings = try Interrupt.deferred { () throws(ToolError) in
+    try console.withProgress("restoring") { progress throws(ToolError) in
+      do throws(NotelogError) {
+        return try Store.restore(from: backup, to: store, progress: progress)
+      } catch {
+        switch error.code {
+        case .notFound: throw ToolError(.noStore, "there is no backup at '\(backup)'")
+        case .alreadyExists:
+          throw ToolError(
+            .failed, "'\(store)' is not empty", hint: "a backup is restored into a folder of its own")
+        default: throw ToolError(error)
+        }
+      }
+    }
+  }
+  if invocation.has(.json) {
+    var json = JSONWriter()
+    try json.object { json throws(ToolError) in try json.findings(findings) }
+    json.endLine()
+    try console.out.write(bytes: json.take())
+  } else {
+    try console.out.write(
+      findings.isEmpty ? "restored and verified\n" : "restored, with \(counted(findings.count, "finding"))\n")
+  }
+  return console.sayFindings(findings)
+}
+
+extension Console {
+  /// Says what does not check, and what that means for the exit code.
+  fileprivate func sayFindings(_ findings: [Verification.Finding]) -> ExitCode {
+    for finding in findings { say("error", finding.words) }
+    return findings.isEmpty ? .done : .damage
+  }
+}
