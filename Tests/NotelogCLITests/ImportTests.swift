@@ -197,7 +197,7 @@ import Testing
       notelog: error: removing slot 7: the keyring has no slot 7
       notelog: error: 'x' is no slot's number
       notelog: hint: info lists the slots
-      notelog: error: removing slot 0: the last slot can't be removed, nobody could unlock the store any more
+      notelog: error: removing a password: the last slot can't be removed, nobody could unlock the store any more
 
       """
     try expect(script, .init(out: expected, err: error))

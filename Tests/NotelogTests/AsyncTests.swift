@@ -31,12 +31,12 @@ import Testing
       try await store.write { _ in throw CancellationError() }
       Issue.record("nothing was thrown")
     } catch is CancellationError {}
-    try await store.close()
-    #expect(try await Store.verify(at: folder.path).condition == .clean)
     do throws(NotelogError) {
       try await store.unlock(.key([UInt8](repeating: 9, count: 32)))
       Issue.record("nothing was thrown")
     } catch { #expect(error.code == .wrongPassword) }
+    try await store.close()
+    #expect(try await Store.verify(at: folder.path).condition == .clean)
   }
 
   @Test func `writers that wait for one another hold up no task that doesn't`() async throws {
