@@ -185,6 +185,12 @@ import Testing
     #expect(failures.isEmpty, "\(failures.count):\n\(failures.prefix(20).joined(separator: "\n"))")
   }
 
+  /// All bits of a byte; in the zeros between a header and its copy, which one check covers, one bit of each byte, and all of
+  /// them in a soak run.
+  private static func bits(at offset: Int) -> Range<Int> {
+    TestEffort.isSoak || !(512..<4096).contains(offset) ? 0..<8 : offset % 8..<offset % 8 + 1
+  }
+
   @Test func `every flipped bit is noticed and costs nothing but its own frame`() throws {
     let sample = try Sample()
     let versions = sample.map.versions()
@@ -194,7 +200,7 @@ import Testing
     expectNone(
       try failures(of: places) { name, offset in
         guard var bytes = sample.disk.contents(name) else { return }
-        for bit in 0..<8 {
+        for bit in Self.bits(at: offset) {
           let disk = sample.disk.copy()
           bytes[offset] ^= 1 << UInt8(bit)
           disk.replace(name, with: bytes)
