@@ -42,18 +42,11 @@ struct Child {
   /// Waits for its end.
   ///
   /// - Returns: The exit code, or 128 and the number of the signal that ended it, as shells have it.
-  func wait() -> Int32 { waitMeasuring().code }
-
-  /// Waits for its end, and says how much memory it, or any program that it started and waited for, had at once.
-  func waitMeasuring() -> (code: Int32, peakByteCount: Int) {
+  func wait() -> Int32 {
     var status: Int32 = 0
-    var usage = rusage()
-    // SAFETY: the pointers are to locals.
-    while unsafe wait4(process, &status, 0, &usage) < 0, errno == EINTR {}
-    let code = status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
-    // Linux counts kibibytes, Darwin bytes.
-    let unit = ProcessInfo.processInfo.operatingSystemVersionString.contains("macOS") ? 1 : 1024
-    return (code, Int(usage.ru_maxrss) * unit)
+    // SAFETY: the pointer is to a local.
+    while unsafe waitpid(process, &status, 0) < 0, errno == EINTR {}
+    return status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
   }
 
   func send(_ signal: Int32) { kill(process, signal) }

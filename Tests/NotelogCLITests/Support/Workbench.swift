@@ -38,11 +38,6 @@ final class Workbench {
 
   /// Runs `script` in a shell, in the folder.
   func run(_ script: String, input: String = "") throws -> Answer {
-    try runMeasuring(script, input: input).answer
-  }
-
-  /// Runs `script`, and says how much memory the largest of its programs had.
-  func runMeasuring(_ script: String, input: String = "") throws -> (answer: Answer, peakByteCount: Int) {
     let streams = folder.appending(path: ".streams-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: streams, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: streams) }
@@ -51,11 +46,9 @@ final class Workbench {
     let child = try Child.start(
       ["/bin/sh", "-c", script], in: folder, environment: Self.environment,
       streams: .files(input: paths[0], output: paths[1], error: paths[2]))
-    let (code, peakByteCount) = child.waitMeasuring()
-    let answer = Answer(
-      code, out: String(decoding: try Data(contentsOf: paths[1]), as: UTF8.self),
+    return Answer(
+      child.wait(), out: String(decoding: try Data(contentsOf: paths[1]), as: UTF8.self),
       err: String(decoding: try Data(contentsOf: paths[2]), as: UTF8.self))
-    return (answer, peakByteCount)
   }
 
   /// Whether a script may mount file systems of its own, so that a full or a read-only disk can be had.
