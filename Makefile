@@ -3,8 +3,8 @@
 PREFIX ?= /usr/local
 SOURCES = Package.swift Sources Tests $(wildcard Benchmarks/Package.swift Benchmarks/Sources Examples)
 
-# Suites with crash or model in their names run many rounds, and so run optimised; all others run as debug builds.
-HEAVY = ^[^/]*([Cc]rash|[Mm]odel|Damage|Failing|Streaming)[^/]*/
+# Suites that try very many states, by their names, run optimised; all others run as debug builds.
+HEAVY = ^[^/]*([Cc]rash|[Mm]odel|Damage|Failing|Streaming|Checkpoint|Keyring|Salvage)[^/]*/
 OPTIMISED = -c release -Xswiftc -enable-testing --scratch-path .build/optimised
 
 .PHONY: help demo test lint format bench soak docs install clean libraries
