@@ -118,4 +118,18 @@ private func expectReturns<Value: FieldValue & Equatable>(_ value: Value) throws
     #expect(RecordID(String(repeating: "0", count: 33)) == nil)
     #expect(RecordID(String(repeating: "g", count: 32)) == nil)
   }
+
+  /// The bug: an integer that did not fit, and what a decoder said of a JSON document, stood in the error's message, though
+  /// both may have been sealed.
+  @Test func `no message of a value that doesn't fit its property holds the value`() {
+    var messages: [String] = []
+    do { _ = try Int8(stored: 31_415) } catch { messages.append("\(error)") }
+    do { _ = try UInt8(stored: 27_182) } catch { messages.append("\(error)") }
+    let json = EncodedJSON(utf8: Array(#"{"street":"secret lane","number":"16180"}"#.utf8))
+    do { _ = try Address(stored: json) } catch { messages.append("\(error)") }
+    #expect(messages.count == 3)
+    for secret in ["31415", "27182", "16180", "secret lane"] {
+      #expect(!messages.contains { $0.contains(secret) })
+    }
+  }
 }

@@ -59,8 +59,6 @@ public struct StoreInfo: Sendable {
   public let snapshotCount: Int
   /// How many changes opening the store would have to go through: those since the last checkpoint.
   public let changesSinceCheckpoint: Int
-  /// Up to where in the log everything is known to be durable: a segment's number and an offset in it.
-  public let durableFloor: (segment: Int, offset: Int)
   /// The bytes written for each byte that transactions brought, since the store was opened; nil before there was one.
   public let bytesWrittenPerByteStored: Double?
   /// The revision that the next transaction will have.
@@ -121,7 +119,6 @@ extension Store {
       pinnedSegments: statistics.pinnedSegments.map(Int.init),
       damagedSegments: statistics.damagedSegments.map(Int.init), snapshotCount: statistics.snapshotCount,
       changesSinceCheckpoint: statistics.checkpointAge,
-      durableFloor: (Int(statistics.floor.segment), statistics.floor.offset),
       bytesWrittenPerByteStored: statistics.bytesWrittenPerByteStored, nextRevision: statistics.nextSequence,
       segments: statistics.segments.map { segment in
         StoreInfo.Segment(
