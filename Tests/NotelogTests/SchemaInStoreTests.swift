@@ -177,6 +177,16 @@ private struct Careless: Record {
     }
   }
 
+  /// INV-M2: nobody who altered a schema gets a valid MAC for it, even while another thread is unlocking.
+  @Test func `a schema that was not checked is not given a MAC`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    store.registry.withLock { $0.isVerified = false }
+    #expect(throws: NotelogError(.locked, "")) { try store.write { tx in _ = try tx.put(First()) } }
+    try store.unlock(TemporaryFolder.key)
+    try store.write { tx in _ = try tx.put(First()) }
+  }
+
   private struct UnderOneKey: Record {
     var id = RecordID()
     var text = ""
