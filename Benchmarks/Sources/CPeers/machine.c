@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,25 @@ uint64_t nowNanoseconds(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+void stayOnProcessor(size_t index) {
+#ifdef __linux__
+  cpu_set_t allowed, one;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  size_t count = (size_t)CPU_COUNT(&allowed);
+  if (count == 0) return;
+  size_t left = index % count;
+  for (int processor = 0; processor < CPU_SETSIZE; processor++) {
+    if (!CPU_ISSET(processor, &allowed) || left-- > 0) continue;
+    CPU_ZERO(&one);
+    CPU_SET(processor, &one);
+    sched_setaffinity(0, sizeof one, &one);
+    return;
+  }
+#else
+  (void)index;
+#endif
 }
 
 size_t folderByteCount(const char *path) {

@@ -6,7 +6,7 @@ import Foundation
 /// The sealing hot path, measured.
 ///
 /// For each size, Notelog and the floor in C run in turn, many short rounds in the same process; the figures are
-/// medians. Both make the same OpenSSL calls, draw nonces 4 KiB at a time and write the same layout.
+/// medians, ratios those of rounds. Both make the same OpenSSL calls, draw nonces 4 KiB at a time and write the same layout.
 struct HotPath {
   static let sizes = [16, 64, 256, 1_024, 4_096, 16_384, 65_536]
   static let additionalData = (0..<64).map { UInt8($0) }
@@ -21,8 +21,8 @@ struct HotPath {
 
   init(isQuick: Bool, only: String? = nil) {
     self.only = only
-    rounds = isQuick ? 6 : 33
-    roundSeconds = isQuick ? 0.002 : 0.01
+    rounds = isQuick ? 6 : 45
+    roundSeconds = isQuick ? 0.002 : 0.03
   }
 
   /// One line of the result.
@@ -30,11 +30,10 @@ struct HotPath {
     let name: String
     let nanoseconds: Double
     var floorNanoseconds: Double?
+    var ratio: Double?
     var speedup: Double?
     var floorSpeedup: Double?
     var allocations: Double?
-
-    var ratio: Double? { floorNanoseconds.map { nanoseconds / $0 } }
 
     var json: String {
       var text = #"{"suite":"hotpath","case":"\#(name)","nanoseconds":\#(Self.rounded(nanoseconds))"#
@@ -71,19 +70,25 @@ struct HotPath {
         }
         let count = try calibrate(contests[0])
         let name = "\(verb)/\(size)"
-        let (own, floor) = try alternate(contests, count: count, threads: 1)
+        let rounds = try alternate(contests, count: count)
         report(
           Line(
-            name: name, nanoseconds: own, floorNanoseconds: floor,
+            name: name, nanoseconds: Self.median(rounds.map(\.own)),
+            floorNanoseconds: Self.median(rounds.map(\.floor)),
+            ratio: Self.median(rounds.map { $0.own / $0.floor }),
             allocations: try contests[0].allocations(over: count)))
-        let (ownTwo, floorTwo) = try alternate(contests, count: count, threads: 2)
         report(
           Line(
-            name: name + "/2threads", nanoseconds: ownTwo, floorNanoseconds: floorTwo, speedup: own / ownTwo,
-            floorSpeedup: floor / floorTwo))
+            name: name + "/2threads", nanoseconds: Self.median(rounds.map(\.ownTwo)),
+            floorNanoseconds: Self.median(rounds.map(\.floorTwo)),
+            ratio: Self.median(rounds.map { $0.ownTwo / $0.floorTwo }),
+            speedup: Self.median(rounds.map { $0.own / $0.ownTwo }),
+            floorSpeedup: Self.median(rounds.map { $0.floor / $0.floorTwo })))
         for peer in contests[0].peers {
-          let time = try median(count: max(1, count / 8), peer.body)
-          report(Line(name: "\(name)/\(peer.name)", nanoseconds: time))
+          let times = try (0..<max(3, self.rounds / 4)).map { _ in
+            try Self.nanoseconds(1, max(1, count / 8), peer.body)
+          }
+          report(Line(name: "\(name)/\(peer.name)", nanoseconds: Self.median(times)))
         }
       }
     }
@@ -93,84 +98,50 @@ struct HotPath {
   private func calibrate(_ contest: Contest) throws -> Int {
     var count = 16
     while true {
-      let seconds = try Self.seconds { try contest.floor(0, count) }
+      let seconds = try Self.nanoseconds(1, count, contest.floor) * Double(count) / 1e9
       if seconds > roundSeconds / 4 { return max(1, Int(Double(count) * roundSeconds / seconds)) }
       count *= 2
     }
   }
 
-  /// The median times of an operation of Notelog and of the floor, which take turns.
-  private func alternate(_ contests: [Contest], count: Int, threads: Int) throws -> (Double, Double) {
-    var own: [Double] = []
-    var floor: [Double] = []
-    for contest in contests {
-      // A round of each to warm up, not counted.
-      for round in -1..<(rounds / contests.count) {
-        var times: (Double, Double) = (0, 0)
-        if round.isMultiple(of: 2) { times.0 = try Self.nanoseconds(threads, count, contest.notelog) }
-        times.1 = try Self.nanoseconds(threads, count, contest.floor)
-        if !round.isMultiple(of: 2) { times.0 = try Self.nanoseconds(threads, count, contest.notelog) }
-        if round < 0 { continue }
-        own.append(times.0)
-        floor.append(times.1)
-      }
-    }
-    return (Self.median(own), Self.median(floor))
+  /// What an operation took in one round, on one thread and on two.
+  private struct Round {
+    var own = 0.0
+    var floor = 0.0
+    var ownTwo = 0.0
+    var floorTwo = 0.0
   }
 
-  private func median(count: Int, _ body: Contest.Body) throws -> Double {
-    Self.median(
-      try (0..<max(3, rounds / 4)).map { _ in try Self.seconds { try body(0, count) } / Double(count) * 1e9 })
+  /// Rounds in which Notelog and the floor take turns, one thread and two: all four see the same moment of the
+  /// machine, whose second processor may belong to others in the next.
+  private func alternate(_ contests: [Contest], count: Int) throws -> [Round] {
+    var result: [Round] = []
+    for contest in contests {
+      // A round of each to warm up, not counted.
+      for index in -1..<(rounds / contests.count) {
+        var round = Round()
+        let ownFirst = index.isMultiple(of: 2)
+        if ownFirst { round.own = try Self.nanoseconds(1, count, contest.notelog) }
+        round.floor = try Self.nanoseconds(1, count, contest.floor)
+        if !ownFirst { round.own = try Self.nanoseconds(1, count, contest.notelog) }
+        if ownFirst { round.ownTwo = try Self.nanoseconds(2, count, contest.notelog) }
+        round.floorTwo = try Self.nanoseconds(2, count, contest.floor)
+        if !ownFirst { round.ownTwo = try Self.nanoseconds(2, count, contest.notelog) }
+        if index >= 0 { result.append(round) }
+      }
+    }
+    return result
   }
 
   /// Wall time divided by all operations of all threads.
   private static func nanoseconds(_ threads: Int, _ count: Int, _ body: @escaping Contest.Body) throws
     -> Double
   {
-    guard threads > 1 else { return try seconds { try body(0, count) } / Double(count) * 1e9 }
-    let crew = Crew(threads) { thread in try? body(thread, count) }
-    return crew.run() / Double(threads * count) * 1e9
-  }
-
-  private static func seconds(_ body: () throws -> Void) rethrows -> Double {
-    let time = try ContinuousClock().measure(body).components
-    return Double(time.seconds) + Double(time.attoseconds) / 1e18
+    try Threads.run(threads) { thread in try body(thread, count) } / Double(threads * count) * 1e9
   }
 
   private static func median(_ values: [Double]) -> Double {
     let sorted = values.sorted()
     return sorted[sorted.count / 2]
-  }
-
-  /// Threads that start together.
-  private final class Crew: @unchecked Sendable {
-    private let ready = DispatchGroup()
-    private let start = DispatchSemaphore(value: 0)
-    private let done = DispatchGroup()
-    private let count: Int
-
-    // SAFETY: @unchecked because of the semaphores only, which are made to be shared.
-    init(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
-      self.count = count
-      for index in 0..<count {
-        ready.enter()
-        done.enter()
-        Thread { [ready, start, done] in
-          ready.leave()
-          start.wait()
-          body(index)
-          done.leave()
-        }.start()
-      }
-    }
-
-    /// From the start to the last one's end, in seconds.
-    func run() -> Double {
-      ready.wait()
-      return HotPath.seconds {
-        for _ in 0..<count { start.signal() }
-        done.wait()
-      }
-    }
   }
 }

@@ -103,6 +103,9 @@ long peerVerify(peerSession *session, bool withKey);
 
 /// Nanoseconds of a clock that only goes forward.
 uint64_t nowNanoseconds(void);
+/// Keeps the calling thread on the `index`th processor it may use: the system may take longer to part two threads
+/// that woke on one processor than a round lasts.
+void stayOnProcessor(size_t index);
 /// The bytes that a folder's files take on the medium.
 size_t folderByteCount(const char *path);
 /// Appends `count` records of `byteCount` bytes to a preallocated file, each followed by fdatasync: what the device can do.

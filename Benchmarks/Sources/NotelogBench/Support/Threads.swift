@@ -4,29 +4,42 @@ import Foundation
 import Synchronization
 
 enum Threads {
-  /// Runs `body` on that many threads of their own and waits for all of them.
+  /// Runs `body` on that many threads that start together, and waits for all of them. One runs on the caller's.
   ///
-  /// - Returns: The seconds from the first start to the last end.
+  /// Where the machine has a processor for each, each stays on its own.
+  ///
+  /// - Returns: The seconds from the start to the last end.
   static func run(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) throws -> Double {
-    let failure = Mutex<(any Error)?>(nil)
-    let start = nowNanoseconds()
     if count == 1 {
+      let start = nowNanoseconds()
       try body(0)
-    } else {
-      let group = DispatchGroup()
-      for index in 0..<count {
-        group.enter()
-        let thread = Thread {
-          defer { group.leave() }
-          do { try body(index) } catch { failure.withLock { $0 = error } }
-        }
-        thread.start()
-      }
-      group.wait()
+      return seconds(since: start)
     }
+    let failure = Mutex<(any Error)?>(nil)
+    let (ready, done) = (DispatchGroup(), DispatchGroup())
+    let go = DispatchSemaphore(value: 0)
+    let isOneEach = count <= ProcessInfo.processInfo.activeProcessorCount
+    for index in 0..<count {
+      ready.enter()
+      done.enter()
+      Thread {
+        if isOneEach { stayOnProcessor(index) }
+        ready.leave()
+        go.wait()
+        do { try body(index) } catch { failure.withLock { $0 = error } }
+        done.leave()
+      }.start()
+    }
+    ready.wait()
+    let start = nowNanoseconds()
+    for _ in 0..<count { go.signal() }
+    done.wait()
+    let elapsed = seconds(since: start)
     if let error = failure.withLock({ $0 }) { throw error }
-    return Double(nowNanoseconds() - start) / 1e9
+    return elapsed
   }
+
+  private static func seconds(since start: UInt64) -> Double { Double(nowNanoseconds() - start) / 1e9 }
 }
 
 /// What the system counted of this process's reads and writes; nothing where it does not count.
