@@ -66,24 +66,58 @@ struct DeviceCommand {
     return Double(nowNanoseconds() - start) / 1e9
   }
 
+  /// Commits of one writer and the bare loop in turn, some hundred each: the device is not the same a second later.
   private func measureCommits(_ scratch: URL, _ report: (Figure) -> Void) throws {
     // As many bytes as a commit of ours takes: header, body, commit mark.
-    let byteCount = (40 + Self.bodyByteCount + 7) & ~7 + 64
-    let bare = seconds {
-      // SAFETY: the string is passed as C takes it, for the call's time.
-      _ = unsafe bareAppendAndSync(scratch.appending(path: "bare").path, byteCount, commits, nil)
-    }
-    report(figure("bare append and fdatasync", commits, bare, "commits/s"))
-    for writers in [1, 16] {
-      let journal = try JournalBenchmark(at: scratch.appending(path: "durable-\(writers)").path)
-      let count = commits * (writers == 1 ? 1 : 4)
-      let time = try Threads.run(writers) { writer in
-        let numbers = count * writer / writers..<count * (writer + 1) / writers
+    let byteCount = (40 + Self.bodyByteCount + 7) & ~7 + 56
+    let journal = try JournalBenchmark(at: scratch.appending(path: "durable-1").path)
+    var (bare, own, ratios) = (0.0, 0.0, [Double]())
+    for start in stride(from: 0, to: commits, by: Self.turn) {
+      let numbers = start..<min(start + Self.turn, commits)
+      let bareTurn = Self.bareSeconds(numbers.count, byteCount, scratch.appending(path: "bare"))
+      let ownTurn = try seconds {
         try journal.write(numbers, bodyByteCount: Self.bodyByteCount, batch: 1, .durable)
       }
-      report(figure("durable, \(writers) writer\(writers == 1 ? "" : "s")", count, time, "commits/s"))
-      try journal.close()
+      bare += bareTurn
+      own += ownTurn
+      ratios.append(bareTurn / ownTurn)
     }
+    try journal.close()
+    report(figure("bare append and fdatasync", commits, bare, "commits/s"))
+    report(figure("durable, 1 writer", commits, own, "commits/s"))
+    report(
+      Figure(
+        engine: "journal", workload: "durable beside bare", value: ratios.sorted()[ratios.count / 2],
+        unit: "×"))
+    try measureCommits(of: 16, beside: own / Double(commits), scratch, report)
+  }
+
+  /// How many commits of each take turns.
+  private static let turn = 200
+
+  /// What appending and syncing alone takes, without making the file.
+  private static func bareSeconds(_ count: Int, _ byteCount: Int, _ file: URL) -> Double {
+    var times = [UInt64](repeating: 0, count: count)
+    // SAFETY: the string is passed as C takes it, for the call's time; so many times are filled in.
+    _ = unsafe bareAppendAndSync(file.path, byteCount, count, &times)
+    return Double(times.reduce(0, +)) / 1e9
+  }
+
+  private func measureCommits(of writers: Int, beside one: Double, _ scratch: URL, _ report: (Figure) -> Void)
+    throws
+  {
+    let journal = try JournalBenchmark(at: scratch.appending(path: "durable-\(writers)").path)
+    let count = commits * 4
+    let time = try Threads.run(writers) { writer in
+      let numbers = count * writer / writers..<count * (writer + 1) / writers
+      try journal.write(numbers, bodyByteCount: Self.bodyByteCount, batch: 1, .durable)
+    }
+    try journal.close()
+    report(figure("durable, \(writers) writers", count, time, "commits/s"))
+    report(
+      Figure(
+        engine: "journal", workload: "\(writers) writers beside one", value: one / (time / Double(count)),
+        unit: "×"))
   }
 
   /// Numbers below `count` at random.
