@@ -15,7 +15,7 @@ enum Threads {
       try body(0)
       return seconds(since: start)
     }
-    let failure = Mutex<(any Error)?>(nil)
+    let work = Work(body)
     let (ready, done) = (DispatchGroup(), DispatchGroup())
     let go = DispatchSemaphore(value: 0)
     let isOneEach = count <= ProcessInfo.processInfo.activeProcessorCount
@@ -26,7 +26,7 @@ enum Threads {
         if isOneEach { stayOnProcessor(index) }
         ready.leave()
         go.wait()
-        do { try body(index) } catch { failure.withLock { $0 = error } }
+        work.perform(index)
         done.leave()
       }.start()
     }
@@ -35,8 +35,26 @@ enum Threads {
     for _ in 0..<count { go.signal() }
     done.wait()
     let elapsed = seconds(since: start)
-    if let error = failure.withLock({ $0 }) { throw error }
+    try work.end()
     return elapsed
+  }
+
+  /// What threads do, and what came of it. A thread outlives its work by a moment: what the work refers to must not.
+  private final class Work: Sendable {
+    private let body: Mutex<(@Sendable (Int) throws -> Void)?>
+    private let failure = Mutex<(any Error)?>(nil)
+
+    init(_ body: @escaping @Sendable (Int) throws -> Void) { self.body = Mutex(body) }
+
+    @inline(never)
+    func perform(_ index: Int) {
+      do { try body.withLock { $0 }?(index) } catch { failure.withLock { $0 = error } }
+    }
+
+    func end() throws {
+      body.withLock { $0 = nil }
+      if let error = failure.withLock({ $0 }) { throw error }
+    }
   }
 
   private static func seconds(since start: UInt64) -> Double { Double(nowNanoseconds() - start) / 1e9 }
