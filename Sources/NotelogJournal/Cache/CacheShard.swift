@@ -4,6 +4,8 @@
 /// used since the hand last passed it.
 struct CacheShard: ~Copyable, Sendable {
   static let wayCount = 8
+  /// How many misses bring nothing in, before the first that does.
+  private static let coldMissCount = 2
 
   private let setCount: Int
   /// Which block each slot holds; 0 is none, as there is no segment 0.
@@ -46,9 +48,13 @@ struct CacheShard: ~Copyable, Sendable {
   ///
   /// Once the shard is full, one miss in sixteen brings its block in. A working set that fits is in soon; one that
   /// doesn't fit does not pay, at every read, for a block that nobody comes back to.
+  ///
+  /// The first few misses of all are no reason yet: a store that was opened for a record or two need not clear memory
+  /// for blocks that nobody will ask for.
   mutating func wantsMissing() -> Bool {
     guard setCount > 0 else { return false }
     missCount &+= 1
+    if missCount <= Self.coldMissCount { return false }
     return occupiedCount < setCount * Self.wayCount * 7 / 8 || missCount % 16 == 0
   }
 

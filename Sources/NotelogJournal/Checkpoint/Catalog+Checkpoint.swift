@@ -32,7 +32,7 @@ extension Catalog {
       examination.staleBelow == 0, !examination.log.contains(where: \.isCut)
     else { return nil }
     let present = Dictionary(uniqueKeysWithValues: head.segments.map { ($0.number, $0) })
-    let segments = SegmentTable()
+    var segments: [Segment] = []
     let listing = Listing(head.listed)
     var tail: [[TailEntry]] = Array(repeating: [], count: Index.shardCount)
     for (found, entry) in examination.accepted {
@@ -42,8 +42,8 @@ extension Catalog {
         !found.header.kind.isLog || found.number >= head.covered.segment || figures != nil
       else { return nil }
       let segment = Segment(found, entry: entry)
-      segments.insert(segment)
-      segments.addLive(figures?.liveByteCount ?? 0, in: found.number)
+      segment.addLive(figures?.liveByteCount ?? 0)
+      segments.append(segment)
       // Segments of the log behind the covered position are new, or were empty then.
       let isCovered =
         found.header.kind.isLog ? found.number < head.covered.segment : figures != nil
@@ -61,7 +61,8 @@ extension Catalog {
       else { return nil }
     }
     let cache = BlockCache(byteCount: options.cacheByteCount)
-    return Catalog(ShardSource(checkpoint.file, head, tail: tail, segments, cache), segments, cache, listing)
+    let table = SegmentTable(segments)
+    return Catalog(ShardSource(checkpoint.file, head, tail: tail, table, cache), table, cache, listing)
   }
 }
 

@@ -17,10 +17,13 @@ package enum FileName {
 
   /// The segment number in a file's name; nothing where it is another kind of file.
   package static func segmentNumber(_ name: String) -> UInt32? {
-    guard name.utf8.count == 20, name.hasSuffix(".journal") else { return nil }
-    let digits = name.utf8.prefix(12)
-    guard digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
-    return segmentNumber(digits: name.prefix(12))
+    guard name.utf8.count == 20, name.utf8.dropFirst(12).elementsEqual(".journal".utf8) else { return nil }
+    var number: UInt64 = 0
+    for digit in name.utf8.prefix(12) {
+      guard digit >= UInt8(ascii: "0"), digit <= UInt8(ascii: "9") else { return nil }
+      number = number * 10 + UInt64(digit - UInt8(ascii: "0"))
+    }
+    return UInt32(exactly: number).flatMap { isSegmentNumber($0) ? $0 : nil }
   }
 
   /// Whether a segment can have the number.
@@ -37,10 +40,6 @@ package enum FileName {
     return number + 1
   }
 
-  private static func segmentNumber(digits: Substring) -> UInt32? {
-    UInt32(digits).flatMap { isSegmentNumber($0) ? $0 : nil }
-  }
-
   /// The name under which a cut tail is kept aside.
   static func tail(of number: UInt32, at offset: Int) -> String { "\(torn)/\(number)-\(offset).tail" }
 
@@ -50,6 +49,10 @@ package enum FileName {
   /// The segment number in the name of a tail kept aside.
   static func tailSegmentNumber(_ name: String) -> UInt32? {
     guard name.hasSuffix(".tail") else { return nil }
-    return name.split(separator: "-").first.flatMap { segmentNumber(digits: $0) }
+    guard let number = name.split(separator: "-").first.flatMap({ UInt32($0) }), isSegmentNumber(number)
+    else {
+      return nil
+    }
+    return number
   }
 }

@@ -126,18 +126,21 @@ struct Survey {
       try buffer.fill(min(byteCount, Layout.firstFrameOffset), from: file, at: 0)
     } catch { throw JournalError(error) }
     guard byteCount <= Limits.maximumSegmentByteCount else { return nil }
-    var copies: [Int: SegmentHeader] = [:]
-    let places = [0, Layout.headerCopyOffset]
     var isUnsupported = false
-    for place in places {
-      do { copies[place] = try SegmentHeader(buffer.bytes, at: min(place, buffer.count)) } catch {
+    func copy(at place: Int) -> SegmentHeader? {
+      do { return try SegmentHeader(buffer.bytes, at: min(place, buffer.count)) } catch {
         if error == .unsupportedVersion { isUnsupported = true }
+        return nil
       }
     }
-    let valid = places.compactMap { copies[$0] }
-    var header = valid.first { $0.number == number } ?? valid.first
-    let badCopies = places.filter { copies[$0] == nil || copies[$0] != header }
-    let trailer = try readTrailer(file, byteCount)
+    let first = copy(at: 0)
+    let second = copy(at: Layout.headerCopyOffset)
+    var header = first ?? second
+    if let second, second.number == number, header?.number != number { header = second }
+    var badCopies: [Int] = []
+    if first == nil || first != header { badCopies.append(0) }
+    if second == nil || second != header { badCopies.append(Layout.headerCopyOffset) }
+    let trailer = try readTrailer(file, byteCount, &buffer)
     if header == nil, let trailer {
       header = try readFooterHeader(file, trailer)
     }
@@ -153,9 +156,12 @@ struct Survey {
     )
   }
 
-  static func readTrailer(_ file: any StorageFile, _ byteCount: Int) throws(JournalError) -> Trailer? {
+  /// The trailer at a file's end, if there is one; `buffer` is memory to read into.
+  static func readTrailer(
+    _ file: any StorageFile, _ byteCount: Int, _ buffer: inout Buffer
+  ) throws(JournalError) -> Trailer? {
     guard byteCount >= Layout.firstFrameOffset + Layout.trailerByteCount else { return nil }
-    var buffer = Buffer(capacity: Layout.trailerByteCount)
+    buffer.removeAll()
     let start = byteCount - Layout.trailerByteCount
     do { try buffer.fill(Layout.trailerByteCount, from: file, at: start) } catch { throw JournalError(error) }
     guard buffer.count == Layout.trailerByteCount, let trailer = Trailer(buffer.bytes, at: 0),

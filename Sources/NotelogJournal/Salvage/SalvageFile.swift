@@ -29,7 +29,8 @@ struct SalvageFile {
     self.name = name
     byteCount = min(length, Limits.maximumSegmentByteCount)
     file = ForgivingFile(base, byteCount: byteCount)
-    let trailer = try? Survey.readTrailer(file, byteCount)
+    var buffer = Buffer()
+    let trailer = try? Survey.readTrailer(file, byteCount, &buffer)
     self.trailer = trailer
     header = Self.readHeader(file, byteCount, trailer)
     salt = header.map { SegmentSalt($0.salt) }

@@ -27,9 +27,17 @@ final class SegmentTable: Sendable {
     }
   }
 
-  private let row = ReadMostly(Row())
-  private let liveByteTotal = Atomic<Int>(0)
-  private let finishedByteTotal = Atomic<Int>(0)
+  private let row: ReadMostly<Row>
+  private let liveByteTotal: Atomic<Int>
+  private let finishedByteTotal: Atomic<Int>
+
+  /// A table of some segments.
+  init(_ segments: [Segment] = []) {
+    let segments = segments.sorted { $0.number < $1.number }
+    row = ReadMostly(Row(numbers: segments.map(\.number), segments: segments))
+    liveByteTotal = Atomic(segments.reduce(0) { $0 + $1.liveBytes })
+    finishedByteTotal = Atomic(segments.reduce(0) { $0 + $1.byteCount })
+  }
 
   /// The bytes of all live frames, with their footer entries.
   var liveByteCount: Int { liveByteTotal.load(ordering: .relaxed) }

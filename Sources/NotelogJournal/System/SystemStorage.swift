@@ -101,7 +101,8 @@ package final class SystemFile: StorageFile {
     guard isOpen.exchange(false) else { return }
     // A child that was just forked, on its way to another program, holds the lock with its copy of the descriptor: closing
     // ours would not release it. A forked child that closes its copy must not release the lock of its parent.
-    if locker.load(ordering: .acquiring) == Syscall.processIdentifier() { Syscall.unlock(descriptor) }
+    let locker = locker.load(ordering: .acquiring)
+    if locker != 0, locker == Syscall.processIdentifier() { Syscall.unlock(descriptor) }
     Syscall.closeFile(descriptor)
   }
 }
