@@ -1,11 +1,10 @@
 // A storage that keeps count of how long a store's segment files are, and holds them against the space contract.
 
 import NotelogJournal
-import NotelogTestSupport
 import Synchronization
 
 /// The real file system, metered: every call that makes a segment longer is measured.
-final class MeteredStorage: Storage {
+package final class MeteredStorage: Storage {
   private struct State {
     var byteCounts: [String: Int] = [:]
     var journal: Journal?
@@ -16,32 +15,32 @@ final class MeteredStorage: Storage {
   }
 
   /// Whether syncs are passed on: for whoever wants to know how long a put may take (`NOTELOG_SCALE=1`).
-  static let syncs = TestEffort.variable("NOTELOG_SCALE") == "1"
+  package static let syncs = TestEffort.variable("NOTELOG_SCALE") == "1"
 
   private let base: any Storage
   private let state = Mutex(State())
 
-  init(_ base: any Storage) { self.base = base }
+  package init(_ base: any Storage) { self.base = base }
 
   /// The bytes of all segments, outputs of compaction among them.
-  var segmentByteCount: Int { state.withLock { $0.byteCounts.values.reduce(0, +) } }
+  package var segmentByteCount: Int { state.withLock { $0.byteCounts.values.reduce(0, +) } }
   /// By how much the store has gone over its bound at the worst moment, and when that was.
-  var excess: Int { state.withLock { $0.excess } }
-  var finding: String { state.withLock { $0.finding } }
+  package var excess: Int { state.withLock { $0.excess } }
+  package var finding: String { state.withLock { $0.finding } }
   /// How much of what it may take the store took at the worst moment.
-  var mostOfBound: Double { state.withLock { $0.mostOfBound } }
+  package var mostOfBound: Double { state.withLock { $0.mostOfBound } }
 
   /// Measures from now on.
-  func watch(_ journal: Journal) { state.withLock { $0.journal = journal } }
+  package func watch(_ journal: Journal) { state.withLock { $0.journal = journal } }
 
   /// A copy lives until the commit that replaces it has returned: what lives now counts until this is called again.
-  func beginCommit() {
+  package func beginCommit() {
     state.withLock { $0.leasedByteCount = $0.journal?.spaceContract.liveByteCount ?? 0 }
     measure("before a commit")
   }
 
   /// The commit has returned.
-  func endCommit() {
+  package func endCommit() {
     state.withLock { $0.leasedByteCount = 0 }
     measure("after a commit")
   }
@@ -69,27 +68,27 @@ final class MeteredStorage: Storage {
     measure("\(call) of \(name)")
   }
 
-  func open(_ name: String, _ mode: StorageOpenMode) throws(StorageError) -> any StorageFile {
+  package func open(_ name: String, _ mode: StorageOpenMode) throws(StorageError) -> any StorageFile {
     let file = try base.open(name, mode)
     if mode != .read { note(name, try file.byteCount(), "open") }
     return File(base: file, name: name, storage: self)
   }
 
-  func names(in folder: String) throws(StorageError) -> [String] { try base.names(in: folder) }
+  package func names(in folder: String) throws(StorageError) -> [String] { try base.names(in: folder) }
 
-  func rename(_ name: String, to newName: String) throws(StorageError) {
+  package func rename(_ name: String, to newName: String) throws(StorageError) {
     try base.rename(name, to: newName)
     guard Self.isMetered(name) else { return }
     state.withLock { $0.byteCounts[newName] = $0.byteCounts.removeValue(forKey: name) }
   }
 
-  func unlink(_ name: String) throws(StorageError) {
+  package func unlink(_ name: String) throws(StorageError) {
     try base.unlink(name)
     state.withLock { _ = $0.byteCounts.removeValue(forKey: name) }
   }
 
-  func makeFolder(_ name: String) throws(StorageError) { try base.makeFolder(name) }
-  func syncFolder(_ name: String) throws(StorageError) { try base.syncFolder(name) }
+  package func makeFolder(_ name: String) throws(StorageError) { try base.makeFolder(name) }
+  package func syncFolder(_ name: String) throws(StorageError) { try base.syncFolder(name) }
 
   private final class File: StorageFile {
     let base: any StorageFile
