@@ -1,6 +1,6 @@
 // A storage that keeps count of how long a store's segment files are, and holds them against the space contract.
 
-import NotelogJournal
+package import NotelogJournal
 import Synchronization
 
 /// The real file system, metered: every call that makes a segment longer is measured.

@@ -56,8 +56,8 @@ struct Order<R: Record>: Sendable {
           passed += 1
           continue
         }
-        let candidate = ScannedEntry(
-          stored.id, stored.revision, RecordBody(checked: stored.body.rawSpan), scanner)
+        let candidate = ScannedEntry<R>(
+          ScannedRecord(stored.id, stored.revision, RecordBody(checked: stored.body.rawSpan), scanner))
         guard try query.accepts(candidate) else { continue }
         best.insert(try candidate.value(of: path), Entry(stored: stored, reader: reader))
       }

@@ -7,20 +7,25 @@ import NotelogJournal
 /// It is gone when the closure it was handed to returns; ``entry()`` makes one to keep.
 @dynamicMemberLookup
 public struct ScannedEntry<R: Record>: ~Escapable {
-  /// The record's identity.
-  public let id: RecordID
-  /// The version of the record: the number of the transaction that wrote it.
-  public let revision: UInt64
-  /// The record's bytes, checked.
-  let body: RecordBody
-  let scanner: RecordScanner<R>
+  @usableFromInline let stored: ScannedRecord
 
-  @_lifetime(copy body)
-  init(_ id: RecordID, _ revision: UInt64, _ body: RecordBody, _ scanner: RecordScanner<R>) {
-    self.id = id
-    self.revision = revision
-    self.body = body
-    self.scanner = scanner
+  /// Takes a record that a scanner of the type has come to.
+  @_lifetime(copy stored)
+  @inlinable
+  init(_ stored: ScannedRecord) { self.stored = stored }
+
+  /// The record's identity.
+  public var id: RecordID { stored.id }
+  /// The version of the record: the number of the transaction that wrote it.
+  public var revision: UInt64 { stored.revision }
+
+  private var body: RecordBody {
+    @_lifetime(copy self)
+    get { stored.body }
+  }
+  private var scanner: RecordScanner<R> {
+    // SAFETY: whoever scans for records of a type does so with a scanner of that type.
+    unsafe unsafeDowncast(stored.scanner, to: RecordScanner<R>.self)
   }
 
   /// The value of a field; what the stored record lacks has its initial value.
@@ -63,13 +68,10 @@ public struct ScannedEntry<R: Record>: ~Escapable {
     of field: Field<R, Value>, _ use: (RawSpan) throws -> Result
   ) throws -> Result {
     var result: Swift.Result<Result, any Error>?
-    try open(field.handle) { bytes in result = Swift.Result { try use(bytes) } }
+    try stored.open(field.handle) { bytes in result = Swift.Result { try use(bytes) } }
     guard let result else { throw NotelogError.unopened }
     return try result.get()
   }
-
-  @usableFromInline
-  func open(_ field: FieldHandle, _ use: (RawSpan) -> Void) throws { try scanner.open(field, body, id, use) }
 
   /// Whether a text field holds some bytes; nil where the record lacks the field.
   func contains(_ needle: [UInt8], in path: PartialKeyPath<R>, isOptional: Bool) throws -> Bool? {

@@ -6,6 +6,7 @@ import NotelogJournal
 ///
 /// Nothing in it depends on the record type: code that does, and is not compiled together with the app's, asks the
 /// runtime for types at every step, which costs as much as opening a short value.
+@usableFromInline
 class Scanner {
   let plan: CollectionPlan
   let opener: FieldOpener

@@ -22,10 +22,21 @@ extension StoreSnapshot {
   ///   - body: Returns whether to go on.
   /// - Throws: `damaged` when it comes to a record that does not check; `closed`, `inputOutput`, and what `body` throws.
   /// - Complexity: O(*n*) in the bytes of the store.
+  @inlinable
   public func scan<R: Record>(
     _ type: R.Type, part: Int = 0, of partCount: Int = 1, _ body: (ScannedEntry<R>) throws -> Bool
   ) throws {
-    try moment.scan(try store.reader(for: type), part: part, of: partCount, body)
+    try scan(with: try scanner(for: type), part: part, of: partCount) { try body(ScannedEntry($0)) }
+  }
+
+  @usableFromInline
+  func scanner<R: Record>(for type: R.Type) throws -> Scanner { RecordScanner(try store.reader(for: type)) }
+
+  @usableFromInline
+  func scan(
+    with scanner: Scanner, part: Int, of partCount: Int, _ body: (ScannedRecord) throws -> Bool
+  ) throws {
+    try moment.scan(with: scanner, part: part, of: partCount, body)
   }
 }
 
@@ -38,21 +49,28 @@ extension Store {
   ///   - body: Returns whether to go on.
   /// - Throws: `damaged` when it comes to a record that does not check; `closed`, `inputOutput`, and what `body` throws.
   /// - Complexity: O(*n*) in the bytes of the store.
+  @inlinable
   public func scan<R: Record>(_ type: R.Type, _ body: (ScannedEntry<R>) throws -> Bool) throws {
     try snapshot().scan(type, body)
   }
 }
 
 extension Snapshot {
+  /// Calls `body` with each record of a scanner's collection in a part of the snapshot, until it returns false.
+  func scan(
+    with scanner: Scanner, part: Int, of partCount: Int, _ body: (ScannedRecord) throws -> Bool
+  ) throws {
+    try scan(scanner.plan.number, part: part, of: partCount) { id, revision, record in
+      try body(ScannedRecord(id, revision, record, scanner))
+    }
+  }
+
   /// Calls `body` with each record of a type in a part of the snapshot, until it returns false.
   func scan<R: Record>(
     _ reader: RecordReader<R>, part: Int = 0, of partCount: Int = 1,
     _ body: (ScannedEntry<R>) throws -> Bool
   ) throws {
-    let scanner = RecordScanner(reader)
-    try scan(reader.plan.collection.number, part: part, of: partCount) { id, revision, record in
-      try body(ScannedEntry(id, revision, record, scanner))
-    }
+    try scan(with: RecordScanner(reader), part: part, of: partCount) { try body(ScannedEntry($0)) }
   }
 
   /// Calls `body` with each record of a collection, its bytes checked, until it returns false. They come in the order

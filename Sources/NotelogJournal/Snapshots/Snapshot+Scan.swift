@@ -27,6 +27,7 @@ extension Snapshot {
     _ segment: Segment, _ collection: UInt16?, _ onDamage: (Damage) -> Void,
     _ body: (StoredRecord, RawSpan, RawSpan) throws(JournalError) -> Bool
   ) throws(JournalError) -> Bool {
+    let index = journal.catalog.index
     let limit = try journaling { () throws(StorageError) in try scanEnd(of: segment) }
     var reader = SegmentReader(segment.file, salt: segment.salt.value, end: limit)
     var place = Layout.firstFrameOffset
@@ -44,10 +45,14 @@ extension Snapshot {
       guard header.kind == .record, collection == nil || header.collection == collection else { continue }
       let entry = FooterEntry(header, offset: offset, envelopeByteCount: 0)
       // The next record's place in the index comes from memory while this record is seen to.
-      if let next = reader.idAhead(at: place) {
-        journal.catalog.index.prefetch(journal.catalog.index.fingerprint(of: next))
+      if let next = reader.idAhead(at: place) { index.prefetch(index.fingerprint(of: next)) }
+      let isSeen = try journaling { () throws(StorageError) in
+        // What nearly every record is: current, and here.
+        let isHere = try index.contains(
+          index.fingerprint(of: header.id), at: Place(segment: segment.number, offset: offset))
+        return try isHere ? true : isVisible(entry, in: segment)
       }
-      guard try journaling({ () throws(StorageError) in try isVisible(entry, in: segment) }) else { continue }
+      guard isSeen else { continue }
       guard try journaling({ () throws(StorageError) in try reader.isWhole(header, at: offset) }) else {
         onDamage(
           Damage(
