@@ -25,14 +25,18 @@ import Testing
     var seeds: [UInt64] = Array(repeating: 0, count: Self.letterCount)
     var random = SeededGenerator(seed: 10)
     var worstPause = Duration.zero
-    for step in 0..<TestEffort.isSoak ? 21 * Self.letterCount : 6 * Self.letterCount {
+    for step in 0..<(TestEffort.isSoak ? 21 : 6) * Self.letterCount {
       let number = step < Self.letterCount ? step : random.pick(0..<Self.letterCount)
       seeds[number] = UInt64(step + 1)
       var letter = letters[number]
       letter.scan = noise(Self.byteCount, seed: seeds[number])
       storage.beginCommit()
       let pause = try ContinuousClock().measure {
-        if isStreamed { try stream(letter, to: store) } else { try store.write { try $0.put(letter) } }
+        if isStreamed {
+          try stream(letter, to: store)
+        } else {
+          try store.write { tx in _ = try tx.put(letter) }
+        }
       }
       storage.endCommit()
       worstPause = max(worstPause, pause)

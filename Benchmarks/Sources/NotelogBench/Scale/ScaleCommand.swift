@@ -1,7 +1,7 @@
 // `notelog-bench scale`: how cost grows as the store grows.
 import CPeers
 import Foundation
-import Notelog
+@_spi(Benchmarks) import Notelog
 
 /// One store that grows from step to step; after each step it is measured.
 struct ScaleCommand {
@@ -41,6 +41,27 @@ struct ScaleCommand {
       }
       present = step
     }
+    guard present >= Self.indexCounts.upperBound else { return }
+    let figure = try measureIndex(scratch.appending(path: "index").path)
+    print(isJSON ? figure.json : figure.row)
+  }
+
+  /// Between which numbers of records the index is measured: each of its shards grows once on the way, or more often.
+  private static let indexCounts = 5_000_000...10_000_000
+
+  /// The most memory that a record takes: of the journal alone, which has no fields to index.
+  private func measureIndex(_ path: String) throws -> Figure {
+    let journal = try JournalBenchmark(at: path)
+    let before = Self.residentByteCount
+    var largest = 0.0
+    for start in stride(from: 0, to: Self.indexCounts.upperBound, by: 10 * Self.batch) {
+      let end = start + 10 * Self.batch
+      try journal.write(start..<end, bodyByteCount: 8, batch: Self.batch, .flushed)
+      if end < Self.indexCounts.lowerBound { continue }
+      largest = max(largest, Double(Self.residentByteCount - before) / Double(end))
+    }
+    try journal.close()
+    return Figure(engine: "notelog", workload: "index-bytes-per-record", value: largest, unit: "B")
   }
 
   /// Grows the store to `count` notes and measures it.
