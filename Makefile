@@ -1,13 +1,14 @@
 # Everything the project does, by name. The work itself is Swift's, or a script's in scripts/.
 
 PREFIX ?= /usr/local
-SOURCES = Package.swift Sources Tests $(wildcard Benchmarks/Package.swift Benchmarks/Sources Examples)
+SECONDS = 60
+SOURCES = Package.swift Sources Tests $(wildcard Benchmarks/Package.swift Benchmarks/Sources Fuzzing/Package.swift Fuzzing/Sources Examples)
 
 # Suites that try very many states, by their names, run optimised; all others run as debug builds.
 HEAVY = ^[^/]*([Cc]rash|[Mm]odel|Damage|Failing|Streaming|Checkpoint|Keyring|Salvage)[^/]*/
 OPTIMISED = -c release -Xswiftc -enable-testing --scratch-path .build/optimised
 
-.PHONY: help demo test lint format bench soak docs install clean libraries
+.PHONY: help demo test lint format bench soak fuzz docs install clean libraries
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1	/p' Makefile | expand -t 10
@@ -22,6 +23,9 @@ test: libraries ## everything that proves the project
 
 soak: libraries ## the crash, model and cipher tests again, with many more rounds
 	NOTELOG_SOAK=1 scripts/test --filter '$(HEAVY)|VectorTests' $(OPTIMISED)
+
+fuzz: libraries ## everything that reads untrusted bytes, fuzzed: SECONDS=60 each, TARGETS='journal record'
+	SECONDS_EACH=$(SECONDS) scripts/fuzz $(TARGETS)
 
 lint: ## formatting and documentation of public declarations
 	swift format lint --strict --recursive --parallel $(SOURCES)
@@ -40,7 +44,7 @@ install: libraries ## the tool, its man page and completions, under PREFIX (/usr
 	scripts/install "$$(swift build -c release --show-bin-path)/notelog" "$(DESTDIR)$(PREFIX)"
 
 clean: ## remove what was built
-	rm -rf .build docs/site Benchmarks/.build
+	rm -rf .build docs/site Benchmarks/.build Fuzzing/.build
 
 libraries:
 	@scripts/ensure-libraries

@@ -34,6 +34,23 @@ import Testing
     #expect(read.dataKey(KeyReference(rawValue: 4)) == nil)
   }
 
+  /// Adding one to the highest generation there is trapped. Found by reading what a keyring with a fitting MAC may hold.
+  @Test func `a key whose generations are used up takes no further one`() throws {
+    var keyring = try Self.makeKeyring()
+    let newest = keyring.dataKeys.removeLast()
+    keyring.dataKeys.append(
+      Keyring.DataKey(
+        reference: newest.reference, accessClass: newest.accessClass, number: newest.number, generation: .max,
+        wrap: newest.wrap))
+    let root = try keyring.openRoot(Self.rawKey(1), slot: nil, memory: .shared)
+    keyring.mac = try keyring.computeMAC(root: root.root, memory: .shared)
+    let vault = Vault(keyring, nonces: try NonceSource())
+    try vault.unlock(Self.rawKey(1))
+    #expect(throws: CryptoError.limitExceeded(.keyGenerations)) {
+      try vault.addingGeneration(ofKeyNamed: "one")
+    }
+  }
+
   @Test func `every bit of a keyring flipped, the copy serves and the damage is reported`() throws {
     let keyring = try Self.makeKeyring()
     let bytes = keyring.bytes

@@ -114,6 +114,7 @@ extension Vault {
     }
     let named = keyring.namedKeys[index]
     let newest = keyring.dataKeys.filter { $0.number == named.number }.map(\.generation).max() ?? 0
+    guard newest < .max else { throw .limitExceeded(.keyGenerations) }
     var changed = keyring
     changed.namedKeys[index].current = try changed.appendGeneration(
       newest + 1, of: named.number, named.accessClass, root: root, memory: memory)

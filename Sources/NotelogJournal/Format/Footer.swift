@@ -44,6 +44,10 @@ package struct FooterEntry: Equatable, Sendable {
     envelopeByteCount = Int(bytes.load(UInt32.self, at: start + 12))
     sequence = bytes.load(UInt64.self, at: start + 16)
     id = RecordKey(bytes, at: start + 24)
+    // An entry is a place in the index, which only takes those where a frame can be.
+    guard offset.isMultiple(of: 8), offset >= Layout.firstFrameOffset,
+      offset <= Limits.maximumSegmentByteCount - frameByteCount
+    else { return nil }
     guard flags & ~1 == 0, payloadByteCount <= kind.maximumPayloadByteCount,
       envelopeByteCount <= min(payloadByteCount, Limits.maximumEnvelopeByteCount),
       envelopeByteCount <= bytes.byteCount - start - Layout.footerEntryByteCount

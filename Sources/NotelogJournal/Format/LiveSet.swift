@@ -32,34 +32,40 @@ package struct LiveEntry: Equatable, Sendable {
   }
 }
 
-/// The finished segments that are live, in ascending order of number.
+/// The finished segments that are live.
+///
+/// A change takes time for what it changes only: a file may hold as many changes, of as many segments, as fit into it.
 package struct LiveSet: Equatable, Sendable {
-  package private(set) var entries: [LiveEntry] = []
+  private var byNumber: [UInt32: LiveEntry] = [:]
 
-  package var count: Int { entries.count }
+  /// The segments in ascending order of number.
+  ///
+  /// - Complexity: O(*n* log *n*).
+  package var entries: [LiveEntry] { byNumber.values.sorted { $0.number < $1.number } }
+
+  package var count: Int { byNumber.count }
 
   init() {}
 
   /// Reads a live set's payload; nothing where it is not one.
   init?(payload bytes: RawSpan) {
     guard bytes.byteCount % Layout.liveEntryByteCount == 0 else { return nil }
+    var last: UInt32 = 0
     for offset in stride(from: 0, to: bytes.byteCount, by: Layout.liveEntryByteCount) {
       let entry = LiveEntry(bytes, at: offset)
       guard bytes.load(UInt32.self, at: offset + 20) == 0, FileName.isSegmentNumber(entry.number),
-        entries.last.map({ $0.number < entry.number }) ?? true
+        entry.number > last
       else { return nil }
-      entries.append(entry)
+      last = entry.number
+      insert(entry)
     }
   }
 
-  subscript(number: UInt32) -> LiveEntry? { entries.first { $0.number == number } }
+  subscript(number: UInt32) -> LiveEntry? { byNumber[number] }
 
-  mutating func insert(_ entry: LiveEntry) {
-    entries.removeAll { $0.number == entry.number }
-    entries.insert(entry, at: entries.firstIndex { $0.number > entry.number } ?? entries.endIndex)
-  }
+  mutating func insert(_ entry: LiveEntry) { byNumber[entry.number] = entry }
 
-  mutating func remove(_ number: UInt32) { entries.removeAll { $0.number == number } }
+  mutating func remove(_ number: UInt32) { byNumber[number] = nil }
 
   mutating func apply(_ change: LiveChange) {
     for entry in change.added { insert(entry) }

@@ -66,9 +66,7 @@ extension Log {
       }
     } catch { throw JournalError(error) }
     state.withLock { state in
-      state.head?.footerByteCount = footer?.byteCount ?? 0
-      if let footer = footer.take() { state.head?.footer = footer }
-      state.head?.isFooterKnown = true
+      if let footer = footer.take() { state.head?.know(footer) }
     }
   }
 

@@ -80,4 +80,11 @@ struct Head: ~Copyable, Sendable {
   /// What was there to read when it was opened, but may not be on the medium: the close mark it ended in, or its start
   /// where nothing follows that. It is written again before anything follows it.
   var unproven: Range<Int>?
+
+  /// Takes the footer that the head's frames make.
+  mutating func know(_ footer: consuming FooterBuilder) {
+    footerByteCount = footer.byteCount
+    self.footer = footer
+    isFooterKnown = true
+  }
 }

@@ -1,0 +1,42 @@
+// What is done with a store that could be opened, whatever its files are worth.
+
+@testable import NotelogJournal
+
+/// Reading, going on, compacting and closing.
+enum StoreUse {
+  static func open(_ disk: MemoryStorage, isReadOnly: Bool = false) throws -> Journal {
+    var options = SampleStore.options
+    options.isReadOnly = isReadOnly
+    return try Journal.open(in: disk, options: options)
+  }
+
+  /// Reads whatever there is; each may fail.
+  static func readAll(_ journal: Journal) {
+    var buffer = ReadBuffer()
+    for id in (try? journal.records()) ?? [] { _ = try? journal.read(id, into: &buffer) }
+    for id in (try? journal.records(in: 0)) ?? [] { _ = try? journal.read(id, into: &buffer) }
+    for byte in UInt8.min...UInt8.max { _ = try? journal.read(SampleStore.id(byte), into: &buffer) }
+    for number in UInt32(0)..<3 { _ = try? journal.readChunk(number, of: SampleStore.id(100), into: &buffer) }
+    _ = journal.statistics
+  }
+
+  /// Opens the store for writing; what it then acknowledges as durable must be there afterwards.
+  static func goOn(in disk: MemoryStorage) throws {
+    let journal = try open(disk)
+    readAll(journal)
+    var batch = Batch()
+    let id = SampleStore.id(101)
+    batch.put(id, collection: 3, bodyByteCount: 8) { $0.store(UInt64(0x6E6F_7465), at: 0) }
+    try journal.commit(&batch)
+    _ = try? journal.compact()
+    try? journal.checkpoint()
+    try journal.close()
+    do {
+      let again = try open(disk)
+      var buffer = ReadBuffer()
+      let found = try again.read(id, into: &buffer)
+      expect(found != nil, "what was committed is not there")
+      try again.close()
+    } catch { fatalError("a store that was closed in order does not open: \(error)") }
+  }
+}

@@ -1,0 +1,25 @@
+// Compressed values: FORMAT.md 7.3.
+
+@testable import NotelogJournal
+
+/// Inflates a stream, and holds whatever it becomes to its declared length.
+enum InflateTarget: FuzzTarget {
+  static func seeds() -> [[UInt8]] {
+    [[UInt8](repeating: 7, count: 100), Array("a text, a text, a text, and another text".utf8)].compactMap {
+      value in
+      value.withBytes { Deflate.compress($0) }.map { stream in
+        var seed: [UInt8] = []
+        seed.append(integer: UInt32(value.count))
+        return seed + stream
+      }
+    }
+  }
+
+  static func run(_ input: [UInt8]) {
+    var reader = InputReader(input)
+    let byteCount = Int(reader.integer(UInt32.self)) % (1 << 20)
+    let stream = reader.rest()
+    let value = stream.withBytes { Deflate.inflate($0, byteCount: byteCount) }
+    expect(value == nil || value?.count == byteCount, "inflated to another length")
+  }
+}

@@ -1,0 +1,82 @@
+// Keyrings: reading one, unlocking it and changing it. FORMAT.md 10.
+
+@testable import NotelogCrypto
+@testable import NotelogJournal
+
+/// Reads a keyring whose digest, and whose MAC if it opens, are made to fit; opens it with a key, the right one or a wrong one.
+///
+/// Passwords are left alone: scrypt would eat up all of the time, and its limits are checked while reading.
+enum KeyringTarget: FuzzTarget {
+  private static let keyByte: UInt8 = 4
+
+  /// The first byte says what is made to fit: 1 the digest, 2 the MAC; 4: the key is a wrong one.
+  static func seeds() throws -> [[UInt8]] {
+    let nonces = try NonceSource()
+    let vault = try Keyring.create(
+      storeID: Bytes16(low: 1, high: 2), credential: try credential(keyByte), nonces: nonces)
+    var seeds = [vault.keyring.bytes]
+    vault.adopt(try vault.addingKey(named: "personal", class: .whenUnlocked))
+    vault.adopt(try vault.addingGeneration(ofKeyNamed: "personal"))
+    vault.adopt(try vault.addingKey(named: "work", class: .afterFirstUnlock))
+    vault.adopt(try vault.addingSlot(.password(try Secret(utf8: "password")), work: .forTests))
+    vault.adopt(try vault.addingSlot(.recoveryKey(try RecoveryKey.random())))
+    seeds.append(vault.keyring.bytes)
+    return seeds.flatMap { keyring in [0, 3, 7].map { [$0] + keyring } }
+  }
+
+  private static func credential(_ byte: UInt8) throws -> Credential {
+    .rawKey(try Secret(copying: [UInt8](repeating: byte, count: 32).rawSpan))
+  }
+
+  static func run(_ input: [UInt8]) throws {
+    guard let flags = input.first else { return }
+    let bytes = try fitted(Array(input.dropFirst()), flags)
+    let keyring = try Keyring(parsing: bytes)
+    expect(keyring.bytes == bytes, "a keyring is written as other bytes than it was read from")
+    _ = try? Keyring.choose(bytes, copy: Array(bytes.dropLast()), storeID: keyring.storeID)
+    let vault = Vault(keyring, nonces: try NonceSource())
+    try vault.unlock(try credential(flags & 4 == 0 ? keyByte : 5))
+    use(vault)
+  }
+
+  private static func fitted(_ bytes: [UInt8], _ flags: UInt8) throws -> [UInt8] {
+    var bytes = bytes
+    guard bytes.count >= Keyring.Header.byteCount + 64 else { return bytes }
+    if flags & 1 != 0 { try sealDigest(&bytes) }
+    guard flags & 2 != 0, let keyring = try? Keyring(parsing: bytes),
+      let opened = try? keyring.openRoot(try credential(keyByte), slot: nil, memory: .shared)
+    else { return bytes }
+    bytes.replaceSubrange(
+      bytes.count - 64..<bytes.count - 32, with: try keyring.computeMAC(root: opened.root, memory: .shared))
+    try sealDigest(&bytes)
+    return bytes
+  }
+
+  private static func sealDigest(_ bytes: inout [UInt8]) throws {
+    bytes.replaceSubrange((bytes.count - 32)..., with: try Derivation.sha256(Array(bytes.dropLast(32))))
+  }
+
+  /// Everything that an unlocked keyring is there for; each may fail.
+  private static func use(_ vault: Vault) {
+    for key in vault.keyring.dataKeys {
+      _ = try? vault.sealingKey(key.reference)
+      _ = vault.name(of: key.reference)
+    }
+    if let change = try? vault.addingGeneration(ofKeyNamed: "personal") { adopt(change, in: vault) }
+    if let change = try? vault.addingKey(named: "new", class: .whenUnlocked) { adopt(change, in: vault) }
+    if let slot = vault.keyring.slots.first, let credential = try? credential(5),
+      let change = try? vault.changingSlots([slot.id], to: credential)
+    {
+      adopt(change, in: vault)
+    }
+    vault.lock(.everything)
+  }
+
+  /// What is written must be readable again, or the store could never be unlocked any more.
+  private static func adopt(_ change: Vault.Change, in vault: Vault) {
+    do { _ = try Keyring(parsing: change.keyring.bytes) } catch {
+      fatalError("a changed keyring does not read: \(error)")
+    }
+    vault.adopt(change)
+  }
+}

@@ -1,0 +1,34 @@
+// A backup's manifest: FORMAT.md 13, "Backup".
+
+@testable import NotelogJournal
+
+/// Restores a sound backup whose manifest was changed.
+enum ManifestTarget: FuzzTarget {
+  private static let backup: [String: [UInt8]] = {
+    let target = MemoryStorage()
+    do { _ = try Journal.backup(from: MemoryStorage(SampleStore.files), to: target, random: 1) } catch {
+      fatalError("the sample could not be backed up: \(error)")
+    }
+    return target.contents
+  }()
+
+  /// The first byte says whether the checksum is made to fit; the others are ``Edits``.
+  static func seeds() -> [[UInt8]] {
+    [[1], [0, 0, 12, 0, 9], [1, 0, 52, 0, 9], [1, 3, 48, 0, 24, 0], [1, 2, 60, 0]]
+  }
+
+  static func run(_ input: [UInt8]) throws {
+    var reader = InputReader(input)
+    let isSealed = reader.integer(UInt8.self) & 1 == 1
+    var files = backup
+    var manifest = files[BackupManifest.fileName] ?? []
+    Edits.apply(&reader, to: &manifest)
+    if isSealed, manifest.count >= 4 {
+      manifest.set(Array(manifest.dropLast(4)).withBytes { Checksum.of($0) }, at: manifest.count - 4)
+    }
+    files[BackupManifest.fileName] = manifest
+    let target = MemoryStorage()
+    _ = try Journal.restore(from: MemoryStorage(files), to: target)
+    try StoreUse.goOn(in: target)
+  }
+}

@@ -1,0 +1,1 @@
+../../../../Sources/NotelogCLI/ExitCode.swift

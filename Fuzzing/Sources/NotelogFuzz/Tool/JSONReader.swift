@@ -1,0 +1,1 @@
+../../../../Sources/NotelogCLI/JSON/JSONReader.swift

@@ -1,0 +1,1 @@
+../../../../Sources/NotelogCLI/Values/Moment.swift
