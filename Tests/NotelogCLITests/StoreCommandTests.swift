@@ -99,6 +99,18 @@ import Testing
       script, .init(out: "ID  2001-01-01T00:00:00Z\n2001-01-01T00:00:00Z\n12\n12\n12\n12\n12\n12\n12\n"))
   }
 
+  @Test func `text is compared by its bytes, in conditions as in sorting`() throws {
+    let script = """
+      for title in "$(printf 'e\\314\\201')" "$(printf '\\303\\251')" f; do
+        notelog add my.notelog title="$title" $quick >/dev/null
+      done
+      for condition in "title=$(printf '\\303\\251')" "title!=$(printf '\\303\\251')" 'title<f' 'title>=f'; do
+        notelog list my.notelog $quick --field title --sort title --where "$condition" | sed 's/.* //' | tr '\\n' ' '; echo
+      done
+      """
+    try expect(script, .init(out: "\u{E9} \ne\u{301} f \ne\u{301} \nf \u{E9} \n"))
+  }
+
   @Test func `a list is sorted, limited and filtered`() throws {
     let script = """
       for day in 03 01 02; do notelog add my.notelog title=T$day body=B time=2026-01-$day $quick >/dev/null; done

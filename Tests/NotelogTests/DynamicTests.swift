@@ -31,6 +31,19 @@ private let noteFields: [FieldDescription] = [
     #expect(try notes.get(id) == nil)
   }
 
+  /// The bug: only the first 64 bytes were compared, as many as a sort key of the format has.
+  @Test func `texts that begin alike are sorted by what follows`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let notes = try store.createCollection("note", fields: noteFields)
+    let titles = ["z", "e\u{301}", "\u{E9}", "a"].map { String(repeating: "same ", count: 20) + $0 }
+    for title in titles { try notes.add(["title": .text(title)]) }
+    let ascending = try notes.entries(sortedBy: "title").map { try $0.value("title") }
+    #expect(ascending == [titles[3], titles[1], titles[0], titles[2]].map { .text($0) })
+    #expect(
+      try notes.entries(sortedBy: "title", .descending).map { try $0.value("title") } == ascending.reversed())
+  }
+
   @Test func `wrong names, wrong types and missing values are refused`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.create()

@@ -90,6 +90,9 @@ extension Query {
 
   /// How many records there are. As the other, without blocking the caller's thread.
   public func count() async throws -> Int { try await offPool { try self.count() } }
+
+  /// How the query would be answered now. As the other, without blocking the caller's thread.
+  public func explain() async throws -> QueryPlan { try await offPool { try self.explain() } }
 }
 
 extension Entry {

@@ -97,7 +97,7 @@ public struct DynamicCollection: Sendable {
     }
   }
 
-  /// The records, sorted by a field where one is named, or else by id.
+  /// The records, sorted by a field where one is named, or else by id. Text is in the order of its UTF-8 bytes.
   ///
   /// - Parameters:
   ///   - field: The field to sort by; a sealed one is opened for it. Records that lack it come first.
@@ -147,7 +147,8 @@ extension DynamicEntry {
     let field = plan.fields[index].field
     guard let entry = try stored.find(field.number) else { return [] }
     return try opener.open(entry, in: stored.body.rawSpan, of: id, index, plan) { bytes in
-      var key = [UInt8](repeating: 0, count: SortKey.byteCount(of: bytes))
+      // All of it, and not what an index has room for: texts may begin alike.
+      var key = [UInt8](repeating: 0, count: bytes.byteCount)
       key.withBytes(in: 0..<key.count) { target in
         SortKey.write(field.type, isOptional: field.isOptional, bytes, into: &target)
       }

@@ -47,7 +47,7 @@ extension Store {
   /// to it.
   ///
   /// - Parameters:
-  ///   - path: The field, sealed, of type bytes, neither padded nor compressed.
+  ///   - path: The field: sealed, of bytes, neither padded nor compressed. Any other throws `invalidArgument`, and says why.
   ///   - id: The record that the value is for. It need not exist yet.
   ///   - pieces: The value's bytes, in pieces of any length.
   /// - Returns: The upload, to be set in an update.

@@ -15,7 +15,7 @@ extension Store {
   /// write closure: it commits by itself.
   ///
   /// - Parameters:
-  ///   - path: The field, sealed, of type bytes, neither padded nor compressed.
+  ///   - path: The field: sealed, of bytes, neither padded nor compressed. Any other throws `invalidArgument`, and says why.
   ///   - id: The record that the value is for. It need not exist yet.
   ///   - read: Fills a buffer from its start, and returns how many bytes it wrote; 0 at the value's end.
   /// - Returns: The upload, to be set in an update.
@@ -38,7 +38,7 @@ extension Store {
   /// Writes the rest of a file as a value for a sealed field of bytes, ahead of the update that sets the field to it.
   ///
   /// - Parameters:
-  ///   - path: The field, sealed, of type bytes, neither padded nor compressed.
+  ///   - path: The field: sealed, of bytes, neither padded nor compressed. Any other throws `invalidArgument`, and says why.
   ///   - id: The record that the value is for. It need not exist yet.
   ///   - file: What is read, from where it stands to its end.
   /// - Returns: The upload, to be set in an update.

@@ -28,10 +28,8 @@ struct Uploader: ~Copyable {
   init(_ store: Store, _ plan: CollectionPlan, _ index: Int, _ id: RecordID) throws(NotelogError) {
     let place = plan.place(index, id)
     let field = plan.fields[index]
-    guard field.flags.contains(.sealed), field.type == .bytes, !field.flags.contains(.padded) else {
-      throw NotelogError(
-        .invalidArgument,
-        "\(place): a value can be uploaded to a sealed field of bytes that is neither padded nor compressed")
+    if let reason = Self.reasonAgainst(field) {
+      throw NotelogError(.invalidArgument, "\(place): a value can't be streamed into \(reason)")
     }
     guard !id.isReserved else {
       throw NotelogError(.invalidArgument, "id \(id) is one of those that the store keeps for itself")
@@ -47,6 +45,22 @@ struct Uploader: ~Copyable {
     value = .randomValue
     data = plan.chunkData(
       index, of: id, type: field.type, flags: Self.flags, key: key.reference, value: value)
+  }
+
+  /// Why values can't be streamed into a field, and what to do instead; nil where they can.
+  private static func reasonAgainst(_ field: FieldPlan) -> String? {
+    guard field.isSealed else { return "a plain field: set it to the whole value" }
+    guard field.type == .bytes else {
+      return "a field of type \(field.type.name): set it to the whole value, or declare a field of bytes"
+    }
+    // What comes before the first byte, or how much comes after the last, is known only at the end.
+    if field.flags.contains(.compressed) {
+      return "a compressed field: set it to the whole value, or declare a field that isn't compressed"
+    }
+    if field.flags.contains(.padded) {
+      return "a padded field: set it to the whole value, or declare a field that isn't padded"
+    }
+    return nil
   }
 
   deinit {

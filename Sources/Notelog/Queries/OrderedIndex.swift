@@ -6,6 +6,9 @@ import NotelogJournal
 ///
 /// Fixed-length values fit whole. Longer texts may tie, and whoever needs more order looks at the values themselves.
 struct IndexEntry: Hashable, Comparable, Sendable, BitwiseCopyable {
+  /// How much of a key an entry holds.
+  static let keyByteCount = 16
+
   let keyHigh: UInt64
   let keyLow: UInt64
   let id: RecordID
@@ -13,7 +16,7 @@ struct IndexEntry: Hashable, Comparable, Sendable, BitwiseCopyable {
   /// Takes the beginning of a sort key.
   init(key: RawSpan, _ id: RecordID) {
     var words: (high: UInt64, low: UInt64) = (0, 0)
-    for index in 0..<min(16, key.byteCount) {
+    for index in 0..<min(Self.keyByteCount, key.byteCount) {
       let byte = UInt64(key.byte(at: index)) << UInt64(56 - 8 * (index & 7))
       if index < 8 { words.high |= byte } else { words.low |= byte }
     }
@@ -81,23 +84,59 @@ struct OrderedIndex: Sendable {
     chunks.insert(upper, at: chunk + 1)
   }
 
-  /// Calls `body` with groups of entries that tie, each group in the order of ids, until it returns false.
-  func forEachGroup(
-    _ direction: SortDirection, _ body: (ArraySlice<IndexEntry>) throws -> Bool
+  /// How many entries a run has.
+  ///
+  /// - Complexity: O(*n* / ``chunkCount``).
+  func count(in bounds: IndexBounds) -> Int {
+    let touched = chunkRange(of: bounds)
+    return touched.reduce(0) { count, chunk in
+      let isWhole = chunk != touched.first && chunk != touched.last
+      return count + (isWhole ? chunks[chunk].count : Self.range(of: bounds, in: chunks[chunk]).count)
+    }
+  }
+
+  /// Calls `body` with the entries of a run, until it returns false.
+  func forEach(
+    in bounds: IndexBounds, _ direction: SortDirection, _ body: (IndexEntry) throws -> Bool
   ) rethrows {
-    var group: [IndexEntry] = []
-    for step in chunks.indices {
-      let chunk = chunks[direction == .ascending ? step : chunks.count - 1 - step]
-      for place in chunk.indices {
-        let entry = chunk[direction == .ascending ? place : chunk.count - 1 - place]
-        if let first = group.first, !first.ties(with: entry) {
-          guard try body(Self.inOrderOfIDs(group, direction)) else { return }
-          group.removeAll(keepingCapacity: true)
-        }
-        group.append(entry)
+    let touched = chunkRange(of: bounds)
+    for step in 0..<touched.count {
+      let chunk = chunks[direction == .ascending ? touched.lowerBound + step : touched.upperBound - 1 - step]
+      let range = Self.range(of: bounds, in: chunk)
+      for step in 0..<range.count {
+        let entry = chunk[direction == .ascending ? range.lowerBound + step : range.upperBound - 1 - step]
+        guard try body(entry) else { return }
       }
     }
-    if !group.isEmpty { _ = try body(Self.inOrderOfIDs(group, direction)) }
+  }
+
+  /// Calls `body` with groups of entries of a run that tie, each group in the order of ids, until it returns false.
+  func forEachGroup(
+    in bounds: IndexBounds = .all, _ direction: SortDirection, _ body: (ArraySlice<IndexEntry>) throws -> Bool
+  ) rethrows {
+    var group: [IndexEntry] = []
+    var goesOn = true
+    try forEach(in: bounds, direction) { entry in
+      if let first = group.first, !first.ties(with: entry) {
+        goesOn = try body(Self.inOrderOfIDs(group, direction))
+        group.removeAll(keepingCapacity: true)
+      }
+      group.append(entry)
+      return goesOn
+    }
+    if goesOn, !group.isEmpty { _ = try body(Self.inOrderOfIDs(group, direction)) }
+  }
+
+  /// The chunks in which a run's entries are.
+  private func chunkRange(of bounds: IndexBounds) -> Range<Int> {
+    let first = max(0, Self.firstIndex(chunks.count) { chunks[$0][0] > bounds.lower } - 1)
+    return first..<max(first, Self.firstIndex(chunks.count) { chunks[$0][0] > bounds.upper })
+  }
+
+  /// Which of a chunk's entries are in a run.
+  private static func range(of bounds: IndexBounds, in chunk: [IndexEntry]) -> Range<Int> {
+    let lower = firstIndex(chunk.count) { chunk[$0] >= bounds.lower }
+    return lower..<max(lower, firstIndex(chunk.count) { chunk[$0] > bounds.upper })
   }
 
   private static func inOrderOfIDs(

@@ -19,39 +19,55 @@ public enum SortDirection: Sendable {
 ///
 /// Conditions and sorting on plain fields need no key; on sealed fields they open that field of each record.
 public struct Query<R: Record>: Sendable {
-  typealias Condition = @Sendable (ScannedEntry<R>) throws -> Bool
-
   let store: Store
   /// The moment that is asked about; nil asks about the moment of asking.
-  private let moment: Snapshot?
-  private var conditions: [Condition] = []
-  private var order: Order<R>?
-  private var limit: Int?
+  let moment: Snapshot?
+  private(set) var conditions: [QueryCondition<R>] = []
+  private(set) var order: Order<R>?
+  private(set) var limit: Int?
   /// How many threads go through the records, each through a part.
-  private var partCount = 1
+  private(set) var partCount = 1
 
   init(_ store: Store, _ moment: Snapshot? = nil) {
     self.store = store
     self.moment = moment
   }
 
-  /// Only records whose field has this value.
+  /// Only records whose field has this value. If the field is indexed and few records have it, only those are read.
+  ///
+  /// Values are equal where `==` says so, except that text is compared by its UTF-8 bytes: a letter that can be composed
+  /// in two ways is two letters. In an indexed field of a type of your own, values that are equal must be stored alike.
   public func `where`<Value: Equatable & Sendable>(_ path: FieldKeyPath<R, Value>, is value: Value) -> Query {
-    adding { entry in try entry.value(of: path) == value }
+    let equality = ValueEquality<Value>()
+    return adding(path, IndexedCondition(is: value)) { entry in
+      equality.areEqual(try entry.value(of: path), value)
+    }
   }
 
-  /// Only records whose field has a value in a range.
+  /// Only records whose field has a value in a range. If the field is an indexed number, date, UUID or text and few
+  /// records are in the range, only those are read.
+  ///
+  /// Text is in the order of its UTF-8 bytes, as where it is sorted: see ``sorted(by:_:)``. Types of your own compare as
+  /// they say; indexes don't help with those.
   public func `where`<Value: Comparable & Sendable>(
     _ path: FieldKeyPath<R, Value>, in range: some RangeExpression<Value> & Sendable
   ) -> Query {
-    adding { entry in range.contains(try entry.value(of: path)) }
+    guard let known = ValueRange(range) else {
+      return adding(path) { entry in range.contains(try entry.value(of: path)) }
+    }
+    let indexed = IndexedCondition(in: known)
+    guard Value.self == String.self else {
+      return adding(path, indexed) { entry in range.contains(try entry.value(of: path)) }
+    }
+    let order = ValueOrder<Value>()
+    return adding(path, indexed) { entry in known.contains(try entry.value(of: path), in: order) }
   }
 
   /// Only records whose field satisfies a condition; a sealed field is opened for it.
   public func filter<Value>(
     _ path: FieldKeyPath<R, Value>, _ condition: @escaping @Sendable (Value) throws -> Bool
   ) -> Query {
-    adding { entry in try condition(try entry.value(of: path)) }
+    adding(path) { entry in try condition(try entry.value(of: path)) }
   }
 
   /// Only records whose text field holds a text; a sealed field is opened for it.
@@ -64,22 +80,13 @@ public struct Query<R: Record>: Sendable {
   /// composed in two ways is two letters.
   public func contains<Value: FieldValue>(_ path: FieldKeyPath<R, Value>, _ text: String) -> Query
   where Value.Stored == String {
-    let needle = Array(text.utf8)
-    return adding { entry in
-      if let found = try entry.contains(needle, in: path, isOptional: false) { return found }
-      return Array(try entry.value(of: path).stored.utf8).rawSpan.contains(needle.rawSpan)
-    }
+    containing(text, in: path, isOptional: false) { try $0.stored }
   }
 
   /// Only records whose text field has a text that holds another; a sealed field is opened for it.
   public func contains<Value: FieldValue>(_ path: FieldKeyPath<R, Value>, _ text: String) -> Query
   where Value.Stored == String? {
-    let needle = Array(text.utf8)
-    return adding { entry in
-      if let found = try entry.contains(needle, in: path, isOptional: true) { return found }
-      guard let initial = try entry.value(of: path).stored else { return false }
-      return Array(initial.utf8).rawSpan.contains(needle.rawSpan)
-    }
+    containing(text, in: path, isOptional: true) { try $0.stored }
   }
 
   /// Asked by several threads, which share the records between them: worth it where sealed fields are opened.
@@ -93,6 +100,10 @@ public struct Query<R: Record>: Sendable {
   }
 
   /// Sorted by a field; records with equal values come in the order of their ids.
+  ///
+  /// Values are in the order that their type says, and NaN comes last. Text is in the order of its UTF-8 bytes, that of
+  /// Unicode's numbers: the same on every machine and in every language, in memory and in an index, and for text in one
+  /// normal form that of Swift's `<`. To show text in the order of somebody's language, sort what was found.
   public func sorted<Value: Comparable & Sendable>(
     by path: FieldKeyPath<R, Value>, _ direction: SortDirection = .ascending
   ) -> Query {
@@ -112,16 +123,18 @@ public struct Query<R: Record>: Sendable {
   /// The records found, their sealed fields unopened; in no particular order where none was asked for.
   ///
   /// - Throws: `locked` where a condition or the order needs a locked field; `damaged` and others as they are met.
-  /// - Complexity: O(*n*) in the records of the collection, and O(limit) in memory where there is a limit. Sorted by an
-  ///   indexed plain field and with a limit, it reads hardly more records than it returns.
+  /// - Complexity: O(*n*) in the records of the collection, and O(limit) in memory where there is a limit. Conditions on
+  ///   indexed plain fields, and an order by one with a limit, read hardly more records than are found; the first query
+  ///   that an index helps makes it, in O(*n*). ``explain()`` says what is the case.
   public func entries() throws -> [Entry<R>] {
     guard limit != 0 else { return [] }
     let reader = try store.reader(for: R.self)
     let moment = moment ?? store.journal.snapshot()
-    if let order { return try order.collect(self, reader, moment, limit: limit) }
+    let way = try way(reader, moment)
+    if let order { return try order.collect(self, on: way, reader, moment) }
     let parts = try inParts { part in
       var found: [Entry<R>] = []
-      try scan(reader, moment, part: part) { entry in
+      try forEach(on: way, reader, moment, part: part) { entry in
         found.append(try entry.entry())
         return found.count != limit
       }
@@ -138,31 +151,16 @@ public struct Query<R: Record>: Sendable {
     guard limit != 0 else { return 0 }
     let reader = try store.reader(for: R.self)
     let moment = moment ?? store.journal.snapshot()
+    let way = try unordered.way(reader, moment)
     let counts = try inParts { part in
       var count = 0
-      try scan(reader, moment, part: part) { _ in
+      try forEach(on: way, reader, moment, part: part) { _ in
         count += 1
         return count != limit
       }
       return count
     }
     return min(counts.reduce(0, +), limit ?? .max)
-  }
-
-  /// Calls `body` with each record of a part that satisfies all conditions, until it returns false.
-  func scan(
-    _ reader: RecordReader<R>, _ moment: Snapshot, part: Int, _ body: (ScannedEntry<R>) throws -> Bool
-  ) throws {
-    try moment.scan(reader, part: part, of: partCount) { entry in
-      guard try accepts(entry) else { return true }
-      return try body(entry)
-    }
-  }
-
-  /// Whether a record satisfies all conditions.
-  func accepts(_ entry: ScannedEntry<R>) throws -> Bool {
-    for condition in conditions where try !condition(entry) { return false }
-    return true
   }
 
   /// Runs `body` for each part, on as many threads.
@@ -176,7 +174,39 @@ public struct Query<R: Record>: Sendable {
     return try results.withLock { $0 }.compactMap { try $0?.get() }
   }
 
-  private func adding(_ condition: @escaping Condition) -> Query {
+  /// The same question without an order.
+  private var unordered: Query {
+    var query = self
+    query.order = nil
+    return query
+  }
+
+  private func containing<Value>(
+    _ text: String, in path: FieldKeyPath<R, Value>, isOptional: Bool,
+    initial: @escaping @Sendable (Value) throws -> String?
+  ) -> Query {
+    let needle = Array(text.utf8)
+    return adding(
+      QueryCondition(path: path, indexed: nil) { scanner in
+        let index = try scanner.index(of: path)
+        // What a record has that lacks the field.
+        let lacking = try initial(scanner.reader.plan.prototype[keyPath: path]).map { Array($0.utf8) }
+        let isInitial = lacking?.rawSpan.contains(needle.rawSpan) ?? false
+        return { record in
+          try scanner.contains(needle, in: index, isOptional: isOptional, record.body, record.id) ?? isInitial
+        }
+      })
+  }
+
+  private func adding<Value>(
+    _ path: FieldKeyPath<R, Value>, _ indexed: IndexedCondition? = nil,
+    _ holds: @escaping @Sendable (ScannedEntry<R>) throws -> Bool
+  ) -> Query {
+    adding(
+      QueryCondition(path: path, indexed: indexed) { _ in { record in try holds(ScannedEntry(record)) } })
+  }
+
+  private func adding(_ condition: QueryCondition<R>) -> Query {
     var query = self
     query.conditions.append(condition)
     return query

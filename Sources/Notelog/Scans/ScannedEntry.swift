@@ -73,11 +73,6 @@ public struct ScannedEntry<R: Record>: ~Escapable {
     return try result.get()
   }
 
-  /// Whether a text field holds some bytes; nil where the record lacks the field.
-  func contains(_ needle: [UInt8], in path: PartialKeyPath<R>, isOptional: Bool) throws -> Bool? {
-    try scanner.contains(needle, in: scanner.index(of: path), isOptional: isOptional, body, id)
-  }
-
   /// The record to keep, its fields unopened.
   public func entry() throws -> Entry<R> { try scanner.reader.entry(id, revision, body.bytes) }
 

@@ -62,19 +62,14 @@ class Scanner {
 /// The scanner of a record type's collection.
 final class RecordScanner<R: Record>: Scanner {
   let reader: RecordReader<R>
-  private var lastField: (path: ObjectIdentifier, index: Int)?
 
   init(_ reader: RecordReader<R>) {
     self.reader = reader
     super.init(reader.plan.collection, reader.opener)
   }
 
-  /// A property's field, as its place in the plan: the one asked for last is remembered.
+  /// A property's field, as its place in the plan.
   func index(of path: PartialKeyPath<R>) throws(NotelogError) -> Int {
-    let identity = ObjectIdentifier(path)
-    if let lastField, lastField.path == identity { return lastField.index }
-    let index = reader.plan.slots[try reader.plan.slot(of: path)].index
-    lastField = (identity, index)
-    return index
+    reader.plan.slots[try reader.plan.slot(of: path)].index
   }
 }

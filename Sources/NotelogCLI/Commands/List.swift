@@ -9,6 +9,7 @@ extension Command {
       It shows the plain fields and the first sealed text; other sealed fields stay sealed. --field chooses others. A \
       password is needed only where a sealed field is shown, sorted by or asked about.
       """,
+      "Text is compared and sorted by its bytes, which is the same everywhere, and no language's order.",
       "Without --sort, records come in order of their time, if they have one, newest first.",
     ],
     positionals: [

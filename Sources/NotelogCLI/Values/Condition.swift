@@ -41,17 +41,23 @@ struct Condition: Sendable {
   func holds(for entry: DynamicEntry) throws(NotelogError) -> Bool {
     let found = try entry.value(name)
     switch comparison {
-    case .equal: return found == value
-    case .unequal: return found != value
+    case .equal: return found.isSame(as: value)
+    case .unequal: return !found.isSame(as: value)
     case .less: return found.precedes(value) == true
     case .more: return value.precedes(found) == true
-    case .atMost: return found == value || found.precedes(value) == true
-    case .atLeast: return found == value || value.precedes(found) == true
+    case .atMost: return found.isSame(as: value) || found.precedes(value) == true
+    case .atLeast: return found.isSame(as: value) || value.precedes(found) == true
     }
   }
 }
 
 extension DynamicValue {
+  /// Whether both are equal, text by its bytes, as in the library's queries.
+  fileprivate func isSame(as other: DynamicValue) -> Bool {
+    guard case .text(let left) = self, case .text(let right) = other else { return self == other }
+    return left.utf8.elementsEqual(right.utf8)
+  }
+
   /// Whether the value comes before another of its type; `nil` where they have no order.
   fileprivate func precedes(_ other: DynamicValue) -> Bool? {
     switch (self, other) {
@@ -59,7 +65,7 @@ extension DynamicValue {
     case (.unsigned(let left), .unsigned(let right)): left < right
     case (.double(let left), .double(let right)): left < right
     case (.date(let left), .date(let right)): left < right
-    case (.text(let left), .text(let right)): left < right
+    case (.text(let left), .text(let right)): left.utf8.lexicographicallyPrecedes(right.utf8)
     case (.url(let left), .url(let right)): left.absoluteString < right.absoluteString
     case (.bytes(let left), .bytes(let right)): left.lexicographicallyPrecedes(right)
     case (.uuid(let left), .uuid(let right)): left.uuidString < right.uuidString

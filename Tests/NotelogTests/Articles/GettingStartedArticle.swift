@@ -40,6 +40,13 @@ struct Steps: Codable, FieldValue {
     let newest = try store.query(Recipe.self).sorted(by: \.added, .descending).limit(20).entries()
     for recipe in newest { print(try recipe.title) }
     #expect(try newest.map { try $0.rating } == [5])
+    let lastWeek = Date(timeIntervalSinceNow: -7 * 86_400)
+    let recent = store.query(Recipe.self)
+      .where(\.added, in: lastWeek...)
+      .filter(\.title) { $0.hasPrefix("S") }
+    print(try recent.explain())
+    print(try recent.count())
+    #expect(try recent.count() == 1)
     if let entry = try store.get(Recipe.self, soup.id) {
       let recipe = try entry.record()
       print(recipe.steps.lines.count)

@@ -24,6 +24,21 @@ struct Letter: Record {
   }
 }
 
+/// Fields that nothing can be streamed into.
+private struct Parcel: Record {
+  var id = RecordID()
+  var padded: [UInt8] = []
+  var compressed: [UInt8] = []
+  var plain: [UInt8] = []
+  var text = ""
+  static let schema = Schema<Parcel>("parcel") {
+    Sealed("padded", \.padded, padded: true)
+    Sealed("compressed", \.compressed, compressed: true)
+    Plain("plain", \.plain)
+    Sealed("text", \.text)
+  }
+}
+
 /// Bytes that don't compress, and that a test can make again.
 func noise(_ byteCount: Int, seed: UInt64 = 1) -> [UInt8] {
   var random = SplitMix(seed: seed)
@@ -236,12 +251,6 @@ func noise(_ byteCount: Int, seed: UInt64 = 1) -> [UInt8] {
     }
     #expect(throws: NotelogError(.invalidArgument, "")) { try set(letters[1].id) { $0.set(\.scan, upload) } }
     #expect(throws: NotelogError(.invalidArgument, "")) { try set(letters[0].id) { $0.set(\.copy, upload) } }
-    #expect(throws: NotelogError(.invalidArgument, "")) {
-      try store.upload(to: \Letter.text, of: letters[0].id) { _ in 0 }
-    }
-    #expect(throws: NotelogError(.invalidArgument, "")) {
-      try store.upload(to: \Letter.time, of: letters[0].id) { _ in 0 }
-    }
     // Set again after it was replaced, the value is still there: the upload keeps it.
     try set(letters[0].id) { $0.set(\.scan, upload) }
     try set(letters[0].id) { $0.set(\.scan, [1]) }
@@ -250,6 +259,43 @@ func noise(_ byteCount: Int, seed: UInt64 = 1) -> [UInt8] {
     #expect(try store.get(Letter.self, letters[0].id)?.scan == noise(100_000))
     store.lock()
     #expect(throws: NotelogError(.locked, "")) { try self.upload([1], of: letters[0].id, to: store) }
+  }
+
+  @Test func `a field that can't be streamed into says why, before anything is read`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let parcel = Parcel()
+    try store.write { tx in try tx.put(parcel) }
+    func refusal<Value>(_ path: FieldKeyPath<Parcel, Value>) throws -> String {
+      let error = #expect(throws: NotelogError.self) {
+        try store.upload(to: path, of: parcel.id) { _ in
+          Issue.record("read before it was refused")
+          return 0
+        }
+      }
+      #expect(error?.code == .invalidArgument)
+      return try #require(error).message
+    }
+    let beginning = ": a value can't be streamed into a "
+    #expect(
+      try refusal(\.padded).hasSuffix(
+        beginning + "padded field: set it to the whole value, or declare a field that isn't padded"))
+    #expect(
+      try refusal(\.compressed).hasSuffix(
+        beginning + "compressed field: set it to the whole value, or declare a field that isn't compressed"))
+    #expect(try refusal(\.plain).hasSuffix(beginning + "plain field: set it to the whole value"))
+    #expect(
+      try refusal(\.text).hasSuffix(
+        beginning + "field of type text: set it to the whole value, or declare a field of bytes"))
+    // Whole, it goes in.
+    try store.write { tx in
+      try tx.update(Parcel.self, parcel.id) { draft in
+        draft.set(\.padded, noise(100_000))
+        draft.set(\.compressed, noise(100_000))
+      }
+    }
+    let entry = try #require(try store.get(Parcel.self, parcel.id))
+    #expect(try entry.padded == noise(100_000) && entry.compressed == noise(100_000))
   }
 
   @Test func `an entry whose attachment was replaced says so once it is gone; a snapshot keeps it`() throws {

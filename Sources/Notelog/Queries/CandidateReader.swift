@@ -1,0 +1,53 @@
+// Reading the records that an index leads to.
+
+import NotelogJournal
+
+/// Reads records one by one, and passes over those that have another key by now than their entry in the index.
+struct CandidateReader<R: Record>: ~Copyable {
+  private let query: Query<R>
+  private let name: FieldIndexes.Name
+  private let moment: Snapshot
+  private let scanner: RecordScanner<R>
+  private let holds: QueryCondition<R>.Bound
+  private var buffer = ReadBuffer()
+  private var seen = 0
+  private var passed = 0
+
+  init(_ query: Query<R>, _ run: IndexRun, _ reader: RecordReader<R>, _ moment: Snapshot) throws {
+    self.query = query
+    name = run.name
+    self.moment = moment
+    scanner = RecordScanner(reader)
+    holds = try query.bound(to: scanner)
+  }
+
+  /// Calls `body` with the record that an entry leads to, if it satisfies all conditions; nil otherwise.
+  mutating func read<Result>(
+    _ entry: IndexEntry, _ body: (ScannedEntry<R>) throws -> Result
+  ) throws -> Result? {
+    seen += 1
+    let found: StoredRecord?
+    do { found = try moment.read(entry.id.key, into: &buffer) } catch { throw NotelogError(journal: error) }
+    guard let found, try isCurrent(entry, found) else {
+      passed += 1
+      return nil
+    }
+    let record = RecordBody(checked: buffer.body)
+    let candidate = ScannedRecord(entry.id, found.revision, record, scanner)
+    guard try holds(candidate) else { return nil }
+    return try body(ScannedEntry(candidate))
+  }
+
+  /// Whether the record that was read is the one that an entry is about. With another key it is found there, if it is to
+  /// be found.
+  private func isCurrent(_ entry: IndexEntry, _ found: StoredRecord) throws -> Bool {
+    guard found.collection == name.collection else { return false }
+    _ = try RecordBody(checking: buffer.body)
+    return try IndexEntry(keyOf: name.field, entry.id, buffer.body) == entry
+  }
+
+  /// Has the index made anew where half of what lies in the way is no longer so.
+  consuming func finish() {
+    if passed > 1_000, 2 * passed > seen { query.store.indexes.remove(name) }
+  }
+}

@@ -1,0 +1,34 @@
+// A run of an ordered index, from one entry to another.
+
+import NotelogJournal
+
+/// Everything between two entries of an index, both included.
+struct IndexBounds: Sendable, Equatable {
+  let lower: IndexEntry
+  let upper: IndexEntry
+
+  /// A whole index.
+  static let all = IndexBounds(from: nil, to: nil, includingUpper: true)
+
+  /// The run that holds every value between two, of which the sort keys are known: the upper key included or not.
+  init(from lower: [UInt8]?, to upper: [UInt8]?, includingUpper: Bool) {
+    let first = lower ?? []
+    let last = upper ?? [UInt8](repeating: .max, count: IndexEntry.keyByteCount)
+    self.init(
+      IndexEntry(key: first.rawSpan, Self.noRecord),
+      IndexEntry(key: last.rawSpan, includingUpper ? RecordID(high: .max, low: .max) : Self.noRecord))
+  }
+
+  /// An id that no record has, before those of all that have one.
+  private static let noRecord = RecordID(high: 0, low: 0)
+
+  private init(_ lower: IndexEntry, _ upper: IndexEntry) {
+    self.lower = lower
+    self.upper = upper
+  }
+
+  /// What lies in both runs.
+  func intersection(_ other: IndexBounds) -> IndexBounds {
+    IndexBounds(max(lower, other.lower), min(upper, other.upper))
+  }
+}

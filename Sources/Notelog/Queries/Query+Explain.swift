@@ -1,0 +1,51 @@
+// Saying how a query is answered, without asking it.
+
+import NotelogJournal
+
+extension Query {
+  /// How the query would be answered now. An index that it would make is made.
+  ///
+  /// ```swift
+  /// print(try store.query(Note.self).where(\.time, in: lastWeek...).explain())
+  /// ```
+  ///
+  /// - Returns: The plan, whose description says it in words.
+  /// - Throws: `notFound` where a condition or the order names no field; `damaged` and others as they are met.
+  /// - Complexity: O(*n*) in the records of the collection where no index helps, or where one is made.
+  public func explain() throws -> QueryPlan {
+    let reader = try store.reader(for: R.self)
+    let moment = moment ?? store.journal.snapshot()
+    let collection = reader.plan.collection
+    func field(_ path: PartialKeyPath<R>) throws -> FieldPlan {
+      collection.fields[reader.plan.slots[try reader.plan.slot(of: path)].index]
+    }
+    var opened: [String] = []
+    for path in conditions.map(\.path) + (order.map { [$0.path] } ?? []) {
+      let field = try field(path)
+      if field.isSealed, !opened.contains(field.field.name) { opened.append(field.field.name) }
+    }
+    let index: QueryPlan.Index?
+    let candidateCount: Int
+    var direction: SortDirection?
+    switch try way(reader, moment) {
+    case .scan:
+      index = nil
+      candidateCount = try journaling { () throws(JournalError) in
+        try moment.records(in: collection.number).count
+      }
+    case .inOrder(let run):
+      direction = order?.direction
+      fallthrough
+    case .candidates(let run):
+      index = QueryPlan.Index(
+        field: collection.index(of: run.name.field).map { collection.fields[$0].field.name } ?? "",
+        bounds: run.conditions.map(\.description), direction: direction)
+      candidateCount = run.count
+    }
+    return QueryPlan(
+      collection: collection.schema.name, index: index, candidateCount: candidateCount,
+      conditionCount: conditions.count, openedFields: opened,
+      sortsInMemory: order != nil && direction == nil, limit: limit,
+      threadCount: direction == nil ? partCount : 1)
+  }
+}

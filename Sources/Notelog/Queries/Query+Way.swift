@@ -1,0 +1,85 @@
+// Choosing the way by which a query gets to its records.
+
+import NotelogJournal
+
+/// The part of an index in which all records are that a query can find.
+struct IndexRun: Sendable {
+  let name: FieldIndexes.Name
+  let index: OrderedIndex
+  let bounds: IndexBounds
+  /// How many entries are in it.
+  let count: Int
+  /// The conditions that led to the bounds.
+  let conditions: [IndexedCondition]
+}
+
+/// The way by which a query gets to its records.
+enum QueryWay: Sendable {
+  /// All records of the collection, as they lie on the disk.
+  case scan
+  /// Those in a part of an index.
+  case candidates(IndexRun)
+  /// Those in a part of an index that has them in the order asked for.
+  case inOrder(IndexRun)
+}
+
+extension Query {
+  /// Reading a record by its id costs as much as going past so many in a scan.
+  private static var costOfReading: Int { 8 }
+
+  /// The way that costs least, by what the indexes say. An index that helps and isn't there yet is made.
+  func way(_ reader: RecordReader<R>, _ moment: Snapshot) throws -> QueryWay {
+    let narrowest = try runs(reader, moment).min { $0.count < $1.count }
+    guard let order, order.isThatOfKeys, let name = reader.indexName(of: order.path),
+      limit != nil || narrowest?.name == name, let run = try run(of: name, reader, moment)
+    else { return narrowest.map(QueryWay.candidates) ?? .scan }
+    guard let narrowest, narrowest.name != name else { return .inOrder(run) }
+    // One in so many records on the way satisfies the other condition: until the limit is reached, that many are read.
+    let reads = min(
+      Double(run.count), Double(limit ?? .max) * Double(run.index.count) / Double(narrowest.count))
+    return Double(narrowest.count) < reads ? .candidates(narrowest) : .inOrder(run)
+  }
+
+  /// The parts of indexes that conditions leave, where those are small enough.
+  private func runs(_ reader: RecordReader<R>, _ moment: Snapshot) throws -> [IndexRun] {
+    let names = conditions.compactMap { $0.indexed == nil ? nil : reader.indexName(of: $0.path) }
+    return try Set(names).compactMap { try run(of: $0, reader, moment) }
+      .filter { $0.count * Self.costOfReading <= $0.index.count }
+  }
+
+  /// The part of a field's index that all conditions on the field leave.
+  private func run(
+    of name: FieldIndexes.Name, _ reader: RecordReader<R>, _ moment: Snapshot
+  ) throws -> IndexRun? {
+    guard let index = try store.index(name, at: moment) else { return nil }
+    let indexed = conditions.filter { reader.indexName(of: $0.path) == name }.compactMap(\.indexed)
+    let bounds = indexed.reduce(IndexBounds.all) { $0.intersection($1.bounds) }
+    return IndexRun(
+      name: name, index: index, bounds: bounds, count: index.count(in: bounds), conditions: indexed)
+  }
+
+  /// Calls `body` with each record in a part of the way that satisfies all conditions, until it returns false.
+  func forEach(
+    on way: QueryWay, _ reader: RecordReader<R>, _ moment: Snapshot, part: Int,
+    _ body: (ScannedEntry<R>) throws -> Bool
+  ) throws {
+    switch way {
+    case .scan:
+      let scanner = RecordScanner(reader)
+      let holds = try bound(to: scanner)
+      try moment.scan(with: scanner, part: part, of: partCount) { record in
+        guard try holds(record) else { return true }
+        return try body(ScannedEntry(record))
+      }
+    case .candidates(let run), .inOrder(let run):
+      var candidates = try CandidateReader(self, run, reader, moment)
+      var number = 0
+      try run.index.forEach(in: run.bounds, .ascending) { entry in
+        defer { number += 1 }
+        guard number % partCount == part else { return true }
+        return try candidates.read(entry, body) ?? true
+      }
+      candidates.finish()
+    }
+  }
+}

@@ -1,0 +1,179 @@
+// Random queries, between random writes, against an answer that knows no index.
+
+import Foundation
+import NotelogTestSupport
+import Testing
+
+@testable import Notelog
+
+/// A store, and what it must hold.
+private final class QueryModel {
+  private typealias Content = [RecordID: Sample]
+
+  private static let key = Credential.key([UInt8](repeating: 5, count: 32))
+
+  private let disk = SimulatedDisk()
+  private var store: Store
+  private var random: SeededGenerator
+  private var content: Content = [:]
+  private var snapshots: [(snapshot: StoreSnapshot, content: Content)] = []
+  private(set) var usedIndexes = 0
+  private(set) var askedInOrder = 0
+
+  init(seed: UInt64) throws {
+    random = SeededGenerator(mixing: seed)
+    store = try Store.create(in: disk, unlocking: Self.key, options: Store.Options())
+    let samples = (0..<random.pick(1..<150)).map { _ in sample() }
+    try store.putAll(samples)
+    for sample in samples { content[sample.id] = sample }
+  }
+
+  func run(_ steps: Int) throws {
+    for _ in 0..<steps {
+      switch random.pick(0..<20) {
+      case 0..<4: try change()
+      case 4: try fail()
+      case 5: try store.compact()
+      case 6: try reopen()
+      case 7: if store.isUnlocked { store.lock() } else { try store.unlock(Self.key) }
+      case 8: snapshots.append((store.snapshot(), content))
+      case 9: if !snapshots.isEmpty { snapshots.removeFirst() }
+      case 10: try askWhileWriting()
+      case 11..<14: try askSnapshot()
+      default: try ask(store.query(Sample.self), content)
+      }
+    }
+  }
+
+  private func sample(_ id: RecordID? = nil) -> Sample {
+    let id = id ?? RecordID(high: random.next(), low: random.next())
+    return Sample.random(id, &random)
+  }
+
+  private func someIDs() -> [RecordID] {
+    Array(content.keys.sorted().shuffled(using: &random).prefix(random.pick(1..<30)))
+  }
+
+  private func change() throws {
+    var next = content
+    let isLocked = !store.isUnlocked
+    try store.write { tx in
+      for id in someIDs() {
+        let new = sample(id)
+        switch random.pick(0..<3) {
+        case 0:
+          try tx.delete(Sample.self, id)
+          next[id] = nil
+        case 1 where !isLocked:
+          try tx.put(new)
+          next[id] = new
+        default:
+          try tx.update(Sample.self, id) { draft in
+            draft.set(\.count, new.count)
+            draft.set(\.name, new.name)
+            draft.set(\.ratio, new.ratio)
+          }
+          next[id]?.count = new.count
+          next[id]?.name = new.name
+          next[id]?.ratio = new.ratio
+        }
+      }
+      for _ in 0..<(isLocked ? 0 : random.pick(0..<15)) {
+        let new = sample()
+        try tx.put(new)
+        next[new.id] = new
+      }
+    }
+    content = next
+    guard !isLocked, random.oneIn(60) else { return }
+    // It lacks every other field, so that no index is of use any longer.
+    let id = try store.collection("sample").add(["title": .text("title 3")])
+    content[id] = Sample(id: id, title: "title 3")
+  }
+
+  /// Keys of a transaction that fails stay in the indexes.
+  private func fail() throws {
+    do {
+      try store.write { tx in
+        for id in someIDs() { try tx.update(Sample.self, id) { $0.set(\.count, 7) } }
+        throw CancellationError()
+      }
+    } catch is CancellationError { return }
+  }
+
+  private func reopen() throws {
+    snapshots = []
+    try store.close()
+    store = try Store.open(in: disk, unlocking: random.oneIn(2) ? Self.key : nil, options: Store.Options())
+  }
+
+  // MARK: - Asking
+
+  private func askSnapshot() throws {
+    guard let one = snapshots.randomElement(using: &random) else { return }
+    try ask(one.snapshot.query(Sample.self), one.content)
+  }
+
+  /// A query inside of a write closure sees what was committed before.
+  private func askWhileWriting() throws {
+    do {
+      try store.write { tx in
+        for id in someIDs() {
+          try tx.update(Sample.self, id) { $0.set(\.count, random.pick(-40..<40)) }
+        }
+        try ask(store.query(Sample.self), content)
+        throw CancellationError()
+      }
+    } catch is CancellationError { return }
+  }
+
+  private func ask(_ query: Query<Sample>, _ content: Content) throws {
+    let question = Question(query, &random, mayOpen: store.isUnlocked)
+    let plan = try question.query.explain()
+    if plan.index != nil { usedIndexes += 1 }
+    if plan.index?.direction != nil { askedInOrder += 1 }
+    let all = question.answer(content.values)
+    let expected = Array(all.prefix(question.limit ?? .max))
+    let found = try question.query.entries().map(\.id)
+    let isRight =
+      question.isSorted
+      ? found == expected
+      : found.count == expected.count && Set(found).count == found.count && Set(found).isSubset(of: all)
+    let words = "\(question.words), by the plan \(plan)"
+    guard isRight else {
+      throw QueryModelError(
+        "\(found.count) of \(content.count) found, not \(expected.count), or others: \(words)")
+    }
+    guard try question.query.count() == expected.count else {
+      throw QueryModelError("another count: \(words)")
+    }
+    guard try (question.query.first() == nil) == all.isEmpty else {
+      throw QueryModelError("another first: \(words)")
+    }
+  }
+}
+
+private struct QueryModelError: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ description: String) { self.description = description }
+}
+
+@Suite struct QueryModelTests {
+  @Test func `queries find what somebody finds who reads everything`() throws {
+    let one = TestEffort.variable("NOTELOG_MODEL_SEED").flatMap { UInt64($0) }
+    let seeds: Range<UInt64> = one.map { $0..<$0 + 1 } ?? 0..<(TestEffort.isSoak ? 10_000 : 300)
+    var (usedIndexes, askedInOrder) = (0, 0)
+    for seed in seeds {
+      let model = try QueryModel(seed: seed)
+      do { try model.run(40) } catch {
+        Issue.record("NOTELOG_MODEL_SEED=\(seed): \(error)")
+        return
+      }
+      usedIndexes += model.usedIndexes
+      askedInOrder += model.askedInOrder
+    }
+    // Else the test would say nothing of indexes.
+    #expect(one != nil || usedIndexes > 2 * seeds.count && askedInOrder > seeds.count)
+  }
+}
