@@ -6,10 +6,12 @@ import Synchronization
 enum Threads {
   /// Runs `body` on that many threads that start together, and waits for all of them. One runs on the caller's.
   ///
-  /// Where the machine has a processor for each, each stays on its own.
+  /// Where the machine has a processor for each, each stays on its own, and threads that it starts stay there too.
   ///
   /// - Returns: The seconds from the start to the last end.
-  static func run(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) throws -> Double {
+  static func run(
+    _ count: Int, staysPut: Bool = true, _ body: @escaping @Sendable (Int) throws -> Void
+  ) throws -> Double {
     if count == 1 {
       let start = nowNanoseconds()
       try body(0)
@@ -18,7 +20,7 @@ enum Threads {
     let work = Work(body)
     let (ready, done) = (DispatchGroup(), DispatchGroup())
     let go = DispatchSemaphore(value: 0)
-    let isOneEach = count <= ProcessInfo.processInfo.activeProcessorCount
+    let isOneEach = staysPut && count <= ProcessInfo.processInfo.activeProcessorCount
     for index in 0..<count {
       ready.enter()
       done.enter()
