@@ -24,8 +24,10 @@ public struct ScannedEntry<R: Record>: ~Escapable {
     get { stored.body }
   }
   private var scanner: RecordScanner<R> {
-    // SAFETY: whoever scans for records of a type does so with a scanner of that type.
-    unsafe unsafeDowncast(stored.scanner, to: RecordScanner<R>.self)
+    guard let scanner = stored.scanner as? RecordScanner<R> else {
+      preconditionFailure("records of a type are scanned for by a scanner of that type")
+    }
+    return scanner
   }
 
   /// The value of a field; what the stored record lacks has its initial value.

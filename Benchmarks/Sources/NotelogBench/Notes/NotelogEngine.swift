@@ -110,6 +110,7 @@ final class NotelogEngine: NoteEngine {
     var settings = Store.Options()
     // As much as the peers are given.
     settings.cacheByteCount = 256 << 20
+    settings.compaction = .automatic
     store =
       isThere
       ? try Store.open(at: path, unlocking: credential, options: settings)
