@@ -40,8 +40,10 @@ package enum FileName {
     return number + 1
   }
 
-  /// The name under which a cut tail is kept aside.
-  static func tail(of number: UInt32, at offset: Int) -> String { "\(torn)/\(number)-\(offset).tail" }
+  /// The name under which a cut tail is kept aside; copies are other tails that were cut at the same place before.
+  static func tail(of number: UInt32, at offset: Int, copy: Int = 0) -> String {
+    "\(torn)/\(number)-\(offset)\(copy == 0 ? "" : "-\(copy)").tail"
+  }
 
   /// A pin's path.
   static func pin(_ name: String) -> String { "\(pins)/\(name)" }

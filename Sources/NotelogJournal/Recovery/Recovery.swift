@@ -33,15 +33,39 @@ struct Recovery {
       var buffer = Buffer()
       try buffer.fill(min(room, tail.byteCount), from: found.file, at: tail.offset)
       room -= buffer.count
-      let name = FileName.tail(of: tail.segment, at: tail.offset)
+      try keep(buffer.bytes, of: tail)
+    }
+    try retryingInterruptions { () throws(StorageError) in try storage.syncFolder(FileName.torn) }
+  }
+
+  /// Keeps a tail under the first of its names under which nothing else is kept: a recovery that was interrupted may have
+  /// found another tail at the same place, which the crash then took.
+  private func keep(_ tail: RawSpan, of place: TornTail) throws(StorageError) {
+    var copy = 0
+    while true {
+      let name = FileName.tail(of: place.segment, at: place.offset, copy: copy)
       let file = try retryingInterruptions { () throws(StorageError) in
         try storage.open(name, .createIfMissing)
       }
       defer { file.close() }
-      try file.writeAll(buffer.bytes, at: 0)
-      try file.sync()
+      if try Self.isBeginning(file, of: tail) {
+        try file.writeAll(tail, at: 0)
+        return try file.sync()
+      }
+      copy += 1
     }
-    try retryingInterruptions { () throws(StorageError) in try storage.syncFolder(FileName.torn) }
+  }
+
+  /// Whether a file holds nothing but the beginning of some bytes: all that an interruption leaves of them.
+  private static func isBeginning(_ file: any StorageFile, of bytes: RawSpan) throws(StorageError) -> Bool {
+    let byteCount = try file.byteCount()
+    guard byteCount <= bytes.byteCount else { return false }
+    var buffer = Buffer()
+    try buffer.fill(byteCount, from: file, at: 0)
+    guard buffer.count == byteCount else { return false }
+    for offset in 0..<byteCount
+    where buffer.bytes.load(UInt8.self, at: offset) != bytes.load(UInt8.self, at: offset) { return false }
+    return true
   }
 
   /// The segments of the log that reach beyond the floor, with the length of each that lies below it.
