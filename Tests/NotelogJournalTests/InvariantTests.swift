@@ -218,6 +218,41 @@ import Testing
     }
   }
 
+  /// What an earlier recovery kept aside may be all that is left of it: the next one, which found another tail at the same
+  /// place, writes only over what it would write itself.
+  @Test func `a tail that was kept aside is not written over`() throws {
+    let disk = SimulatedDisk()
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    try journal.put(key(0), [0], .durable)
+    try journal.put(key(1), [UInt8](repeating: 1, count: 100), .flushed)
+    let last = try #require(FrameMap(disk).frames.last)
+    var bytes = try #require(disk.contents(last.segment))
+    bytes[last.range.lowerBound + 39] ^= 1
+    let torn = disk.copy()
+    torn.replace(last.segment, with: bytes)
+    /// The files in `torn` after a recovery that finds a file there already.
+    func kept(beside earlier: [UInt8]?) throws -> [String: [UInt8]] {
+      let disk = torn.crashImageNow(.processKilled)
+      if let earlier {
+        try disk.makeFolder("torn")
+        disk.replace(name, with: earlier)
+      }
+      try Journal.open(in: disk, options: .small).close()
+      let names = disk.fileNames.filter { $0.hasPrefix("torn/") }
+      return Dictionary(uniqueKeysWithValues: names.map { ($0, disk.contents($0) ?? []) })
+    }
+    let probe = try Journal.open(in: torn.crashImageNow(.processKilled), options: .small)
+    let place = try #require(probe.report.torn.first)
+    let name = "torn/\(place.segment)-\(place.offset).tail"
+    let other = "torn/\(place.segment)-\(place.offset)-1.tail"
+    let tail = try #require(try kept(beside: nil)[name])
+    #expect(tail.count == place.byteCount && tail.count > 8)
+    for earlier in [[], Array(tail.prefix(7)), tail] { #expect(try kept(beside: earlier) == [name: tail]) }
+    for earlier in [tail + [9], [UInt8](repeating: 9, count: 3)] {
+      #expect(try kept(beside: earlier) == [name: earlier, other: tail])
+    }
+  }
+
   /// INV-T3: a commit mark names what a sync that succeeded began with, and nothing that came later.
   @Test func `commit marks name a floor that was synced`() throws {
     let disk = SimulatedDisk()

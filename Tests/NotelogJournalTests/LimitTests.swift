@@ -101,6 +101,7 @@ import Testing
     #expect(FileName.segmentNumber("004000000000.journal") == 4_000_000_000)
     #expect(FileName.segmentNumber("004000000001.journal") == nil)
     #expect(FileName.tailSegmentNumber("4000000000-8.tail") == 4_000_000_000)
+    #expect(FileName.tailSegmentNumber("4000000000-8-1.tail") == 4_000_000_000)
     #expect(FileName.tailSegmentNumber("4294967295-8.tail") == nil)
   }
 

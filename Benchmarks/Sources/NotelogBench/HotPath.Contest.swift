@@ -97,8 +97,8 @@ extension HotPath {
       let none = allocation_count()
       try body(0, 0)
       let overhead = allocation_count() - none
-      // Counted twice: OpenSSL's generator seeds itself anew now and then, and allocates for it. That is its
-      // doing and as rare as once in ten million values; in two counts running it can't be.
+      // Counted twice: OpenSSL's generator seeds itself anew after 65,536 draws, or some minutes, and allocates
+      // for it. A draw makes nonces for 160 values, so that does not fall into two counts running.
       let counts = try (0..<2).map { _ in
         let before = allocation_count()
         try body(0, count)

@@ -33,9 +33,9 @@ struct CandidateReader<R: Record>: ~Copyable {
       return nil
     }
     let record = RecordBody(checked: buffer.body)
-    let candidate = ScannedRecord(entry.id, found.revision, record, scanner)
+    let candidate = ScannedRecord(entry.id, found.revision, record)
     guard try holds(candidate) else { return nil }
-    return try body(ScannedEntry(candidate))
+    return try body(ScannedEntry(candidate, scanner))
   }
 
   /// Whether the record that was read is the one that an entry is about. With another key it is found there, if it is to

@@ -24,7 +24,8 @@ enum QueryWay: Sendable {
 }
 
 extension Query {
-  /// Reading a record by its id costs as much as going past so many in a scan.
+  /// Reading a record by its id costs as much as going past so many in a scan: measured in the journal, 6 of 100,000 small
+  /// records, and 12 of ten million.
   private static var costOfReading: Int { 8 }
 
   /// The way that costs least, by what the indexes say. An index that helps and isn't there yet is made.
@@ -67,9 +68,9 @@ extension Query {
     case .scan:
       let scanner = RecordScanner(reader)
       let holds = try bound(to: scanner)
-      try moment.scan(with: scanner, part: part, of: partCount) { record in
+      try moment.scan(scanner.plan.number, part: part, of: partCount) { record in
         guard try holds(record) else { return true }
-        return try body(ScannedEntry(record))
+        return try body(ScannedEntry(record, scanner))
       }
     case .candidates(let run), .inOrder(let run):
       var candidates = try CandidateReader(self, run, reader, moment)

@@ -193,7 +193,7 @@ public struct Query<R: Record>: Sendable {
         let lacking = try initial(scanner.reader.plan.prototype[keyPath: path]).map { Array($0.utf8) }
         let isInitial = lacking?.rawSpan.contains(needle.rawSpan) ?? false
         return { record in
-          try scanner.contains(needle, in: index, isOptional: isOptional, record.body, record.id) ?? isInitial
+          try scanner.contains(needle, in: index, isOptional: isOptional, of: record) ?? isInitial
         }
       })
   }
@@ -203,7 +203,9 @@ public struct Query<R: Record>: Sendable {
     _ holds: @escaping @Sendable (ScannedEntry<R>) throws -> Bool
   ) -> Query {
     adding(
-      QueryCondition(path: path, indexed: indexed) { _ in { record in try holds(ScannedEntry(record)) } })
+      QueryCondition(path: path, indexed: indexed) { scanner in
+        { record in try holds(ScannedEntry(record, scanner)) }
+      })
   }
 
   private func adding(_ condition: QueryCondition<R>) -> Query {

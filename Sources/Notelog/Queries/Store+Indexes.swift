@@ -18,8 +18,8 @@ extension Store {
     let moment = journal.snapshot()
     var entries: [IndexEntry] = []
     var isComplete = true
-    try moment.scan(name.collection) { id, _, body in
-      guard let entry = try IndexEntry(keyOf: name.field, id, body.bytes) else {
+    try moment.scan(name.collection) { record in
+      guard let entry = try IndexEntry(keyOf: name.field, record.id, record.body.bytes) else {
         isComplete = false
         return false
       }

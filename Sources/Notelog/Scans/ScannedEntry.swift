@@ -8,11 +8,14 @@ import NotelogJournal
 @dynamicMemberLookup
 public struct ScannedEntry<R: Record>: ~Escapable {
   @usableFromInline let stored: ScannedRecord
+  @usableFromInline let scanner: RecordScanner<R>
 
-  /// Takes a record that a scanner of the type has come to.
   @_lifetime(copy stored)
   @inlinable
-  init(_ stored: ScannedRecord) { self.stored = stored }
+  init(_ stored: ScannedRecord, _ scanner: RecordScanner<R>) {
+    self.stored = stored
+    self.scanner = scanner
+  }
 
   /// The record's identity.
   public var id: RecordID { stored.id }
@@ -22,12 +25,6 @@ public struct ScannedEntry<R: Record>: ~Escapable {
   private var body: RecordBody {
     @_lifetime(copy self)
     get { stored.body }
-  }
-  private var scanner: RecordScanner<R> {
-    guard let scanner = stored.scanner as? RecordScanner<R> else {
-      preconditionFailure("records of a type are scanned for by a scanner of that type")
-    }
-    return scanner
   }
 
   /// The value of a field; what the stored record lacks has its initial value.
@@ -70,7 +67,7 @@ public struct ScannedEntry<R: Record>: ~Escapable {
     of field: Field<R, Value>, _ use: (RawSpan) throws -> Result
   ) throws -> Result {
     var result: Swift.Result<Result, any Error>?
-    try stored.open(field.handle) { bytes in result = Swift.Result { try use(bytes) } }
+    try scanner.open(field.handle, of: stored) { bytes in result = Swift.Result { try use(bytes) } }
     guard let result else { throw NotelogError.unopened }
     return try result.get()
   }

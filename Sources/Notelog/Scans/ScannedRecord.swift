@@ -11,17 +11,11 @@ struct ScannedRecord: ~Escapable {
   let revision: UInt64
   /// The record's bytes, checked.
   let body: RecordBody
-  let scanner: Scanner
 
   @_lifetime(copy body)
-  init(_ id: RecordID, _ revision: UInt64, _ body: RecordBody, _ scanner: Scanner) {
+  init(_ id: RecordID, _ revision: UInt64, _ body: RecordBody) {
     self.id = id
     self.revision = revision
     self.body = body
-    self.scanner = scanner
   }
-
-  /// Opens a field, which was looked up.
-  @usableFromInline
-  func open(_ field: FieldHandle, _ use: (RawSpan) -> Void) throws { try scanner.open(field, body, id, use) }
 }

@@ -32,12 +32,13 @@ class Scanner {
   }
 
   /// Opens a field, which was looked up, of a record.
-  final func open(_ field: FieldHandle, _ body: RecordBody, _ id: RecordID, _ use: (RawSpan) -> Void) throws {
+  @usableFromInline
+  final func open(_ field: FieldHandle, of record: ScannedRecord, _ use: (RawSpan) -> Void) throws {
     try withOpening { opening in
       if let renewed = try field.renewed() {
-        try opening.load(renewed, body, id)
+        try opening.load(renewed, record.body, record.id)
       } else {
-        try opening.load(field, body, id)
+        try opening.load(field, record.body, record.id)
       }
       use(opening.bytes)
       opening.wipe()
@@ -46,11 +47,11 @@ class Scanner {
 
   /// Whether a text field of a record holds some bytes; nil where the record lacks the field.
   final func contains(
-    _ needle: [UInt8], in index: Int, isOptional: Bool, _ body: RecordBody, _ id: RecordID
+    _ needle: [UInt8], in index: Int, isOptional: Bool, of record: ScannedRecord
   ) throws -> Bool? {
-    guard let entry = try body.find(plan.fields[index].number) else { return nil }
+    guard let entry = try record.body.find(plan.fields[index].number) else { return nil }
     return try withOpening { opening in
-      try opening.open(entry, in: body.bytes, of: id, index, plan, opener) { bytes in
+      try opening.open(entry, in: record.body.bytes, of: record.id, index, plan, opener) { bytes in
         guard isOptional else { return bytes.contains(needle.rawSpan) }
         guard bytes.byteCount > 0, bytes.byte(at: 0) == 1 else { return false }
         return bytes.extracting(droppingFirst: 1).contains(needle.rawSpan)
@@ -60,6 +61,7 @@ class Scanner {
 }
 
 /// The scanner of a record type's collection.
+@usableFromInline
 final class RecordScanner<R: Record>: Scanner {
   let reader: RecordReader<R>
 

@@ -26,17 +26,20 @@ extension StoreSnapshot {
   public func scan<R: Record>(
     _ type: R.Type, part: Int = 0, of partCount: Int = 1, _ body: (ScannedEntry<R>) throws -> Bool
   ) throws {
-    try scan(with: try scanner(for: type), part: part, of: partCount) { try body(ScannedEntry($0)) }
+    let scanner = try scanner(for: type)
+    try scan(with: scanner, part: part, of: partCount) { try body(ScannedEntry($0, scanner)) }
   }
 
   @usableFromInline
-  func scanner<R: Record>(for type: R.Type) throws -> Scanner { RecordScanner(try store.reader(for: type)) }
+  func scanner<R: Record>(for type: R.Type) throws -> RecordScanner<R> {
+    RecordScanner(try store.reader(for: type))
+  }
 
   @usableFromInline
   func scan(
     with scanner: Scanner, part: Int, of partCount: Int, _ body: (ScannedRecord) throws -> Bool
   ) throws {
-    try moment.scan(with: scanner, part: part, of: partCount, body)
+    try moment.scan(scanner.plan.number, part: part, of: partCount, body)
   }
 }
 
@@ -56,28 +59,11 @@ extension Store {
 }
 
 extension Snapshot {
-  /// Calls `body` with each record of a scanner's collection in a part of the snapshot, until it returns false.
-  func scan(
-    with scanner: Scanner, part: Int, of partCount: Int, _ body: (ScannedRecord) throws -> Bool
-  ) throws {
-    try scan(scanner.plan.number, part: part, of: partCount) { id, revision, record in
-      try body(ScannedRecord(id, revision, record, scanner))
-    }
-  }
-
-  /// Calls `body` with each record of a type in a part of the snapshot, until it returns false.
-  func scan<R: Record>(
-    _ reader: RecordReader<R>, part: Int = 0, of partCount: Int = 1,
-    _ body: (ScannedEntry<R>) throws -> Bool
-  ) throws {
-    try scan(with: RecordScanner(reader), part: part, of: partCount) { try body(ScannedEntry($0)) }
-  }
-
   /// Calls `body` with each record of a collection, its bytes checked, until it returns false. They come in the order
   /// in which they lie on the disk.
   func scan(
     _ collection: UInt16, part: Int = 0, of partCount: Int = 1,
-    _ body: (RecordID, UInt64, RecordBody) throws -> Bool
+    _ body: (ScannedRecord) throws -> Bool
   ) throws {
     var failure: (any Error)?
     try journaling { () throws(JournalError) in
@@ -92,7 +78,8 @@ extension Snapshot {
         { record, _, bytes throws(JournalError) in
           guard failure == nil else { return false }
           do {
-            return try body(RecordID(record.id), record.revision, RecordBody(checking: bytes))
+            return try body(
+              ScannedRecord(RecordID(record.id), record.revision, RecordBody(checking: bytes)))
           } catch {
             failure = error
             return false

@@ -46,13 +46,7 @@ extension Snapshot {
       let entry = FooterEntry(header, offset: offset, envelopeByteCount: 0)
       // The next record's place in the index comes from memory while this record is seen to.
       if let next = reader.idAhead(at: place) { index.prefetch(index.fingerprint(of: next)) }
-      let isSeen = try journaling { () throws(StorageError) in
-        // What nearly every record is: current, and here.
-        let isHere = try index.contains(
-          index.fingerprint(of: header.id), at: Place(segment: segment.number, offset: offset))
-        return try isHere ? true : isVisible(entry, in: segment)
-      }
-      guard isSeen else { continue }
+      guard try journaling({ () throws(StorageError) in try isVisible(entry, in: segment) }) else { continue }
       guard try journaling({ () throws(StorageError) in try reader.isWhole(header, at: offset) }) else {
         onDamage(
           Damage(
