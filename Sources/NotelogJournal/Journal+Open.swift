@@ -42,6 +42,12 @@ extension Journal {
   ) throws(JournalError) -> Journal {
     let lock = options.isReadOnly ? nil : try takeLock(storage)
     do {
+      // What goes wrong on the short way, the long way reports.
+      if let lock, let closed = try? ClosedStore(storage, storeID: storeID),
+        let journal = try? closed.open(in: storage, options, lock)
+      {
+        return journal
+      }
       var examination =
         options.isReadOnly
         ? try Examination.settled(storage, storeID: storeID)
@@ -153,8 +159,11 @@ extension Journal {
     _ examination: Examination, _ catalog: Catalog, _ storage: any Storage, _ options: JournalOptions
   ) throws(JournalError) -> LogState {
     let next = examination.nextSequence
+    // What is visible ends before a close mark; but what a reader waits for comes behind it.
+    let isMarkLast = examination.closing != nil && !options.isReadOnly
     var state = LogState(
-      head: nil, nextSequence: next, nextVisible: next, nextDurable: next, visibleEnd: examination.end,
+      head: nil, nextSequence: next, nextVisible: next, nextDurable: next,
+      visibleEnd: isMarkLast ? examination.report.floor : examination.end,
       floor: examination.report.floor, live: examination.live, highestNumber: examination.highestKnownNumber)
     if !options.isReadOnly, let end = examination.appendable,
       let found = examination.survey.segments[end.segment]
@@ -165,7 +174,7 @@ extension Journal {
   }
 
   /// Makes the head of a store that was closed in order ready to be appended to.
-  private static func reopenHead(
+  static func reopenHead(
     _ found: FoundSegment, end: Int, _ catalog: Catalog, _ storage: any Storage
   ) throws(JournalError) -> Head {
     do {
@@ -177,19 +186,8 @@ extension Journal {
       return Head(
         segment: segment, header: found.header, end: end, allocatedEnd: end, footerByteCount: 0,
         footer: FooterBuilder(), isFooterKnown: false, isTouched: false,
-        unproven: try closeMark(endingAt: end, in: found) ?? 0..<end)
+        unproven: try found.closing()?.range ?? 0..<end)
     } catch { throw JournalError(error) }
-  }
-
-  /// The close mark that ends at a place, if one does.
-  private static func closeMark(endingAt end: Int, in found: FoundSegment) throws(StorageError) -> Range<Int>?
-  {
-    let start = end - aligned(Layout.frameHeaderByteCount + CloseMark.byteCount)
-    var reader = SegmentReader(found.file, salt: found.header.salt, end: end)
-    guard start > Layout.firstFrameOffset, case .frame(let header) = try reader.frame(at: start),
-      header.kind == .close
-    else { return nil }
-    return start..<end
   }
 
   /// Takes the writing process's lock.

@@ -10,7 +10,9 @@ extension Catalog {
     case .damaged: examination.report.checkpoint = .damaged
     case .found(let checkpoint):
       do throws(StorageError) {
-        if let catalog = try take(checkpoint, examination, options) {
+        if examination.trusts(checkpoint),
+          let catalog = try take(checkpoint, examination.accepted, end: examination.end, options)
+        {
           examination.report.checkpoint = .used
           return catalog
         }
@@ -23,32 +25,25 @@ extension Catalog {
     return catalog
   }
 
+  /// The catalog that a checkpoint makes with what the segments say that it doesn't know; the log ends at `end`.
+  ///
   /// - Returns: Nothing where the checkpoint is not one of these segments, or not all that came after it can be read.
-  private static func take(
-    _ checkpoint: CheckpointFile, _ examination: Examination, _ options: JournalOptions
+  static func take(
+    _ checkpoint: CheckpointFile, _ segments: [Segment], end: LogPosition, _ options: JournalOptions
   ) throws(StorageError) -> Catalog? {
     let head = checkpoint.head
-    guard head.storeID == examination.storeID, examination.report.damages.isEmpty,
-      examination.staleBelow == 0, !examination.log.contains(where: \.isCut)
-    else { return nil }
     let present = Dictionary(uniqueKeysWithValues: head.segments.map { ($0.number, $0) })
-    var segments: [Segment] = []
     let listing = Listing(head.listed)
     var tail: [[TailEntry]] = Array(repeating: [], count: Index.shardCount)
-    for (found, entry) in examination.accepted {
-      let figures = present[found.number]
-      guard figures == nil || figures?.salt == found.header.salt,
-        found.number != head.covered.segment || head.coveredSalt == found.header.salt,
-        !found.header.kind.isLog || found.number >= head.covered.segment || figures != nil
+    for segment in segments {
+      let figures = present[segment.number]
+      guard figures == nil || figures?.salt == segment.salt.value,
+        segment.number != head.covered.segment || head.coveredSalt == segment.salt.value,
+        !segment.kind.isLog || segment.number >= head.covered.segment || figures != nil
       else { return nil }
-      let segment = Segment(found, entry: entry)
       segment.addLive(figures?.liveByteCount ?? 0)
-      segments.append(segment)
-      // Segments of the log behind the covered position are new, or were empty then.
-      let isCovered =
-        found.header.kind.isLog ? found.number < head.covered.segment : figures != nil
-      if isCovered { continue }
-      let end = examination.end.segment == found.number && entry == nil ? examination.end : .end
+      if head.covers(figures) { continue }
+      let end = end.segment == segment.number && segment.entry == nil ? end : .end
       guard
         try segment.forEachTailEntry(
           key: head.key, from: head.covered, to: end,
@@ -72,16 +67,22 @@ extension LogPosition {
 }
 
 extension Examination {
+  /// Whether a checkpoint can be one of these segments: with damage, what it says may not be what is left.
+  func trusts(_ checkpoint: CheckpointFile) -> Bool {
+    checkpoint.head.storeID == storeID && report.damages.isEmpty && staleBelow == 0
+      && !log.contains(where: \.isCut)
+  }
+
   /// The segments that reads find records in: those of the live set, and the log's unfinished end. Other segments of the
   /// log were compacted away and not yet deleted: what they hold is dead, and what deleted it may be gone.
-  var accepted: [(found: FoundSegment, entry: LiveEntry?)] {
-    var accepted: [(found: FoundSegment, entry: LiveEntry?)] = []
+  var accepted: [Segment] {
+    var accepted: [Segment] = []
     for entry in live.entries {
       // A file with another salt is not the segment that is meant.
       guard let found = survey.segments[entry.number], found.header.salt == entry.salt else { continue }
-      accepted.append((found, entry))
+      accepted.append(Segment(found, entry: entry))
     }
-    if let newest, live[newest.number] == nil { accepted.append((newest.found, nil)) }
+    if let newest, live[newest.number] == nil { accepted.append(Segment(newest.found, entry: nil)) }
     return accepted
   }
 }

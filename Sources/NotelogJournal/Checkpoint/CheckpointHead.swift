@@ -4,9 +4,41 @@
 struct CheckpointHead: Equatable, Sendable {
   /// A segment that was live when the checkpoint was written, or the head.
   struct SegmentFigures: Equatable, Sendable {
-    let number: UInt32
-    let salt: UInt64
+    /// How the live set identifies it, with a length of 0 as long as it is not finished.
+    let entry: LiveEntry
+    let kind: SegmentKind
     let liveByteCount: Int
+
+    var number: UInt32 { entry.number }
+    var salt: UInt64 { entry.salt }
+    var isFinished: Bool { entry.byteCount > 0 }
+
+    init(_ segment: Segment) {
+      entry =
+        segment.entry
+        ?? LiveEntry(number: segment.number, byteCount: 0, salt: segment.salt.value, footerChecksum: 0)
+      kind = segment.kind
+      liveByteCount = max(segment.recordBytes, 0)
+    }
+
+    fileprivate static let byteCount = 32
+
+    fileprivate init?(_ bytes: RawSpan, at place: Int) {
+      entry = LiveEntry(bytes, at: place)
+      let live = bytes.load(UInt64.self, at: place + 24)
+      guard let kind = SegmentKind(rawValue: bytes.load(UInt16.self, at: place + 20)),
+        bytes.load(UInt16.self, at: place + 22) == 0, live <= UInt64(Limits.maximumSegmentByteCount)
+      else { return nil }
+      self.kind = kind
+      liveByteCount = Int(live)
+    }
+
+    @_lifetime(bytes: copy bytes)
+    fileprivate func write(into bytes: inout MutableRawSpan, at place: Int) {
+      entry.write(into: &bytes, at: place)
+      bytes.store(kind.rawValue, at: place + 20)
+      bytes.store(UInt64(liveByteCount), at: place + 24)
+    }
   }
 
   static let magic: UInt64 = 0x0A0D_5844_494C_4E89
@@ -17,10 +49,6 @@ struct CheckpointHead: Equatable, Sendable {
   /// No store has more than that, and tables are read at once.
   static let maximumItemCount = 1 << 20
   static let maximumEntryCount = 1 << 40
-  /// Segments and listed records take the same space.
-  private static let itemByteCount = 24
-  private static let itemsInBlock = CheckpointBlock.contentByteCount / itemByteCount
-
   let storeID: StoreID
   /// Random for each file; in every block.
   let salt: UInt64
@@ -52,16 +80,22 @@ struct CheckpointHead: Equatable, Sendable {
 
   var entryCount: Int { entryCounts.reduce(0) { $0 + Int($1) } }
   var tombstoneCount: Int { tombstoneCounts.reduce(0) { $0 + Int($1) } }
-  private static func blockCount(items count: Int) -> Int { (count + itemsInBlock - 1) / itemsInBlock }
 
-  /// Where an item of a table lies that begins with a block.
-  private static func place(of index: Int, firstBlock: Int) -> Int {
-    (firstBlock + index / itemsInBlock) * CheckpointBlock.byteCount + index % itemsInBlock * itemByteCount
+  /// The tables of segments and of listed records, which follow the first block.
+  private static func tables(
+    segmentCount: Int, listedCount: Int
+  ) -> (segments: CheckpointTable, listed: CheckpointTable) {
+    let segments = CheckpointTable(
+      itemByteCount: SegmentFigures.byteCount, count: segmentCount, firstBlock: 1)
+    let listed = CheckpointTable(
+      itemByteCount: Listing.Entry.byteCount, count: listedCount, firstBlock: segments.endBlock)
+    return (segments, listed)
   }
 
-  private var firstListedBlock: Int { 1 + Self.blockCount(items: segments.count) }
   /// The number of the first block of entries.
-  var firstEntryBlock: Int { firstListedBlock + Self.blockCount(items: listed.count) }
+  var firstEntryBlock: Int {
+    Self.tables(segmentCount: segments.count, listedCount: listed.count).listed.endBlock
+  }
   /// The blocks of the whole file.
   var blockCount: Int {
     firstEntryBlock + (entryCount + CheckpointBlock.entryCount - 1) / CheckpointBlock.entryCount
@@ -87,14 +121,12 @@ struct CheckpointHead: Equatable, Sendable {
       bytes.store(entryCounts[shard], at: start + Self.shardsOffset + 8 * shard)
       bytes.store(tombstoneCounts[shard], at: start + Self.shardsOffset + 8 * shard + 4)
     }
+    let tables = Self.tables(segmentCount: segments.count, listedCount: listed.count)
     for (index, segment) in segments.enumerated() {
-      let place = start + Self.place(of: index, firstBlock: 1)
-      bytes.store(segment.number, at: place)
-      bytes.store(segment.salt, at: place + 8)
-      bytes.store(UInt64(segment.liveByteCount), at: place + 16)
+      segment.write(into: &bytes, at: start + tables.segments.place(of: index))
     }
     for (index, entry) in listed.enumerated() {
-      let place = start + Self.place(of: index, firstBlock: firstListedBlock)
+      let place = start + tables.listed.place(of: index)
       entry.id.write(into: &bytes, at: place)
       bytes.store(entry.sequence, at: place + 16)
     }
@@ -113,14 +145,14 @@ struct CheckpointHead: Equatable, Sendable {
     let segmentCount = Int(buffer.bytes.load(UInt32.self, at: 12))
     let listedCount = Int(buffer.bytes.load(UInt32.self, at: 72))
     guard segmentCount <= Self.maximumItemCount, listedCount <= Self.maximumItemCount else { return nil }
-    let blockCount = 1 + Self.blockCount(items: segmentCount) + Self.blockCount(items: listedCount)
-    let needed = blockCount * CheckpointBlock.byteCount
+    let tables = Self.tables(segmentCount: segmentCount, listedCount: listedCount)
+    let needed = tables.listed.endBlock * CheckpointBlock.byteCount
     if buffer.count < needed { try buffer.fill(needed - buffer.count, from: file, at: buffer.count) }
     guard buffer.count >= needed else { return nil }
-    self.init(buffer.bytes.extracting(0..<needed), segmentCount: segmentCount, listedCount: listedCount)
+    self.init(buffer.bytes.extracting(0..<needed), tables.segments, tables.listed)
   }
 
-  private init?(_ bytes: RawSpan, segmentCount: Int, listedCount: Int) {
+  private init?(_ bytes: RawSpan, _ segmentTable: CheckpointTable, _ listedTable: CheckpointTable) {
     let salt = bytes.load(UInt64.self, at: CheckpointBlock.contentByteCount)
     for block in 0..<bytes.byteCount / CheckpointBlock.byteCount {
       guard
@@ -138,21 +170,15 @@ struct CheckpointHead: Equatable, Sendable {
       tombstoneCounts.append(bytes.load(UInt32.self, at: place + 4))
     }
     var segments: [SegmentFigures] = []
-    for index in 0..<segmentCount {
-      let place = Self.place(of: index, firstBlock: 1)
-      let liveByteCount = bytes.load(UInt64.self, at: place + 16)
-      let number = bytes.load(UInt32.self, at: place)
-      guard liveByteCount <= UInt64(Limits.maximumSegmentByteCount),
-        bytes.load(UInt32.self, at: place + 4) == 0,
-        segments.last.map({ $0.number < number }) ?? true
+    for index in 0..<segmentTable.count {
+      guard let figures = SegmentFigures(bytes, at: segmentTable.place(of: index)),
+        segments.last.map({ $0.number < figures.number }) ?? true
       else { return nil }
-      segments.append(
-        SegmentFigures(
-          number: number, salt: bytes.load(UInt64.self, at: place + 8), liveByteCount: Int(liveByteCount)))
+      segments.append(figures)
     }
     var listed: [Listing.Entry] = []
-    for index in 0..<listedCount {
-      let place = Self.place(of: index, firstBlock: 1 + Self.blockCount(items: segmentCount))
+    for index in 0..<listedTable.count {
+      let place = listedTable.place(of: index)
       listed.append(
         Listing.Entry(id: RecordKey(bytes, at: place), sequence: bytes.load(UInt64.self, at: place + 16)))
     }

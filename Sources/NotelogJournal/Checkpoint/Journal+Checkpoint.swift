@@ -63,7 +63,6 @@ extension Journal {
 
   /// Writes the index to a file. The caller holds the gate and all that was reserved is visible.
   private func draftCheckpoint() throws(JournalError) -> CheckpointDraft {
-    // What is visible lies before the end of the last transaction; only a close mark that nothing has followed is behind.
     let (covered, next) = log.state.withLock { (max($0.visibleEnd, $0.floor), $0.nextVisible) }
     do throws(StorageError) {
       try catalog.index.loadAll()
@@ -78,10 +77,7 @@ extension Journal {
         storeID: storeID, salt: options.random(), key: catalog.index.key, covered: covered,
         coveredSalt: segments.first { $0.number == covered.segment }?.salt.value ?? 0,
         entryCounts: entryCounts, tombstoneCounts: tombstoneCounts,
-        segments: segments.map {
-          CheckpointHead.SegmentFigures(
-            number: $0.number, salt: $0.salt.value, liveByteCount: max($0.recordBytes, 0))
-        },
+        segments: segments.map(CheckpointHead.SegmentFigures.init),
         listed: catalog.listing.entries)
       do throws(StorageError) {
         return CheckpointDraft(

@@ -21,14 +21,19 @@ package struct LiveEntry: Equatable, Sendable {
     footerChecksum = bytes.load(UInt32.self, at: offset + 16)
   }
 
+  @_lifetime(bytes: copy bytes)
+  func write(into bytes: inout MutableRawSpan, at offset: Int) {
+    bytes.store(number, at: offset)
+    bytes.store(UInt32(byteCount), at: offset + 4)
+    bytes.store(salt, at: offset + 8)
+    bytes.store(footerChecksum, at: offset + 16)
+  }
+
   func append(to buffer: inout Buffer) {
     let start = buffer.count
     buffer.appendZeros(Layout.liveEntryByteCount)
     var bytes = buffer.mutableBytes
-    bytes.store(number, at: start)
-    bytes.store(UInt32(byteCount), at: start + 4)
-    bytes.store(salt, at: start + 8)
-    bytes.store(footerChecksum, at: start + 16)
+    write(into: &bytes, at: start)
   }
 }
 

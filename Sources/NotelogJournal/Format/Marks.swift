@@ -52,6 +52,9 @@ struct CloseMark: Equatable, Sendable {
     guard place.isValid else { return nil }
   }
 
+  /// Whether the store was closed with this live set.
+  func speaks(of live: LiveSet) -> Bool { liveCount == live.count && liveChecksum == live.checksum }
+
   @_lifetime(bytes: copy bytes)
   func write(into bytes: inout MutableRawSpan, at offset: Int) {
     place.write(into: &bytes, at: offset)

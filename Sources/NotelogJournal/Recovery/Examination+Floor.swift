@@ -13,19 +13,13 @@ extension Examination {
   /// and none has to be looked for.
   private mutating func findClosing() throws(StorageError) -> Bool {
     guard let last = log.last, !last.isCut, last.found.header.kind == .log else { return false }
-    let start = last.end - aligned(Layout.frameHeaderByteCount + CloseMark.byteCount)
-    guard start > Layout.firstFrameOffset, start % 8 == 0 else { return false }
-    let position = LogPosition(segment: last.number, offset: start)
-    guard report.floor <= position else { return false }
     var reader = last.reader
-    guard case .frame(let header) = try reader.frame(at: start), header.kind == .close,
-      try reader.isWhole(header, at: start),
-      let mark = CloseMark(payload: try reader.payload(of: header, at: start)), mark.place.offset == start
-    else { return false }
+    guard let found = try reader.closing() else { return false }
+    let position = LogPosition(segment: last.number, offset: found.range.lowerBound)
+    guard report.floor <= position else { return false }
     witness(position)
-    closing = mark
-    // The mark bears the number that the next transaction gets.
-    if header.sequence > 0 { highestSequence = max(highestSequence, header.sequence - 1) }
+    closing = found.mark
+    if found.nextSequence > 0 { highestSequence = max(highestSequence, found.nextSequence - 1) }
     return true
   }
 

@@ -5,33 +5,19 @@ extension Examination {
   mutating func findLiveSet() throws(StorageError) {
     guard let newest else { return }
     var reader = newest.reader
-    var place = Layout.firstFrameOffset
-    if case .frame(let header) = try reader.frame(at: place), header.kind == .liveSet,
-      try reader.isWhole(header, at: place),
-      let set = LiveSet(payload: try reader.payload(of: header, at: place)),
-      set.count == newest.found.header.liveCount
-    {
-      live = set
-      place += header.frameByteCount
+    var start = Layout.firstFrameOffset
+    if let found = try reader.liveSet(of: newest.found.header) {
+      live = found.set
+      start = found.end
     } else {
-      report.damages.append(Damage(.liveSet, segment: newest.number, offset: place))
+      report.damages.append(Damage(.liveSet, segment: newest.number, offset: start))
       live = inferredLiveSet(before: newest)
     }
     // What the close mark says of the live set at the end, it was at the beginning: no change is to be looked for.
-    if let closing, newest.number == end.segment, closing.liveCount == live.count,
-      closing.liveChecksum == live.checksum
-    {
-      return
-    }
-    let limit = newest.number == end.segment ? max(end.offset, floorOffset(in: newest)) : newest.end
-    while let next = try reader.nextFrame(from: place), next < limit {
-      guard case .frame(let header) = try reader.frame(at: next) else { break }
-      if header.kind == .liveChange, newest.found.header.kind == .log, try reader.isWhole(header, at: next),
-        let change = LiveChange(payload: try reader.payload(of: header, at: next))
-      {
-        live.apply(change)
-      }
-      place = next + header.frameByteCount
+    if let closing, newest.number == end.segment, closing.speaks(of: live) { return }
+    if newest.found.header.kind == .log {
+      let limit = newest.number == end.segment ? max(end.offset, floorOffset(in: newest)) : newest.end
+      try reader.applyLiveChanges(to: &live, from: start, to: limit)
     }
     // A finished segment that is the newest has nobody after it to list it.
     if let entry = newest.found.entry, newest.end == newest.found.byteCount, isFinished(newest) {

@@ -68,7 +68,7 @@ struct Survey {
         foreign.append(segment.number)
       }
     }
-    try noteTails(storage, names)
+    note(try Self.highestTailNumber(in: storage, names))
   }
 
   private static func mostFrequentStoreID(in segments: [FoundSegment]) -> StoreID? {
@@ -82,12 +82,13 @@ struct Survey {
 
   private mutating func note(_ number: UInt32?) { highestNumber = max(highestNumber, number ?? 0) }
 
-  /// Numbers in the names of tails kept aside count too: no number is used twice.
-  private mutating func noteTails(_ storage: any Storage, _ names: [String]) throws(JournalError) {
-    guard names.contains(FileName.torn) else { return }
-    for name in try journaling({ () throws(StorageError) in try storage.names(in: FileName.torn) }) {
-      note(FileName.tailSegmentNumber(name))
-    }
+  /// The highest segment number in the names of tails kept aside: no number is used twice.
+  static func highestTailNumber(
+    in storage: any Storage, _ names: [String]
+  ) throws(JournalError) -> UInt32? {
+    guard names.contains(FileName.torn) else { return nil }
+    let tails = try journaling { () throws(StorageError) in try storage.names(in: FileName.torn) }
+    return tails.compactMap(FileName.tailSegmentNumber).max()
   }
 
   /// Whether there is no segment at all, but for interrupted creations.
@@ -108,7 +109,7 @@ struct Survey {
   }
 
   /// Reads a segment's header from the first of its three places that is valid.
-  private static func read(
+  static func read(
     _ name: String, _ number: UInt32, _ storage: any Storage
   ) throws(JournalError) -> FoundSegment? {
     let file = try journaling { () throws(StorageError) in

@@ -1,0 +1,29 @@
+// Opening a store that was closed in order, without reading its segments: FORMAT.md §12, "The short way".
+
+import NotelogConcurrency
+
+extension ClosedStore {
+  /// Opens the store for writing; nothing where what came after the checkpoint can't all be read.
+  func open(
+    in storage: any Storage, _ options: JournalOptions, _ lock: any StorageFile
+  ) throws(JournalError) -> Journal? {
+    var taken: Catalog?
+    do { taken = try Catalog.take(checkpoint, segments, end: end, options) } catch {
+      throw JournalError(error)
+    }
+    guard let catalog = taken else { return nil }
+    let next = min(max(closing.nextSequence, head.header.firstSequence), UInt64(Limits.maximumSequence))
+    var state = LogState(
+      head: nil, nextSequence: next, nextVisible: next, nextDurable: next, visibleEnd: floor, floor: floor,
+      live: live, highestNumber: highestNumber)
+    state.head = try Journal.reopenHead(head, end: end.offset, catalog, storage)
+    let log = Log(
+      storage, catalog: catalog, options: options, storeID: checkpoint.head.storeID, state: state)
+    log.refillReserve()
+    var report = RecoveryReport()
+    report.floor = floor
+    report.checkpoint = .used
+    return Journal(
+      storage, options: options, catalog: catalog, log: log, lock: lock, report: report, staleBelow: 0)
+  }
+}

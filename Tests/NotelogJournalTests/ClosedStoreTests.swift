@@ -1,0 +1,197 @@
+// The short way into a store that was closed in order: it finds what the long way finds, or is not taken. FORMAT.md §12.
+
+import NotelogJournal
+import NotelogTestSupport
+import Synchronization
+import Testing
+
+@Suite struct ClosedStoreTests {
+  private static let count = 300
+
+  private func body(_ number: Int, version: Int = 0) -> [UInt8] {
+    [UInt8](repeating: UInt8(truncatingIfNeeded: number &+ 7 &* version), count: 100 + number % 90)
+  }
+
+  /// A closed store of some segments, with a checkpoint of all that is in it.
+  private func closedStore(id: Int = 99) throws -> SimulatedDisk {
+    let disk = SimulatedDisk()
+    let journal = try Journal.create(in: disk, storeID: key(id), options: .small)
+    for number in 0..<Self.count { try journal.put(key(number), body(number), .buffered) }
+    try journal.checkpoint()
+    try journal.close()
+    return disk
+  }
+
+  private func segments(_ disk: SimulatedDisk) -> [String] {
+    disk.fileNames.filter { $0.hasSuffix(".journal") }
+  }
+
+  /// Opens a store for writing, and says which of its segments were opened for it.
+  private func open(_ disk: SimulatedDisk) throws -> (journal: Journal, opened: Set<String>) {
+    let opened = Mutex<Set<String>>([])
+    disk.afterEachCall { call, name in
+      if call == .open, name.hasSuffix(".journal") { opened.withLock { _ = $0.insert(name) } }
+    }
+    defer { disk.afterEachCall(nil) }
+    let journal = try Journal.open(in: disk, options: .small)
+    return (journal, opened.withLock { $0 })
+  }
+
+  private func check(_ journal: Journal, versions: [Int: Int] = [:]) throws {
+    for number in 0..<Self.count {
+      let expected = body(number, version: versions[number] ?? 0)
+      if try journal.body(of: key(number)) != expected { Issue.record("record \(number) reads wrongly") }
+    }
+    #expect(try journal.records().count == Self.count)
+  }
+
+  @Test func `nothing but the head is opened, and everything is there`() throws {
+    let disk = try closedStore()
+    #expect(segments(disk).count > 4)
+    for _ in 0..<2 {
+      let (journal, opened) = try open(disk)
+      #expect(opened == [try #require(segments(disk).last)])
+      #expect(journal.report.verdict == .clean && journal.report.wasClosed)
+      #expect(journal.report.checkpoint == .used)
+      try check(journal)
+      try journal.close()
+    }
+    #expect(try Journal.verify(disk).report.verdict == .clean)
+  }
+
+  @Test func `what is newer than the checkpoint is read, and goes on`() throws {
+    let disk = try closedStore()
+    var versions: [Int: Int] = [:]
+    for round in 1...3 {
+      // Few enough that no checkpoint is written, and enough for segments to be finished and compacted.
+      let (journal, opened) = try open(disk)
+      #expect(opened.count < segments(disk).count)
+      for number in stride(from: round, to: Self.count, by: 4) {
+        try journal.put(key(number), body(number, version: round), .flushed)
+        versions[number] = round
+      }
+      if round == 2 { _ = try journal.compact() }
+      try check(journal, versions: versions)
+      try journal.close()
+    }
+    let (journal, opened) = try open(disk)
+    #expect(opened.count < segments(disk).count)
+    try check(journal, versions: versions)
+    try journal.close()
+    let reader = try Journal.open(in: disk, options: .reading)
+    try check(reader, versions: versions)
+    #expect(try Journal.verify(disk).report.verdict == .clean)
+  }
+
+  /// The live set that a compaction published since the checkpoint is in the head's live changes alone.
+  @Test func `a compaction after the checkpoint is found`() throws {
+    let disk = try closedStore()
+    let (journal, _) = try open(disk)
+    for number in 0..<100 { try journal.put(key(number), body(number), .flushed) }
+    let before = segments(disk)
+    _ = try journal.compact()
+    try journal.close()
+    #expect(!before.allSatisfy(segments(disk).contains))
+    let (again, opened) = try open(disk)
+    #expect(opened.count < segments(disk).count)
+    try check(again)
+  }
+
+  @Test func `a checkpoint of a store in which nothing was written leaves it closed`() throws {
+    let disk = try closedStore()
+    let journal = try Journal.open(in: disk, options: .small)
+    try journal.checkpoint()
+    try journal.close()
+    let (again, opened) = try open(disk)
+    #expect(again.report.wasClosed && opened.count == 1)
+    try check(again)
+  }
+
+  /// What makes a store one that has to be examined.
+  enum Deviation: String, CaseIterable {
+    case noCheckpoint, flippedCheckpoint, otherCheckpoint, staleCheckpoint, partialOutput, partialCheckpoint, strayName
+    case strayCopy, segmentGone, segmentShort, segmentLong, headShort, headLong, headHeader, headCopy
+  }
+
+  private func deviate(_ deviation: Deviation, _ disk: SimulatedDisk) throws {
+    let names = segments(disk)
+    let (first, head) = (try #require(names.first), try #require(names.last))
+    func change(_ name: String, _ body: (inout [UInt8]) -> Void) throws {
+      var bytes = try #require(disk.contents(name))
+      body(&bytes)
+      disk.replace(name, with: bytes)
+    }
+    switch deviation {
+    case .noCheckpoint: disk.replace("index", with: nil)
+    case .flippedCheckpoint: try change("index") { $0[200] ^= 1 }
+    case .otherCheckpoint: disk.replace("index", with: try closedStore(id: 98).contents("index"))
+    case .staleCheckpoint:
+      let index = disk.contents("index")
+      let journal = try Journal.open(in: disk, options: .small)
+      _ = try journal.compact()
+      for number in 0..<Self.count { try journal.put(key(number), body(number), .flushed) }
+      try journal.close()
+      let later = try Journal.open(in: disk, options: .small)
+      try later.close()
+      disk.replace("index", with: index)
+    case .partialOutput: disk.replace("000000000077.journal.partial", with: [1, 2, 3])
+    case .partialCheckpoint: disk.replace("index.partial", with: [])
+    case .strayName: disk.replace("000000000077.journal", with: [])
+    case .strayCopy: disk.replace("000000000077.journal", with: disk.contents(first))
+    case .segmentGone: disk.replace(first, with: nil)
+    case .segmentShort: try change(first) { $0.removeLast() }
+    case .segmentLong: try change(first) { $0.append(0) }
+    case .headShort: try change(head) { $0.removeLast() }
+    case .headLong: try change(head) { $0 += [UInt8](repeating: 0, count: 8) }
+    case .headHeader: try change(head) { $0[30] ^= 1 }
+    case .headCopy: try change(head) { $0[4096 + 30] ^= 1 }
+    }
+  }
+
+  @Test(arguments: Deviation.allCases)
+  func `anything that is not as it should be is examined`(_ deviation: Deviation) throws {
+    let disk = try closedStore()
+    try deviate(deviation, disk)
+    let names = Set(segments(disk))
+    // What another process would read is what the long way finds.
+    let expected = try Journal.open(in: disk.copy(), options: .reading)
+    let (journal, opened) = try open(disk)
+    #expect(opened.isSuperset(of: names), "\(deviation): the short way was taken")
+    #expect(journal.report.damages == expected.report.damages)
+    for number in 0..<Self.count {
+      let (found, wanted) = (try? journal.body(of: key(number)), try? expected.body(of: key(number)))
+      #expect(found == wanted)
+    }
+  }
+
+  /// The short way trusts names and lengths; what the bytes are is found out when they are read.
+  @Test func `a segment of the right length that is another is refused when it is read`() throws {
+    let disk = try closedStore()
+    let name = try #require(segments(disk).first)
+    let other = try #require(try closedStore(id: 98).contents(name))
+    let length = try #require(disk.contents(name)?.count)
+    try #require(other.count == length)
+    let lost = FrameMap(disk).frames.filter { $0.segment == name && $0.kind == MappedFrame.record }.map(\.key)
+    disk.replace(name, with: other)
+    let (journal, opened) = try open(disk)
+    #expect(opened.count == 1)
+    #expect(!lost.isEmpty)
+    for number in 0..<Self.count {
+      if lost.contains(key(number)) {
+        #expect(throws: JournalError(.damaged, "")) { try journal.body(of: key(number)) }
+      } else {
+        #expect(try journal.body(of: key(number)) == body(number))
+      }
+    }
+    try journal.close()
+    #expect(try Journal.verify(disk).report.verdict == .damaged)
+  }
+}
+
+extension JournalOptions {
+  fileprivate static var reading: JournalOptions {
+    var options = small
+    options.isReadOnly = true
+    return options
+  }
+}
