@@ -45,6 +45,7 @@ import Testing
     #expect(try journal.records().count == Self.count)
   }
 
+  /// INV-R8: and what the short way finds is what is there.
   @Test func `nothing but the head is opened, and everything is there`() throws {
     let disk = try closedStore()
     #expect(segments(disk).count > 4)
@@ -109,7 +110,8 @@ import Testing
 
   /// What makes a store one that has to be examined.
   enum Deviation: String, CaseIterable {
-    case noCheckpoint, flippedCheckpoint, otherCheckpoint, staleCheckpoint, partialOutput, partialCheckpoint, strayName
+    case noCheckpoint, flippedCheckpoint, otherCheckpoint, staleCheckpoint, partialOutput, partialCheckpoint,
+      strayName
     case strayCopy, segmentGone, segmentShort, segmentLong, headShort, headLong, headHeader, headCopy
   }
 

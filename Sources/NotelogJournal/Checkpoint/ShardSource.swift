@@ -151,7 +151,7 @@ final class ShardSource: Sendable {
     if isDamaged { return false }
     var next = firstEntries[number]
     let end = firstEntries[number + 1]
-    var table = EntryTable(minimumCapacity: end - next)
+    var table = EntryTable(minimumCapacity: end - next, stagger: number)
     var tombstoneCount = 0
     var lastSlot = -1
     var lastFingerprint: UInt64 = 0

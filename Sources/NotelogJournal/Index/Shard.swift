@@ -2,7 +2,7 @@
 
 /// The entries whose fingerprints have the same highest byte.
 struct Shard: ~Copyable, Sendable {
-  var table = EntryTable()
+  var table: EntryTable
   /// How many of the entries are deletions.
   var tombstoneCount = 0
 
@@ -18,6 +18,7 @@ struct Shard: ~Copyable, Sendable {
   init(_ number: Int = 0, source: ShardSource? = nil) {
     self.number = number
     self.source = source
+    table = EntryTable(stagger: number)
     isCold = source != nil
   }
 
@@ -36,7 +37,7 @@ struct Shard: ~Copyable, Sendable {
   /// Brings a cold shard into memory.
   mutating func load() throws(StorageError) {
     guard let source else { return }
-    table = EntryTable()
+    table = EntryTable(stagger: number)
     tombstoneCount = 0
     try source.load(number, into: &self)
     self.source = nil

@@ -159,14 +159,19 @@ extension Log {
   func switchSegment(aim: Int, needing byteCount: Int) throws(JournalError) {
     try waitUntilQuiet()
     try syncOlderSegments()
-    var footer = Buffer()
+    // Nobody adds to it: there are no writers now.
+    var footer = FooterBuilder()
+    var frame = FooterBuilder.Frame()
     let finished = try state.withLock { state throws(JournalError) -> Finished? in
-      guard let head = state.head?.segment, let header = state.head?.header, let end = state.head?.end,
-        let checksum = state.head?.footer.append(to: &footer, at: end, header: header, salt: head.salt)
-      else { return nil }
+      guard let head = state.head?.segment, let header = state.head?.header, let end = state.head?.end else {
+        return nil
+      }
       let allocatedEnd = state.head?.allocatedEnd ?? end
+      state.head?.exchangeFooter(with: &footer)
+      frame = footer.frame(at: end, header: header, salt: head.salt)
       let entry = LiveEntry(
-        number: head.number, byteCount: end + footer.count, salt: head.salt.value, footerChecksum: checksum)
+        number: head.number, byteCount: end + footer.byteCount, salt: head.salt.value,
+        footerChecksum: frame.checksum)
       var live = state.live
       live.insert(entry)
       return Finished(
@@ -175,13 +180,19 @@ extension Log {
         number: try state.takeNumber(), floor: state.floor)
     }
     guard let finished else { throw JournalError(.closed, "the store is closed") }
-    try createHead(
-      number: finished.number, live: finished.live, firstSequence: finished.firstSequence,
-      floor: finished.floor,
-      aim: aim, needing: byteCount)
+    do {
+      try createHead(
+        number: finished.number, live: finished.live, firstSequence: finished.firstSequence,
+        floor: finished.floor,
+        aim: aim, needing: byteCount)
+    } catch {
+      // The old head goes on.
+      state.withLock { $0.head?.exchangeFooter(with: &footer) }
+      throw error
+    }
     // Only now, as the successor exists, does the old head become a finished segment.
     do {
-      try finished.segment.file.writeAll(footer.bytes, at: finished.end)
+      try footer.write(frame, to: finished.segment.file, at: finished.end)
       try retryingInterruptions { () throws(StorageError) in
         try finished.segment.file.truncate(to: finished.entry.byteCount)
       }

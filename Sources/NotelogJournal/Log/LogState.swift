@@ -81,6 +81,9 @@ struct Head: ~Copyable, Sendable {
   /// where nothing follows that. It is written again before anything follows it.
   var unproven: Range<Int>?
 
+  /// Gives its footer away and takes another.
+  mutating func exchangeFooter(with other: inout FooterBuilder) { swap(&footer, &other) }
+
   /// Takes the footer that the head's frames make.
   mutating func know(_ footer: consuming FooterBuilder) {
     footerByteCount = footer.byteCount
