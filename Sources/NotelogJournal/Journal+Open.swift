@@ -198,10 +198,12 @@ extension Journal {
       }
       do {
         try retryingInterruptions { () throws(StorageError) in try file.lock(.exclusive) }
-        // For people who look for whoever holds it; nothing reads it.
+        // For people who look for whoever holds it; nothing reads it. Cutting a file costs more than all else here.
         let process = Array("\(Syscall.processIdentifier())\n".utf8)
-        try retryingInterruptions { () throws(StorageError) in try file.truncate(to: 0) }
         try process.withBytes { (bytes) throws(StorageError) in try file.writeAll(bytes, at: 0) }
+        if try file.byteCount() > process.count {
+          try retryingInterruptions { () throws(StorageError) in try file.truncate(to: process.count) }
+        }
       } catch {
         file.close()
         throw error
