@@ -28,6 +28,31 @@ import Testing
     #expect(count == model.count)
   }
 
+  /// A compaction's sources stayed listed beside its output until they were deleted. A snapshot made in between went through
+  /// both, and when the next compaction moved their records on, to where it did not see them, it found each in both.
+  @Test func `a snapshot made amid a compaction sees each record once, also after the next`() throws {
+    let disk = SimulatedDisk()
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    let model = try `Compaction`.fill(journal)
+    let made = Lock<Snapshot?>(nil)
+    disk.afterEachCall { call, name in
+      guard call == .unlink, name.hasSuffix(".journal") else { return }
+      made.withLock { $0 = $0 ?? journal.snapshot() }
+    }
+    _ = try journal.compact()
+    disk.afterEachCall(nil)
+    let snapshot = try #require(made.withLock { $0 })
+    let seen = Dictionary(uniqueKeysWithValues: model.map { (key($0), $1) })
+    try check(snapshot, seen, idCount: 100)
+    // Something in each output dies, so that what lives in it moves on; some of that is written anew then.
+    for number in stride(from: 0, to: 100, by: 3) { try journal.put(key(number), [1]) }
+    let second = try journal.compact()
+    #expect(second.removedSegments > 0)
+    try check(snapshot, seen, idCount: 100)
+    for number in stride(from: 1, to: 100, by: 3) { try journal.put(key(number), [2]) }
+    try check(snapshot, seen, idCount: 100)
+  }
+
   @Test(arguments: 0..<12) func `a snapshot says what a copy of the dictionary says`(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     let store = try TemporaryStore()
