@@ -53,11 +53,12 @@ package final class Snapshot: Sendable {
   /// The ids of a collection's records, or of all records, in order of id.
   package func records(in collection: UInt16? = nil) throws(JournalError) -> [RecordKey] {
     var ids: [RecordKey] = []
+    var lastFrames = LastFrames()
     try journaling { () throws(StorageError) in
       for segment in segments {
         try segment.forEachEntry(upTo: scanEnd(of: segment)) { (entry, _) throws(StorageError) in
           guard entry.kind == .record, collection == nil || entry.collection == collection,
-            try isVisible(entry, in: segment)
+            try isVisible(entry, in: segment, &lastFrames)
           else { return }
           ids.append(entry.id)
         }
