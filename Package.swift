@@ -37,8 +37,8 @@ let package = Package(
     .executableTarget(name: "NotelogCLI", dependencies: ["Notelog"], swiftSettings: house),
 
     .target(
-      name: "NotelogTestSupport", dependencies: ["NotelogJournal"], path: "Tests/Support",
-      swiftSettings: house),
+      name: "NotelogTestSupport", dependencies: ["NotelogConcurrency", "NotelogJournal"],
+      path: "Tests/Support", swiftSettings: house),
     .testTarget(
       name: "NotelogCryptoTests",
       dependencies: ["NotelogConcurrency", "NotelogCrypto", "COpenSSL", "SecretsChild"],

@@ -108,20 +108,22 @@ extension Examination {
 
   /// Examines a store that another process may be writing to.
   ///
-  /// While it looks, segments may go, and come, and be finished. What looks like damage, or a file that is missing, is
-  /// only believed when it is found again and again.
+  /// While it looks, segments may go, and come, and be finished. What looks like damage, or a file that is missing or shorter
+  /// than it was, is only believed when it is found again and again, among the same files.
   static func settled(
     _ storage: any Storage, storeID: StoreID? = nil
   ) throws(JournalError) -> Examination {
-    var previous: (damages: [Damage], error: String)?
+    var previous: (damages: [Damage], error: String, names: Set<String>)?
     var repetitions = 1
     for attempt in 1... {
       var examined: Examination?
       var failure: JournalError?
       do { examined = try Examination(storage, storeID: storeID) } catch { failure = error }
       if let examined, examined.report.damages.isEmpty, !examined.isBeingRecovered { return examined }
-      let finding = (examined?.report.damages ?? [], failure?.message ?? "")
-      let isSame = previous.map { $0.damages == finding.0 && $0.error == finding.1 } ?? false
+      // A head that was finished meanwhile is shorter than it was: where there is another since, somebody is writing.
+      let names = Set((try? storage.names(in: "")) ?? [])
+      let finding = (examined?.report.damages ?? [], failure?.message ?? "", names)
+      let isSame = previous.map { $0 == finding } ?? false
       repetitions = isSame ? repetitions + 1 : 1
       previous = finding
       guard repetitions == believedAfter || attempt == maximumAttempts else { continue }

@@ -240,7 +240,7 @@ extension Journal {
       throw error
     }
     try journaling { () throws(StorageError) in
-      try catalog.adopt(segment, output.copies, dropped: output.dropped)
+      try catalog.adopt(segment, of: sources, output.copies, dropped: output.dropped)
     }
     // A second transaction names a floor above the first: a witness that must survive before anything is deleted.
     try publish(LiveChange(added: [], removed: []))
@@ -248,7 +248,7 @@ extension Journal {
       for source in sources { state.deferred[source.number] = number }
     }
     unlinkDeferred()
-    for source in sources { catalog.segments.remove(source.number) }
+    catalog.remove(sources)
     compactor.noteFreed()
     run.result.removedSegments += sources.count
     run.result.addedSegments += 1

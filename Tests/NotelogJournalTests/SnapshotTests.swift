@@ -28,6 +28,60 @@ import Testing
     #expect(count == model.count)
   }
 
+  /// A compaction's sources stayed listed beside its output until they were deleted. A snapshot made in between went through
+  /// both, and when the next compaction moved their records on, to where it did not see them, it found each in both.
+  @Test func `a snapshot made amid a compaction sees each record once, also after the next`() throws {
+    let disk = SimulatedDisk()
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    let model = try `Compaction`.fill(journal)
+    let made = Lock<Snapshot?>(nil)
+    disk.afterEachCall { call, name in
+      guard call == .unlink, name.hasSuffix(".journal") else { return }
+      made.withLock { $0 = $0 ?? journal.snapshot() }
+    }
+    _ = try journal.compact()
+    disk.afterEachCall(nil)
+    let snapshot = try #require(made.withLock { $0 })
+    let seen = Dictionary(uniqueKeysWithValues: model.map { (key($0), $1) })
+    try check(snapshot, seen, idCount: 100)
+    // Something in each output dies, so that what lives in it moves on; some of that is written anew then.
+    for number in stride(from: 0, to: 100, by: 3) { try journal.put(key(number), [1]) }
+    let second = try journal.compact()
+    #expect(second.removedSegments > 0)
+    try check(snapshot, seen, idCount: 100)
+    for number in stride(from: 1, to: 100, by: 3) { try journal.put(key(number), [2]) }
+    try check(snapshot, seen, idCount: 100)
+  }
+
+  /// Both frames of a record that one transaction writes twice bear its number. By that a snapshot knew a record that compaction
+  /// had moved: it found it in both, and in one as it never was.
+  @Test func `of a record written twice in a transaction a snapshot sees the last, wherever it moves`() throws
+  {
+    let journal = try Journal.create(in: SimulatedDisk(), storeID: key(99), options: .small)
+    var model: [RecordKey: [UInt8]] = [:]
+    for number in 0..<60 {
+      try journal.write(.flushed) { turn throws(Never) in
+        for version in UInt8(0)..<3 {
+          // The one beside it is written once, and one more comes and goes.
+          turn.batch.put(key(number), collection: 1, bodyByteCount: 300) { $0.store(version, at: 0) }
+          if version == 1 {
+            turn.batch.put(key(100 + number), collection: 1, bodyByteCount: 300) { $0.store(version, at: 0) }
+            turn.batch.put(key(200 + number), collection: 1, bodyByteCount: 300) { $0.store(version, at: 0) }
+          }
+        }
+        turn.batch.delete(key(200 + number), collection: 1)
+      }
+      model[key(number)] = [2] + [UInt8](repeating: 0, count: 299)
+      model[key(100 + number)] = [1] + [UInt8](repeating: 0, count: 299)
+    }
+    let snapshot = journal.snapshot()
+    try check(snapshot, model, idCount: 300)
+    #expect(try journal.compact().removedSegments > 0)
+    try check(snapshot, model, idCount: 300)
+    for number in 0..<60 where number % 2 == 0 { try journal.put(key(number), [9]) }
+    try check(snapshot, model, idCount: 300)
+  }
+
   @Test(arguments: 0..<12) func `a snapshot says what a copy of the dictionary says`(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     let store = try TemporaryStore()

@@ -1,7 +1,7 @@
 // A storage that keeps count of how long a store's segment files are, and holds them against the space contract.
 
+import NotelogConcurrency
 package import NotelogJournal
-import Synchronization
 
 /// The real file system, metered: every call that makes a segment longer is measured.
 package final class MeteredStorage: Storage {
@@ -18,7 +18,7 @@ package final class MeteredStorage: Storage {
   package static let syncs = TestEffort.variable("NOTELOG_SCALE") == "1"
 
   private let base: any Storage
-  private let state = Mutex(State())
+  private let state = Lock(State())
 
   package init(_ base: any Storage) { self.base = base }
 

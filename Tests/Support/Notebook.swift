@@ -1,6 +1,6 @@
 // What a workload promised, and when.
 
-import Synchronization
+import NotelogConcurrency
 
 /// Notes that a workload takes while it runs, each bound to the calls the disk had seen by then.
 ///
@@ -8,7 +8,7 @@ import Synchronization
 /// the very last call before it must too, since both can have happened before the power went.
 package final class Notebook<Note: Sendable>: Sendable {
   private let disk: SimulatedDisk
-  private let entries = Mutex<[(callCount: Int, note: Note)]>([])
+  private let entries = Lock<[(callCount: Int, note: Note)]>([])
 
   package init(of disk: SimulatedDisk) { self.disk = disk }
 

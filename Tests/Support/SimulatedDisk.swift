@@ -1,8 +1,8 @@
 // A disk that remembers every call, so that one run of a workload yields the disk after a crash at any of
 // them.
 
+import NotelogConcurrency
 package import NotelogJournal
-import Synchronization
 
 /// A store's folder on a disk that can lose power, fill up and fail.
 ///
@@ -34,10 +34,10 @@ package final class SimulatedDisk: Storage {
     var hook: (@Sendable (StorageError.Call, String) -> Void)?
   }
 
-  let core: Mutex<Core>
+  let core: Lock<Core>
 
   package init(_ state: DiskState = DiskState()) {
-    core = Mutex(Core(state: state, initial: state))
+    core = Lock(Core(state: state, initial: state))
   }
 
   // MARK: - What a test arranges

@@ -1,5 +1,6 @@
 // An open file of a simulated disk.
 
+import NotelogConcurrency
 package import NotelogJournal
 import Synchronization
 

@@ -1,6 +1,7 @@
 // Threads of their own for tests: what blocks must not block the pool that tests run on.
 
 import Foundation
+import NotelogConcurrency
 import Synchronization
 
 /// Runs closures side by side, each on a thread of its own.
@@ -9,7 +10,7 @@ package enum Threads {
   ///
   /// - Throws: The first error that one of them threw; the others still run to their end.
   package static func run(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) throws {
-    let firstError = Mutex<(any Error)?>(nil)
+    let firstError = Lock<(any Error)?>(nil)
     let group = DispatchGroup()
     for number in 0..<count {
       group.enter()
@@ -32,7 +33,7 @@ package enum Threads {
     _ elements: [Element], _ body: @escaping @Sendable (Element) throws -> Result
   ) throws -> [Result] {
     let next = Atomic(0)
-    let results = Mutex<[Result?]>(Array(repeating: nil, count: elements.count))
+    let results = Lock<[Result?]>(Array(repeating: nil, count: elements.count))
     try run(min(2, elements.count)) { _ in
       while true {
         let index = next.add(1, ordering: .relaxed).oldValue

@@ -142,7 +142,7 @@ package final class SealingKey: Sendable {
         // SAFETY: a closed lane belongs to this call.
         let lane = unsafe lane(index)
         unsafe lane.pointee.close()
-        unsafe lane.pointee.wipe()
+        unsafe SealingLane.wipe(&lane.pointee.context)
       }
     }
   }

@@ -38,12 +38,14 @@ struct SealingLane: ~Copyable {
     }
   }
 
-  /// Frees the context, which cleanses page and key schedules. After `close`.
-  mutating func wipe() {
+  /// Frees a lane's context, which cleanses page and key schedules. After `close`.
+  ///
+  /// It takes the context alone: to change the lane as a whole is to claim `use` too, at which other threads look still.
+  static func wipe(_ context: inout UnsafeMutablePointer<SealingContext>?) {
     // SAFETY: made by `SealingKey` with one allocation and one initialisation; nobody else points to it.
-    guard let context = unsafe context else { return }
-    unsafe self.context = nil
-    unsafe context.deinitialize(count: 1)
-    unsafe context.deallocate()
+    guard let wiped = unsafe context else { return }
+    unsafe context = nil
+    unsafe wiped.deinitialize(count: 1)
+    unsafe wiped.deallocate()
   }
 }

@@ -58,12 +58,13 @@ extension Journal {
     do {
       let moment = snapshot()
       var scan = ChunkScan()
+      var lastFrames = LastFrames()
       try journaling { () throws(StorageError) in
         for segment in moment.segments {
           try segment.forEachEntry(upTo: moment.scanEnd(of: segment)) {
             (entry, envelope) throws(StorageError) in
             try scan.take(entry, envelope, in: segment.number) { () throws(StorageError) in
-              try moment.isVisible(entry, in: segment)
+              try moment.isVisible(entry, in: segment, &lastFrames)
             }
           }
         }

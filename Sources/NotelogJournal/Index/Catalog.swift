@@ -18,6 +18,9 @@ final class Catalog: Sendable {
   /// Held while records are moved from some segments to another, and while a snapshot is made.
   let arrangement = Gate()
 
+  /// Segments that compaction has moved everything out of, until they leave the table.
+  private let vacated = Lock<Set<UInt32>>([])
+
   private let changes = Atomic<Int>(0)
 
   /// How many frames came in, or were moved, since the last checkpoint.
@@ -167,11 +170,24 @@ final class Catalog: Sendable {
       OldVersion(sequence: known.sequence, supersededBy: sequence, place: known.place, segment: segment))
   }
 
+  /// The segments that a snapshot looks for records in: no frame is in two of them. The caller holds `arrangement`.
+  var inhabited: [Segment] {
+    let vacated = vacated.withLock { $0 }
+    return segments.all.filter { !vacated.contains($0.number) }
+  }
+
+  /// Forgets segments that were replaced.
+  func remove(_ sources: [Segment]) {
+    for source in sources { segments.remove(source.number) }
+    vacated.withLock { $0.subtract(sources.map(\.number)) }
+  }
+
   /// Takes in what compaction made: its segment, the copies in it, and that some tombstones are needed no longer.
   ///
   /// What was written anew meanwhile does not move: its copy is dead already.
   func adopt(
-    _ output: Segment, _ copies: [Compaction.Copy], dropped: [(id: RecordKey, location: Location)]
+    _ output: Segment, of sources: [Segment], _ copies: [Compaction.Copy],
+    dropped: [(id: RecordKey, location: Location)]
   ) throws(StorageError) {
     arrangement.enter()
     defer { arrangement.leave() }
@@ -194,5 +210,6 @@ final class Catalog: Sendable {
     where try index.remove(index.fingerprint(of: tombstone.id), at: tombstone.location.place) {
       addLive(-tombstone.location.liveByteCount, in: tombstone.location.segment)
     }
+    vacated.withLock { $0.formUnion(sources.map(\.number)) }
   }
 }

@@ -31,6 +31,7 @@ extension Snapshot {
     let limit = try journaling { () throws(StorageError) in try scanEnd(of: segment) }
     var reader = SegmentReader(segment.file, salt: segment.salt.value, end: limit)
     var place = Layout.firstFrameOffset
+    var lastFrames = LastFrames()
     while true {
       let start = place
       let header = try journaling { () throws(StorageError) in
@@ -46,7 +47,8 @@ extension Snapshot {
       let entry = FooterEntry(header, offset: offset, envelopeByteCount: 0)
       // The next record's place in the index comes from memory while this record is seen to.
       if let next = reader.idAhead(at: place) { index.prefetch(index.fingerprint(of: next)) }
-      guard try journaling({ () throws(StorageError) in try isVisible(entry, in: segment) }) else { continue }
+      guard try journaling({ () throws(StorageError) in try isVisible(entry, in: segment, &lastFrames) })
+      else { continue }
       guard try journaling({ () throws(StorageError) in try reader.isWhole(header, at: offset) }) else {
         onDamage(
           Damage(
@@ -87,7 +89,9 @@ extension Snapshot {
   /// Whether a frame of one of the snapshot's segments is what the snapshot sees of its record, here and nowhere else.
   ///
   /// The order of looking matters: a version is noted in the history before the index forgets it.
-  func isVisible(_ entry: FooterEntry, in segment: Segment) throws(StorageError) -> Bool {
+  func isVisible(
+    _ entry: FooterEntry, in segment: Segment, _ lastFrames: inout LastFrames
+  ) throws(StorageError) -> Bool {
     let catalog = journal.catalog
     let fingerprint = catalog.index.fingerprint(of: entry.id)
     let place = Place(segment: segment.number, offset: entry.offset)
@@ -103,10 +107,12 @@ extension Snapshot {
       !known.isTombstone, !sees(known.place)
     {
       // Compaction moved it to a segment that the snapshot does not know.
-      return true
+      return try lastFrames.hold(entry, in: segment)
     }
     guard let version = catalog.history.version(of: entry.id, at: sequence) else { return false }
-    return version.place == place || (version.sequence == entry.sequence && !sees(version.place))
+    if version.place == place { return true }
+    guard version.sequence == entry.sequence, !sees(version.place) else { return false }
+    return try lastFrames.hold(entry, in: segment)
   }
 
   /// Whether a place is in what the snapshot goes through.

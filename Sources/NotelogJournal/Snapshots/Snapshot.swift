@@ -26,7 +26,7 @@ package final class Snapshot: Sendable {
       let sequence = state.nextVisible - 1
       let end = state.visibleEnd
       // A head in which nothing is visible yet is none of its business; it may not even be the log's head yet.
-      let segments = catalog.segments.all.filter { $0.entry != nil || $0.number <= end.segment }
+      let segments = catalog.inhabited.filter { $0.entry != nil || $0.number <= end.segment }
       return (sequence, end, catalog.history.begin(sequence), segments)
     }
   }
@@ -53,11 +53,12 @@ package final class Snapshot: Sendable {
   /// The ids of a collection's records, or of all records, in order of id.
   package func records(in collection: UInt16? = nil) throws(JournalError) -> [RecordKey] {
     var ids: [RecordKey] = []
+    var lastFrames = LastFrames()
     try journaling { () throws(StorageError) in
       for segment in segments {
         try segment.forEachEntry(upTo: scanEnd(of: segment)) { (entry, _) throws(StorageError) in
           guard entry.kind == .record, collection == nil || entry.collection == collection,
-            try isVisible(entry, in: segment)
+            try isVisible(entry, in: segment, &lastFrames)
           else { return }
           ids.append(entry.id)
         }

@@ -1,5 +1,6 @@
 // A backup is whole or not there, copies only what is new, and what it holds can be restored.
 
+import NotelogConcurrency
 import NotelogJournal
 import NotelogTestSupport
 import Testing
@@ -115,5 +116,35 @@ import Testing
       image.replace(name, with: nil)
       #expect(Self.isNoticed(image), "\(name) gone")
     }
+  }
+
+  /// A head that is finished is cut to its length. Whoever had asked for the length before, read beyond the end; busy writers
+  /// did that to a backup four times in a row, and it gave up.
+  @Test func `a head that is finished each time a backup looks at it is no damage`() throws {
+    let disk = SimulatedDisk()
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    try journal.put(key(0), Self.body(0, 0))
+    let looks = Lock((count: 0, isWriting: false))
+    disk.afterEachCall { call, name in
+      let head = disk.fileNames.last { $0.hasSuffix(".journal") }
+      guard call == .stat, name == head else { return }
+      let isTurn = looks.withLock { looks in
+        guard !looks.isWriting, looks.count < 8 else { return false }
+        looks = (looks.count + 1, true)
+        return true
+      }
+      guard isTurn else { return }
+      while disk.fileNames.last(where: { $0.hasSuffix(".journal") }) == head {
+        do { try journal.put(key(1), Self.body(1, 0)) } catch {
+          Issue.record("\(error)")
+          return
+        }
+      }
+      looks.withLock { $0.isWriting = false }
+    }
+    let backup = SimulatedDisk()
+    #expect(try Journal.backup(from: disk, to: backup).damages.isEmpty)
+    #expect(looks.withLock { $0.count } == 8)
+    #expect(try Journal.restore(from: backup, to: SimulatedDisk()).isEmpty)
   }
 }

@@ -1,9 +1,9 @@
 // Crashes at every call, in every loss model, and crashes in the recovery from crashes: INV-R1, INV-R2, INV-R3, INV-R4,
 // INV-R5 and INV-R7, and with compactions among the calls INV-C1 and INV-C2.
 
+import NotelogConcurrency
 import NotelogJournal
 import NotelogTestSupport
-import Synchronization
 import Testing
 
 @Suite struct `Crashes` {
@@ -13,7 +13,7 @@ import Testing
   ) throws -> CrashTally {
     let tallies = try Threads.map(Array(seeds)) { seed in
       let store = ScriptedStore(script(seed))
-      let check = Mutex<CrashCheck?>(nil)
+      let check = Lock<CrashCheck?>(nil)
       return CrashSweep<Acknowledgement>(
         name: "\(name)-\(seed)", seed: seed, budgets: budgets,
         workload: { disk, notes in

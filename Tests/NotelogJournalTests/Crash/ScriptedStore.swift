@@ -1,8 +1,8 @@
 // Runs scripted workloads on the engine, and reads a store whole.
 
+import NotelogConcurrency
 import NotelogJournal
 import NotelogTestSupport
-import Synchronization
 
 /// What a workload notes: the store exists, or a commit was acknowledged.
 enum Acknowledgement: Sendable {
@@ -16,7 +16,7 @@ final class ScriptedStore: Sendable {
   static let segmentByteCount = 16_384
 
   let script: Script
-  private let entries = Mutex<[History.Entry]>([])
+  private let entries = Lock<[History.Entry]>([])
 
   init(_ script: Script) { self.script = script }
 
@@ -32,7 +32,7 @@ final class ScriptedStore: Sendable {
       // Where threads run side by side, let others go first now and then, also in the middle of a switch.
       disk.afterEachCall { _, _ in Threads.yield() }
     }
-    let journal = Mutex(try Self.create(on: disk, seed: script.seed))
+    let journal = Lock(try Self.create(on: disk, seed: script.seed))
     notes.note(.created)
     try Threads.run(script.threads.count) { [self] thread in
       for step in script.threads[thread] {
@@ -124,7 +124,7 @@ final class ScriptedStore: Sendable {
   static func options(seed: UInt64) -> JournalOptions {
     var options = JournalOptions()
     options.segmentByteCount = segmentByteCount
-    let random = Mutex(SeededGenerator(mixing: seed))
+    let random = Lock(SeededGenerator(mixing: seed))
     options.random = { random.withLock { $0.next() } }
     return options
   }
