@@ -16,6 +16,7 @@ extension Store {
   /// The keys that all records of a collection have in a field; nil where one lacks it.
   private func keys(of name: FieldIndexes.Name) throws -> (since: UInt64, entries: [IndexEntry])? {
     let moment = journal.snapshot()
+    if let entries = try listedKeys(of: name, at: moment) { return (moment.sequence, entries) }
     var entries: [IndexEntry] = []
     var isComplete = true
     try moment.scan(name.collection) { record in
@@ -27,6 +28,20 @@ extension Store {
       return true
     }
     return isComplete ? (moment.sequence, entries) : nil
+  }
+
+  /// The keys that the records' envelopes have, most of which stand together in footers. nil where one lacks the key, as it
+  /// may be older than the index, and where not all of them could be read.
+  private func listedKeys(of name: FieldIndexes.Name, at moment: Snapshot) throws -> [IndexEntry]? {
+    var entries: [IndexEntry] = []
+    let isComplete = try journaling { () throws(JournalError) in
+      try moment.forEachEnvelope(in: name.collection) { id, envelope in
+        guard let key = Envelope.sortKey(of: name.field, in: envelope) else { return false }
+        entries.append(IndexEntry(key: envelope.extracting(key), RecordID(id)))
+        return true
+      }
+    }
+    return isComplete ? entries : nil
   }
 }
 

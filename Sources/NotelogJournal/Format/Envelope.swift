@@ -63,6 +63,18 @@ package struct Envelope: Equatable, Sendable {
     return place == byteCount ? byteCount : nil
   }
 
+  /// Where an envelope has the sort key of a field; nothing where it has none, or is not well formed.
+  package static func sortKey(of field: UInt16, in bytes: RawSpan) -> Range<Int>? {
+    guard let end = byteCount(inPayload: bytes) else { return nil }
+    var place = 4 + 16 * Int(bytes.load(UInt16.self, at: 2))
+    while place < end {
+      let key = place + 4..<place + 4 + Int(bytes.load(UInt16.self, at: place + 2))
+      if bytes.load(UInt16.self, at: place) == field { return key }
+      place = key.upperBound
+    }
+    return nil
+  }
+
   /// Reads a well-formed envelope.
   package init?(_ bytes: RawSpan) {
     guard let byteCount = Self.byteCount(inPayload: bytes) else { return nil }

@@ -2,6 +2,7 @@
 
 import Foundation
 import NotelogJournal
+import NotelogTestSupport
 import Testing
 
 @testable import Notelog
@@ -93,6 +94,40 @@ import Testing
     try check(store)
     try store.close()
     store = try folder.open(nil)
+    try check(store)
+  }
+
+  @Test func `an index is made of footers, not of records`() throws {
+    let folder = try TemporaryFolder()
+    let storage = CountingStorage(SystemStorage(path: folder.path))
+    try SystemStorage(path: folder.path).makeStoreFolder()
+    var options = Store.Options()
+    options.segmentByteCount = 64 << 10
+    var store = try Store.create(in: storage, unlocking: TemporaryFolder.key, options: options)
+    var random = SeededGenerator(seed: 3)
+    func time() -> Date { Date(timeIntervalSinceReferenceDate: Double(random.pick(0..<500))) }
+    let notes = (0..<600).map { _ in
+      Note(time: time(), body: String(decoding: random.bytes(count: 1_000).map { $0 & 63 + 48 }, as: UTF8.self))
+    }
+    for start in stride(from: 0, to: notes.count, by: 20) { try store.putAll(notes[start..<start + 20]) }
+    for note in notes.prefix(100) {
+      try store.write { tx in try tx.update(Note.self, note.id) { $0.set(\.time, time()) } }
+    }
+    for note in notes[150..<200] { try store.write { tx in try tx.delete(Note.self, note.id) } }
+    _ = try store.compact()
+    for note in notes.suffix(30) {
+      try store.write { tx in try tx.update(Note.self, note.id) { $0.set(\.time, time()) } }
+    }
+    try store.close()
+    store = try Store.open(in: storage, unlocking: TemporaryFolder.key, options: options)
+    // This loads all of the index from its checkpoint, which is not what is measured.
+    try store.journal.checkpoint()
+    let before = storage.reads.byteCount
+    let newest = try store.query(Note.self).sorted(by: \.time, .descending).limit(5).entries().map(\.id)
+    let byteCount = storage.reads.byteCount - before
+    // The head has no footer yet: its frames are gone through.
+    #expect(byteCount < 2 * 64 << 10, "\(byteCount) bytes were read")
+    #expect(newest == Array(try expected(store, .descending).prefix(5)))
     try check(store)
   }
 
