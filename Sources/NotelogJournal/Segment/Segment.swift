@@ -16,6 +16,7 @@ final class Segment: Sendable {
   final class Figures: Sendable {
     fileprivate let live = Atomic<Int>(0)
     fileprivate let chunks = Atomic<Int>(0)
+    fileprivate let visibleEnd = Atomic<Int>(0)
   }
 
   init(
@@ -45,6 +46,13 @@ final class Segment: Sendable {
 
   /// Counts bytes of chunks that became live, or died.
   func addChunks(_ byteCount: Int) { figures.chunks.add(byteCount, ordering: .relaxed) }
+
+  /// Notes that everything below an offset is visible, and so filled.
+  func settle(to end: Int) { figures.visibleEnd.store(end, ordering: .releasing) }
+
+  /// Up to where its bytes never change again: all of them once it is finished, and until then what was written to it and
+  /// is visible, as far as that is known.
+  var settledEnd: Int { entry?.byteCount ?? figures.visibleEnd.load(ordering: .acquiring) }
 
   /// The length of its file, once it is finished.
   var byteCount: Int { entry?.byteCount ?? 0 }

@@ -47,7 +47,7 @@ package final class Snapshot: Sendable {
       if let failure { throw failure }
       return nil
     }
-    return try journal.read(id, at: version.place, in: version.segment, into: &buffer)
+    return try journal.records.read(id, at: version.place, in: version.segment, into: &buffer)
   }
 
   /// The ids of a collection's records, or of all records, in order of id.
