@@ -27,6 +27,7 @@ package enum ThreadNumber {
 @safe package struct PlacedMutex: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
+  // SAFETY: only its size is asked for.
   /// The bytes that it takes.
   package static let byteCount = unsafe MemoryLayout<pthread_mutex_t>.size
 

@@ -109,7 +109,8 @@ final class FieldHandle: Sendable {
   /// - Returns: Whether there is such a record.
   @usableFromInline
   func read(
-    _ id: RecordID, _ group: borrowing ReadGroup, _ place: Int, of store: Store, into buffer: inout ValueBuffer
+    _ id: RecordID, _ group: borrowing ReadGroup, _ place: Int, of store: Store,
+    into buffer: inout ValueBuffer
   ) throws -> Bool {
     precondition(store === self.store, "a field belongs to the store that it was looked up in")
     buffer.loaded = nil

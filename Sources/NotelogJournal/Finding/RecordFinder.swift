@@ -28,7 +28,9 @@ package final class RecordFinder: Sendable {
   /// - Throws: `damaged`, with the place, where its frame does not check.
   package func read(_ id: RecordKey, into buffer: inout ReadBuffer) throws(JournalError) -> StoredRecord? {
     let finding: Finding
-    do { finding = try find(id, index.fingerprint(of: id), into: &buffer) } catch { throw JournalError(error) }
+    do { finding = try find(id, index.fingerprint(of: id), into: &buffer) } catch {
+      throw JournalError(error)
+    }
     switch finding {
     case .record(let record): return record
     case .nothing: return nil

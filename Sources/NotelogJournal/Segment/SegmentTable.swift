@@ -40,7 +40,8 @@ final class SegmentTable: Sendable {
   /// A table of some segments.
   init(_ segments: [Segment] = []) {
     let segments = segments.sorted { $0.number < $1.number }
-    row = ReadMostly(Row(
+    row = ReadMostly(
+      Row(
         numbers: segments.map(\.number), segments: segments, salts: segments.map(\.salt)))
     liveByteTotal = Atomic(segments.reduce(0) { $0 + $1.liveBytes })
     finishedByteTotal = Atomic(segments.reduce(0) { $0 + $1.byteCount })
