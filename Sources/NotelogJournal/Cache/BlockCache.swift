@@ -45,8 +45,9 @@ final class BlockCache: Sendable {
       let block = shard.block(slot)
       let available = block.byteCount - start
       guard available >= Layout.frameHeaderByteCount else { return -1 }
-      // Nothing of it has been checked yet; it only says how much to copy.
+      // Nothing of it has been checked yet; it only says how much to copy, within what a record may have.
       let payloadByteCount = Int(block.load(UInt32.self, at: start + 4))
+      guard payloadByteCount <= Limits.maximumRecordByteCount else { return -1 }
       let wanted = aligned(Layout.frameHeaderByteCount + payloadByteCount)
       buffer.append(block.extracting(start..<start + min(available, wanted)))
       return max(wanted - available, 0)

@@ -5,7 +5,7 @@ import NotelogConcurrency
 /// What a read goes through: the index, the segments, and the blocks in memory.
 ///
 /// It holds each of them itself. What is reached by way of other objects is counted up and down on the way, and a count
-/// that two reading threads share costs them as much as waiting for memory (docs/decisions/0040).
+/// that two reading threads share costs them as much as waiting for memory (docs/decisions/0041).
 package final class RecordFinder: Sendable {
   private let catalog: Catalog
   let index: Index
