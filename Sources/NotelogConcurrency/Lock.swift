@@ -3,27 +3,35 @@
 /// State that one thread at a time reads and changes.
 ///
 /// It stands on the C library's mutex: what ThreadSanitizer sees, it can check. The standard library's `Mutex` it does
-/// not see on Linux (docs/decisions/0006).
+/// not see on Linux (docs/decisions/0006). Mutex and state lie beside each other: whoever takes the lock has fetched the
+/// beginning of the state with it.
 // SAFETY: the state is reached through `withLock` alone, so one thread at a time.
 @safe package struct Lock<State: ~Copyable>: ~Copyable, Sendable {
-  @usableFromInline let mutex = ConditionMutex()
+  @usableFromInline let mutex: PlacedMutex
   // SAFETY: touched only between `mutex.lock()` and `mutex.unlock()`; allocated in init and freed in deinit.
   @usableFromInline nonisolated(unsafe) let state: UnsafeMutablePointer<State>
+  private nonisolated(unsafe) let memory: UnsafeMutableRawPointer
 
   package init(_ state: consuming sending State) {
-    // SAFETY: allocated and initialised here, and not touched before.
-    unsafe self.state = .allocate(capacity: 1)
-    unsafe self.state.initialize(to: state)
+    let alignment = MemoryLayout<State>.alignment
+    let stateStart = (PlacedMutex.byteCount + alignment - 1) / alignment * alignment
+    // SAFETY: allocated here with room for both, one behind the other; initialised here, and not touched before.
+    unsafe memory = .allocate(
+      byteCount: stateStart + MemoryLayout<State>.size, alignment: max(CacheLine.byteCount, alignment))
+    mutex = unsafe PlacedMutex(at: memory)
+    unsafe self.state = (memory + stateStart).initializeMemory(as: State.self, to: state)
   }
 
   deinit {
     // SAFETY: a value that is destroyed is not in use.
     unsafe state.deinitialize(count: 1)
-    unsafe state.deallocate()
+    mutex.end()
+    unsafe memory.deallocate()
   }
 
   /// Runs `body` with the lock held.
   @inlinable
+  @inline(__always)
   package borrowing func withLock<Result: ~Copyable, Failure: Error>(
     _ body: (inout sending State) throws(Failure) -> sending Result
   ) throws(Failure) -> sending Result {
@@ -32,4 +40,9 @@
     // SAFETY: the lock is held until the closure has returned.
     return try unsafe body(&state.pointee)
   }
+}
+
+/// What processors pass to each other of their memory.
+enum CacheLine {
+  static let byteCount = 64
 }

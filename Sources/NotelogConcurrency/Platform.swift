@@ -22,6 +22,36 @@ package enum ThreadNumber {
   }
 }
 
+/// A mutex that lies where its owner wants it: beside what it guards, or on a cache line of its own.
+// SAFETY: whoever makes one keeps its memory where it is, ends it once, and uses it by these calls alone.
+@safe package struct PlacedMutex: @unchecked Sendable {
+  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+
+  // SAFETY: only its size is asked for.
+  /// The bytes that it takes.
+  package static let byteCount = unsafe MemoryLayout<pthread_mutex_t>.size
+
+  /// Makes a mutex in memory that nothing else is in.
+  package init(at memory: UnsafeMutableRawPointer) {
+    // SAFETY: the caller gives memory of this size, aligned for anything.
+    unsafe mutex = memory.initializeMemory(as: pthread_mutex_t.self, to: pthread_mutex_t())
+    unsafe pthread_mutex_init(mutex, nil)
+  }
+
+  /// Ends the mutex; the memory is its owner's again.
+  package func end() {
+    // SAFETY: nobody holds or waits for a mutex whose owner ends it.
+    unsafe pthread_mutex_destroy(mutex)
+    unsafe mutex.deinitialize(count: 1)
+  }
+
+  // SAFETY: the mutex is initialised until `end`.
+  package func lock() { unsafe pthread_mutex_lock(mutex) }
+
+  // SAFETY: as above.
+  package func unlock() { unsafe pthread_mutex_unlock(mutex) }
+}
+
 /// A mutex, and the rooms in which threads wait for what it guards: each room has a condition variable of its own.
 // SAFETY: all live at addresses that never move, are reached by the pthread calls alone, and end with this object.
 @safe package final class ConditionMutex: Sendable {

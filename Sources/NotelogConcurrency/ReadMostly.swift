@@ -1,33 +1,57 @@
 // State that many threads read and hardly any changes.
 
-/// State in several equal copies, each under a lock of its own.
+/// State under a lock of eight pieces: reading it takes one of them, changing it takes all.
 ///
-/// Threads that read take different locks, so that they neither wait for each other nor pull a cache line to and fro. A
-/// change goes through all copies: it is for what is read millions of times between two changes.
-package final class ReadMostly<State: Sendable>: Sendable {
-  @usableFromInline let copies: InlineArray<8, Lock<State>>
-  private let changing: Lock<State>
+/// Threads that read take different pieces, each on a cache line of its own, so that they neither wait for each other nor
+/// pull a line to and fro. It is for what is read millions of times between two changes.
+// SAFETY: the state is read with a piece of the lock held, and changed by whoever holds all of them.
+@safe package struct ReadMostly<State: Sendable & ~Copyable>: ~Copyable, Sendable {
+  @usableFromInline let pieces: InlineArray<8, PlacedMutex>
+  // SAFETY: as said above; allocated in init and freed in deinit.
+  @usableFromInline nonisolated(unsafe) let state: UnsafeMutablePointer<State>
+  private nonisolated(unsafe) let memory: UnsafeMutableRawPointer
 
-  package init(_ state: State) {
-    copies = InlineArray { _ in Lock(state) }
-    changing = Lock(state)
+  /// Two cache lines: processors fetch them in pairs.
+  private static var pieceByteCount: Int { 2 * CacheLine.byteCount }
+
+  package init(_ state: consuming State) {
+    // SAFETY: allocated here, with room for eight pieces apart from each other; nobody else has it yet.
+    let memory = UnsafeMutableRawPointer.allocate(
+      byteCount: 8 * Self.pieceByteCount, alignment: Self.pieceByteCount)
+    pieces = InlineArray { unsafe PlacedMutex(at: memory + $0 * Self.pieceByteCount) }
+    unsafe self.memory = memory
+    unsafe self.state = .allocate(capacity: 1)
+    unsafe self.state.initialize(to: state)
+  }
+
+  deinit {
+    // SAFETY: a value that is destroyed is not in use.
+    unsafe state.deinitialize(count: 1)
+    unsafe state.deallocate()
+    for index in pieces.indices { pieces[index].end() }
+    unsafe memory.deallocate()
   }
 
   /// Runs `body` on the state as it is now.
   @inlinable
-  package func read<Result: Sendable, Failure: Error>(
-    _ body: (State) throws(Failure) -> Result
+  @inline(__always)
+  package borrowing func read<Result: ~Copyable, Failure: Error>(
+    _ body: (borrowing State) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    try copies[ThreadNumber.current & 7].withLock { state throws(Failure) in try body(state) }
+    let piece = pieces[ThreadNumber.current & 7]
+    piece.lock()
+    defer { piece.unlock() }
+    // SAFETY: whoever changes the state holds this piece too.
+    return try unsafe body(state.pointee)
   }
 
   /// Changes the state. Whoever reads after this has returned reads the new one.
-  package func change<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
-    changing.withLock { state in
-      let result = body(&state)
-      let changed = state
-      for index in copies.indices { copies[index].withLock { $0 = changed } }
-      return result
-    }
+  @inlinable
+  package borrowing func change<Result: ~Copyable>(_ body: (inout State) -> Result) -> Result {
+    // Always in the same order, so that two that change it don't wait for each other.
+    for index in pieces.indices { pieces[index].lock() }
+    defer { for index in pieces.indices { pieces[index].unlock() } }
+    // SAFETY: all pieces are held: nobody reads or changes it meanwhile.
+    return unsafe body(&state.pointee)
   }
 }

@@ -233,7 +233,8 @@ extension Journal {
       return
     }
     let segment = Segment(
-      number: number, kind: .compacted, salt: SegmentSalt(output.entry.salt), file: file, entry: output.entry)
+      number: number, kind: .compacted, salt: SegmentSalt(output.entry.salt), file: file, entry: output.entry,
+      figures: Segment.Figures(isNew: true))
     do { try publish(LiveChange(added: [output.entry], removed: sources.map(\.number))) } catch {
       // Where there was no room for it, nothing names the output.
       if error.code == .full { try? storage.unlink(FileName.segment(number)) }

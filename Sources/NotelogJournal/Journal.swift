@@ -13,6 +13,8 @@ package final class Journal: Sendable {
   let options: JournalOptions
   let catalog: Catalog
   let log: Log
+  /// What finds records, for whoever reads many.
+  package let records: RecordFinder
   /// One compaction runs at a time.
   let compactor = Compactor()
   /// One thread at a time finds out where chunks are.
@@ -43,5 +45,6 @@ package final class Journal: Sendable {
     storeID = log.storeID
     self.report = report
     self.staleBelow = staleBelow
+    records = RecordFinder(catalog, staleBelow: staleBelow)
   }
 }

@@ -53,12 +53,32 @@ import Testing
   /// A shard's memory is cleared when its first block comes in, two megabytes at a time.
   @Test func `a cache takes no block in before it is asked for some`() {
     let cache = BlockCache(byteCount: 64 << 20)
-    var buffer = Buffer()
-    let isWanted = (0..<4).map { _ in
-      guard case .missing(let isWanted) = cache.appendFrame(7, at: 0, to: &buffer) else { return false }
-      return isWanted
+    #expect((0..<4).map { _ in cache.wantsMissing(7, at: 0) } == [false, false, true, true])
+  }
+
+  @Test func `full blocks of the segment that is being written are kept, and its last one is not`() throws {
+    let store = try TemporaryStore()
+    let journal = try Journal.create(in: store.storage, storeID: key(99), options: JournalOptions())
+    // All but the long ones: nobody asks for the blocks that lie within one of those.
+    let numbers = (1..<100).filter { $0 != 50 }
+    for number in numbers { try journal.put(key(number), body(number), .buffered) }
+    for _ in 0..<4 {
+      for number in numbers { #expect(try journal.body(of: key(number)) == body(number)) }
     }
-    #expect(isWanted == [false, false, true, true])
+    let settled = journal.snapshot().end.offset & ~(BlockCache.blockByteCount - 1)
+    let ends = try numbers.map { number in
+      try #require(try journal.catalog.location(of: key(number))).place.offset
+        + aligned(Layout.frameHeaderByteCount + body(number).count)
+    }
+    try store.storage.open(FileName.segment(1), .update).truncate(to: Layout.firstFrameOffset)
+    for (number, end) in zip(numbers, ends) {
+      if end <= settled {
+        #expect(try journal.body(of: key(number)) == body(number))
+      } else {
+        #expect(throws: JournalError(.damaged, "")) { _ = try journal.body(of: key(number)) }
+      }
+    }
+    #expect(ends.contains { $0 <= settled } && ends.contains { $0 > settled })
   }
 
   @Test func `a segment that was cut behind our back is an error, not a crash`() throws {

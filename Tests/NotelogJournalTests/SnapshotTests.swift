@@ -148,6 +148,41 @@ import Testing
     }
   }
 
+  @Test
+  func `a segment is whole until a record in it dies, and when all that is in it was found to be current`()
+    throws
+  {
+    let store = try TemporaryStore()
+    var journal = try Journal.create(in: store.storage, storeID: key(99), options: .small)
+    for number in 0..<400 { try journal.put(key(number), [UInt8](repeating: 1, count: 100), .buffered) }
+    let before = journal.snapshot()
+    #expect(before.areWhole.count > 3 && before.areWhole.allSatisfy { $0 })
+    try journal.put(key(0), [2], .buffered)
+    #expect(journal.snapshot().areWhole.first == false)
+    #expect(journal.snapshot().areWhole.dropFirst().allSatisfy { $0 })
+    // An old snapshot looks nothing up in what was whole, and so learns nothing of what is.
+    #expect(try count(before) == 400)
+    #expect(journal.snapshot().areWhole.first == false)
+    try journal.close()
+
+    journal = try Journal.open(in: store.storage, storeID: key(99), options: .small)
+    #expect(journal.snapshot().areWhole.allSatisfy { !$0 })
+    #expect(try count(journal.snapshot()) == 400)
+    let after = journal.snapshot().areWhole
+    #expect(after.first == false)
+    #expect(after.dropFirst().dropLast().allSatisfy { $0 })
+    #expect(try count(journal.snapshot()) == 400)
+  }
+
+  private func count(_ snapshot: Snapshot) throws -> Int {
+    var count = 0
+    try snapshot.forEach(onDamage: { Issue.record("\($0)") }) { _, _, _ in
+      count += 1
+      return true
+    }
+    return count
+  }
+
   @Test func `a scan reports a record that does not check, and goes on`() throws {
     let store = try TemporaryStore()
     let journal = try Journal.create(in: store.storage, storeID: key(99), options: .small)

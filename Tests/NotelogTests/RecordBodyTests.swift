@@ -48,6 +48,28 @@ private func check(_ bytes: [UInt8]) throws(NotelogError) {
 }
 
 @Suite struct RecordBodyTests {
+  @Test func `INV-D5 the table of lengths permits what the rule does`() {
+    var differences: [String] = []
+    for type in UInt8(0)..<20 {
+      for flags in UInt8(0)..<64 {
+        for (key, length) in [0, 7].flatMap({ key in (0..<90).map { (key, $0) } }) {
+          let head = UInt64(type) << 16 | UInt64(flags) << 24 | UInt64(key) << 32 | 5
+          let known = FieldFlags(rawValue: flags)
+          let isSealed = known.contains(.sealed)
+          let isPermitted =
+            FieldType(rawValue: type).map { type in
+              known.isValid && !known.contains(.chunked) && isSealed == (key != 0)
+                && RecordBody.isPossible(isSealed ? length - 40 : length, type, known)
+            } ?? false
+          if ValueLengths.permit(length, head) != isPermitted {
+            differences.append("type \(type), flags \(flags), key \(key), length \(length)")
+          }
+        }
+      }
+    }
+    #expect(differences == [])
+  }
+
   @Test func `INV-D1 a body is its header, its directory and its values, to the byte`() throws {
     #expect(Array(sample.prefix(16)) == [1, 0, 4, 0, 1, 0, 7, 0, 0, 0, 0, 0, 8, 0, 0, 0])
     let body = try RecordBody(checking: sample.rawSpan)

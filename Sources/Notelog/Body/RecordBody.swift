@@ -46,8 +46,13 @@ struct RecordBody: ~Escapable {
     var last = 0
     for index in 0..<count {
       let offset = Self.headerByteCount + index * Self.entryByteCount
-      let length = try Self.check(bytes, at: offset, after: last, room: bytes.byteCount - end)
-      last = Int(bytes.u16(at: offset))
+      // Nearly all entries are of the forms that have a line in the table; what is to be said of others, `check` says.
+      let (head, room) = (bytes.u64(at: offset), bytes.byteCount - end)
+      var length = Int(bytes.u32(at: offset + 8))
+      if Int(head & 0xFFFF) <= last || length > room || !ValueLengths.permit(length, head) {
+        length = try Self.check(bytes, at: offset, after: last, room: room)
+      }
+      last = Int(head & 0xFFFF)
       end += length
     }
     guard end == bytes.byteCount else {
@@ -148,7 +153,7 @@ struct RecordBody: ~Escapable {
   }
 
   /// Whether a value, its seal taken off, can have this length: **INV-D5**.
-  private static func isPossible(_ length: Int, _ type: FieldType, _ flags: FieldFlags) -> Bool {
+  static func isPossible(_ length: Int, _ type: FieldType, _ flags: FieldFlags) -> Bool {
     if flags.contains(.padded) { return length >= Limits.paddingBucket }
     let presence = flags.contains(.optional) ? 1 : 0
     guard let fixed = type.fixedByteCount else { return length >= presence }

@@ -34,6 +34,9 @@ extension Store {
 final class FieldHandle: Sendable {
   let store: Store
   let plan: CollectionPlan
+  // Two of the store's, at hand: going by way of it would count it up and down for every read.
+  private let records: RecordFinder
+  private let opener: FieldOpener
   /// The field's place in the plan.
   let index: Int
   let number: UInt16
@@ -50,6 +53,8 @@ final class FieldHandle: Sendable {
   ) {
     self.store = store
     self.plan = plan
+    records = store.journal.records
+    opener = store.opener
     self.index = index
     self.initial = initial
     self.epoch = epoch
@@ -94,16 +99,30 @@ final class FieldHandle: Sendable {
   @usableFromInline
   func read(_ id: RecordID, of store: Store, into buffer: inout ValueBuffer) throws -> Bool {
     precondition(store === self.store, "a field belongs to the store that it was looked up in")
-    if let handle = try renewed() { return try handle.read(id, into: &buffer) }
-    return try read(id, into: &buffer)
+    buffer.loaded = nil
+    let found = try journaling { () throws(JournalError) in try records.read(id.key, into: &buffer.record) }
+    return try open(found, id, &buffer)
   }
 
-  private func read(_ id: RecordID, into buffer: inout ValueBuffer) throws(NotelogError) -> Bool {
+  /// Reads the field of a record that was looked up with others into a buffer.
+  ///
+  /// - Returns: Whether there is such a record.
+  @usableFromInline
+  func read(
+    _ id: RecordID, _ group: borrowing ReadGroup, _ place: Int, of store: Store,
+    into buffer: inout ValueBuffer
+  ) throws -> Bool {
+    precondition(store === self.store, "a field belongs to the store that it was looked up in")
     buffer.loaded = nil
-    let found: StoredRecord?
-    do { found = try store.journal.read(id.key, into: &buffer.record) } catch {
-      throw NotelogError(journal: error)
+    let found = try journaling { () throws(JournalError) in
+      try records.read(id.key, group[place], into: &buffer.record)
     }
+    return try open(found, id, &buffer)
+  }
+
+  /// Opens the field of what was read, by the handle that holds now.
+  private func open(_ found: StoredRecord?, _ id: RecordID, _ buffer: inout ValueBuffer) throws -> Bool {
+    if let handle = try renewed() { return try handle.open(found, id, &buffer) }
     guard let found, found.collection == plan.number else {
       buffer.opening.wipe()
       return false
@@ -117,14 +136,12 @@ final class FieldHandle: Sendable {
   func load(
     _ id: RecordID, _ record: borrowing ReadBuffer, into opening: inout Opening
   ) throws(NotelogError) {
-    try opening.load(self, RecordBody(checking: record.body), id)
+    try load(id, RecordBody(checking: record.body), into: &opening)
   }
-}
 
-extension Opening {
-  /// Opens a field of a checked body, or takes its initial value where the record lacks it.
-  mutating func load(_ field: FieldHandle, _ body: RecordBody, _ id: RecordID) throws(NotelogError) {
-    guard let entry = try body.find(field.number) else { return load(plain: field.initial) }
-    try load(entry, in: body.bytes, of: id, field.index, field.plan, field.store.opener)
+  /// Opens the field of a checked body, or takes its initial value where the record lacks it.
+  func load(_ id: RecordID, _ body: RecordBody, into opening: inout Opening) throws(NotelogError) {
+    guard let entry = try body.find(number) else { return opening.load(plain: initial) }
+    try opening.load(entry, in: body.bytes, of: id, index, plan, opener)
   }
 }

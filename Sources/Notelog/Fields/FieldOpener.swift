@@ -4,19 +4,31 @@ import NotelogCrypto
 import NotelogJournal
 
 /// Opens fields of a store's records.
-struct FieldOpener: Sendable {
+///
+/// An object, so that handing it on counts nothing: as a value, each of what it holds would be counted up and down for
+/// every field, in memory that all threads share.
+final class FieldOpener: Sendable {
   let vault: Vault
   let metrics: FieldMetrics
   let journal: Journal
   /// Chunks that the transaction which reads has written itself.
-  var pending: PendingChunks?
+  let pending: PendingChunks?
+
+  init(vault: Vault, metrics: FieldMetrics, journal: Journal, pending: PendingChunks? = nil) {
+    self.vault = vault
+    self.metrics = metrics
+    self.journal = journal
+    self.pending = pending
+  }
 
   /// The same for a record, which may be one that the transaction has just written.
   func reading(_ stored: OwnedRecord) -> FieldOpener {
-    guard stored.pending != nil else { return self }
-    var opener = self
-    opener.pending = stored.pending
-    return opener
+    stored.pending.map(reading) ?? self
+  }
+
+  /// The same for records with chunks that are not in the journal yet.
+  func reading(_ pending: PendingChunks) -> FieldOpener {
+    FieldOpener(vault: vault, metrics: metrics, journal: journal, pending: pending)
   }
 
   /// Calls `body` with the value's bytes: a presence byte if the plan says optional, then the value.

@@ -32,7 +32,7 @@ struct Opening: ~Copyable {
   /// Calls `use` with a value's bytes, which are overwritten afterwards if they were sealed.
   mutating func open<Result>(
     _ entry: FieldEntry, in body: RawSpan, of id: RecordID, _ index: Int, _ plan: CollectionPlan,
-    _ opener: borrowing FieldOpener, _ use: (RawSpan) throws(NotelogError) -> Result
+    _ opener: FieldOpener, _ use: (RawSpan) throws(NotelogError) -> Result
   ) throws(NotelogError) -> Result {
     if !entry.flags.contains(.sealed), plan.fields[index].isOptional == entry.flags.contains(.optional) {
       try plan.check(entry, index, id)
@@ -54,7 +54,7 @@ struct Opening: ~Copyable {
   /// record, field and store are the caller's.
   mutating func load(
     _ entry: FieldEntry, in body: RawSpan, of id: RecordID, _ index: Int, _ plan: CollectionPlan,
-    _ opener: borrowing FieldOpener
+    _ opener: FieldOpener
   ) throws(NotelogError) {
     wipe()
     try plan.check(entry, index, id)
@@ -97,9 +97,9 @@ struct Opening: ~Copyable {
   /// Opens all of a large value into the memory, behind the presence byte that it may lack.
   private mutating func assemble(
     _ entry: FieldEntry, in body: RawSpan, of id: RecordID, _ index: Int, _ plan: CollectionPlan,
-    _ opener: borrowing FieldOpener, at presence: Int
+    _ opener: FieldOpener, at presence: Int
   ) throws(NotelogError) {
-    let chunks = try ChunkOpener(copy opener, entry, in: body, of: id, index, plan)
+    let chunks = try ChunkOpener(opener, entry, in: body, of: id, index, plan)
     try chunks.checkFitsMemory()
     opener.metrics.count(0)
     memory.resizeForReading(to: presence + chunks.reference.byteCount)

@@ -77,7 +77,8 @@ extension Store {
 
   /// Calls `body` with the values that a field has in records, in the order of the ids.
   ///
-  /// What is in memory of several records is fetched at once, so that one doesn't wait for the other.
+  /// What is in memory of several records is fetched at once, so that one doesn't wait for the other. They are looked up
+  /// 64 at a time: what is written meanwhile, by `body` for instance, may not show in those that were looked up before.
   ///
   /// - Parameters:
   ///   - field: The field.
@@ -90,15 +91,20 @@ extension Store {
     _ field: Field<R, Value>, of ids: [RecordID], using buffer: inout ValueBuffer,
     _ body: (Int, Value?) throws -> Void
   ) throws {
-    for start in stride(from: 0, to: ids.count, by: 64) {
-      let group = start..<min(start + 64, ids.count)
-      prefetch(ids[group])
-      for place in group { try body(place, try get(field, of: ids[place], using: &buffer)) }
+    for start in stride(from: 0, to: ids.count, by: ReadGroup.limit) {
+      let group = ReadGroup(ids[start..<min(start + ReadGroup.limit, ids.count)], self)
+      for place in start..<start + group.count {
+        guard try field.handle.read(ids[place], group, place - start, of: self, into: &buffer) else {
+          try body(place, nil)
+          continue
+        }
+        try body(place, try Value(stored: Value.Stored(loading: buffer.bytes)))
+      }
     }
   }
 
   /// Calls `body` with the bytes of the values that a field has in records, in the order of the ids; ids without a record
-  /// are passed over.
+  /// are passed over. They are looked up as by ``getMany(_:of:using:_:)``.
   ///
   /// - Parameters:
   ///   - field: The field.
@@ -111,10 +117,10 @@ extension Store {
     _ field: Field<R, Value>, of ids: [RecordID], into buffer: inout ValueBuffer,
     _ body: (Int, RawSpan) throws -> Void
   ) throws {
-    for start in stride(from: 0, to: ids.count, by: 64) {
-      let group = start..<min(start + 64, ids.count)
-      prefetch(ids[group])
-      for place in group where try field.handle.read(ids[place], of: self, into: &buffer) {
+    for start in stride(from: 0, to: ids.count, by: ReadGroup.limit) {
+      let group = ReadGroup(ids[start..<min(start + ReadGroup.limit, ids.count)], self)
+      for place in start..<start + group.count
+      where try field.handle.read(ids[place], group, place - start, of: self, into: &buffer) {
         try body(place, buffer.bytes)
       }
     }
@@ -139,12 +145,5 @@ extension Store {
     }
     buffer.loaded = (id, found.collection)
     return try reader.record(id, buffer.record, &buffer.opening)
-  }
-
-  /// Begins to fetch records that are about to be read.
-  @usableFromInline
-  func prefetch(_ ids: ArraySlice<RecordID>) {
-    for id in ids { journal.prefetchPlace(id.key) }
-    for id in ids { journal.prefetch(id.key) }
   }
 }

@@ -107,12 +107,12 @@ extension FieldOpener {
         try ChunkOpener(self, entry, in: stored.body.rawSpan, of: stored.id, index, plan))
     }
     let isOptional = plan.fields[index].field.isOptional
-    let isMissing = try open(entry, in: stored.body.rawSpan, of: stored.id, index, plan) { bytes in
+    let isMissing = try self.open(entry, in: stored.body.rawSpan, of: stored.id, index, plan) { bytes in
       isOptional && bytes.byteCount > 0 && bytes.byte(at: 0) == 0
     }
     if isMissing { return nil }
     return try FieldContent { () throws(NotelogError) in
-      try open(entry, in: stored.body.rawSpan, of: stored.id, index, plan) { bytes in
+      try self.open(entry, in: stored.body.rawSpan, of: stored.id, index, plan) { bytes in
         isOptional ? bytes.extracting(droppingFirst: 1).array() : bytes.array()
       }
     }

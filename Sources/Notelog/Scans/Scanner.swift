@@ -36,9 +36,9 @@ class Scanner {
   final func open(_ field: FieldHandle, of record: ScannedRecord, _ use: (RawSpan) -> Void) throws {
     try withOpening { opening in
       if let renewed = try field.renewed() {
-        try opening.load(renewed, record.body, record.id)
+        try renewed.load(record.id, record.body, into: &opening)
       } else {
-        try opening.load(field, record.body, record.id)
+        try field.load(record.id, record.body, into: &opening)
       }
       use(opening.bytes)
       opening.wipe()

@@ -1,48 +1,78 @@
-// Blocks of finished segments kept in memory, sealed as they are on disk: they spare system calls.
+// Blocks of segments kept in memory, sealed as they are on disk: they spare system calls.
 
 import NotelogConcurrency
 
-/// A cache of a fixed size. Segment numbers are never used again and finished segments never change, so a block that is
-/// in it is right for as long as it is there; blocks of segments that are gone are pushed out by others.
+/// A cache of a fixed size. Segment numbers are never used again, and what of a segment is settled never changes, so a
+/// block that is in it is right for as long as it is there; blocks of segments that are gone are pushed out by others.
 final class BlockCache: Sendable {
   static let blockByteCount = 16 << 10
   private static let shardCount = 16
 
-  private let shards: InlineArray<16, Lock<CacheShard>>
+  private let shards: InlineArray<16, ReadMostly<CacheShard>>
 
   /// A cache of at most that many bytes; of none, it holds nothing.
   init(byteCount: Int) {
     let setCount = byteCount / Self.blockByteCount / CacheShard.wayCount / Self.shardCount
-    shards = InlineArray { _ in Lock(CacheShard(setCount: setCount)) }
+    shards = InlineArray { _ in ReadMostly(CacheShard(setCount: setCount)) }
   }
 
-  /// What looking for bytes gave.
-  enum Lookup {
-    case found
-    /// Not there. Whoever reads the whole block is asked to leave it here, or to read only what is needed.
-    case missing(isWanted: Bool)
+  /// Appends the frame at an offset, or what is there of it, which may be nothing.
+  ///
+  /// - Returns: Whether it is there from its first byte to its last.
+  func appendFrame(_ segment: UInt32, at offset: Int, to buffer: inout Buffer) -> Bool {
+    var missing = appendFrameStart(segment, at: offset, to: &buffer)
+    var next = offset - offset % Self.blockByteCount + Self.blockByteCount
+    while missing > 0 {
+      let wanted = min(missing, Self.blockByteCount)
+      guard append(segment, at: next, wanted, to: &buffer) else { return false }
+      missing -= wanted
+      next += wanted
+    }
+    return missing == 0
   }
 
-  /// Appends what the block has of the frame at an offset: all of it, unless it goes on in the next block.
-  func appendFrame(_ segment: UInt32, at offset: Int, to buffer: inout Buffer) -> Lookup {
+  /// Appends what the frame's first block has of it.
+  ///
+  /// - Returns: How many bytes are in the blocks behind it; less than none where even its length is not known.
+  private func appendFrameStart(_ segment: UInt32, at offset: Int, to buffer: inout Buffer) -> Int {
     let tag = Self.tag(segment, offset)
     let hash = Self.hash(tag)
-    return shards[Int(hash & 15)].withLock { shard in
-      guard let slot = shard.find(tag, hash >> 4) else { return .missing(isWanted: shard.wantsMissing()) }
+    return shards[Int(hash & 15)].read { shard in
+      guard let slot = shard.find(tag, hash >> 4) else { return -1 }
       let start = offset % Self.blockByteCount
       // All lines of it at once: its length is not known yet, and waiting for one line after the other takes longer.
       shard.prefetch(slot, from: start)
       let block = shard.block(slot)
       let available = block.byteCount - start
-      var wanted = available
-      if available >= Layout.frameHeaderByteCount {
-        // Nothing of it has been checked yet; it only says how much to copy.
-        let payloadByteCount = Int(block.load(UInt32.self, at: start + 4))
-        wanted = min(available, aligned(Layout.frameHeaderByteCount + payloadByteCount))
-      }
-      buffer.append(block.extracting(start..<start + wanted))
-      return .found
+      guard available >= Layout.frameHeaderByteCount else { return -1 }
+      // Nothing of it has been checked yet; it only says how much to copy, within what a record may have.
+      let payloadByteCount = Int(block.load(UInt32.self, at: start + 4))
+      guard payloadByteCount <= Limits.maximumRecordByteCount else { return -1 }
+      let wanted = aligned(Layout.frameHeaderByteCount + payloadByteCount)
+      buffer.append(block.extracting(start..<start + min(available, wanted)))
+      return max(wanted - available, 0)
     }
+  }
+
+  /// Appends the first bytes of a block.
+  ///
+  /// - Returns: Whether the block is there and has them all.
+  private func append(_ segment: UInt32, at offset: Int, _ byteCount: Int, to buffer: inout Buffer) -> Bool {
+    let tag = Self.tag(segment, offset)
+    let hash = Self.hash(tag)
+    return shards[Int(hash & 15)].read { shard in
+      guard let slot = shard.find(tag, hash >> 4) else { return false }
+      let block = shard.block(slot)
+      guard block.byteCount >= byteCount else { return false }
+      buffer.append(block.extracting(0..<byteCount))
+      return true
+    }
+  }
+
+  /// Whether whoever missed a block is asked to read the whole of it and leave it here, or to read only what is needed.
+  func wantsMissing(_ segment: UInt32, at offset: Int) -> Bool {
+    let hash = Self.hash(Self.tag(segment, offset))
+    return shards[Int(hash & 15)].read { $0.wantsMissing() }
   }
 
   /// Copies bytes that lie within one block.
@@ -53,10 +83,11 @@ final class BlockCache: Sendable {
     let tag = Self.tag(segment, offset)
     let hash = Self.hash(tag)
     let start = offset % Self.blockByteCount
-    guard start + bytes.byteCount <= Self.blockByteCount else { return false }
-    return shards[Int(hash & 15)].withLock { shard in
+    return shards[Int(hash & 15)].read { shard in
       guard let slot = shard.find(tag, hash >> 4) else { return false }
-      bytes.copy(shard.block(slot).extracting(start..<start + bytes.byteCount), at: 0)
+      let block = shard.block(slot)
+      guard start + bytes.byteCount <= block.byteCount else { return false }
+      bytes.copy(block.extracting(start..<start + bytes.byteCount), at: 0)
       return true
     }
   }
@@ -65,7 +96,7 @@ final class BlockCache: Sendable {
   func prefetch(_ segment: UInt32, at offset: Int) {
     let tag = Self.tag(segment, offset)
     let hash = Self.hash(tag)
-    shards[Int(hash & 15)].withLock { shard in
+    shards[Int(hash & 15)].read { shard in
       guard let slot = shard.find(tag, hash >> 4) else { return }
       shard.prefetch(slot, from: offset % Self.blockByteCount)
     }
@@ -77,7 +108,7 @@ final class BlockCache: Sendable {
       offset % Self.blockByteCount == 0 && block.byteCount <= Self.blockByteCount, "a block is kept whole")
     let tag = Self.tag(segment, offset)
     let hash = Self.hash(tag)
-    shards[Int(hash & 15)].withLock { $0.keep(block, tag, hash >> 4) }
+    shards[Int(hash & 15)].change { $0.keep(block, tag, hash >> 4) }
   }
 
   private static func tag(_ segment: UInt32, _ offset: Int) -> UInt64 {

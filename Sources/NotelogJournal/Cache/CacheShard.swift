@@ -1,5 +1,7 @@
 // One shard of the block cache: sets of eight slots, a clock in each.
 
+import Synchronization
+
 /// A block may lie in any slot of one set. The slot that makes room is the first, from the set's hand on, that was not
 /// used since the hand last passed it.
 struct CacheShard: ~Copyable, Sendable {
@@ -11,21 +13,21 @@ struct CacheShard: ~Copyable, Sendable {
   /// Which block each slot holds; 0 is none, as there is no segment 0.
   private var tags: [UInt64] = []
   private var byteCounts: [Int] = []
-  private var isUsed: [Bool] = []
+  private var marks = UseMarks(count: 0)
   private var hands: [UInt8] = []
   private var occupiedCount = 0
-  private var missCount = 0
+  private let missCount = Atomic<Int>(0)
   private var store = PageStore(byteCount: 0)
 
   init(setCount: Int) { self.setCount = setCount }
 
   /// The slot that holds a block.
   @inline(__always)
-  mutating func find(_ tag: UInt64, _ hash: UInt64) -> Int? {
+  func find(_ tag: UInt64, _ hash: UInt64) -> Int? {
     guard !tags.isEmpty else { return nil }
     let first = firstSlot(hash)
     for slot in first..<first + Self.wayCount where tags[slot] == tag {
-      isUsed[slot] = true
+      marks.set(slot)
       return slot
     }
     return nil
@@ -51,9 +53,9 @@ struct CacheShard: ~Copyable, Sendable {
   ///
   /// The first few misses of all are no reason yet: a store that was opened for a record or two need not clear memory
   /// for blocks that nobody will ask for.
-  mutating func wantsMissing() -> Bool {
+  func wantsMissing() -> Bool {
     guard setCount > 0 else { return false }
-    missCount &+= 1
+    let missCount = missCount.wrappingAdd(1, ordering: .relaxed).newValue
     if missCount <= Self.coldMissCount { return false }
     return occupiedCount < setCount * Self.wayCount * 7 / 8 || missCount % 16 == 0
   }
@@ -66,7 +68,7 @@ struct CacheShard: ~Copyable, Sendable {
     let slot = victim(hash)
     if tags[slot] == 0 { occupiedCount += 1 }
     tags[slot] = tag
-    isUsed[slot] = true
+    marks.set(slot)
     byteCounts[slot] = bytes.byteCount
     store.copy(bytes, at: slot * BlockCache.blockByteCount)
   }
@@ -76,8 +78,7 @@ struct CacheShard: ~Copyable, Sendable {
     while true {
       let slot = set * Self.wayCount + Int(hands[set])
       hands[set] = (hands[set] + 1) % UInt8(Self.wayCount)
-      if tags[slot] == 0 || !isUsed[slot] { return slot }
-      isUsed[slot] = false
+      if tags[slot] == 0 || !marks.take(slot) { return slot }
     }
   }
 
@@ -89,7 +90,7 @@ struct CacheShard: ~Copyable, Sendable {
     store = PageStore(byteCount: slotCount * BlockCache.blockByteCount)
     tags = Array(repeating: 0, count: slotCount)
     byteCounts = Array(repeating: 0, count: slotCount)
-    isUsed = Array(repeating: false, count: slotCount)
+    marks = UseMarks(count: slotCount)
     hands = Array(repeating: 0, count: setCount)
   }
 }

@@ -11,24 +11,23 @@ extension Segment {
     at offset: Int, into buffer: inout Buffer, _ cache: BlockCache
   ) throws(StorageError) -> Int {
     buffer.removeAll()
-    // What is still being appended to is not kept: the rest of its last block is yet to come.
-    guard let byteCount = entry?.byteCount else {
-      try buffer.fill(Self.guessByteCount, from: file, at: offset)
-      return 0
-    }
+    if cache.appendFrame(number, at: offset, to: &buffer) { return 0 }
     var start = 0
-    switch cache.appendFrame(number, at: offset, to: &buffer) {
-    case .found: break
-    case .missing(isWanted: false):
-      try buffer.fill(Self.guessByteCount, from: file, at: offset)
-    case .missing(isWanted: true):
+    if buffer.count == 0 {
       start = offset % BlockCache.blockByteCount
       let blockStart = offset - start
-      let wanted = min(BlockCache.blockByteCount, byteCount - blockStart)
-      try buffer.fill(max(wanted, 0), from: file, at: blockStart)
-      // A file that got shorter is not kept as if it were whole.
-      if buffer.count == wanted { cache.keep(buffer.bytes, of: number, at: blockStart) }
-      start = min(start, buffer.count)
+      let settled = min(BlockCache.blockByteCount, settledEnd - blockStart)
+      // Of what is still being appended to, blocks are kept that are full: the rest of the last one is yet to come.
+      let isKept = entry != nil || settled == BlockCache.blockByteCount
+      if isKept, cache.wantsMissing(number, at: offset) {
+        try buffer.fill(max(settled, 0), from: file, at: blockStart)
+        // A file that got shorter is not kept as if it were whole.
+        if buffer.count == settled { cache.keep(buffer.bytes, of: number, at: blockStart) }
+        start = min(start, buffer.count)
+      } else {
+        start = 0
+        try buffer.fill(Self.guessByteCount, from: file, at: offset)
+      }
     }
     // A header that lies across two blocks is made whole: it says how long the frame is.
     if buffer.count - start < Layout.frameHeaderByteCount {

@@ -45,7 +45,7 @@ extension Segment {
   func frameEntry(at offset: Int, _ cache: BlockCache) throws(StorageError) -> FooterEntry? {
     try withScratch { bytes throws(StorageError) -> FooterEntry? in
       var count = bytes.byteCount
-      if entry == nil || !cache.copy(number, at: offset, into: &bytes) {
+      if !cache.copy(number, at: offset, into: &bytes) {
         count = try file.readFully(into: &bytes, at: offset)
       }
       guard count >= Layout.frameHeaderByteCount,

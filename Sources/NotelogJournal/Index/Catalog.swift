@@ -84,7 +84,7 @@ final class Catalog: Sendable {
     }
     while let found = known {
       // Taken in before, or older than what is known: dead from the start.
-      guard location.supersedes(found) else { return }
+      guard location.supersedes(found) else { return segment.noteDeath() }
       note(found, of: entry.id, supersededBy: location.sequence)
       if try index.replace(fingerprint, at: found.place, with: location.place) {
         list(entry, known: found)
@@ -201,6 +201,7 @@ final class Catalog: Sendable {
         continue
       }
       guard try index.replace(index.fingerprint(of: copy.id), at: copy.old.place, with: copy.new.place) else {
+        output.noteDeath()
         continue
       }
       addLive(-copy.old.liveByteCount, in: copy.old.segment)

@@ -254,7 +254,9 @@ extension Log {
       throw poison(error)
     }
     allocatedByteCount.add(allocatedEnd, ordering: .relaxed)
-    let segment = Segment(number: number, kind: .log, salt: SegmentSalt(salt), file: file, entry: nil)
+    let segment = Segment(
+      number: number, kind: .log, salt: SegmentSalt(salt), file: file, entry: nil,
+      figures: Segment.Figures(isNew: true))
     catalog.segments.insert(segment)
     state.withLock { state in
       // Whoever waits for durability from now on must not miss what the old head holds.

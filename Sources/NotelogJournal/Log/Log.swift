@@ -137,6 +137,7 @@ final class Log: Sendable {
       }
       state.nextVisible += 1
       state.visibleEnd = end
+      reservation.segment.settle(to: end.offset)
       watch.tell(reservation.sequence, frames)
     }
   }

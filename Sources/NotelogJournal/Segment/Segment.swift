@@ -16,11 +16,17 @@ final class Segment: Sendable {
   final class Figures: Sendable {
     fileprivate let live = Atomic<Int>(0)
     fileprivate let chunks = Atomic<Int>(0)
+    fileprivate let visibleEnd = Atomic<Int>(0)
+    fileprivate let deaths = Atomic<Int>(0)
+    fileprivate let wholeSince: Atomic<Int>
+
+    /// Figures of a segment of which nothing is known, or to which nothing has been written yet.
+    init(isNew: Bool) { wholeSince = Atomic(isNew ? 0 : -1) }
   }
 
   init(
     number: UInt32, kind: SegmentKind, salt: SegmentSalt, file: any StorageFile, entry: LiveEntry?,
-    figures: Figures = Figures()
+    figures: Figures = Figures(isNew: false)
   ) {
     self.number = number
     self.kind = kind
@@ -41,10 +47,35 @@ final class Segment: Sendable {
   var recordBytes: Int { figures.live.load(ordering: .relaxed) }
 
   /// Counts bytes of records and deletions that became live, or died.
-  func addLive(_ byteCount: Int) { figures.live.add(byteCount, ordering: .relaxed) }
+  func addLive(_ byteCount: Int) {
+    figures.live.add(byteCount, ordering: .relaxed)
+    if byteCount < 0 { noteDeath() }
+  }
+
+  // Whether all of the records in it are current. Where that is known, what goes through the segment need not look each
+  // of them up in the index, which costs it a wait for memory.
+
+  /// How often one of its frames died, as far as is known.
+  var deathCount: Int { figures.deaths.load(ordering: .acquiring) }
+
+  /// Notes that a frame is not current any more, or never was.
+  func noteDeath() { figures.deaths.add(1, ordering: .acquiringAndReleasing) }
+
+  /// Notes that all records were found to be current, by looking them up after there had been so many deaths.
+  func noteWhole(since deathCount: Int) { figures.wholeSince.store(deathCount, ordering: .releasing) }
+
+  /// Whether all records in it are known to be current now. Of what is being appended to, that is all that is visible.
+  var isWhole: Bool { figures.wholeSince.load(ordering: .acquiring) == deathCount }
 
   /// Counts bytes of chunks that became live, or died.
   func addChunks(_ byteCount: Int) { figures.chunks.add(byteCount, ordering: .relaxed) }
+
+  /// Notes that everything below an offset is visible, and so filled.
+  func settle(to end: Int) { figures.visibleEnd.store(end, ordering: .releasing) }
+
+  /// Up to where its bytes never change again: all of them once it is finished, and until then what was written to it and
+  /// is visible, as far as that is known.
+  var settledEnd: Int { entry?.byteCount ?? figures.visibleEnd.load(ordering: .acquiring) }
 
   /// The length of its file, once it is finished.
   var byteCount: Int { entry?.byteCount ?? 0 }

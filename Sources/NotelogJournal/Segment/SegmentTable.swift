@@ -9,6 +9,7 @@ final class SegmentTable: Sendable {
   private struct Row: Sendable {
     var numbers: [UInt32] = []
     var segments: [Segment] = []
+    var salts: [SegmentSalt] = []
 
     /// The first place whose number is not less.
     func place(of number: UInt32) -> Int {
@@ -19,6 +20,11 @@ final class SegmentTable: Sendable {
         if numbers[middle] < number { lower = middle + 1 } else { upper = middle }
       }
       return lower
+    }
+
+    func salt(of number: UInt32) -> SegmentSalt? {
+      let place = place(of: number)
+      return place < numbers.count && numbers[place] == number ? salts[place] : nil
     }
 
     func find(_ number: UInt32) -> Segment? {
@@ -34,7 +40,9 @@ final class SegmentTable: Sendable {
   /// A table of some segments.
   init(_ segments: [Segment] = []) {
     let segments = segments.sorted { $0.number < $1.number }
-    row = ReadMostly(Row(numbers: segments.map(\.number), segments: segments))
+    row = ReadMostly(
+      Row(
+        numbers: segments.map(\.number), segments: segments, salts: segments.map(\.salt)))
     liveByteTotal = Atomic(segments.reduce(0) { $0 + $1.liveBytes })
     finishedByteTotal = Atomic(segments.reduce(0) { $0 + $1.byteCount })
   }
@@ -64,6 +72,10 @@ final class SegmentTable: Sendable {
 
   subscript(number: UInt32) -> Segment? { row.read { $0.find(number) } }
 
+  /// The salt of a segment; nothing where there is no such segment. Unlike the segment itself, it is not counted by
+  /// whoever has it.
+  func salt(of number: UInt32) -> SegmentSalt? { row.read { $0.salt(of: number) } }
+
   var count: Int { row.read { $0.numbers.count } }
 
   var all: [Segment] { row.read { $0.segments } }
@@ -74,10 +86,12 @@ final class SegmentTable: Sendable {
       if place < row.numbers.count, row.numbers[place] == segment.number {
         let replaced = row.segments[place]
         row.segments[place] = segment
+        row.salts[place] = segment.salt
         return replaced.byteCount
       }
       row.numbers.insert(segment.number, at: place)
       row.segments.insert(segment, at: place)
+      row.salts.insert(segment.salt, at: place)
       return 0
     }
     finishedByteTotal.add(segment.byteCount - replacedByteCount, ordering: .relaxed)
@@ -90,6 +104,7 @@ final class SegmentTable: Sendable {
       let place = row.place(of: number)
       row.numbers.remove(at: place)
       row.segments.remove(at: place)
+      row.salts.remove(at: place)
       return segment
     }
     if let removed { finishedByteTotal.subtract(removed.byteCount, ordering: .relaxed) }

@@ -18,16 +18,19 @@ extension Snapshot {
     _ body: (StoredRecord, RawSpan, RawSpan) throws(JournalError) -> Bool
   ) throws(JournalError) {
     precondition(part >= 0 && part < partCount, "a part is one of the parts")
-    for (number, segment) in segments.enumerated() where number % partCount == part {
-      guard try scan(segment, collection, onDamage, body) else { return }
+    for place in stride(from: part, to: segments.count, by: partCount) {
+      guard try scan(segments[place], isWhole: areWhole[place], collection, onDamage, body) else { return }
     }
   }
 
   private func scan(
-    _ segment: Segment, _ collection: UInt16?, _ onDamage: (Damage) -> Void,
+    _ segment: Segment, isWhole: Bool, _ collection: UInt16?, _ onDamage: (Damage) -> Void,
     _ body: (StoredRecord, RawSpan, RawSpan) throws(JournalError) -> Bool
   ) throws(JournalError) -> Bool {
     let index = journal.catalog.index
+    // What looking every record up may show, if nothing dies meanwhile. What was whole once, is not looked up.
+    let deathCount = segment.deathCount
+    var areAllCurrent = !isWhole
     let limit = try journaling { () throws(StorageError) in try scanEnd(of: segment) }
     var reader = SegmentReader(segment.file, salt: segment.salt.value, end: limit)
     var place = Layout.firstFrameOffset
@@ -38,17 +41,30 @@ extension Snapshot {
         try nextHeader(&reader, from: &place, limit: limit)
       }
       if place > start {
+        areAllCurrent = false
         onDamage(Damage(.lostFrames, segment: segment.number, offset: start, byteCount: place - start))
       }
-      guard let header, header.kind != .footer else { return true }
+      guard let header, header.kind != .footer else {
+        if areAllCurrent, segment.entry != nil { segment.noteWhole(since: deathCount) }
+        return true
+      }
       let offset = place
       place += header.frameByteCount
-      guard header.kind == .record, collection == nil || header.collection == collection else { continue }
-      let entry = FooterEntry(header, offset: offset, envelopeByteCount: 0)
-      // The next record's place in the index comes from memory while this record is seen to.
-      if let next = reader.idAhead(at: place) { index.prefetch(index.fingerprint(of: next)) }
-      guard try journaling({ () throws(StorageError) in try isVisible(entry, in: segment, &lastFrames) })
-      else { continue }
+      guard header.kind == .record else { continue }
+      guard collection == nil || header.collection == collection else {
+        areAllCurrent = false
+        continue
+      }
+      if !isWhole {
+        // The next record's place in the index comes from memory while this record is seen to.
+        if let next = reader.idAhead(at: place) { index.prefetch(index.fingerprint(of: next)) }
+        let entry = FooterEntry(header, offset: offset, envelopeByteCount: 0)
+        let visibility = try journaling { () throws(StorageError) in
+          try self.visibility(of: entry, in: segment, &lastFrames)
+        }
+        if visibility != .current { areAllCurrent = false }
+        if visibility == .hidden { continue }
+      }
       guard try journaling({ () throws(StorageError) in try reader.isWhole(header, at: offset) }) else {
         onDamage(
           Damage(
@@ -86,16 +102,40 @@ extension Snapshot {
     return header
   }
 
+  /// What a frame of one of the snapshot's segments is to the snapshot.
+  enum Visibility {
+    /// The record's newest version.
+    case current
+    /// What the snapshot sees of its record, here and nowhere else, though it isn't what the index says now.
+    case kept
+    case hidden
+  }
+
   /// Whether a frame of one of the snapshot's segments is what the snapshot sees of its record, here and nowhere else.
-  ///
-  /// The order of looking matters: a version is noted in the history before the index forgets it.
   func isVisible(
     _ entry: FooterEntry, in segment: Segment, _ lastFrames: inout LastFrames
   ) throws(StorageError) -> Bool {
+    try visibility(of: entry, in: segment, &lastFrames) != .hidden
+  }
+
+  /// What a frame of one of the snapshot's segments is to it.
+  ///
+  /// The order of looking matters: a version is noted in the history before the index forgets it.
+  private func visibility(
+    of entry: FooterEntry, in segment: Segment, _ lastFrames: inout LastFrames
+  ) throws(StorageError) -> Visibility {
     let catalog = journal.catalog
     let fingerprint = catalog.index.fingerprint(of: entry.id)
     let place = Place(segment: segment.number, offset: entry.offset)
-    if try catalog.index.contains(fingerprint, at: place) { return true }
+    if try catalog.index.contains(fingerprint, at: place) { return .current }
+    return try isKept(entry, fingerprint, place, in: segment, &lastFrames) ? .kept : .hidden
+  }
+
+  private func isKept(
+    _ entry: FooterEntry, _ fingerprint: UInt64, _ place: Place, in segment: Segment,
+    _ lastFrames: inout LastFrames
+  ) throws(StorageError) -> Bool {
+    let catalog = journal.catalog
     var ordinal = 0
     var isMoved = false
     while let candidate = try catalog.index.candidate(fingerprint, ordinal) {

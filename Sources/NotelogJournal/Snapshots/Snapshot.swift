@@ -12,6 +12,8 @@ package final class Snapshot: Sendable {
   let journal: Journal
   /// The segments that were there, in order of number.
   let segments: [Segment]
+  /// Which of them, by their places, had nothing but current records in them: the snapshot sees all of those.
+  let areWhole: [Bool]
   /// Where the log ended.
   let end: LogPosition
   private let ticket: UInt64
@@ -22,12 +24,12 @@ package final class Snapshot: Sendable {
     // Between the moves of a compaction a record would be seen twice, or not at all.
     catalog.arrangement.enter()
     defer { catalog.arrangement.leave() }
-    (sequence, end, ticket, segments) = journal.log.state.withLock { state in
+    (sequence, end, ticket, segments, areWhole) = journal.log.state.withLock { state in
       let sequence = state.nextVisible - 1
       let end = state.visibleEnd
       // A head in which nothing is visible yet is none of its business; it may not even be the log's head yet.
       let segments = catalog.inhabited.filter { $0.entry != nil || $0.number <= end.segment }
-      return (sequence, end, catalog.history.begin(sequence), segments)
+      return (sequence, end, catalog.history.begin(sequence), segments, segments.map(\.isWhole))
     }
   }
 
@@ -47,7 +49,7 @@ package final class Snapshot: Sendable {
       if let failure { throw failure }
       return nil
     }
-    return try journal.read(id, at: version.place, in: version.segment, into: &buffer)
+    return try journal.records.read(id, at: version.place, in: version.segment, into: &buffer)
   }
 
   /// The ids of a collection's records, or of all records, in order of id.

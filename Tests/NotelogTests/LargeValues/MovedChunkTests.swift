@@ -55,8 +55,8 @@ import Testing
       let (reference, range) = try reference(entry, 3)
       var body = entry.stored.body
       body.withBytes(in: range) { ValueReference(reference.value, byteCount: byteCount).write(into: &$0) }
-      var opener = store.opener
-      opener.pending = PendingChunks([reference.value: chunks.flatMap(\.self)])
+      let pending = try #require(PendingChunks([reference.value: chunks.flatMap(\.self)]))
+      let opener = store.opener.reading(pending)
       let stored = try OwnedRecord(
         id: entry.id, revision: entry.revision, collection: entry.stored.collection, copying: body.rawSpan)
       return try Entry(stored: stored, reader: RecordReader(plan: entry.reader.plan, opener: opener)).scan

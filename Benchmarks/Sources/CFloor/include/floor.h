@@ -41,6 +41,20 @@ int usual_open(const uint8_t *key, const uint8_t *sealed, size_t size, const uin
 int ancestor_seal(const uint8_t *key, const uint8_t *plaintext, size_t size, uint8_t *output, size_t count);
 int ancestor_open(const uint8_t *key, const uint8_t *sealed, size_t size, uint8_t *output, size_t count);
 
+/// A file of notes, each with a checksum over two values sealed as `floor_seal` does: a scan with nothing around it. One
+/// thread's own.
+typedef struct floor_log floor_log;
+
+floor_log *floor_log_open(const char *path, const uint8_t *key);
+void floor_log_close(floor_log *log);
+/// Each returns 0, or 1 where a call failed. What was appended is written when there is a window of it, or when flushed.
+int floor_log_append(floor_log *log, const uint8_t *id, const void *title, size_t title_size, const void *body,
+                     size_t body_size);
+int floor_log_flush(floor_log *log);
+/// Reads the file in pieces of 1 MiB, checks each note and opens its title (0) or its body (1). Counts those that hold the
+/// needle, or all without one; -1 where a note is not what was written.
+long floor_log_scan(floor_log *log, int field, const void *_Nullable needle, size_t needle_size);
+
 #if defined(__clang__)
 #pragma clang assume_nonnull end
 #endif

@@ -4,6 +4,8 @@ import CPeers
 /// An engine that stores notes, whose titles and bodies it seals one by one.
 protocol NoteEngine: AnyObject {
   var name: String { get }
+  /// Whether it is there for the scans alone, as their floor.
+  var onlyScans: Bool { get }
   /// Opens the store in a folder, which is empty the first time.
   func open(_ path: String, _ options: EngineOptions) throws
   func close() throws
@@ -13,6 +15,10 @@ protocol NoteEngine: AnyObject {
   func compact() throws
   /// Checks all there is to check; opens every field too, where `withKey`. The store is closed meanwhile.
   func verify(_ path: String, _ options: EngineOptions, withKey: Bool) throws
+}
+
+extension NoteEngine {
+  var onlyScans: Bool { false }
 }
 
 /// How a store is opened.

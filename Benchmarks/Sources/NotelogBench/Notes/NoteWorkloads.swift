@@ -28,6 +28,10 @@ struct NoteWorkloads {
     try engine.open(path, options)
     let io = ProcessIO.now
     var bulk = try insertAll(engine)
+    if engine.onlyScans {
+      try scans(engine, report)
+      return try engine.close()
+    }
     if engine.name == "notelog" {
       let done = ProcessIO.now - io
       bulk.counts = [

@@ -4,12 +4,12 @@ import Foundation
 /// What was asked for.
 struct NotesCommand {
   static let usage = """
-    notelog-bench notes [--engine notelog,sqlite,lmdb,leveldb,rocksdb] [--workload NAME,…] [--count N]
+    notelog-bench notes [--engine notelog,sqlite,lmdb,leveldb,rocksdb,c-floor] [--workload NAME,…] [--count N]
                         [--threads T] [--rounds R] [--english] [--compressed] [--folder PATH] [--json]
                         [--output FILE] [--quick]
     """
 
-  var engines = ["notelog"] + PeerEngine.names
+  var engines = ["notelog"] + PeerEngine.names + [FloorEngine.engineName]
   var workloads: Set<String> = []
   var count = 200_000
   var threads = 1
@@ -53,6 +53,14 @@ struct NotesCommand {
     return number
   }
 
+  private func makeEngine(_ name: String, _ dataset: Dataset) -> any NoteEngine {
+    switch name {
+    case "notelog": NotelogEngine(dataset)
+    case FloorEngine.engineName: FloorEngine(dataset)
+    default: PeerEngine(name, dataset)
+    }
+  }
+
   /// Runs every round on every engine, engines in turn, and reports medians.
   func run() throws {
     let dataset = try Dataset(count: count, english: isEnglish ? Dataset.englishText() : [])
@@ -61,7 +69,7 @@ struct NotesCommand {
     var table = Table(engines: engines)
     for round in 0..<rounds {
       for name in engines where !table.missing.contains(name) {
-        let engine: any NoteEngine = name == "notelog" ? NotelogEngine(dataset) : PeerEngine(name, dataset)
+        let engine = makeEngine(name, dataset)
         let scratch = folder.appending(path: "notelog-bench-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: scratch) }
         do {

@@ -38,7 +38,7 @@ struct Table {
   /// Ours over the best peer's.
   private func ratio(_ workload: String) -> Double? {
     guard let ours = median(workload, "notelog") else { return nil }
-    let peers = engines.filter { $0 != "notelog" }.compactMap { median(workload, $0) }
+    let peers = engines.filter(PeerEngine.names.contains).compactMap { median(workload, $0) }
     let best = ours.isRate ? peers.map(\.value).max() : peers.map(\.value).min()
     return best.map { ours.value / $0 }
   }

@@ -1,0 +1,43 @@
+// Finding several records at once: while one comes from memory, the others are on their way.
+
+/// What is known of a record that is being looked for with others.
+package struct Sought: Sendable, BitwiseCopyable {
+  let fingerprint: UInt64
+  /// Where the first candidate is; none where that isn't known yet, or there is none.
+  fileprivate(set) var place = Place.none
+
+  /// What hasn't been looked for yet.
+  package static let unknown = Sought(fingerprint: 0)
+}
+
+extension RecordFinder {
+  /// Begins to look for a record: what says where it is, is on its way from memory then.
+  package func begin(_ id: RecordKey) -> Sought {
+    let fingerprint = index.fingerprint(of: id)
+    index.prefetch(fingerprint)
+    return Sought(fingerprint: fingerprint)
+  }
+
+  /// Goes on: where it is, is known then, and its frame on its way from memory.
+  package func locate(_ sought: inout Sought) {
+    // What can't be looked up now is an error when it is read.
+    guard let place = try? index.candidate(sought.fingerprint, 0) else { return }
+    sought.place = place
+    cache.prefetch(place.segment, at: place.offset)
+  }
+
+  /// Reads the version that the record had when it was located, or its newest.
+  ///
+  /// - Returns: Nothing where there is no such record.
+  /// - Throws: `damaged`, with the place, where its frame does not check.
+  package func read(
+    _ id: RecordKey, _ sought: Sought, into buffer: inout ReadBuffer
+  ) throws(JournalError) -> StoredRecord? {
+    if !sought.place.isNone, !sought.place.isTombstone,
+      let record = readCached(id, at: sought.place, into: &buffer)
+    {
+      return record
+    }
+    return try read(id, into: &buffer)
+  }
+}

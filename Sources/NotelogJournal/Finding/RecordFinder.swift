@@ -1,0 +1,162 @@
+// Finding a record: from its id to its bytes, checked. FORMAT.md §5, §14.
+
+import NotelogConcurrency
+
+/// What a read goes through: the index, the segments, and the blocks in memory.
+///
+/// It holds each of them itself. What is reached by way of other objects is counted up and down on the way, and a count
+/// that two reading threads share costs them as much as waiting for memory (docs/decisions/0041).
+package final class RecordFinder: Sendable {
+  private let catalog: Catalog
+  let index: Index
+  private let segments: SegmentTable
+  let cache: BlockCache
+  /// Records with a lower sequence number may have been superseded by frames that are lost.
+  private let staleBelow: UInt64
+
+  init(_ catalog: Catalog, staleBelow: UInt64) {
+    self.catalog = catalog
+    index = catalog.index
+    segments = catalog.segments
+    cache = catalog.cache
+    self.staleBelow = staleBelow
+  }
+
+  /// Reads a record's newest version.
+  ///
+  /// - Returns: Nothing where there is no such record.
+  /// - Throws: `damaged`, with the place, where its frame does not check.
+  package func read(_ id: RecordKey, into buffer: inout ReadBuffer) throws(JournalError) -> StoredRecord? {
+    let finding: Finding
+    do { finding = try find(id, index.fingerprint(of: id), into: &buffer) } catch {
+      throw JournalError(error)
+    }
+    switch finding {
+    case .record(let record): return record
+    case .nothing: return nil
+    case .damaged(let place): throw Self.lost(place)
+    }
+  }
+
+  /// Reads a record's version at a place that is known to be its.
+  func read(
+    _ id: RecordKey, at place: Place, in segment: Segment, into buffer: inout ReadBuffer
+  ) throws(JournalError) -> StoredRecord {
+    let candidate = try journaling { () throws(StorageError) in
+      try readCandidate(id, at: place, in: segment, into: &buffer)
+    }
+    if case .record(let record) = candidate { return record }
+    throw Self.lost(place)
+  }
+
+  private static func lost(_ place: Place) -> JournalError {
+    JournalError(
+      .damaged, "the record's frame does not check", segment: place.segment, offset: place.offset)
+  }
+
+  /// What looking for a record gave.
+  private enum Finding {
+    case record(StoredRecord)
+    case nothing
+    case damaged(Place)
+  }
+
+  private func find(
+    _ id: RecordKey, _ fingerprint: UInt64, into buffer: inout ReadBuffer
+  ) throws(StorageError) -> Finding {
+    var ordinal = 0
+    var unreadable: Place?
+    while let place = try index.candidate(fingerprint, ordinal) {
+      // A tombstone is no version to read, and if it is this record's, no other candidate is the record's.
+      if place.isTombstone {
+        ordinal += 1
+        continue
+      }
+      if let record = readCached(id, at: place, into: &buffer) { return .record(record) }
+      guard let segment = segments[place.segment] else {
+        // Moved by compaction in between, the entry holds another place by now.
+        if try index.candidate(fingerprint, ordinal) == place { ordinal += 1 }
+        continue
+      }
+      switch try readCandidate(id, at: place, in: segment, into: &buffer) {
+      case .record(let record): return .record(record)
+      case .other: ordinal += 1
+      case .damaged: return .damaged(place)
+      case .unreadable:
+        unreadable = place
+        ordinal += 1
+      }
+    }
+    guard let unreadable else { return .nothing }
+    // It may have been this record's, unless a deletion that can be read came after it.
+    return try catalog.settle(id, fingerprint)?.isTombstone == true ? .nothing : .damaged(unreadable)
+  }
+
+  /// Reads a candidate whose segment is there, whose frame is in memory, and which is the record's: nearly all are.
+  ///
+  /// - Returns: Nothing where any of that is not so; what is the case then is for ``readCandidate`` to say.
+  func readCached(_ id: RecordKey, at place: Place, into buffer: inout ReadBuffer) -> StoredRecord? {
+    guard let salt = segments.salt(of: place.segment) else { return nil }
+    buffer.frame.removeAll()
+    guard cache.appendFrame(place.segment, at: place.offset, to: &buffer.frame),
+      case .header(let header) = FrameHeader.read(buffer.frame.bytes, at: 0, salt: salt, place: place.offset),
+      header.kind == .record, header.id == id
+    else { return nil }
+    return check(header, at: 0, in: &buffer)
+  }
+
+  /// What reading a candidate's frame gave.
+  private enum Candidate {
+    case record(StoredRecord)
+    /// A frame of another id.
+    case other
+    /// The record's frame, which does not check.
+    case damaged
+    /// A frame of which not even the id can be told.
+    case unreadable
+  }
+
+  private func readCandidate(
+    _ id: RecordKey, at place: Place, in segment: Segment, into buffer: inout ReadBuffer
+  ) throws(StorageError) -> Candidate {
+    let start = try segment.readFrame(at: place.offset, into: &buffer.frame, cache)
+    guard buffer.frame.count - start >= Layout.frameHeaderByteCount,
+      case .header(let header) = FrameHeader.read(
+        buffer.frame.bytes, at: start, salt: segment.salt, place: place.offset),
+      header.kind == .record
+    else {
+      // The header does not check: who it was, the footer may say.
+      guard let listed = try segment.listedEntry(at: place.offset) else { return .unreadable }
+      return listed.id == id ? .damaged : .other
+    }
+    guard header.id == id else { return .other }
+    let missing = start + header.frameByteCount - buffer.frame.count
+    if missing > 0 {
+      let end = place.offset + buffer.frame.count - start
+      try buffer.frame.fill(missing, from: segment.file, at: end)
+    }
+    guard let record = check(header, at: start, in: &buffer) else { return .damaged }
+    return .record(record)
+  }
+
+  /// Checks a payload against its header, which lies at an offset of the buffer, and divides it.
+  ///
+  /// - Returns: Nothing where it does not check.
+  private func check(_ header: FrameHeader, at start: Int, in buffer: inout ReadBuffer) -> StoredRecord? {
+    let payloadStart = start + Layout.frameHeaderByteCount
+    let range = payloadStart..<payloadStart + header.payloadByteCount
+    guard buffer.frame.count >= range.upperBound,
+      let envelopeByteCount = Self.envelopeByteCount(buffer.frame.bytes.extracting(range), header)
+    else { return nil }
+    buffer.divide(range, envelopeByteCount: envelopeByteCount)
+    return StoredRecord(
+      id: header.id, collection: header.collection, revision: header.sequence,
+      isPossiblyStale: header.sequence < staleBelow)
+  }
+
+  /// The length of a payload's envelope; nothing where the payload does not check.
+  private static func envelopeByteCount(_ payload: RawSpan, _ header: FrameHeader) -> Int? {
+    guard Checksum.of(payload) == header.payloadChecksum else { return nil }
+    return header.hasEnvelope ? Envelope.byteCount(inPayload: payload) : 0
+  }
+}
