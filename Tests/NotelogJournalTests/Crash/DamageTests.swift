@@ -18,6 +18,8 @@ import Testing
     let chunks: [RecordKey: [MappedFrame]]
     /// An older copy of the same store.
     let older: SimulatedDisk
+    /// What the store's file `index` may hold.
+    let checkpoint: [UInt8]
 
     init(seed: UInt64 = 7, storeID: RecordKey = ScriptedStore.storeID) throws {
       let disk = SimulatedDisk()
@@ -67,6 +69,11 @@ import Testing
       self.map = map
       chunks = map.versions().compactMapValues { versions in versions.first.map { map.chunks(of: $0) } }
       deleted = Set(map.versions().keys).subtracting(state.keys)
+      let checkpointed = self.disk.copy()
+      journal = try ScriptedStore.open(checkpointed, seed: seed, storeID: storeID)
+      try journal.checkpoint()
+      try journal.close()
+      checkpoint = checkpointed.contents("index") ?? []
     }
 
     var segments: [String] { disk.fileNames.filter { $0.hasSuffix(".journal") } }
@@ -82,10 +89,24 @@ import Testing
     var failed: Set<RecordKey> = []
   }
 
-  private static func serve(_ disk: SimulatedDisk, records: [RecordKey]) throws -> Served {
+  /// How a damaged store is opened: without a checkpoint by who may not write, or with one by who may, and who takes the short
+  /// way where it can.
+  private enum Way: CaseIterable {
+    case reading, writing
+
+    /// Both in a soak run, and otherwise the one whose turn it is.
+    static func turn(_ number: Int) -> [Way] {
+      TestEffort.isSoak ? allCases : [number.isMultiple(of: 2) ? .reading : .writing]
+    }
+  }
+
+  private static func serve(
+    _ disk: SimulatedDisk, _ sample: Sample, _ way: Way, records: [RecordKey]
+  ) throws -> Served {
     var served = Served()
     var options = ScriptedStore.options(seed: 1)
-    options.isReadOnly = true
+    options.isReadOnly = way == .reading
+    if way == .writing { disk.replace("index", with: sample.checkpoint) }
     // Of the size that a store of an app has, making its memory and giving it back took a third of the time.
     options.cacheByteCount = 1 << 20
     let journal: Journal
@@ -118,10 +139,20 @@ import Testing
 
   /// Checks what a store with damaged bytes serves, given which frames are untouched.
   private static func check(
-    _ disk: SimulatedDisk, _ sample: Sample, versions: [RecordKey: [MappedFrame]], what: String,
+    _ disk: SimulatedDisk, _ sample: Sample, _ ways: [Way] = Way.allCases,
+    versions: [RecordKey: [MappedFrame]], what: String, isSound: (MappedFrame) -> Bool
+  ) throws {
+    for way in ways {
+      try check(
+        serve(disk, sample, way, records: Array(versions.keys)), sample, versions: versions,
+        what: "\(what), \(way)", isSound: isSound)
+    }
+  }
+
+  private static func check(
+    _ served: Served, _ sample: Sample, versions: [RecordKey: [MappedFrame]], what: String,
     isSound: (MappedFrame) -> Bool
   ) throws {
-    let served = try serve(disk, records: Array(versions.keys))
     if !served.isNoticed { throw Violation(description: "\(what): not noticed") }
     for (id, frames) in versions {
       guard let newest = frames.first else { continue }
@@ -163,9 +194,11 @@ import Testing
     let byteCount = sample.segments.reduce(0) { $0 + (sample.disk.contents($1)?.count ?? 0) }
     #expect(byteCount > 40_000 && byteCount < 100_000)
     #expect(sample.deleted.count >= 5)
-    let served = try Self.serve(sample.disk, records: [])
-    #expect(!served.isNoticed)
-    #expect(served.bodies == sample.state)
+    for way in Way.allCases {
+      let served = try Self.serve(sample.disk.copy(), sample, way, records: [])
+      #expect(!served.isNoticed)
+      #expect(served.bodies == sample.state)
+    }
     print("sample: \(byteCount) bytes in \(sample.segments.count) segments")
   }
 
@@ -208,7 +241,9 @@ import Testing
           bytes[offset] ^= 1 << UInt8(bit)
           disk.replace(name, with: bytes)
           bytes[offset] ^= 1 << UInt8(bit)
-          try Self.check(disk, sample, versions: versions, what: "\(name) at \(offset), bit \(bit)") {
+          try Self.check(
+            disk, sample, Way.turn(bit), versions: versions, what: "\(name) at \(offset), bit \(bit)"
+          ) {
             $0.segment != name || !$0.range.contains(offset)
           }
         }
@@ -225,7 +260,9 @@ import Testing
       try failures(of: places) { name, length in
         let disk = sample.disk.copy()
         disk.replace(name, with: sample.disk.contents(name).map { Array($0[..<length]) })
-        try Self.check(disk, sample, versions: versions, what: "\(name) cut at \(length)") {
+        try Self.check(
+          disk, sample, Way.turn(length), versions: versions, what: "\(name) cut at \(length)"
+        ) {
           $0.segment != name || $0.range.upperBound <= length
         }
       })
