@@ -107,7 +107,8 @@ import Testing
     var random = SeededGenerator(seed: 3)
     func time() -> Date { Date(timeIntervalSinceReferenceDate: Double(random.pick(0..<500))) }
     let notes = (0..<600).map { _ in
-      Note(time: time(), body: String(decoding: random.bytes(count: 1_000).map { $0 & 63 + 48 }, as: UTF8.self))
+      Note(
+        time: time(), body: String(decoding: random.bytes(count: 1_000).map { $0 & 63 + 48 }, as: UTF8.self))
     }
     for start in stride(from: 0, to: notes.count, by: 20) { try store.putAll(notes[start..<start + 20]) }
     for note in notes.prefix(100) {
