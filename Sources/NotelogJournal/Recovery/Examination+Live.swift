@@ -46,6 +46,26 @@ extension Examination {
     return set
   }
 
+  /// A compacted segment that nothing lists although a source of it is gone has taken the place of its sources: these go only
+  /// once what says so is durable. So what said it is damaged.
+  mutating func takeInUnlisted() {
+    let unlisted = survey.segments.values.filter { $0.header.kind == .compacted && live[$0.number] == nil }
+    for segment in unlisted.sorted(by: { $0.number < $1.number }) {
+      let sources = segment.header.sources.map(\.segment)
+      guard let entry = segment.entry, sources.allSatisfy({ live[$0] != nil }),
+        sources.contains(where: isMissing)
+      else { continue }
+      for source in sources { live.remove(source) }
+      live.insert(entry)
+      report.damages.append(Damage(.liveSet, segment: newest?.number ?? segment.number))
+    }
+  }
+
+  /// Whether there is no file under a segment's name.
+  private func isMissing(_ number: UInt32) -> Bool {
+    survey.segments[number] == nil && !survey.unreadable.contains(number) && !survey.foreign.contains(number)
+  }
+
   /// Reports segments of the live set that are not there or are not what it says, and files that nobody claims.
   mutating func checkLiveSet() {
     let unfinished = Set(
@@ -53,7 +73,7 @@ extension Examination {
     for entry in live.entries {
       guard let found = survey.segments[entry.number] else {
         // A file under that name that is not the segment is reported as what it is, below.
-        if !survey.unreadable.contains(entry.number), !survey.foreign.contains(entry.number) {
+        if isMissing(entry.number) {
           report.damages.append(Damage(.missingSegment, segment: entry.number))
         }
         noteLostFrames(in: entry.number)

@@ -67,6 +67,7 @@ struct Examination {
       try findLiveSet()
     } catch { throw JournalError(error) }
     noteBadCopies()
+    takeInUnlisted()
     checkLiveSet()
   }
 

@@ -23,7 +23,7 @@ import Testing
     let image = disk.crashImageNow(.processKilled)
     let head = try #require(image.fileNames.last { $0.hasSuffix(".journal") && image.contents($0)?[10] == 1 })
     let frames = FrameMap(image).frames.filter { $0.segment == head }
-    let kinds = [MappedFrame.record, MappedFrame.commit]
+    let kinds = [MappedFrame.record, MappedFrame.liveChange, MappedFrame.commit]
     let targets = frames.filter { kinds.contains($0.kind) }
     #expect(Set(targets.map(\.kind)) == Set(kinds))
     for frame in targets {
@@ -33,7 +33,7 @@ import Testing
         let damaged = image.copy()
         damaged.replace(head, with: bytes)
         let again = try Journal.open(in: damaged, options: .small)
-        for (number, body) in model where frame.kind == MappedFrame.commit || key(number) != frame.key {
+        for (number, body) in model where frame.kind != MappedFrame.record || key(number) != frame.key {
           #expect(try again.body(of: key(number)) == body, "\(number), with the bit at \(offset) flipped")
         }
       }

@@ -19,6 +19,7 @@ struct MappedFrame: Sendable {
   static let record: UInt8 = 1
   static let tombstone: UInt8 = 2
   static let chunk: UInt8 = 3
+  static let liveChange: UInt8 = 4
   static let commit: UInt8 = 5
 }
 
