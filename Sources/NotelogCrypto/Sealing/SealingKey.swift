@@ -142,7 +142,7 @@ package final class SealingKey: Sendable {
         // SAFETY: a closed lane belongs to this call.
         let lane = unsafe lane(index)
         unsafe lane.pointee.close()
-        unsafe SealingLane.wipe(&lane.pointee.context)
+        unsafe lane.pointee.wipe()
       }
     }
   }
@@ -212,7 +212,7 @@ package final class SealingKey: Sendable {
       guard nonces.memory.isOriginalProcess else { throw .forked }
       let context = try makeContext()
       // SAFETY: the lane is the caller's; it had no context.
-      unsafe lane.pointee.context = UnsafeMutablePointer(bitPattern: context)
+      unsafe lane.pointee.keep(context)
       return unsafe lane
     } catch {
       // SAFETY: the caller holds the lane.

@@ -15,9 +15,20 @@ struct SealingLane: ~Copyable {
   }
 
   private let use = Atomic<UInt32>(Use.free)
-  /// Belongs to whoever holds the lane.
-  var context: UnsafeMutablePointer<SealingContext>?
+  /// The context's address. It belongs to whoever holds the lane, and is atomic only because to change a plain property would be
+  /// to claim the whole lane, `use` included, at which other threads look meanwhile.
+  private let address = Atomic<UInt>(0)
   private let padding = InlineArray<14, UInt64>(repeating: 0)
+
+  /// The context, once whoever holds the lane has made one.
+  @inline(__always)
+  var context: UnsafeMutablePointer<SealingContext>? {
+    // SAFETY: the address came from a pointer to a context, which lives until `wipe`.
+    unsafe UnsafeMutablePointer(bitPattern: address.load(ordering: .relaxed))
+  }
+
+  /// Leaves a context in the lane, which has none. By whoever holds the lane.
+  borrowing func keep(_ context: UInt) { address.store(context, ordering: .relaxed) }
 
   /// Takes the lane, where it is free.
   @inline(__always)
@@ -38,13 +49,11 @@ struct SealingLane: ~Copyable {
     }
   }
 
-  /// Frees a lane's context, which cleanses page and key schedules. After `close`.
-  ///
-  /// It takes the context alone: to change the lane as a whole is to claim `use` too, at which other threads look still.
-  static func wipe(_ context: inout UnsafeMutablePointer<SealingContext>?) {
+  /// Frees the lane's context, which cleanses page and key schedules. After `close`.
+  borrowing func wipe() {
     // SAFETY: made by `SealingKey` with one allocation and one initialisation; nobody else points to it.
     guard let wiped = unsafe context else { return }
-    unsafe context = nil
+    address.store(0, ordering: .relaxed)
     unsafe wiped.deinitialize(count: 1)
     unsafe wiped.deallocate()
   }

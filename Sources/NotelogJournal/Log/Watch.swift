@@ -15,12 +15,19 @@ package final class Watch: Sendable {
   /// Takes a transaction's sequence number and what it changed; it must return soon, and not use the journal.
   package typealias Watcher = @Sendable (UInt64, [ChangedRecord]) -> Void
 
-  private let watcher = Lock<Watcher?>(nil)
+  /// Holds the function: whoever reaches a function itself through generic code, as a lock's is, wraps it in another each time, for
+  /// ever more of them to go through.
+  private final class Told: Sendable {
+    let watcher: Watcher
+    init(_ watcher: @escaping Watcher) { self.watcher = watcher }
+  }
+
+  private let told = Lock<Told?>(nil)
   private let watched = Atomic(false)
 
   /// Has a watcher told of what becomes visible from now on, in the place of another.
   package func set(_ watcher: @escaping Watcher) {
-    self.watcher.withLock { $0 = watcher }
+    told.withLock { $0 = Told(watcher) }
     watched.store(true, ordering: .releasing)
   }
 
@@ -33,6 +40,6 @@ package final class Watch: Sendable {
           id: frame.header.id, collection: frame.header.collection,
           isDeletion: frame.header.kind == .tombstone))
     }
-    if !changes.isEmpty { watcher.withLock { $0 }?(sequence, changes) }
+    if !changes.isEmpty { told.withLock { $0 }?.watcher(sequence, changes) }
   }
 }
