@@ -110,9 +110,9 @@ import Testing
 
   /// What makes a store one that has to be examined.
   enum Deviation: String, CaseIterable {
-    case noCheckpoint, flippedCheckpoint, otherCheckpoint, staleCheckpoint, partialOutput, partialCheckpoint,
-      strayName
-    case strayCopy, segmentGone, segmentShort, segmentLong, headShort, headLong, headHeader, headCopy
+    case noCheckpoint, flippedCheckpoint, otherCheckpoint, staleCheckpoint, partialOutput, partialCheckpoint
+    case strayName, strayCopy, segmentGone, segmentShort, segmentLong
+    case headShort, headLong, headHeader, headCopy
   }
 
   private func deviate(_ deviation: Deviation, _ disk: SimulatedDisk) throws {
@@ -164,6 +164,22 @@ import Testing
       let (found, wanted) = (try? journal.body(of: key(number)), try? expected.body(of: key(number)))
       #expect(found == wanted)
     }
+  }
+
+  @Test func `a head that asks for a newer version to write is not written to`() throws {
+    let disk = try closedStore()
+    let head = try #require(segments(disk).last)
+    var bytes = try #require(disk.contents(head))
+    for start in [0, 4_096] {
+      bytes[start + 16] = 1
+      let checksum = bytes.withBytes { Checksum.of($0.extracting(start..<start + 508)) }
+      for index in 0..<4 {
+        bytes[start + 508 + index] = UInt8(truncatingIfNeeded: checksum >> UInt32(8 * index))
+      }
+    }
+    disk.replace(head, with: bytes)
+    #expect(throws: JournalError(.unsupportedVersion, "")) { try Journal.open(in: disk, options: .small) }
+    try check(try Journal.open(in: disk, options: .reading))
   }
 
   /// The short way trusts names and lengths; what the bytes are is found out when they are read.

@@ -31,7 +31,7 @@ extension Store {
   }
 
   /// The keys that the records' envelopes have, most of which stand together in footers. nil where one lacks the key, as it
-  /// may be older than the index, and where not all of them could be read.
+  /// may be older than the index or not check, and where not all of them could be read.
   private func listedKeys(of name: FieldIndexes.Name, at moment: Snapshot) throws -> [IndexEntry]? {
     var entries: [IndexEntry] = []
     let isComplete = try journaling { () throws(JournalError) in

@@ -92,25 +92,3 @@ extension Envelope {
     return (0..<count).map { RecordKey(bytes, at: 4 + 16 * $0) }
   }
 }
-
-extension Segment {
-  /// Calls `body` with what the footer lists, or with what the frames say, up to a limit, where no footer checks.
-  func forEachEntry(
-    upTo limit: Int, _ body: (FooterEntry, RawSpan) throws(StorageError) -> Void
-  ) throws(StorageError) {
-    if let byteCount = entry?.byteCount, try file.byteCount() >= byteCount {
-      var reader = SegmentReader(file, salt: salt.value, end: byteCount)
-      let trailerStart = byteCount - Layout.trailerByteCount
-      if let trailer = Trailer(try reader.bytes(trailerStart..<byteCount), at: 0),
-        try reader.forEachFooterEntry(trailer, body)
-      {
-        return
-      }
-    }
-    var reader = SegmentReader(file, salt: salt.value, end: limit)
-    try reader.forEachContentFrame(from: Layout.firstFrameOffset, to: limit, checkingPayloads: false) {
-      (finding, envelope) throws(StorageError) in
-      if case .content(let entry, _) = finding { try body(entry, envelope) }
-    }
-  }
-}

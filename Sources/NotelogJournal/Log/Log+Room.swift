@@ -167,6 +167,7 @@ extension Log {
         return nil
       }
       let allocatedEnd = state.head?.allocatedEnd ?? end
+      let number = try state.takeNumber()
       state.head?.exchangeFooter(with: &footer)
       frame = footer.frame(at: end, header: header, salt: head.salt)
       let entry = LiveEntry(
@@ -176,8 +177,7 @@ extension Log {
       live.insert(entry)
       return Finished(
         segment: head, end: end, allocatedEnd: allocatedEnd, entry: entry, live: live,
-        firstSequence: state.nextSequence,
-        number: try state.takeNumber(), floor: state.floor)
+        firstSequence: state.nextSequence, number: number, floor: state.floor)
     }
     guard let finished else { throw JournalError(.closed, "the store is closed") }
     do {

@@ -1,0 +1,31 @@
+// What a segment holds: from its footer, or from its frames as long as it has none.
+
+extension Segment {
+  /// Calls `body` with what the footer lists, or with what the frames say, up to a limit, where no footer checks.
+  ///
+  /// - Returns: Whether that is everything: not where bytes are lost in which frames may have been.
+  @discardableResult
+  func forEachEntry(
+    upTo limit: Int, _ body: (FooterEntry, RawSpan) throws(StorageError) -> Void
+  ) throws(StorageError) -> Bool {
+    if let byteCount = entry?.byteCount, try file.byteCount() >= byteCount {
+      var reader = SegmentReader(file, salt: salt, end: byteCount)
+      let trailerStart = byteCount - Layout.trailerByteCount
+      if let trailer = Trailer(try reader.bytes(trailerStart..<byteCount), at: 0),
+        try reader.forEachFooterEntry(trailer, body)
+      {
+        return true
+      }
+    }
+    var isWhole = true
+    var reader = SegmentReader(file, salt: salt, end: limit)
+    try reader.forEachContentFrame(from: Layout.firstFrameOffset, to: limit, checkingPayloads: false) {
+      (finding, envelope) throws(StorageError) in
+      switch finding {
+      case .content(let entry, _): try body(entry, envelope)
+      case .lost: isWhole = false
+      }
+    }
+    return isWhole
+  }
+}
