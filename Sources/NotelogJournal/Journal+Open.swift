@@ -53,13 +53,11 @@ extension Journal {
         ? try Examination.settled(storage, storeID: storeID)
         : try Examination(storage, storeID: storeID)
       var report = examination.report
-      if !options.isReadOnly {
-        examination = try settle(examination, storage, options)
-        report.damages = examination.report.damages
-      }
+      if !options.isReadOnly { examination = try settle(examination, storage, options) }
       let catalog = try Catalog.open(&examination, options)
       report.checkpoint = examination.report.checkpoint
-      report.damages = examination.report.damages
+      // What recovery found missing it has not brought back.
+      report.damages += examination.report.damages.filter { !report.damages.contains($0) }
       if options.isReadOnly {
         // Another process may be writing there this very moment: a reader passes no verdict above the floor.
         report.torn = []

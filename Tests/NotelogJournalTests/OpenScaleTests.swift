@@ -67,4 +67,52 @@ struct OpenScaleTests {
     try store.storage.unlink("index")
     print("rebuild from footers:", try clock.measure { try Journal.open(in: store.storage).close() })
   }
+
+  /// What a crash leaves to be read: frames of the last segment or two, and the footers of what was finished since the last
+  /// checkpoint.
+  @Test(arguments: [100_000, 10_000_000]) func `an opening after a crash`(count: Int) throws {
+    let store = try TemporaryStore()
+    let clock = ContinuousClock()
+    let journal = try Journal.create(in: store.storage, storeID: key(99))
+    var next = 0
+    func write(_ number: Int) throws {
+      var batch = Batch()
+      for start in stride(from: next, to: next + number, by: 1000) {
+        batch.removeAll()
+        for number in start..<start + 1000 {
+          batch.put(key(number), collection: 1, bodyByteCount: 24) { $0.store(UInt64(number), at: 0) }
+        }
+        try journal.commit(&batch, .flushed)
+      }
+      next += number
+    }
+    func measure(_ what: String) throws {
+      var openings: [Duration] = []
+      for _ in 0..<5 {
+        let copy = try store.crashedCopy()
+        var opened: Journal?
+        openings.append(try clock.measure { opened = try Journal.open(in: copy.storage) })
+        let journal = try #require(opened)
+        #expect(!journal.report.wasClosed && journal.report.damages.isEmpty)
+        var buffer = ReadBuffer()
+        #expect(try journal.read(key(next - 1), into: &buffer) != nil)
+        try journal.close()
+      }
+      let segments = store.segmentByteCounts
+      print(
+        count, "records, crashed", what, "open:", openings.sorted()[2], "segments:", segments.count,
+        "the last:",
+        segments.last ?? 0)
+    }
+    try write(count)
+    try journal.checkpoint()
+    try measure("right after a checkpoint")
+    let segmentCount = store.segmentByteCounts.count
+    while store.segmentByteCounts.count == segmentCount { try write(1000) }
+    try write(count / 100)
+    try measure("a segment later")
+    try write(count / 5)
+    try measure("a fifth of the store later")
+    try journal.close()
+  }
 }

@@ -14,6 +14,32 @@ final class TemporaryStore: Sendable {
     try storage.makeStoreFolder()
   }
 
+  private init(copying other: TemporaryStore) throws {
+    let path = other.storage.path + "-crashed-\(UUID().uuidString)"
+    storage = SystemStorage(path: path)
+    try storage.makeStoreFolder()
+    let names = try other.storage.names(in: "").sorted()
+    // What recovery may change is copied; the rest, which can be large, has two names.
+    let changing = Set(names.filter { $0.hasSuffix(".journal") }.suffix(3))
+    for name in names where name != "lock" {
+      let (from, to) = ("\(other.storage.path)/\(name)", "\(path)/\(name)")
+      if changing.contains(name) {
+        try FileManager.default.copyItem(atPath: from, toPath: to)
+      } else {
+        try FileManager.default.linkItem(atPath: from, toPath: to)
+      }
+    }
+  }
+
+  /// The store as it would be if its process were killed now.
+  func crashedCopy() throws -> TemporaryStore { try TemporaryStore(copying: self) }
+
+  /// How long the segments are, by their numbers.
+  var segmentByteCounts: [Int] {
+    let names = (try? storage.names(in: ""))?.filter { $0.hasSuffix(".journal") }.sorted() ?? []
+    return names.compactMap { try? storage.byteCount(of: $0) }
+  }
+
   deinit { try? FileManager.default.removeItem(atPath: storage.path) }
 }
 

@@ -10,12 +10,16 @@ extension Journal {
     try checkWritable()
     compactor.enter()
     defer { compactor.leave() }
-    try writeCheckpoint()
+    if knowsWhatIsCurrent { try writeCheckpoint() }
   }
+
+  /// Not where frames were lost that may have superseded others: each opening has to find that out, and a checkpoint would
+  /// keep it from doing so.
+  private var knowsWhatIsCurrent: Bool { staleBelow == 0 }
 
   /// Whether opening the store would have to go through more than a quarter of it again.
   package var isCheckpointDue: Bool {
-    catalog.changeCount > max(Self.smallestTail, catalog.index.recordCount / 4)
+    knowsWhatIsCurrent && catalog.changeCount > max(Self.smallestTail, catalog.index.recordCount / 4)
   }
 
   /// So few records are gone through at opening without anybody noticing.
@@ -25,7 +29,8 @@ extension Journal {
   /// writer's: the checkpoint is disposable, and a log that fails says so itself.
   func checkpointIfDue() {
     let changeCount = catalog.changeCount
-    guard changeCount > options.checkpointTail, changeCount > catalog.index.recordCount / 4,
+    guard knowsWhatIsCurrent, changeCount > options.checkpointTail,
+      changeCount > catalog.index.recordCount / 4,
       compactor.enterIfFree()
     else { return }
     defer { compactor.leave() }
@@ -48,7 +53,8 @@ extension Journal {
   /// Writes a checkpoint at closing, unless the one that is there is nearly as good. The caller holds the gate, and
   /// everything is durable.
   func writeCheckpointAtClose() {
-    guard catalog.changeCount > max(Self.smallestTail, catalog.index.recordCount / 1024) else { return }
+    guard knowsWhatIsCurrent, catalog.changeCount > max(Self.smallestTail, catalog.index.recordCount / 1024)
+    else { return }
     // It is disposable: closing in order does not depend on it.
     if let draft = try? draftCheckpoint() { try? publish(draft) }
   }

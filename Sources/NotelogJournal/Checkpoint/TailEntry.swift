@@ -63,6 +63,7 @@ extension Segment {
       let trailerStart = byteCount - Layout.trailerByteCount
       if let trailer = Trailer(try reader.bytes(trailerStart..<byteCount), at: 0),
         try reader.forEachFooterEntry(trailer, { (entry, _) throws(StorageError) in try pass(entry) })
+          == .complete
       {
         return true
       }

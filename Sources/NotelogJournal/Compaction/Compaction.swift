@@ -153,7 +153,7 @@ extension Segment {
     let trailerStart = entry.byteCount - Layout.trailerByteCount
     guard let trailer = Trailer(try reader.bytes(trailerStart..<entry.byteCount), at: 0),
       trailer.footerChecksum == entry.footerChecksum,
-      try reader.forEachFooterEntry(trailer, { entry, _ in entries.append(entry) })
+      try reader.forEachFooterEntry(trailer, { entry, _ in entries.append(entry) }) == .complete
     else { throw StorageError(.read, name, errno: SystemErrno.inputOutput) }
     return entries
   }

@@ -66,9 +66,9 @@ extension Segment {
     let trailerStart = byteCount - Layout.trailerByteCount
     guard let trailer = Trailer(try reader.bytes(trailerStart..<byteCount), at: 0) else { return nil }
     var found: FooterEntry?
-    let isSound = try reader.forEachFooterEntry(trailer) { entry, _ in
+    _ = try reader.forEachFooterEntry(trailer, evenIfIncomplete: true) { entry, _ in
       if entry.offset == offset { found = entry }
     }
-    return isSound ? found : nil
+    return found
   }
 }

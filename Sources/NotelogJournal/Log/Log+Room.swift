@@ -62,7 +62,7 @@ extension Log {
       var reader = SegmentReader(segment.file, salt: segment.salt.value, end: end)
       try reader.forEachContentFrame(from: Layout.firstFrameOffset, to: end, checkingPayloads: false) {
         finding, envelope in
-        if case .content(let entry, _) = finding { footer?.add(entry, envelope: envelope) }
+        footer?.add(finding, envelope: envelope)
       }
     } catch { throw JournalError(error) }
     state.withLock { state in

@@ -39,14 +39,17 @@ extension Catalog {
     let segment = Segment(found, entry: entry)
     segments.insert(segment)
     var reader = SegmentReader(found.file, salt: found.header.salt, end: found.byteCount)
-    if try !reader.forEachFooterEntry(
-      trailer, { (entry, _) throws(StorageError) in try take(entry, in: segment) })
-    {
+    let state = try reader.forEachFooterEntry(trailer) { (entry, _) throws(StorageError) in
+      try take(entry, in: segment)
+    }
+    if state == .complete { return }
+    if state == .unreadable {
       examination.report.damages.append(
         Damage(
           .footer, segment: found.number, offset: trailer.footerOffset, byteCount: trailer.footerByteCount))
-      try loadFrames(found, entry: entry, to: trailer.footerOffset, &examination)
     }
+    // The frames say where others were lost.
+    try loadFrames(found, entry: entry, to: trailer.footerOffset, &examination)
   }
 
   private func loadFrames(

@@ -36,9 +36,9 @@ struct ClosedStore {
     }
     do throws(StorageError) {
       guard let head = read.values.filter(\.header.kind.isLog).max(by: { $0.number < $1.number }),
-        head.header.kind == .log, let closing = try head.closing(),
+        let closing = try head.closing(),
         let live = try Self.live(checkpoint.head, head, closing),
-        numbers.count == live.count + 1, live[head.number] == nil
+        numbers.count == live.count + 1
       else { return nil }
       var segments = [Segment(head, entry: nil)]
       for entry in live.entries {
@@ -57,7 +57,7 @@ struct ClosedStore {
     highestNumber = max(numbers.max() ?? 0, tailNumber ?? 0)
     // A witness of more than the head holds says that the head is not what it was.
     let floor = floor
-    guard closing.mark.place == floor, checkpoint.head.covered <= floor,
+    guard checkpoint.head.covered <= floor,
       read.values.allSatisfy({ $0.header.floor <= floor })
     else { return nil }
   }
@@ -84,7 +84,7 @@ struct ClosedStore {
   ) throws(StorageError) -> Segment? {
     if let found { return found.entry == entry ? Segment(found, entry: entry) : nil }
     let name = FileName.segment(entry.number)
-    guard let figures, figures.entry == entry, try storage.byteCount(of: name) == entry.byteCount else {
+    guard let figures, try storage.byteCount(of: name) == entry.byteCount else {
       return nil
     }
     return Segment(

@@ -31,7 +31,8 @@ extension Examination {
 
   /// Whether the log's walk passed the segment's footer, or it lies below the floor with a trailer.
   private func isFinished(_ segment: LogSegment) -> Bool {
-    segment.found.hasTrailer && (report.wasClosed || end.segment != segment.number)
+    segment.found.hasTrailer
+      && (report.wasClosed || segment.number != end.segment || segment.number < report.floor.segment)
   }
 
   /// The live set where its frame can't be read: every finished segment that no other takes the place of.
@@ -68,8 +69,14 @@ extension Examination {
 
   /// Reports segments of the live set that are not there or are not what it says, and files that nobody claims.
   mutating func checkLiveSet() {
-    let unfinished = Set(
-      newest.map { $0.found.header.kind == .recovered ? $0.found.header.sources.map(\.segment) : [] } ?? [])
+    let sources = newest.map { $0.found.header.kind == .recovered ? $0.found.header.sources : [] } ?? []
+    let unfinished = Set(sources.map(\.segment))
+    for source in sources {
+      guard let found = survey.segments[source.segment], found.byteCount < source.keptByteCount else {
+        continue
+      }
+      noteTruncated(source.segment, at: found.byteCount, to: source.keptByteCount)
+    }
     for entry in live.entries {
       guard let found = survey.segments[entry.number] else {
         // A file under that name that is not the segment is reported as what it is, below.

@@ -7,7 +7,7 @@ extension Examination {
     noteWhatEndsBelow(floor)
     guard let first = log.firstIndex(where: { $0.number >= floor.segment }) else {
       end = log.last.map { LogPosition(segment: $0.number, offset: $0.end) } ?? .zero
-      report.wasClosed = log.last?.found.hasTrailer ?? true
+      report.wasClosed = floor.segment == 0
       return
     }
     var expected: UInt64?
@@ -52,15 +52,22 @@ extension Examination {
   /// The floor lies in or behind segments that must be there, to their ends.
   private mutating func noteWhatEndsBelow(_ floor: LogPosition) {
     guard let segment = log.first(where: { $0.number == floor.segment }) else {
-      if floor.segment > 0 { report.damages.append(Damage(.missingSegment, segment: floor.segment)) }
+      if floor.segment > 0 {
+        report.damages.append(Damage(.missingSegment, segment: floor.segment))
+        noteLostFrames(in: floor.segment)
+      }
       return
     }
     // A header names its own start as floor before that is durable: then its creation was interrupted.
     if segment.end < floor.offset, floor.offset > Layout.firstFrameOffset {
-      report.damages.append(
-        Damage(
-          .truncated, segment: segment.number, offset: segment.end, byteCount: floor.offset - segment.end))
+      noteTruncated(segment.number, at: segment.end, to: floor.offset)
     }
+  }
+
+  /// A segment ends before what was durable in it.
+  mutating func noteTruncated(_ number: UInt32, at end: Int, to needed: Int) {
+    report.damages.append(Damage(.truncated, segment: number, offset: end, byteCount: needed - end))
+    noteLostFrames(in: number)
   }
 
   private mutating func walk(

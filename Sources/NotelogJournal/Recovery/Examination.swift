@@ -89,6 +89,16 @@ struct Examination {
     staleBelow = max(staleBelow, later.map(\.header.firstSequence).min() ?? nextSequence)
   }
 
+  /// The segment that the floor lies in, where it is not there and no live set names it: the next one does, so that its loss
+  /// is known for good. Nothing of a file that may come back under its number is taken for it.
+  var missingHead: LiveEntry? {
+    let floor = report.floor
+    guard floor.segment > 0, live[floor.segment] == nil,
+      !(log + cut).contains(where: { $0.number == floor.segment })
+    else { return nil }
+    return LiveEntry(number: floor.segment, byteCount: floor.offset, salt: 0, footerChecksum: 0)
+  }
+
   /// The highest segment number that anything in the store bears.
   var highestKnownNumber: UInt32 {
     let named =
@@ -133,7 +143,7 @@ struct Examination {
   private static func footerIsWhole(_ segment: FoundSegment) throws(StorageError) -> Bool {
     guard let trailer = segment.trailer else { return false }
     var reader = SegmentReader(segment.file, salt: segment.header.salt, end: segment.byteCount)
-    return try reader.forEachFooterEntry(trailer) { _, _ in }
+    return try reader.forEachFooterEntry(trailer) { _, _ in } != .unreadable
   }
 
   /// Header copies that differ, but for segments whose creation was interrupted.

@@ -14,6 +14,10 @@ struct Recovery {
 
   /// Copies what is above the floor into a recovered segment and cuts its sources.
   func run(number: UInt32, salt: UInt64) throws(JournalError) {
+    guard examination.missingHead == nil || examination.newest?.found.entry != nil else {
+      throw JournalError(
+        .damaged, "the end of the log is missing, and the end of what is left of it; salvage what there is")
+    }
     do {
       try keepTornAside()
       let cuts = try findCuts()
@@ -79,12 +83,20 @@ struct Recovery {
         cuts.append(Cut(source: SegmentSource(segment: segment.number, keptByteCount: 0), entry: nil))
         continue
       }
-      let kept = min(floor.offset, segment.end)
+      let kept = Self.keptByteCount(of: segment, floor: floor)
       var buffer = Buffer()
       let finished = try Self.footer(of: segment.found, kept: kept, into: &buffer)
       cuts.append(Cut(source: SegmentSource(segment: segment.number, keptByteCount: kept), entry: finished))
     }
     return cuts
+  }
+
+  /// Up to where a segment in which the floor lies is kept: to the floor, even where the file ends before it. What is missing is
+  /// then seen for as long as the segment lives. A floor that no segment can have room for is not to be believed.
+  private static func keptByteCount(of segment: Examination.LogSegment, floor: LogPosition) -> Int {
+    // A footer takes no more than the frames it lists, but for its beginning.
+    let room = Limits.maximumSegmentByteCount - segment.end - FooterBuilder().byteCount
+    return aligned(floor.offset <= room ? floor.offset : segment.end)
   }
 
   /// Where the first unit of a log segment starts.
@@ -97,16 +109,19 @@ struct Recovery {
     return Layout.firstFrameOffset + header.frameByteCount
   }
 
-  /// The footer of a log segment cut at a length: the same whenever it is made, as it says what the frames say.
+  /// The footer of a log segment cut at a length, or filled up to it: the same whenever it is made, as it says what the frames
+  /// say.
   private static func footer(
     of found: FoundSegment, kept: Int, into buffer: inout Buffer
   ) throws(StorageError) -> LiveEntry {
     var footer = FooterBuilder()
-    var reader = SegmentReader(found.file, salt: found.header.salt, end: kept)
-    try reader.forEachContentFrame(from: Layout.firstFrameOffset, to: kept, checkingPayloads: false) {
+    let end = min(kept, found.byteCount)
+    var reader = SegmentReader(found.file, salt: found.header.salt, end: end)
+    try reader.forEachContentFrame(from: Layout.firstFrameOffset, to: end, checkingPayloads: false) {
       finding, envelope in
-      if case .content(let entry, _) = finding { footer.add(entry, envelope: envelope) }
+      footer.add(finding, envelope: envelope)
     }
+    if end < kept { footer.add(.lost(end..<kept), envelope: RawSpan()) }
     let checksum = footer.append(to: &buffer, at: kept, header: found.header, salt: found.salt)
     return LiveEntry(
       number: found.number, byteCount: kept + buffer.count, salt: found.header.salt, footerChecksum: checksum)
@@ -120,6 +135,7 @@ struct Recovery {
       live.remove(cut.source.segment)
       if let entry = cut.entry { live.insert(entry) }
     }
+    if let entry = examination.missingHead { live.insert(entry) }
     let firstSequence = examination.nextSequence
     var builder = try SegmentBuilder.create(in: storage, number: number, salt: salt)
     do {
@@ -202,7 +218,6 @@ struct Recovery {
   private static func cutAndFinish(
     _ found: FoundSegment, kept: Int, as entry: LiveEntry, _ storage: any Storage
   ) throws(StorageError) -> Bool {
-    guard found.byteCount >= kept else { return false }
     var buffer = Buffer()
     guard try footer(of: found, kept: kept, into: &buffer) == entry else { return false }
     let name = FileName.segment(found.number)

@@ -129,7 +129,7 @@ struct Salvage {
     var reader = file.reader()
     var table = self.table
     self.table = SalvageTable()
-    _ = try reader.forEachFooterEntry(trailer) { entry, _ in
+    _ = try reader.forEachFooterEntry(trailer, evenIfIncomplete: true) { entry, _ in
       guard entry.kind != .chunk else { return }
       table.know(
         entry.id,

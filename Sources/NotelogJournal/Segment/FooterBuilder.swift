@@ -19,6 +19,8 @@ struct FooterBuilder: ~Copyable {
   private var entriesByteCount = 0
   private var entryCount = 0
   private var lastSequence: UInt64 = 0
+  /// Whether frames were lost that it should list.
+  private var isIncomplete = false
 
   /// The bytes that the footer frame and the trailer take now.
   var byteCount: Int {
@@ -41,6 +43,14 @@ struct FooterBuilder: ~Copyable {
     entry.append(to: &lastPiece, envelope: envelope)
     entriesByteCount += entry.entryByteCount
     entryCount += 1
+  }
+
+  /// Takes in what walking a segment's frames came upon.
+  mutating func add(_ finding: SegmentReader.Finding, envelope: RawSpan) {
+    switch finding {
+    case .content(let entry, _): add(entry, envelope: envelope)
+    case .lost: isIncomplete = true
+    }
   }
 
   private mutating func startPiece() {
@@ -78,6 +88,7 @@ struct FooterBuilder: ~Copyable {
     var bytes = frame.start.mutableBytes
     header.write(into: &bytes, at: Layout.frameHeaderByteCount)
     bytes.store(UInt32(entryCount), at: Layout.frameHeaderByteCount + Layout.headerByteCount)
+    bytes.store(UInt32(isIncomplete ? 1 : 0), at: Layout.frameHeaderByteCount + Layout.headerByteCount + 4)
     var checksum = Checksum()
     checksum.update(bytes.bytes.extracting(droppingFirst: Layout.frameHeaderByteCount))
     forEachPiece { checksum.update($0) }

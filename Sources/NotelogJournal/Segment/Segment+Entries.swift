@@ -8,18 +8,20 @@ extension Segment {
   func forEachEntry(
     upTo limit: Int, _ body: (FooterEntry, RawSpan) throws(StorageError) -> Void
   ) throws(StorageError) -> Bool {
-    if let byteCount = entry?.byteCount, try file.byteCount() >= byteCount {
+    let fileByteCount = try file.byteCount()
+    if let byteCount = entry?.byteCount, fileByteCount >= byteCount {
       var reader = SegmentReader(file, salt: salt, end: byteCount)
       let trailerStart = byteCount - Layout.trailerByteCount
       if let trailer = Trailer(try reader.bytes(trailerStart..<byteCount), at: 0),
-        try reader.forEachFooterEntry(trailer, body)
+        try reader.forEachFooterEntry(trailer, body) == .complete
       {
         return true
       }
     }
-    var isWhole = true
-    var reader = SegmentReader(file, salt: salt, end: limit)
-    try reader.forEachContentFrame(from: Layout.firstFrameOffset, to: limit, checkingPayloads: false) {
+    let end = min(limit, fileByteCount)
+    var isWhole = end == limit
+    var reader = SegmentReader(file, salt: salt, end: end)
+    try reader.forEachContentFrame(from: Layout.firstFrameOffset, to: end, checkingPayloads: false) {
       (finding, envelope) throws(StorageError) in
       switch finding {
       case .content(let entry, _): try body(entry, envelope)

@@ -1,30 +1,40 @@
 // Lists a segment's record, tombstone and chunk frames: from its footer, or from the frames themselves.
 
 extension SegmentReader {
-  /// Calls `body` with every entry of the footer and its envelope.
-  ///
-  /// - Returns: Whether the footer checks; if it doesn't, nothing has been passed on.
+  /// What a footer says.
+  enum FooterState {
+    /// All that the segment ever held.
+    case complete
+    /// What was left when the footer was made: frames had been lost by then.
+    case incomplete
+    /// Nothing: it does not check.
+    case unreadable
+  }
+
+  /// Calls `body` with every entry of the footer and its envelope; with none of one that is incomplete, unless that is asked
+  /// for, nor of one that does not check.
   mutating func forEachFooterEntry(
-    _ trailer: Trailer, _ body: (FooterEntry, RawSpan) throws(StorageError) -> Void
-  ) throws(StorageError) -> Bool {
+    _ trailer: Trailer, evenIfIncomplete: Bool = false,
+    _ body: (FooterEntry, RawSpan) throws(StorageError) -> Void
+  ) throws(StorageError) -> FooterState {
     guard case .frame(let header) = try frame(at: trailer.footerOffset), header.kind == .footer,
       header.payloadChecksum == trailer.footerChecksum, header.frameByteCount == trailer.footerByteCount,
       try isWhole(header, at: trailer.footerOffset)
-    else { return false }
+    else { return .unreadable }
     let payload = try payload(of: header, at: trailer.footerOffset)
-    guard payload.byteCount >= Layout.footerPrefixByteCount else { return false }
+    guard payload.byteCount >= Layout.footerPrefixByteCount else { return .unreadable }
     let count = Int(payload.load(UInt32.self, at: Layout.headerByteCount))
-    guard payload.load(UInt32.self, at: Layout.headerByteCount + 4) == 0,
-      Self.entriesFit(payload, count: count)
-    else { return false }
+    let incompleteness = payload.load(UInt32.self, at: Layout.headerByteCount + 4)
+    guard incompleteness <= 1, Self.entriesFit(payload, count: count) else { return .unreadable }
+    if incompleteness == 1, !evenIfIncomplete { return .incomplete }
     var place = Layout.footerPrefixByteCount
     for _ in 0..<count {
-      guard let entry = FooterEntry(payload, at: place) else { return false }
+      guard let entry = FooterEntry(payload, at: place) else { return .unreadable }
       let envelopeStart = place + Layout.footerEntryByteCount
       try body(entry, payload.extracting(envelopeStart..<envelopeStart + entry.envelopeByteCount))
       place += entry.entryByteCount
     }
-    return true
+    return incompleteness == 1 ? .incomplete : .complete
   }
 
   /// Whether that many entries fill the payload exactly.

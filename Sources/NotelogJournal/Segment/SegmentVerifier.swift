@@ -95,7 +95,7 @@ struct SegmentVerifier: ~Copyable {
     let isEqual = try buffer.count == range.count ? reader.bytes(range).equals(buffer.bytes) : false
     if !isEqual {
       // Where frames are damaged, the footer is the better witness; it has its own checksum.
-      let isSound = try reader.forEachFooterEntry(trailer) { _, _ in }
+      let isSound = try reader.forEachFooterEntry(trailer) { _, _ in } != .unreadable
       if !isSound || damages.isEmpty { add(.footer, trailer.footerOffset, range.count) }
     }
   }

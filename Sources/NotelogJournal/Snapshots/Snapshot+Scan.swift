@@ -31,7 +31,10 @@ extension Snapshot {
     // What looking every record up may show, if nothing dies meanwhile. What was whole once, is not looked up.
     let deathCount = segment.deathCount
     var areAllCurrent = !isWhole
-    let limit = try journaling { () throws(StorageError) in try scanEnd(of: segment) }
+    let limit = try journaling { () throws(StorageError) in
+      // A damaged segment may be shorter than it was.
+      try min(scanEnd(of: segment), segment.file.byteCount())
+    }
     var reader = SegmentReader(segment.file, salt: segment.salt.value, end: limit)
     var place = Layout.firstFrameOffset
     var lastFrames = LastFrames()
@@ -167,9 +170,10 @@ extension Snapshot {
     return lower < segments.count && segments[lower].number == place.segment
   }
 
-  /// Up to where a segment's frames are looked for; which of them count, the index says.
+  /// Up to where a segment's frames are to be looked for; which of them count, the index says.
   func scanEnd(of segment: Segment) throws(StorageError) -> Int {
     if segment.number == end.segment { return end.offset }
-    return min(try segment.file.byteCount(), segment.entry?.byteCount ?? .max)
+    if let entry = segment.entry { return entry.byteCount }
+    return try segment.file.byteCount()
   }
 }

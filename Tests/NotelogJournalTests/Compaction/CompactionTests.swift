@@ -117,6 +117,37 @@ import Testing
     #expect(damages.map(\.record) == [key(victim.key)])
   }
 
+  /// What a segment holds whose footer can't be read, or that is not there, nobody knows: deletions stay, lest what they
+  /// deleted comes back with it.
+  @Test(arguments: [true, false])
+  func `no deletion is dropped beside a segment that does not say what it holds`(isThere: Bool) throws {
+    let disk = SimulatedDisk()
+    var options = JournalOptions()
+    options.segmentByteCount = 16 << 10
+    var journal = try Journal.create(in: disk, storeID: key(99), options: options)
+    for number in 0..<60 { try journal.put(key(number), [UInt8](repeating: 1, count: 1_000), .flushed) }
+    let first = "000000000001.journal"
+    #expect(disk.fileNames.contains("000000000003.journal"))
+    for number in 0..<60 { try journal.delete(key(number), .flushed) }
+    for number in 100..<130 { try journal.put(key(number), [UInt8](repeating: 2, count: 1_000), .flushed) }
+    try journal.close()
+    disk.replace("index", with: nil)
+    let whole = try #require(disk.contents(first))
+    var damaged = whole
+    damaged[whole.count - 100] ^= 1
+    disk.replace(first, with: isThere ? damaged : nil)
+    journal = try Journal.open(in: disk, options: options)
+    #expect(!journal.report.damages.isEmpty)
+    _ = try journal.compact()
+    #expect(!disk.fileNames.contains("000000000003.journal"))
+    try journal.close()
+    disk.replace("index", with: nil)
+    disk.replace(first, with: whole)
+    journal = try Journal.open(in: disk, options: options)
+    #expect(Set(try journal.records()) == Set((100..<130).map { key($0) }))
+    try journal.close()
+  }
+
   /// The reserve lets a full disk be emptied.
   @Test func `a full disk is emptied by compaction`() throws {
     let disk = SimulatedDisk()

@@ -87,6 +87,45 @@ import Testing
     try journal.close()
   }
 
+  /// A transaction that kills much of the store makes the bound smaller by more than all that is kept free below it: what it
+  /// leaves above is compacted before it returns.
+  @Test func `deleting most of a store at once leaves it within the bound`() throws {
+    let store = try TemporaryStore()
+    let meter = MeteredStorage(store.storage)
+    var options = JournalOptions()
+    options.compactsAutomatically = true
+    options.segmentByteCount = 256 << 10
+    let journal = try Journal.create(in: meter, storeID: key(99), options: options)
+    for number in 0..<2000 { try journal.put(key(number), [UInt8](repeating: 7, count: 5_000)) }
+    meter.watch(journal)
+    var batch = Batch()
+    for number in 0..<2000 where number % 5 > 0 { batch.delete(key(number), collection: 1) }
+    meter.beginCommit()
+    try journal.commit(&batch)
+    meter.endCommit()
+    #expect(meter.excess <= 0, "\(meter.finding)")
+    try journal.close()
+  }
+
+  /// Together they write more, before the first of them looks again, than is kept free below the bound.
+  @Test func `many writers of large records keep within the bound`() throws {
+    let store = try TemporaryStore()
+    let meter = MeteredStorage(store.storage)
+    var options = JournalOptions()
+    options.compactsAutomatically = true
+    options.segmentByteCount = 256 << 10
+    let journal = try Journal.create(in: meter, storeID: key(99), options: options)
+    meter.watch(journal)
+    try Threads.run(16) { thread in
+      let body = [UInt8](repeating: UInt8(thread), count: 60_000)
+      for _ in 0..<200 {
+        try journal.put(key(thread), body)
+        try #require(meter.excess <= 0, "\(meter.finding)")
+      }
+    }
+    try journal.close()
+  }
+
   @Test func `several writers keep within the bound`() throws {
     let store = try TemporaryStore()
     let meter = MeteredStorage(store.storage)

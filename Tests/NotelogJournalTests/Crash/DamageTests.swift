@@ -20,6 +20,8 @@ import Testing
     let older: SimulatedDisk
     /// What the store's file `index` may hold.
     let checkpoint: [UInt8]
+    /// The same store as a process leaves it that was killed before it could close it.
+    let unclosed: SimulatedDisk
 
     init(seed: UInt64 = 7, storeID: RecordKey = ScriptedStore.storeID) throws {
       let disk = SimulatedDisk()
@@ -62,6 +64,7 @@ import Testing
       try journal.commit(&batch, .durable)
       for number in 40..<46 { try journal.put(key(number), random.bytes(count: 100), .durable) }
       state = try ScriptedStore.state(of: journal)
+      unclosed = killed.crashImageNow(.processKilled)
       try journal.close()
       // Closed, it is all on the medium. Without the files that have gone it is cheaper to copy, half a million times.
       self.disk = killed.crashImageNow(.allKept)
@@ -89,14 +92,22 @@ import Testing
     var failed: Set<RecordKey> = []
   }
 
-  /// How a damaged store is opened: without a checkpoint by who may not write, or with one by who may, and who takes the short
-  /// way where it can.
-  private enum Way: CaseIterable {
-    case reading, writing
+  /// How a damaged store is opened.
+  private enum Way {
+    /// By who may not write, without a checkpoint.
+    case reading
+    /// The same with a checkpoint.
+    case following
+    /// By who may, with a checkpoint, and who takes the short way where it can.
+    case writing
+    /// By who may, without a checkpoint, and whose recovery is still to be done.
+    case recovering
+
+    static let ofClosed: [Way] = [.reading, .writing]
 
     /// Both in a soak run, and otherwise the one whose turn it is.
     static func turn(_ number: Int) -> [Way] {
-      TestEffort.isSoak ? allCases : [number.isMultiple(of: 2) ? .reading : .writing]
+      TestEffort.isSoak ? ofClosed : [number.isMultiple(of: 2) ? .reading : .writing]
     }
   }
 
@@ -105,8 +116,8 @@ import Testing
   ) throws -> Served {
     var served = Served()
     var options = ScriptedStore.options(seed: 1)
-    options.isReadOnly = way == .reading
-    if way == .writing { disk.replace("index", with: sample.checkpoint) }
+    options.isReadOnly = way == .reading || way == .following
+    disk.replace("index", with: way == .writing || way == .following ? sample.checkpoint : nil)
     // Of the size that a store of an app has, making its memory and giving it back took a third of the time.
     options.cacheByteCount = 1 << 20
     let journal: Journal
@@ -139,7 +150,7 @@ import Testing
 
   /// Checks what a store with damaged bytes serves, given which frames are untouched.
   private static func check(
-    _ disk: SimulatedDisk, _ sample: Sample, _ ways: [Way] = Way.allCases,
+    _ disk: SimulatedDisk, _ sample: Sample, _ ways: [Way] = Way.ofClosed,
     versions: [RecordKey: [MappedFrame]], what: String, isSound: (MappedFrame) -> Bool
   ) throws {
     for way in ways {
@@ -194,7 +205,7 @@ import Testing
     let byteCount = sample.segments.reduce(0) { $0 + (sample.disk.contents($1)?.count ?? 0) }
     #expect(byteCount > 40_000 && byteCount < 100_000)
     #expect(sample.deleted.count >= 5)
-    for way in Way.allCases {
+    for way in Way.ofClosed {
       let served = try Self.serve(sample.disk.copy(), sample, way, records: [])
       #expect(!served.isNoticed)
       #expect(served.bodies == sample.state)
@@ -301,6 +312,108 @@ import Testing
           }
         }
       })
+  }
+
+  /// What was durable before a crash is protected as in a store that was closed. That some of it is lost is known not only to
+  /// the opening that recovers, but to all later ones.
+  @Test func `every byte damaged below the floor of a store that crashed is noticed, now and later`() throws {
+    let sample = try Sample()
+    let versions = sample.map.versions()
+    let undamaged = try Journal.open(in: sample.unclosed.copy(), options: ScriptedStore.options(seed: 1))
+    let floor = undamaged.report.floor
+    #expect(!undamaged.report.wasClosed && undamaged.report.verdict == .clean)
+    let head = try #require(sample.segments.last)
+    let bytes = try #require(sample.unclosed.contents(head))
+    #expect(floor.offset > 8_000 && floor.offset < bytes.count)
+    expectNone(
+      try failures(of: Array(4_608..<floor.offset)) { offset in
+        var bytes = bytes
+        bytes[offset] ^= 1 << UInt8(offset % 8)
+        let disk = sample.unclosed.copy()
+        disk.replace(head, with: bytes)
+        for way in [Way.recovering, .recovering, .reading] {
+          try Self.check(disk, sample, [way], versions: versions, what: "\(head) at \(offset)") {
+            $0.segment != head || !$0.range.contains(offset)
+          }
+        }
+      })
+  }
+
+  /// A checkpoint would say of what is left that it is current, as if that were known.
+  @Test func `no checkpoint is made of a store that lost what may have superseded the rest`() throws {
+    let sample = try Sample()
+    let head = try #require(sample.segments.last)
+    let versions = sample.map.versions()
+    for frame in sample.map.frames where frame.segment == head && frame.kind == MappedFrame.record {
+      let disk = sample.disk.copy()
+      var bytes = try #require(disk.contents(head))
+      bytes[frame.range.lowerBound + 20] ^= 1
+      disk.replace(head, with: bytes)
+      var journal = try ScriptedStore.open(disk, seed: 1)
+      #expect(!journal.report.damages.isEmpty)
+      try journal.put(key(500), [1])
+      try journal.checkpoint()
+      try journal.close()
+      journal = try ScriptedStore.open(disk, seed: 2)
+      var buffer = ReadBuffer()
+      let older = try? journal.read(frame.key, into: &buffer)
+      #expect(older?.isPossiblyStale ?? true && (older != nil) == (versions[frame.key]?.count ?? 0 > 1))
+      try journal.close()
+    }
+  }
+
+  /// A checkpoint says how much there was: what the head lacks of it is known to be lost, also when the checkpoint is gone.
+  @Test func `the head cut below what a checkpoint covers is noticed, now and later`() throws {
+    let sample = try Sample()
+    let versions = sample.map.versions()
+    let head = try #require(sample.segments.last)
+    let bytes = try #require(sample.disk.contents(head))
+    let covered = bytes.count - 40 - 24
+    expectNone(
+      try failures(of: [nil] + (0..<covered).map(Optional.some)) { length in
+        let disk = sample.disk.copy()
+        disk.replace(head, with: length.map { Array(bytes[..<$0]) })
+        // Recovery is cut off first, once it can't be undone.
+        let interrupted = disk.copy()
+        interrupted.plan(Fault(.error(5), of: [.truncate], passing: 0))
+        interrupted.replace("index", with: sample.checkpoint)
+        _ = try? Journal.open(in: interrupted, options: ScriptedStore.options(seed: 1))
+        if !interrupted.firedFaults.isEmpty {
+          interrupted.forgetFaults()
+          try Self.check(
+            interrupted, sample, [.reading, .recovering], versions: versions,
+            what: "\(head) cut at \(length ?? -1), interrupted"
+          ) {
+            $0.segment != head || $0.range.upperBound <= length ?? 0
+          }
+        }
+        for way in [Way.following, .writing, .recovering, .reading] {
+          try Self.check(
+            disk, sample, [way], versions: versions, what: "\(head) cut at \(length ?? -1)"
+          ) {
+            $0.segment != head || $0.range.upperBound <= length ?? 0
+          }
+        }
+      })
+  }
+
+  /// Nothing would name what is left, if a writer made a recovered segment of that.
+  @Test func `without the end of the log and the end of what is left, there is no writing`() throws {
+    let sample = try Sample()
+    let disk = sample.disk.copy()
+    let (before, head) = (
+      sample.segments[sample.segments.count - 2], sample.segments[sample.segments.count - 1]
+    )
+    disk.replace("index", with: sample.checkpoint)
+    disk.replace(head, with: nil)
+    disk.replace(before, with: disk.contents(before)?.dropLast())
+    let names = disk.fileNames
+    #expect(throws: JournalError(.damaged, "")) { try ScriptedStore.open(disk, seed: 1) }
+    #expect(disk.fileNames == names)
+    var options = ScriptedStore.options(seed: 1)
+    options.isReadOnly = true
+    let journal = try Journal.open(in: disk, options: options)
+    #expect(!(try journal.records()).isEmpty && !journal.report.damages.isEmpty)
   }
 
   @Test(arguments: [512, 4_096])
