@@ -339,6 +339,50 @@ import Testing
       })
   }
 
+  /// What is dead of such a segment is never worth the trace of what it lost.
+  @Test func `compaction leaves a segment that lost frames before it had a footer`() throws {
+    let sample = try Sample()
+    let head = try #require(sample.segments.last)
+    let disk = sample.unclosed.copy()
+    var bytes = try #require(disk.contents(head))
+    bytes[
+      try #require(sample.map.frames.first { $0.segment == head && $0.key == key(40) }).range.lowerBound] ^= 8
+    disk.replace(head, with: bytes)
+    var journal = try ScriptedStore.open(disk, seed: 1)
+    let damages = journal.report.damages
+    #expect(damages.map(\.kind) == [.lostFrames])
+    for number in 41..<70 { try journal.put(key(number), [1, 2, 3]) }
+    _ = try journal.compact()
+    try journal.close()
+    journal = try ScriptedStore.open(disk, seed: 2)
+    #expect(journal.report.damages == damages)
+    try journal.close()
+    #expect(try Journal.verify(disk).report.damages == damages)
+  }
+
+  /// The checkpoint is sound, and what it says of the record is older than what was lost.
+  @Test func `what a crash and damage took behind a checkpoint is noticed beside it, now and later`() throws {
+    let running = SimulatedDisk()
+    var journal = try Journal.create(in: running, storeID: key(99), options: .small)
+    try journal.put(key(1), [1], .durable)
+    try journal.checkpoint()
+    for (number, version) in [(1, 2), (2, 3), (3, 4)] {
+      try journal.put(key(number), [UInt8(version)], .durable)
+    }
+    let disk = running.crashImageNow(.processKilled)
+    let frame = try #require(FrameMap(disk).versions()[key(1)]?.first)
+    var bytes = try #require(disk.contents(frame.segment))
+    bytes[frame.range.lowerBound] ^= 8
+    disk.replace(frame.segment, with: bytes)
+    for _ in 0..<3 {
+      journal = try Journal.open(in: disk, options: .small)
+      #expect(journal.report.damages.map(\.kind) == [.lostFrames])
+      var buffer = ReadBuffer()
+      #expect(try journal.read(key(1), into: &buffer)?.isPossiblyStale == true)
+      try journal.close()
+    }
+  }
+
   /// A checkpoint would say of what is left that it is current, as if that were known.
   @Test func `no checkpoint is made of a store that lost what may have superseded the rest`() throws {
     let sample = try Sample()
