@@ -25,7 +25,8 @@ package enum ThreadNumber {
 /// A mutex that lies where its owner wants it: beside what it guards, or on a cache line of its own.
 // SAFETY: whoever makes one keeps its memory where it is, ends it once, and uses it by these calls alone.
 @safe package struct PlacedMutex: @unchecked Sendable {
-  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+  // SAFETY: as said above.
+  @usableFromInline nonisolated(unsafe) let memory: UnsafeMutableRawPointer
 
   // SAFETY: only its size is asked for.
   /// The bytes that it takes.
@@ -34,8 +35,20 @@ package enum ThreadNumber {
   /// Makes a mutex in memory that nothing else is in.
   package init(at memory: UnsafeMutableRawPointer) {
     // SAFETY: the caller gives memory of this size, aligned for anything.
-    unsafe mutex = memory.initializeMemory(as: pthread_mutex_t.self, to: pthread_mutex_t())
-    unsafe pthread_mutex_init(mutex, nil)
+    unsafe self.memory = memory
+    unsafe pthread_mutex_init(memory.initializeMemory(as: pthread_mutex_t.self, to: pthread_mutex_t()), nil)
+  }
+
+  /// The mutex that was made in this memory.
+  @inlinable
+  package init(existingAt memory: UnsafeMutableRawPointer) {
+    // SAFETY: as the caller says, a mutex was made here and has not ended.
+    unsafe self.memory = memory
+  }
+
+  private var mutex: UnsafeMutablePointer<pthread_mutex_t> {
+    // SAFETY: it is one from the beginning until `end`.
+    unsafe memory.assumingMemoryBound(to: pthread_mutex_t.self)
   }
 
   /// Ends the mutex; the memory is its owner's again.

@@ -32,7 +32,13 @@ extension Journal {
   ) throws(JournalError) -> Verification {
     var examination = try Examination(storage, storeID: storeID)
     let catalog = Catalog(key: JournalOptions().fingerprintKey)
-    try catalog.load(&examination)
+    // Nobody keeps this index: it may be too large, and need not grow.
+    catalog.index.reserve(examination.listedFrameLimit)
+    let scan = Lock(ChunkScan())
+    try catalog.load(&examination, threadCount: threadCount) { entry, envelope, segment in
+      guard entry.kind == .chunk || envelope.byteCount > 0 else { return }
+      scan.withLock { $0.take(entry, envelope, in: segment) }
+    }
     var verification = Verification(report: examination.report)
     verification.report.checkpoint = try journaling { () throws(StorageError) in
       try examination.verifiedCheckpoint()
@@ -55,7 +61,13 @@ extension Journal {
         try work.advance(by: outcome.byteCount)
       }
     }
-    try journaling { () throws(StorageError) in try verification.verifyChunks(catalog, examination) }
+    var chunks = scan.withLock { $0 }
+    try journaling { () throws(StorageError) in
+      try chunks.keepOwners { (record, place) throws(StorageError) in
+        try catalog.index.contains(catalog.index.fingerprint(of: record), at: place)
+      }
+    }
+    verification.verifyChunks(chunks)
     return verification
   }
 }
@@ -145,6 +157,13 @@ extension Damage {
 }
 
 extension Examination {
+  /// How many frames the footers of the live set can list, at most.
+  fileprivate var listedFrameLimit: Int {
+    live.entries.reduce(0) { sum, entry in
+      sum + (survey.segments[entry.number]?.trailer?.footerByteCount ?? 0) / Layout.footerEntryByteCount
+    }
+  }
+
   /// Up to where a segment's frames are verified: the break, if it is behind this segment's floor.
   func verifiedEnd(of found: FoundSegment) -> Int {
     let segment = log.first { $0.number == found.number }

@@ -165,6 +165,8 @@ struct CheckpointHead: Equatable, Sendable {
     else { return nil }
     var entryCounts: [UInt32] = []
     var tombstoneCounts: [UInt32] = []
+    entryCounts.reserveCapacity(Index.shardCount)
+    tombstoneCounts.reserveCapacity(Index.shardCount)
     for place in stride(from: Self.shardsOffset, to: Self.shardsEnd, by: 8) {
       entryCounts.append(bytes.load(UInt32.self, at: place))
       tombstoneCounts.append(bytes.load(UInt32.self, at: place + 4))

@@ -215,13 +215,28 @@ struct ChunkScan {
     _ entry: FooterEntry, _ envelope: RawSpan, in segment: UInt32,
     isCurrent: () throws(StorageError) -> Bool
   ) throws(StorageError) {
+    if entry.kind == .record, !Envelope.values(envelope).isEmpty, try !isCurrent() { return }
+    take(entry, envelope, in: segment)
+  }
+
+  /// Takes in what a footer lists; which records are the newest versions, ``keepOwners`` is told later.
+  mutating func take(_ entry: FooterEntry, _ envelope: RawSpan, in segment: UInt32) {
     let place = Place(segment: segment, offset: entry.offset)
     if let mark = entry.chunk {
       values[entry.id, default: LargeValue()].insert(
         mark, LargeValue.Chunk(place: place, payloadByteCount: entry.payloadByteCount))
     } else if entry.kind == .record {
       let named = Envelope.values(envelope)
-      if !named.isEmpty, try isCurrent() { owners.append((entry.id, named, place)) }
+      if !named.isEmpty { owners.append((entry.id, named, place)) }
     }
+  }
+
+  /// Forgets records that are not the newest versions.
+  mutating func keepOwners(where isCurrent: (RecordKey, Place) throws(StorageError) -> Bool)
+    throws(StorageError)
+  {
+    var kept: [(record: RecordKey, values: [RecordKey], place: Place)] = []
+    for owner in owners where try isCurrent(owner.record, owner.place) { kept.append(owner) }
+    owners = kept
   }
 }

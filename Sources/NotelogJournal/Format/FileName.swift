@@ -11,8 +11,8 @@ package enum FileName {
 
   /// The name of a segment's file.
   package static func segment(_ number: UInt32) -> String {
-    let digits = String(number)
-    return String(repeating: "0", count: 12 - digits.count) + digits + ".journal"
+    // With a digit before them, the zeros need not be counted.
+    String(1_000_000_000_000 + UInt64(number)).dropFirst() + ".journal"
   }
 
   /// The segment number in a file's name; nothing where it is another kind of file.

@@ -60,7 +60,11 @@ final class Catalog: Sendable {
 
   /// Takes in a frame of a segment; what it replaces no longer counts as live. Frames come in one at a time.
   func take(_ entry: FooterEntry, in segment: Segment) throws(StorageError) {
-    let fingerprint = index.fingerprint(of: entry.id)
+    try take(entry, in: segment, index.fingerprint(of: entry.id))
+  }
+
+  /// The same where the id's fingerprint is known.
+  func take(_ entry: FooterEntry, in segment: Segment, _ fingerprint: UInt64) throws(StorageError) {
     try take(entry, in: segment, after: Forerunner(fingerprint: fingerprint, location: nil))
   }
 

@@ -10,12 +10,12 @@ final class Index: Sendable {
   static let shardCount = 256
 
   let key: FingerprintKey
-  private let shards: InlineArray<256, Lock<Shard>>
+  private let shards: Locks<Shard>
 
   /// An index that is empty, or holds what a checkpoint holds.
   init(key: FingerprintKey, source: ShardSource? = nil) {
     self.key = key
-    shards = InlineArray { number in Lock(Shard(number, source: source)) }
+    shards = Locks(count: Self.shardCount) { number in Shard(number, source: source) }
   }
 
   /// The fingerprint that a record is found by; its highest byte is the shard's number.
@@ -27,7 +27,7 @@ final class Index: Sendable {
   private func withShard<Result>(
     of fingerprint: UInt64, _ body: (inout Shard) throws(StorageError) -> Result
   ) throws(StorageError) -> Result {
-    try shards[Int(fingerprint >> 56)].withLock { shard throws(StorageError) in
+    try shards.withLock(Int(fingerprint >> 56)) { shard throws(StorageError) in
       if shard.isCold { try shard.load() }
       return try body(&shard)
     }
@@ -36,7 +36,7 @@ final class Index: Sendable {
   /// Brings all of the index into memory.
   func loadAll() throws(StorageError) {
     for number in 0..<Self.shardCount {
-      try shards[number].withLock { shard throws(StorageError) in
+      try shards.withLock(number) { shard throws(StorageError) in
         if shard.isCold { try shard.load() }
       }
     }
@@ -45,7 +45,7 @@ final class Index: Sendable {
   /// The place of the nth candidate; nothing behind the last.
   @inline(__always)
   func candidate(_ fingerprint: UInt64, _ ordinal: Int) throws(StorageError) -> Place? {
-    try shards[Int(fingerprint >> 56)].withLock { shard throws(StorageError) in
+    try shards.withLock(Int(fingerprint >> 56)) { shard throws(StorageError) in
       if shard.isCold { return try shard.placeInFile(fingerprint, at: ordinal) }
       return shard.table.place(fingerprint, at: ordinal)
     }
@@ -58,7 +58,7 @@ final class Index: Sendable {
 
   /// Begins to fetch what is about to be looked up.
   func prefetch(_ fingerprint: UInt64) {
-    shards[Int(fingerprint >> 56)].withLock { $0.table.prefetch(fingerprint) }
+    shards.withLock(Int(fingerprint >> 56)) { $0.table.prefetch(fingerprint) }
   }
 
   /// Whether the newest frame of a record is at this place.
@@ -66,6 +66,13 @@ final class Index: Sendable {
     try withShard(of: fingerprint) { shard throws(StorageError) in
       shard.table.contains(fingerprint, at: place)
     }
+  }
+
+  /// Makes room for about that many records, for whoever knows that they are about to come.
+  func reserve(_ count: Int) {
+    // Fingerprints are spread evenly, and hardly a shard gets a tenth more than its share.
+    let share = count / Self.shardCount
+    for number in 0..<Self.shardCount { shards.withLock(number) { $0.table.reserve(share + share / 10) } }
   }
 
   /// Takes in a record that is not in the index yet.
@@ -110,7 +117,7 @@ final class Index: Sendable {
   var recordCount: Int {
     var count = 0
     for number in 0..<Self.shardCount {
-      count += shards[number].withLock { $0.recordCount }
+      count += shards.withLock(number) { $0.recordCount }
     }
     return count
   }
@@ -120,7 +127,7 @@ final class Index: Sendable {
     _ body: (borrowing EntryTable, _ tombstoneCount: Int) throws(StorageError) -> Void
   ) throws(StorageError) {
     for number in 0..<Self.shardCount {
-      try shards[number].withLock { shard throws(StorageError) in
+      try shards.withLock(number) { shard throws(StorageError) in
         if shard.isCold { try shard.load() }
         try body(shard.table, shard.tombstoneCount)
       }

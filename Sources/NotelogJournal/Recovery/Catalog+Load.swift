@@ -1,77 +1,139 @@
 // Builds the index from what an examination accepted: footers first, frames where there is none.
 
+import NotelogConcurrency
+
+/// A segment, and what of it is to be taken into the index.
+struct IndexSource: Sendable {
+  let segment: Segment
+  let found: FoundSegment
+  /// Where its footer is; nothing where frames are to be read.
+  let trailer: Trailer?
+  /// Up to where frames are read, where there is no footer or it does not serve.
+  let limit: Int
+
+  init(_ found: FoundSegment, entry: LiveEntry?, trailer: Trailer? = nil, limit: Int) {
+    segment = Segment(found, entry: entry)
+    self.found = found
+    self.trailer = trailer
+    self.limit = min(limit, found.byteCount)
+  }
+}
+
+/// The records that a thread takes in: those whose fingerprints fall to it.
+private struct IndexShare: Sendable {
+  var number = 0
+  var count = 1
+
+  func contains(_ fingerprint: UInt64) -> Bool {
+    count == 1 || Int(truncatingIfNeeded: fingerprint >> 56) % count == number
+  }
+}
+
 extension Catalog {
   /// Takes in every live segment and the log's unfinished end.
-  func load(_ examination: inout Examination) throws(JournalError) {
-    do {
-      let listed = Set(examination.live.entries.map(\.number))
-      for entry in examination.live.entries {
-        // A file with another salt is not the segment that is meant, whatever its name: nothing of it is read.
-        guard let found = examination.survey.segments[entry.number], found.header.salt == entry.salt else {
-          continue
-        }
-        let isCut = examination.log.contains { $0.number == entry.number && $0.isCut }
-        try load(found, entry: entry, isCut: isCut, &examination)
-      }
-      // Nobody lists the newest but itself. Others that are not listed were compacted away and not yet deleted: what
-      // they hold is dead, and what deleted it may be gone.
-      if let newest = examination.newest, !listed.contains(newest.number) {
-        let limit = newest.number == examination.end.segment ? examination.end.offset : newest.end
-        try loadFrames(
-          newest.found, entry: nil, to: max(limit, floorOffset(newest, examination)), &examination)
-      }
-    } catch { throw JournalError(error) }
+  ///
+  /// - Parameters:
+  ///   - examination: What is accepted; it gets what is found damaged.
+  ///   - threadCount: How many threads share the work: each goes through all segments, and takes in the records whose
+  ///     fingerprints fall to it, so that those of one record come in one at a time.
+  ///   - visit: Called on these threads with each entry, its envelope and its segment.
+  /// - Throws: What stands in the way of reading.
+  func load(
+    _ examination: inout Examination, threadCount: Int = 1,
+    visit: @Sendable (FooterEntry, RawSpan, UInt32) -> Void = { _, _, _ in }
+  ) throws(JournalError) {
+    let damages = try take(examination.indexSources, threadCount: threadCount, visit: visit)
+    examination.report.damages += damages
+    for damage in damages where damage.kind == .lostFrames { examination.noteLostFrames(in: damage.segment) }
   }
 
-  private func floorOffset(_ segment: Examination.LogSegment, _ examination: Examination) -> Int {
-    guard examination.report.floor.segment == segment.number else { return 0 }
-    return min(examination.report.floor.offset, segment.end)
+  /// Takes segments in; the index must not be in use yet.
+  func take(
+    _ sources: [IndexSource], threadCount: Int,
+    visit: @Sendable (FooterEntry, RawSpan, UInt32) -> Void = { _, _, _ in }
+  ) throws(JournalError) -> [Damage] {
+    for source in sources { segments.insert(source.segment) }
+    let outcomes = Lock<[(damages: [Damage], failure: StorageError?)]>(
+      Array(repeating: ([], nil), count: threadCount))
+    inParallel(threadCount) { number in
+      let share = IndexShare(number: number, count: threadCount)
+      var damages: [Damage] = []
+      var failure: StorageError?
+      do throws(StorageError) {
+        for index in sources.indices {
+          // Each begins elsewhere: what is counted of a segment, two threads need not count at once.
+          let source = sources[(index + number * sources.count / threadCount) % sources.count]
+          try load(source, share, &damages) { visit($0, $1, source.found.number) }
+        }
+      } catch { failure = error }
+      outcomes.withLock { [damages, failure] in $0[number] = (damages, failure) }
+    }
+    let all = outcomes.withLock { $0 }
+    if let failure = all.lazy.compactMap(\.failure).first { throw JournalError(failure) }
+    // All of them find the same.
+    return all[0].damages
   }
 
   private func load(
-    _ found: FoundSegment, entry: LiveEntry, isCut: Bool, _ examination: inout Examination
+    _ source: IndexSource, _ share: IndexShare, _ damages: inout [Damage],
+    _ visit: (FooterEntry, RawSpan) -> Void
   ) throws(StorageError) {
-    // A source that was cut and not finished yet holds what its kept length covers; the rest is in its successor.
-    guard !isCut, let trailer = found.trailer else {
-      let kept = examination.log.first { $0.number == found.number }?.end
-      return try loadFrames(found, entry: entry, to: kept ?? found.byteCount, &examination)
+    let number = source.found.number
+    func take(_ entry: FooterEntry, _ envelope: RawSpan) throws(StorageError) {
+      let fingerprint = index.fingerprint(of: entry.id)
+      guard share.contains(fingerprint) else { return }
+      visit(entry, envelope)
+      try self.take(entry, in: source.segment, fingerprint)
     }
-    let segment = Segment(found, entry: entry)
-    segments.insert(segment)
-    var reader = SegmentReader(found.file, salt: found.header.salt, end: found.byteCount)
-    let state = try reader.forEachFooterEntry(trailer) { (entry, _) throws(StorageError) in
-      try take(entry, in: segment)
+    if let trailer = source.trailer {
+      var reader = SegmentReader(source.found.file, salt: source.segment.salt, end: source.found.byteCount)
+      let state = try reader.forEachFooterEntry(trailer) { (entry, envelope) throws(StorageError) in
+        try take(entry, envelope)
+      }
+      if state == .complete { return }
+      if state == .unreadable {
+        damages.append(
+          Damage(.footer, segment: number, offset: trailer.footerOffset, byteCount: trailer.footerByteCount))
+      }
+      // The frames say where others were lost.
     }
-    if state == .complete { return }
-    if state == .unreadable {
-      examination.report.damages.append(
-        Damage(
-          .footer, segment: found.number, offset: trailer.footerOffset, byteCount: trailer.footerByteCount))
-    }
-    // The frames say where others were lost.
-    try loadFrames(found, entry: entry, to: trailer.footerOffset, &examination)
-  }
-
-  private func loadFrames(
-    _ found: FoundSegment, entry: LiveEntry?, to limit: Int, _ examination: inout Examination
-  ) throws(StorageError) {
-    let segment = Segment(found, entry: entry)
-    segments.insert(segment)
-    var reader = SegmentReader(found.file, salt: found.header.salt, end: min(limit, found.byteCount))
-    var damages: [Damage] = []
+    var reader = SegmentReader(source.found.file, salt: source.segment.salt, end: source.limit)
     try reader.forEachContentFrame(
-      from: Layout.firstFrameOffset, to: min(limit, found.byteCount), checkingPayloads: false
-    ) { (finding, _) throws(StorageError) in
+      from: Layout.firstFrameOffset, to: source.limit, checkingPayloads: false
+    ) { (finding, envelope) throws(StorageError) in
       switch finding {
-      case .content(let entry, _):
-        try take(entry, in: segment)
+      case .content(let entry, _): try take(entry, envelope)
       case .lost(let range):
         damages.append(
-          Damage(.lostFrames, segment: found.number, offset: range.lowerBound, byteCount: range.count))
+          Damage(.lostFrames, segment: number, offset: range.lowerBound, byteCount: range.count))
       }
     }
-    examination.report.damages += damages
-    if !damages.isEmpty { examination.noteLostFrames(in: found.number) }
+  }
+}
+
+extension Examination {
+  /// What the index is built from.
+  fileprivate var indexSources: [IndexSource] {
+    var sources: [IndexSource] = []
+    for entry in live.entries {
+      // A file with another salt is not the segment that is meant, whatever its name: nothing of it is read.
+      guard let found = survey.segments[entry.number], found.header.salt == entry.salt else { continue }
+      let segment = log.first { $0.number == entry.number }
+      // A source that was cut and not finished yet holds what its kept length covers; the rest is in its successor.
+      if let trailer = found.trailer, segment?.isCut != true {
+        sources.append(IndexSource(found, entry: entry, trailer: trailer, limit: trailer.footerOffset))
+      } else {
+        sources.append(IndexSource(found, entry: entry, limit: segment?.end ?? found.byteCount))
+      }
+    }
+    // Nobody lists the newest but itself. Others that are not listed were compacted away and not yet deleted: what
+    // they hold is dead, and what deleted it may be gone.
+    if let newest, live[newest.number] == nil {
+      let limit = newest.number == end.segment ? end.offset : newest.end
+      let floor = report.floor.segment == newest.number ? min(report.floor.offset, newest.end) : 0
+      sources.append(IndexSource(newest.found, entry: nil, limit: max(limit, floor)))
+    }
+    return sources
   }
 }
 

@@ -26,6 +26,10 @@ struct IndexEntry: Equatable, Sendable, BitwiseCopyable {
 
   private static let smallestMapping = 1 << 16
 
+  /// What stores without a slot point to, as a pointer has to point somewhere; there are hundreds of them in a store that was just opened.
+  // SAFETY: nobody reads or writes it: no slot is within such a store's count.
+  private nonisolated(unsafe) static let nowhere = UnsafeMutablePointer<IndexEntry>.allocate(capacity: 1)
+
   /// That many slots, rounded up to whole pages where they are mapped; none is no memory at all.
   init(count: Int) {
     let byteCount = count * IndexEntry.byteCount
@@ -35,10 +39,14 @@ struct IndexEntry: Equatable, Sendable, BitwiseCopyable {
         to: IndexEntry.self, capacity: mapping.byteCount / IndexEntry.byteCount)
       self.count = unsafe mapping.byteCount / IndexEntry.byteCount
       isMapped = true
+    } else if count == 0 {
+      unsafe base = Self.nowhere
+      self.count = 0
+      isMapped = false
     } else {
       // SAFETY: allocated here, owned by this value alone, every slot initialised, freed in deinit.
-      unsafe base = .allocate(capacity: max(count, 1))
-      unsafe base.initialize(repeating: .empty, count: max(count, 1))
+      unsafe base = .allocate(capacity: count)
+      unsafe base.initialize(repeating: .empty, count: count)
       self.count = count
       isMapped = false
     }
@@ -48,7 +56,7 @@ struct IndexEntry: Equatable, Sendable, BitwiseCopyable {
     // SAFETY: this value alone owns the memory, and gives it back the way it was had.
     if isMapped {
       unsafe SystemMemory.unmap(UnsafeMutableRawPointer(base), count * IndexEntry.byteCount)
-    } else {
+    } else if count > 0 {
       unsafe base.deallocate()
     }
   }

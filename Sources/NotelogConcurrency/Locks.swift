@@ -1,0 +1,72 @@
+// A row of locks, each around a state of its own.
+
+/// States that one thread at a time reads and changes, each behind its own lock, in one piece of memory.
+///
+/// What a ``Lock`` is for one state, this is for many: making hundreds of them, a memory allocation each, took longer than all
+/// else of opening a store.
+// SAFETY: each state is reached through `withLock` alone, so by one thread at a time.
+@safe package struct Locks<State: ~Copyable>: ~Copyable, Sendable {
+  // SAFETY: what is in it is touched with its mutex held; allocated in init and freed in deinit.
+  @usableFromInline nonisolated(unsafe) let memory: UnsafeMutableRawPointer
+  package let count: Int
+  /// From one mutex to the next, each on cache lines of its own.
+  @usableFromInline let stride: Int
+  /// Where a state begins behind its mutex.
+  @usableFromInline let stateStart: Int
+
+  /// Makes `count` locks, around what `state` gives for their numbers.
+  package init(count: Int, _ state: (Int) -> sending State) {
+    precondition(count >= 0, "there can't be fewer than no locks")
+    self.count = count
+    func up(_ byteCount: Int, to alignment: Int) -> Int {
+      (byteCount + alignment - 1) / alignment * alignment
+    }
+    let alignment = max(CacheLine.byteCount, MemoryLayout<State>.alignment)
+    stateStart = up(PlacedMutex.byteCount, to: MemoryLayout<State>.alignment)
+    stride = up(stateStart + MemoryLayout<State>.size, to: alignment)
+    // SAFETY: allocated here with room for all; initialised here, and not touched before.
+    unsafe memory = .allocate(byteCount: count * stride, alignment: alignment)
+    for index in 0..<count {
+      let place = unsafe memory + index * stride
+      _ = unsafe PlacedMutex(at: place)
+      unsafe (place + stateStart).initializeMemory(as: State.self, to: state(index))
+    }
+  }
+
+  deinit {
+    for index in 0..<count {
+      // SAFETY: states of a value that is destroyed are not in use.
+      unsafe state(index).deinitialize(count: 1)
+      mutex(index).end()
+    }
+    unsafe memory.deallocate()
+  }
+
+  // SAFETY: made in init, and there until deinit.
+  @inlinable
+  @inline(__always)
+  package func mutex(_ index: Int) -> PlacedMutex {
+    unsafe PlacedMutex(existingAt: memory + index * stride)
+  }
+
+  // SAFETY: as above.
+  @inlinable
+  @inline(__always)
+  package func state(_ index: Int) -> UnsafeMutablePointer<State> {
+    unsafe (memory + index * stride + stateStart).assumingMemoryBound(to: State.self)
+  }
+
+  /// Runs `body` with one of the locks held.
+  @inlinable
+  @inline(__always)
+  package borrowing func withLock<Result: ~Copyable, Failure: Error>(
+    _ index: Int, _ body: (inout sending State) throws(Failure) -> sending Result
+  ) throws(Failure) -> sending Result {
+    precondition(index >= 0 && index < count, "there is no lock of that number")
+    let mutex = mutex(index)
+    mutex.lock()
+    defer { mutex.unlock() }
+    // SAFETY: the lock is held until the closure has returned.
+    return try unsafe body(&state(index).pointee)
+  }
+}
