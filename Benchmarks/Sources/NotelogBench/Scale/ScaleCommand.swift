@@ -33,6 +33,11 @@ struct ScaleCommand {
     try FileManager.default.createDirectory(at: scratch, withIntermediateDirectories: true)
     let path = scratch.appending(path: "scale").path
     try Store.create(at: path, unlocking: credential).close()
+    if let last = steps.last, last >= Self.indexCounts.upperBound {
+      // First: what other steps leave in the heap is not the index's.
+      let figure = try measureIndex(scratch.appending(path: "index").path)
+      print(isJSON ? figure.json : figure.row)
+    }
     var present = 0
     for step in steps {
       for figure in try measure(path, from: present, to: step) {
@@ -41,9 +46,6 @@ struct ScaleCommand {
       }
       present = step
     }
-    guard present >= Self.indexCounts.upperBound else { return }
-    let figure = try measureIndex(scratch.appending(path: "index").path)
-    print(isJSON ? figure.json : figure.row)
   }
 
   /// Between which numbers of records the index is measured: each of its shards grows once on the way, or more often.
