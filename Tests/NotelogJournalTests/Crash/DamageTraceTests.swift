@@ -1,0 +1,153 @@
+// INV-R9: what a damaged store lost, later openings know too.
+
+import NotelogJournal
+import NotelogTestSupport
+import Testing
+
+extension `Damage to a closed store` {
+  /// What was durable before a crash is protected as in a store that was closed. That some of it is lost is known not only to
+  /// the opening that recovers, but to all later ones.
+  @Test func `every byte damaged below the floor of a store that crashed is noticed, now and later`() throws {
+    let sample = try Sample()
+    let versions = sample.map.versions()
+    let undamaged = try Journal.open(in: sample.unclosed.copy(), options: ScriptedStore.options(seed: 1))
+    let floor = undamaged.report.floor
+    #expect(!undamaged.report.wasClosed && undamaged.report.verdict == .clean)
+    let head = try #require(sample.segments.last)
+    let bytes = try #require(sample.unclosed.contents(head))
+    #expect(floor.offset > 8_000 && floor.offset < bytes.count)
+    expectNone(
+      try failures(of: Array(4_608..<floor.offset)) { offset in
+        var bytes = bytes
+        bytes[offset] ^= 1 << UInt8(offset % 8)
+        let disk = sample.unclosed.copy()
+        disk.replace(head, with: bytes)
+        for way in [Way.recovering, .recovering, .reading] {
+          try Self.check(disk, sample, [way], versions: versions, what: "\(head) at \(offset)") {
+            $0.segment != head || !$0.range.contains(offset)
+          }
+        }
+      })
+  }
+
+  /// What is dead of such a segment is never worth the trace of what it lost.
+  @Test func `compaction leaves a segment that lost frames before it had a footer`() throws {
+    let sample = try Sample()
+    let head = try #require(sample.segments.last)
+    let disk = sample.unclosed.copy()
+    var bytes = try #require(disk.contents(head))
+    bytes[
+      try #require(sample.map.frames.first { $0.segment == head && $0.key == key(40) }).range.lowerBound] ^= 8
+    disk.replace(head, with: bytes)
+    var journal = try ScriptedStore.open(disk, seed: 1)
+    let damages = journal.report.damages
+    #expect(damages.map(\.kind) == [.lostFrames])
+    for number in 41..<70 { try journal.put(key(number), [1, 2, 3]) }
+    _ = try journal.compact()
+    try journal.close()
+    journal = try ScriptedStore.open(disk, seed: 2)
+    #expect(journal.report.damages == damages)
+    try journal.close()
+    #expect(try Journal.verify(disk).report.damages == damages)
+  }
+
+  /// The checkpoint is sound, and what it says of the record is older than what was lost.
+  @Test func `what a crash and damage took behind a checkpoint is noticed beside it, now and later`() throws {
+    let running = SimulatedDisk()
+    var journal = try Journal.create(in: running, storeID: key(99), options: .small)
+    try journal.put(key(1), [1], .durable)
+    try journal.checkpoint()
+    for (number, version) in [(1, 2), (2, 3), (3, 4)] {
+      try journal.put(key(number), [UInt8(version)], .durable)
+    }
+    let disk = running.crashImageNow(.processKilled)
+    let frame = try #require(FrameMap(disk).versions()[key(1)]?.first)
+    var bytes = try #require(disk.contents(frame.segment))
+    bytes[frame.range.lowerBound] ^= 8
+    disk.replace(frame.segment, with: bytes)
+    for _ in 0..<3 {
+      journal = try Journal.open(in: disk, options: .small)
+      #expect(journal.report.damages.map(\.kind) == [.lostFrames])
+      var buffer = ReadBuffer()
+      #expect(try journal.read(key(1), into: &buffer)?.isPossiblyStale == true)
+      try journal.close()
+    }
+  }
+
+  /// A checkpoint would say of what is left that it is current, as if that were known.
+  @Test func `no checkpoint is made of a store that lost what may have superseded the rest`() throws {
+    let sample = try Sample()
+    let head = try #require(sample.segments.last)
+    let versions = sample.map.versions()
+    for frame in sample.map.frames where frame.segment == head && frame.kind == MappedFrame.record {
+      let disk = sample.disk.copy()
+      var bytes = try #require(disk.contents(head))
+      bytes[frame.range.lowerBound + 20] ^= 1
+      disk.replace(head, with: bytes)
+      var journal = try ScriptedStore.open(disk, seed: 1)
+      #expect(!journal.report.damages.isEmpty)
+      try journal.put(key(500), [1])
+      try journal.checkpoint()
+      try journal.close()
+      journal = try ScriptedStore.open(disk, seed: 2)
+      var buffer = ReadBuffer()
+      let older = try? journal.read(frame.key, into: &buffer)
+      #expect(older?.isPossiblyStale ?? true && (older != nil) == (versions[frame.key]?.count ?? 0 > 1))
+      try journal.close()
+    }
+  }
+
+  /// A checkpoint says how much there was: what the head lacks of it is known to be lost, also when the checkpoint is gone.
+  @Test func `the head cut below what a checkpoint covers is noticed, now and later`() throws {
+    let sample = try Sample()
+    let versions = sample.map.versions()
+    let head = try #require(sample.segments.last)
+    let bytes = try #require(sample.disk.contents(head))
+    let covered = bytes.count - 40 - 24
+    expectNone(
+      try failures(of: [nil] + (0..<covered).map(Optional.some)) { length in
+        let disk = sample.disk.copy()
+        disk.replace(head, with: length.map { Array(bytes[..<$0]) })
+        // Recovery is cut off first, once it can't be undone.
+        let interrupted = disk.copy()
+        interrupted.plan(Fault(.error(5), of: [.truncate], passing: 0))
+        interrupted.replace("index", with: sample.checkpoint)
+        _ = try? Journal.open(in: interrupted, options: ScriptedStore.options(seed: 1))
+        if !interrupted.firedFaults.isEmpty {
+          interrupted.forgetFaults()
+          try Self.check(
+            interrupted, sample, [.reading, .recovering], versions: versions,
+            what: "\(head) cut at \(length ?? -1), interrupted"
+          ) {
+            $0.segment != head || $0.range.upperBound <= length ?? 0
+          }
+        }
+        for way in [Way.following, .writing, .recovering, .reading] {
+          try Self.check(
+            disk, sample, [way], versions: versions, what: "\(head) cut at \(length ?? -1)"
+          ) {
+            $0.segment != head || $0.range.upperBound <= length ?? 0
+          }
+        }
+      })
+  }
+
+  /// Nothing would name what is left, if a writer made a recovered segment of that.
+  @Test func `without the end of the log and the end of what is left, there is no writing`() throws {
+    let sample = try Sample()
+    let disk = sample.disk.copy()
+    let (before, head) = (
+      sample.segments[sample.segments.count - 2], sample.segments[sample.segments.count - 1]
+    )
+    disk.replace("index", with: sample.checkpoint)
+    disk.replace(head, with: nil)
+    disk.replace(before, with: disk.contents(before)?.dropLast())
+    let names = disk.fileNames
+    #expect(throws: JournalError(.damaged, "")) { try ScriptedStore.open(disk, seed: 1) }
+    #expect(disk.fileNames == names)
+    var options = ScriptedStore.options(seed: 1)
+    options.isReadOnly = true
+    let journal = try Journal.open(in: disk, options: options)
+    #expect(!(try journal.records()).isEmpty && !journal.report.damages.isEmpty)
+  }
+}
