@@ -13,13 +13,11 @@
   private nonisolated(unsafe) let memory: UnsafeMutableRawPointer
 
   package init(_ state: consuming sending State) {
-    let alignment = MemoryLayout<State>.alignment
-    let stateStart = (PlacedMutex.byteCount + alignment - 1) / alignment * alignment
+    let layout = GuardedLayout(of: State.self)
     // SAFETY: allocated here with room for both, one behind the other; initialised here, and not touched before.
-    unsafe memory = .allocate(
-      byteCount: stateStart + MemoryLayout<State>.size, alignment: max(CacheLine.byteCount, alignment))
+    unsafe memory = .allocate(byteCount: layout.byteCount, alignment: layout.alignment)
     mutex = unsafe PlacedMutex(at: memory)
-    unsafe self.state = (memory + stateStart).initializeMemory(as: State.self, to: state)
+    unsafe self.state = (memory + layout.stateStart).initializeMemory(as: State.self, to: state)
   }
 
   deinit {
@@ -45,4 +43,23 @@
 /// What processors pass to each other of their memory.
 enum CacheLine {
   static let byteCount = 64
+}
+
+/// Where a mutex and the state that it guards lie in one piece of memory.
+struct GuardedLayout {
+  /// Where the state begins behind its mutex.
+  let stateStart: Int
+  let alignment: Int
+  /// The bytes of both, up to where another mutex may begin on a cache line of its own.
+  let byteCount: Int
+
+  init<State: ~Copyable>(of _: State.Type) {
+    alignment = max(CacheLine.byteCount, MemoryLayout<State>.alignment)
+    stateStart = Self.up(PlacedMutex.byteCount, to: MemoryLayout<State>.alignment)
+    byteCount = Self.up(stateStart + MemoryLayout<State>.size, to: alignment)
+  }
+
+  private static func up(_ byteCount: Int, to alignment: Int) -> Int {
+    (byteCount + alignment - 1) / alignment * alignment
+  }
 }

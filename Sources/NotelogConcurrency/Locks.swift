@@ -8,7 +8,7 @@
 @safe package struct Locks<State: ~Copyable>: ~Copyable, Sendable {
   // SAFETY: what is in it is touched with its mutex held; allocated in init and freed in deinit.
   @usableFromInline nonisolated(unsafe) let memory: UnsafeMutableRawPointer
-  package let count: Int
+  @usableFromInline let count: Int
   /// From one mutex to the next, each on cache lines of its own.
   @usableFromInline let stride: Int
   /// Where a state begins behind its mutex.
@@ -18,14 +18,11 @@
   package init(count: Int, _ state: (Int) -> sending State) {
     precondition(count >= 0, "there can't be fewer than no locks")
     self.count = count
-    func up(_ byteCount: Int, to alignment: Int) -> Int {
-      (byteCount + alignment - 1) / alignment * alignment
-    }
-    let alignment = max(CacheLine.byteCount, MemoryLayout<State>.alignment)
-    stateStart = up(PlacedMutex.byteCount, to: MemoryLayout<State>.alignment)
-    stride = up(stateStart + MemoryLayout<State>.size, to: alignment)
+    let layout = GuardedLayout(of: State.self)
+    stride = layout.byteCount
+    stateStart = layout.stateStart
     // SAFETY: allocated here with room for all; initialised here, and not touched before.
-    unsafe memory = .allocate(byteCount: count * stride, alignment: alignment)
+    unsafe memory = .allocate(byteCount: count * stride, alignment: layout.alignment)
     for index in 0..<count {
       let place = unsafe memory + index * stride
       _ = unsafe PlacedMutex(at: place)
@@ -45,14 +42,14 @@
   // SAFETY: made in init, and there until deinit.
   @inlinable
   @inline(__always)
-  package func mutex(_ index: Int) -> PlacedMutex {
+  func mutex(_ index: Int) -> PlacedMutex {
     unsafe PlacedMutex(existingAt: memory + index * stride)
   }
 
   // SAFETY: as above.
   @inlinable
   @inline(__always)
-  package func state(_ index: Int) -> UnsafeMutablePointer<State> {
+  func state(_ index: Int) -> UnsafeMutablePointer<State> {
     unsafe (memory + index * stride + stateStart).assumingMemoryBound(to: State.self)
   }
 

@@ -37,7 +37,7 @@ extension Journal {
     let scan = Lock(ChunkScan())
     try catalog.load(&examination, threadCount: threadCount) { entry, envelope, segment in
       guard entry.kind == .chunk || envelope.byteCount > 0 else { return }
-      scan.withLock { $0.take(entry, envelope, in: segment) }
+      scan.withLock { $0.take(entry, envelope, in: segment) { true } }
     }
     var verification = Verification(report: examination.report)
     verification.report.checkpoint = try journaling { () throws(StorageError) in

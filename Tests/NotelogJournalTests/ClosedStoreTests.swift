@@ -196,15 +196,12 @@ import Testing
     let disk = try closedStore()
     let names = Set(segments(disk))
     let head = try #require(segments(disk).last)
-    var bytes = try #require(disk.contents(head))
+    var file = try ForgedFile(head, on: disk)
     for start in [0, 4_096] {
-      bytes[start + field] ^= 1
-      let checksum = bytes.withBytes { Checksum.of($0.extracting(start..<start + 508)) }
-      for index in 0..<4 {
-        bytes[start + 508 + index] = UInt8(truncatingIfNeeded: checksum >> UInt32(8 * index))
-      }
+      file.bytes[start + field] ^= 1
+      file.seal(headerAt: start)
     }
-    disk.replace(head, with: bytes)
+    file.put(on: disk)
     let reader = try Journal.open(in: disk.copy(), options: .reading)
     if name == "write flags" {
       #expect(throws: JournalError(.unsupportedVersion, "")) { try Journal.open(in: disk, options: .small) }

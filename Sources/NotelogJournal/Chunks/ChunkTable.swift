@@ -210,24 +210,19 @@ struct ChunkScan {
   /// Records that refer to large values, and where their frames are.
   private(set) var owners: [(record: RecordKey, values: [RecordKey], place: Place)] = []
 
-  /// Takes in what a footer lists. A record counts if it is the newest version, which is asked only where it matters.
-  mutating func take(
+  /// Takes in what a footer lists. A record counts if it is the newest version, which is asked only where it matters; where that
+  /// can't be told yet, ``keepOwners`` is told later.
+  mutating func take<Failure: Error>(
     _ entry: FooterEntry, _ envelope: RawSpan, in segment: UInt32,
-    isCurrent: () throws(StorageError) -> Bool
-  ) throws(StorageError) {
-    if entry.kind == .record, !Envelope.values(envelope).isEmpty, try !isCurrent() { return }
-    take(entry, envelope, in: segment)
-  }
-
-  /// Takes in what a footer lists; which records are the newest versions, ``keepOwners`` is told later.
-  mutating func take(_ entry: FooterEntry, _ envelope: RawSpan, in segment: UInt32) {
+    isCurrent: () throws(Failure) -> Bool
+  ) throws(Failure) {
     let place = Place(segment: segment, offset: entry.offset)
     if let mark = entry.chunk {
       values[entry.id, default: LargeValue()].insert(
         mark, LargeValue.Chunk(place: place, payloadByteCount: entry.payloadByteCount))
     } else if entry.kind == .record {
       let named = Envelope.values(envelope)
-      if !named.isEmpty { owners.append((entry.id, named, place)) }
+      if !named.isEmpty, try isCurrent() { owners.append((entry.id, named, place)) }
     }
   }
 

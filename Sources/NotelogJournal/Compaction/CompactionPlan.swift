@@ -26,7 +26,7 @@ struct CompactionCandidate {
 /// How much of a segment must be dead, as one part in so many, for its copy to be worth it.
 enum CompactionShare: Int {
   /// As small as it gets: well within what the space contract leaves.
-  case onDemand = 100
+  case onDemand = 40
   /// What keeps the contract, and no more than that.
   case automatic = 8
 

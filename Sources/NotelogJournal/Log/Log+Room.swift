@@ -58,13 +58,9 @@ extension Log {
     }
     guard let (segment, end) = head else { return }
     var footer: FooterBuilder? = FooterBuilder()
-    do {
-      var reader = SegmentReader(segment.file, salt: segment.salt.value, end: end)
-      try reader.forEachContentFrame(from: Layout.firstFrameOffset, to: end, checkingPayloads: false) {
-        finding, envelope in
-        footer?.add(finding, envelope: envelope)
-      }
-    } catch { throw JournalError(error) }
+    try journaling { () throws(StorageError) in
+      try footer?.addFrames(of: segment.file, salt: segment.salt, to: end)
+    }
     state.withLock { state in
       if let footer = footer.take() { state.head?.know(footer) }
     }

@@ -3,7 +3,7 @@
 import NotelogConcurrency
 
 /// A segment, and what of it is to be taken into the index.
-struct IndexSource: Sendable {
+private struct IndexSource: Sendable {
   let segment: Segment
   let found: FoundSegment
   /// Where its footer is; nothing where frames are to be read.
@@ -21,8 +21,8 @@ struct IndexSource: Sendable {
 
 /// The records that a thread takes in: those whose fingerprints fall to it.
 private struct IndexShare: Sendable {
-  var number = 0
-  var count = 1
+  let number: Int
+  let count: Int
 
   func contains(_ fingerprint: UInt64) -> Bool {
     count == 1 || Int(truncatingIfNeeded: fingerprint >> 56) % count == number
@@ -42,16 +42,7 @@ extension Catalog {
     _ examination: inout Examination, threadCount: Int = 1,
     visit: @Sendable (FooterEntry, RawSpan, UInt32) -> Void = { _, _, _ in }
   ) throws(JournalError) {
-    let damages = try take(examination.indexSources, threadCount: threadCount, visit: visit)
-    examination.report.damages += damages
-    for damage in damages where damage.kind == .lostFrames { examination.noteLostFrames(in: damage.segment) }
-  }
-
-  /// Takes segments in; the index must not be in use yet.
-  func take(
-    _ sources: [IndexSource], threadCount: Int,
-    visit: @Sendable (FooterEntry, RawSpan, UInt32) -> Void = { _, _, _ in }
-  ) throws(JournalError) -> [Damage] {
+    let sources = examination.indexSources
     for source in sources { segments.insert(source.segment) }
     let outcomes = Lock<[(damages: [Damage], failure: StorageError?)]>(
       Array(repeating: ([], nil), count: threadCount))
@@ -71,7 +62,9 @@ extension Catalog {
     let all = outcomes.withLock { $0 }
     if let failure = all.lazy.compactMap(\.failure).first { throw JournalError(failure) }
     // All of them find the same.
-    return all[0].damages
+    let damages = all[0].damages
+    examination.report.damages += damages
+    for damage in damages where damage.kind == .lostFrames { examination.noteLostFrames(in: damage.segment) }
   }
 
   private func load(

@@ -115,13 +115,7 @@ struct Recovery {
     of found: FoundSegment, kept: Int, into buffer: inout Buffer
   ) throws(StorageError) -> LiveEntry {
     var footer = FooterBuilder()
-    let end = min(kept, found.byteCount)
-    var reader = SegmentReader(found.file, salt: found.header.salt, end: end)
-    try reader.forEachContentFrame(from: Layout.firstFrameOffset, to: end, checkingPayloads: false) {
-      finding, envelope in
-      footer.add(finding, envelope: envelope)
-    }
-    if end < kept { footer.add(.lost(end..<kept), envelope: RawSpan()) }
+    try footer.addFrames(of: found.file, salt: found.salt, to: kept)
     let checksum = footer.append(to: &buffer, at: kept, header: found.header, salt: found.salt)
     return LiveEntry(
       number: found.number, byteCount: kept + buffer.count, salt: found.header.salt, footerChecksum: checksum)

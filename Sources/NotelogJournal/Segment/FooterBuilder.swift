@@ -45,11 +45,18 @@ struct FooterBuilder: ~Copyable {
     entryCount += 1
   }
 
-  /// Takes in what walking a segment's frames came upon.
-  mutating func add(_ finding: SegmentReader.Finding, envelope: RawSpan) {
-    switch finding {
-    case .content(let entry, _): add(entry, envelope: envelope)
-    case .lost: isIncomplete = true
+  /// Takes in what the frames of a file say, up to a limit; where they say nothing, something was lost. What the file lacks is
+  /// lost too.
+  mutating func addFrames(of file: any StorageFile, salt: SegmentSalt, to limit: Int) throws(StorageError) {
+    let end = min(limit, try file.byteCount())
+    if end < limit { isIncomplete = true }
+    var reader = SegmentReader(file, salt: salt, end: end)
+    try reader.forEachContentFrame(from: Layout.firstFrameOffset, to: end, checkingPayloads: false) {
+      finding, envelope in
+      switch finding {
+      case .content(let entry, _): add(entry, envelope: envelope)
+      case .lost: isIncomplete = true
+      }
     }
   }
 

@@ -25,15 +25,22 @@ import Testing
     Load(byteCounts: 10 << 20...10 << 20, recordCount: 4),
   ]
 
+  /// A journal that keeps its contract by itself, and what measures it.
+  private func metered(
+    _ store: TemporaryStore, segmentByteCount: Int? = nil
+  ) throws -> (Journal, MeteredStorage) {
+    let meter = MeteredStorage(store.storage)
+    var options = JournalOptions()
+    options.segmentByteCount = segmentByteCount
+    options.compactsAutomatically = true
+    return (try Journal.create(in: meter, storeID: key(99), options: options), meter)
+  }
+
   /// INV-C4: at every call of the file system, and after every write.
   @Test(arguments: loads)
   func `the space contract holds at every moment of random updates`(load: Load) throws {
     let store = try TemporaryStore()
-    let meter = MeteredStorage(store.storage)
-    var options = JournalOptions()
-    options.segmentByteCount = load.segmentByteCount
-    options.compactsAutomatically = true
-    let journal = try Journal.create(in: meter, storeID: key(99), options: options)
+    let (journal, meter) = try metered(store, segmentByteCount: load.segmentByteCount)
     meter.watch(journal)
     var random = SeededGenerator(seed: UInt64(load.recordCount))
     let bytes = random.bytes(count: load.byteCounts.upperBound)
@@ -69,10 +76,7 @@ import Testing
   /// What dies by deletion makes the bound smaller while nothing is written.
   @Test func `deleting everything gives the space back`() throws {
     let store = try TemporaryStore()
-    let meter = MeteredStorage(store.storage)
-    var options = JournalOptions()
-    options.compactsAutomatically = true
-    let journal = try Journal.create(in: meter, storeID: key(99), options: options)
+    let (journal, meter) = try metered(store)
     for number in 0..<2000 { try journal.put(key(number), [UInt8](repeating: 7, count: 10_000)) }
     meter.watch(journal)
     for number in 0..<2000 {
@@ -91,11 +95,7 @@ import Testing
   /// leaves above is compacted before it returns.
   @Test func `deleting most of a store at once leaves it within the bound`() throws {
     let store = try TemporaryStore()
-    let meter = MeteredStorage(store.storage)
-    var options = JournalOptions()
-    options.compactsAutomatically = true
-    options.segmentByteCount = 256 << 10
-    let journal = try Journal.create(in: meter, storeID: key(99), options: options)
+    let (journal, meter) = try metered(store, segmentByteCount: 256 << 10)
     for number in 0..<2000 { try journal.put(key(number), [UInt8](repeating: 7, count: 5_000)) }
     meter.watch(journal)
     var batch = Batch()
@@ -110,11 +110,7 @@ import Testing
   /// Together they write more, before the first of them looks again, than is kept free below the bound.
   @Test func `many writers of large records keep within the bound`() throws {
     let store = try TemporaryStore()
-    let meter = MeteredStorage(store.storage)
-    var options = JournalOptions()
-    options.compactsAutomatically = true
-    options.segmentByteCount = 256 << 10
-    let journal = try Journal.create(in: meter, storeID: key(99), options: options)
+    let (journal, meter) = try metered(store, segmentByteCount: 256 << 10)
     meter.watch(journal)
     try Threads.run(16) { thread in
       let body = [UInt8](repeating: UInt8(thread), count: 60_000)
@@ -128,10 +124,7 @@ import Testing
 
   @Test func `several writers keep within the bound`() throws {
     let store = try TemporaryStore()
-    let meter = MeteredStorage(store.storage)
-    var options = JournalOptions()
-    options.compactsAutomatically = true
-    let journal = try Journal.create(in: meter, storeID: key(99), options: options)
+    let (journal, meter) = try metered(store)
     meter.watch(journal)
     try Threads.run(4) { thread in
       var random = SeededGenerator(seed: UInt64(thread))

@@ -132,6 +132,48 @@ extension `Damage to a closed store` {
       })
   }
 
+  /// Who reads a head that is shorter than it was goes through what is left.
+  @Test func `a head cut below what a checkpoint covers can be scanned`() throws {
+    let sample = try Sample()
+    let head = try #require(sample.segments.last)
+    let bytes = try #require(sample.disk.contents(head))
+    for length in stride(from: 4_608, to: bytes.count - 64, by: 40) {
+      let disk = sample.disk.copy()
+      disk.replace(head, with: Array(bytes[..<length]))
+      disk.replace("index", with: sample.checkpoint)
+      var options = ScriptedStore.options(seed: 1)
+      options.isReadOnly = true
+      let journal = try Journal.open(in: disk, options: options)
+      var found: Set<RecordKey> = []
+      try journal.snapshot().forEach(onDamage: { _ in }) { record, _, _ in
+        found.insert(record.id)
+        return true
+      }
+      #expect(found == Set(try journal.records()), "cut at \(length)")
+    }
+  }
+
+  /// A checkpoint is not signed: what it says of a segment's length may be more than any segment can have.
+  @Test(arguments: [0x7FFF_F000, 0xFFFF_FFF8, 0xFFFF_FFFF] as [UInt64])
+  func `a floor that no segment has room for is not filled up to`(offset: UInt64) throws {
+    let sample = try Sample()
+    let head = try #require(sample.segments.last)
+    let disk = sample.disk.copy()
+    disk.replace("index", with: sample.checkpoint)
+    var index = try ForgedFile("index", on: disk)
+    index.set(offset, at: 52, count: 4)
+    index.sealFirstBlock()
+    index.put(on: disk)
+    let byteCount = disk.usedByteCount
+    for round in 0..<2 {
+      let journal = try ScriptedStore.open(disk, seed: UInt64(round))
+      #expect(round > 0 || journal.report.damages.map(\.kind) == [.truncated])
+      #expect(try ScriptedStore.state(of: journal) == sample.state)
+      try journal.close()
+    }
+    #expect(disk.usedByteCount < byteCount + 100_000 && disk.contents(head) != nil)
+  }
+
   /// Nothing would name what is left, if a writer made a recovered segment of that.
   @Test func `without the end of the log and the end of what is left, there is no writing`() throws {
     let sample = try Sample()

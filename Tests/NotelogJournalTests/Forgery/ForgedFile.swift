@@ -39,6 +39,22 @@ struct ForgedFile {
     set(UInt64(checksum), at: place + 36, count: 4)
   }
 
+  /// Where a finished segment's footer frame begins.
+  var footer: Int { bytes.count - 24 - Int(integer(bytes.count - 20, 4)) }
+
+  /// Makes the checksums of a finished segment's footer, and of its trailer, fit what the footer says.
+  mutating func sealFooter() {
+    seal(frameAt: footer)
+    set(integer(footer + 32, 4), at: bytes.count - 16, count: 4)
+    let checksum = bytes[(bytes.count - 24)..<(bytes.count - 12)].withContiguous { Checksum.of($0) }
+    set(UInt64(checksum), at: bytes.count - 12, count: 4)
+  }
+
+  /// Makes the checksum of a checkpoint's first block fit what it says.
+  mutating func sealFirstBlock() {
+    set(UInt64(([0, 0, 0, 0] + bytes[..<4_088]).withContiguous { Checksum.of($0) }), at: 4_088, count: 4)
+  }
+
   /// Makes a header copy's checksum fit what it says.
   mutating func seal(headerAt place: Int) {
     set(UInt64(bytes[place..<place + 508].withContiguous { Checksum.of($0) }), at: place + 508, count: 4)

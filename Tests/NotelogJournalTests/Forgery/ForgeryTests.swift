@@ -199,7 +199,7 @@ import Testing
   @Test func `a header whose checksum does not fit is none`() throws {
     let disk = try finishedStore()
     var file = try ForgedFile(FileName.segment(2), on: disk)
-    let footer = file.bytes.count - 24 - Int(file.integer(file.bytes.count - 20, 4))
+    let footer = file.footer
     // The floor in all three copies, and nothing else.
     for place in [0, 4096, footer + 40] { file.bytes[place + 60] ^= 8 }
     file.seal(frameAt: footer)
@@ -237,16 +237,27 @@ import Testing
   @Test func `a footer that lists other frames than there are is damage`() throws {
     let disk = try finishedStore()
     var file = try ForgedFile(FileName.segment(2), on: disk)
-    let footer = file.bytes.count - 24 - Int(file.integer(file.bytes.count - 20, 4))
-    file.bytes[footer + 40 + 520 + 24] ^= 1
-    file.seal(frameAt: footer)
-    file.set(file.integer(footer + 32, 4), at: file.bytes.count - 16, count: 4)
-    let checksum = file.bytes[(file.bytes.count - 24)..<(file.bytes.count - 12)].withContiguous {
-      Checksum.of($0)
-    }
-    file.set(UInt64(checksum), at: file.bytes.count - 12, count: 4)
+    file.bytes[file.footer + 40 + 520 + 24] ^= 1
+    file.sealFooter()
     file.put(on: disk)
     #expect(try damages(disk).contains(.footer))
+  }
+
+  @Test(arguments: [(0 as UInt64, SegmentReader.FooterState.complete), (1, .incomplete), (2, .unreadable)])
+  func `a footer says whether it is complete, and nothing else`(
+    value: UInt64, state: SegmentReader.FooterState
+  ) throws {
+    let disk = try finishedStore()
+    var file = try ForgedFile(FileName.segment(2), on: disk)
+    file.set(value, at: file.footer + 40 + 516, count: 4)
+    file.sealFooter()
+    file.put(on: disk)
+    let stored = try disk.open(file.name, .read)
+    let trailer = try #require(file.bytes.suffix(24).withContiguous { Trailer($0, at: 0) })
+    var reader = SegmentReader(stored, salt: file.salt, end: file.bytes.count)
+    var count = 0
+    #expect(try reader.forEachFooterEntry(trailer) { _, _ in count += 1 } == state)
+    #expect((count > 0) == (state == .complete))
   }
 
   /// A finished segment from an older copy of the store that went another way since: its number fits, and all of its
