@@ -50,6 +50,25 @@ import Testing
     #expect(kept >= 200)
   }
 
+  @Test func `the blocks of a segment that is gone make room for others`() {
+    let cache = BlockCache(byteCount: 4 << 20)
+    var block = Buffer()
+    block.appendZeros(BlockCache.blockByteCount)
+    for number in 0..<2000 {
+      cache.keep(block.bytes, of: UInt32(7 + number % 2), at: number * BlockCache.blockByteCount)
+    }
+    func isThere(_ segment: UInt32) -> Bool {
+      (0..<2000).contains { number in
+        withScratch { cache.copy(segment, at: number * BlockCache.blockByteCount, into: &$0) }
+      }
+    }
+    func wanted() -> Int { (0..<160).count { _ in cache.wantsMissing(9, at: 0) } }
+    // One in sixteen, as the cache is full; and some more where a shard had none of the segment.
+    #expect(isThere(7) && isThere(8) && wanted() < 20)
+    cache.forget(7)
+    #expect(!isThere(7) && isThere(8) && wanted() > 150)
+  }
+
   /// A shard's memory is cleared when its first block comes in, two megabytes at a time.
   @Test func `a cache takes no block in before it is asked for some`() {
     let cache = BlockCache(byteCount: 64 << 20)

@@ -5,13 +5,15 @@ import NotelogJournal
 
 /// Gathers the fields of one record after another; its memory is used again, so that it allocates nothing for long.
 struct RecordEncoder {
+  // Fields hold no references: they are copied about for every record.
+
   private enum Source {
     /// Plaintext in the scratch buffer, to be copied or sealed.
     case fresh(Range<Int>)
     /// Bytes of the record's last version, to be copied as they are.
     case carried(Range<Int>)
-    /// An uploaded value.
-    case uploaded(SealedContent)
+    /// An uploaded value, by its place among those of the record.
+    case uploaded(Int)
   }
 
   private struct Field {
@@ -25,6 +27,7 @@ struct RecordEncoder {
 
   private var scratch = FieldScratch()
   private var fields: [Field] = []
+  private var uploads: [SealedContent] = []
   private var offset = 0
   /// How many fields are large values.
   private var valueCount = 0
@@ -36,7 +39,9 @@ struct RecordEncoder {
   /// Forgets the last record.
   mutating func begin() {
     scratch.removeAll()
-    fields.removeAll(keepingCapacity: true)
+    // Emptying an array that is empty takes as long.
+    if !fields.isEmpty { fields.removeAll(keepingCapacity: true) }
+    if !uploads.isEmpty { uploads = [] }
     offset = 0
     valueCount = 0
     bodyByteCount = RecordBody.headerByteCount
@@ -80,11 +85,12 @@ struct RecordEncoder {
 
   /// Gathers a field whose value was uploaded.
   mutating func add(_ content: SealedContent, _ index: Int, of plan: CollectionPlan) {
+    uploads.append(content)
     append(
       FieldEntry(
         number: plan.fields[index].number, type: content.type, flags: content.flags,
         keyReference: content.keyReference, range: offset..<offset + content.bytes.count),
-      index, .uploaded(content))
+      index, .uploaded(uploads.count - 1))
   }
 
   /// Gathers a field of the record's last version as it is, sealed or not.
@@ -156,7 +162,7 @@ struct RecordEncoder {
         switch field.source {
         case .fresh: field.value ?? .zero
         case .carried(let range): ValueReference.value(in: old.extracting(range))
-        case .uploaded(let content): content.value ?? .zero
+        case .uploaded(let upload): uploads[upload].value ?? .zero
         }
       bytes.put(value.low, at: place)
       bytes.put(value.high, at: place + 8)
@@ -217,7 +223,9 @@ struct RecordEncoder {
         entry.number, entry.type, entry.flags, entry.keyReference, length: entry.range.count, into: &bytes)
       switch field.source {
       case .carried(let source): bytes.put(old.extracting(source), at: range.lowerBound)
-      case .uploaded(let content): bytes.put(content.bytes.rawSpan, at: range.lowerBound)
+      case .uploaded(let upload):
+        let content = uploads[upload]
+        bytes.put(content.bytes.rawSpan, at: range.lowerBound)
       case .fresh(let source):
         if let value = field.value {
           var target = bytes.part(range)

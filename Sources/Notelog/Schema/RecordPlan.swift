@@ -27,6 +27,14 @@ final class RecordPlan<R: Record>: Sendable {
       access = slot.definition.access
       self.next = next
     }
+
+    /// Gathers the field and those behind it. Each step calls the next: a loop would count references to it.
+    fileprivate func gather(
+      _ record: R, _ plan: CollectionPlan, into encoder: inout RecordEncoder
+    ) throws(NotelogError) {
+      try encoder.add(index, of: plan) { try access.encode(record, &$0) }
+      try next?.gather(record, plan, into: &encoder)
+    }
   }
 
   let collection: CollectionPlan
@@ -56,6 +64,12 @@ final class RecordPlan<R: Record>: Sendable {
     slotByPath = Dictionary(
       slots.enumerated().map { (ObjectIdentifier($1.definition.path), $0) },
       uniquingKeysWith: { first, _ in first })
+  }
+
+  /// Gathers all fields of a record.
+  func gather(_ record: R, into encoder: inout RecordEncoder) throws(NotelogError) {
+    encoder.begin()
+    try firstStep?.gather(record, collection, into: &encoder)
   }
 
   /// The slot of a property.

@@ -101,12 +101,7 @@ public struct RecordBatch<R: Record>: ~Copyable {
   }
 
   private mutating func seal(_ record: R, _ id: RecordID) throws {
-    encoder.begin()
-    var step = plan.firstStep
-    while let current = step {
-      try encoder.add(current.index, of: plan.collection) { try current.access.encode(record, &$0) }
-      step = current.next
-    }
+    try plan.gather(record, into: &encoder)
     try encoder.put(id, plan.collection, carriedFrom: [], &keys, &nonces, into: &batch, &additions)
     encoder.wipe()
   }

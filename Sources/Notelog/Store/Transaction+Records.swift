@@ -17,12 +17,7 @@ extension Transaction {
   {
     let plan = try plan(for: R.self)
     try check(condition, record.id, plan.collection)
-    encoder.begin()
-    var step = plan.firstStep
-    while let current = step {
-      try encoder.add(current.index, of: plan.collection) { try current.access.encode(record, &$0) }
-      step = current.next
-    }
+    try plan.gather(record, into: &encoder)
     try emit(record.id, plan.collection)
     return record.id
   }

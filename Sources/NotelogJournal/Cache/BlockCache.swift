@@ -111,6 +111,11 @@ final class BlockCache: Sendable {
     shards[Int(hash & 15)].change { $0.keep(block, tag, hash >> 4) }
   }
 
+  /// Makes room of the blocks of a segment that is gone: nobody will ask for them.
+  func forget(_ segment: UInt32) {
+    for number in shards.indices { shards[number].change { $0.forget { tag in tag >> 32 == segment } } }
+  }
+
   private static func tag(_ segment: UInt32, _ offset: Int) -> UInt64 {
     UInt64(segment) << 32 | UInt64(offset / blockByteCount)
   }

@@ -73,6 +73,14 @@ struct CacheShard: ~Copyable, Sendable {
     store.copy(bytes, at: slot * BlockCache.blockByteCount)
   }
 
+  /// Empties slots.
+  mutating func forget(_ isGone: (UInt64) -> Bool) {
+    for slot in tags.indices where tags[slot] != 0 && isGone(tags[slot]) {
+      tags[slot] = 0
+      occupiedCount -= 1
+    }
+  }
+
   private mutating func victim(_ hash: UInt64) -> Int {
     let set = Int(hash % UInt64(setCount))
     while true {

@@ -81,6 +81,8 @@ struct Compaction: ~Copyable, Sendable {
       var reader = SegmentReader(segment.file, salt: segment.salt, end: segment.byteCount)
       while nextEntry < entries.count {
         if builder.end - start >= byteCount - spent { return (spent + builder.end - start, false) }
+        let ahead = nextEntry + Catalog.lookahead
+        if ahead < entries.count { catalog.prefetch(entries[ahead].id) }
         try copy(entries[nextEntry], of: segment, &reader)
         nextEntry += 1
       }
@@ -152,7 +154,10 @@ extension Segment {
     var entries: [FooterEntry] = []
     let trailerStart = entry.byteCount - Layout.trailerByteCount
     guard let trailer = Trailer(try reader.bytes(trailerStart..<entry.byteCount), at: 0),
-      trailer.footerChecksum == entry.footerChecksum,
+      trailer.footerChecksum == entry.footerChecksum
+    else { throw StorageError(.read, name, errno: SystemErrno.inputOutput) }
+    entries.reserveCapacity(min(trailer.footerByteCount, entry.byteCount) / Layout.footerEntryByteCount)
+    guard
       try reader.forEachFooterEntry(trailer, { entry, _ in entries.append(entry) }) == .complete
     else { throw StorageError(.read, name, errno: SystemErrno.inputOutput) }
     return entries

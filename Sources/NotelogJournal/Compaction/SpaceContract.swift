@@ -18,7 +18,7 @@ package struct SpaceContract: Sendable {
   /// What the store may take.
   package var bound: Int { liveByteCount + liveByteCount / 2 + 2 * segmentByteCount }
   /// Whether compaction should begin.
-  package var isDue: Bool { byteCount > liveByteCount + liveByteCount / 4 + segmentByteCount }
+  package var isDue: Bool { byteCount > liveByteCount + liveByteCount * 2 / 5 + segmentByteCount }
   /// The room that writers may take before they have to wait; what is set aside for compaction's output is not theirs.
   package var room: Int { bound - byteCount - outputByteCount }
 

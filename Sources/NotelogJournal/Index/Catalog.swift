@@ -120,6 +120,12 @@ final class Catalog: Sendable {
     return Forerunner(fingerprint: fingerprint, location: nil)
   }
 
+  /// How far ahead of what is looked up in a row the index is asked for.
+  static let lookahead = 8
+
+  /// Asks the processor to fetch where a record is in the index.
+  func prefetch(_ id: RecordKey) { index.prefetch(index.fingerprint(of: id)) }
+
   /// Looks it up: in the index and, as only the frame says whose it is, on disk.
   func find(_ forerunner: inout Forerunner, of id: RecordKey) throws(StorageError) {
     guard try index.warmCandidate(forerunner.fingerprint) != nil else { return }
@@ -182,7 +188,10 @@ final class Catalog: Sendable {
 
   /// Forgets segments that were replaced.
   func remove(_ sources: [Segment]) {
-    for source in sources { segments.remove(source.number) }
+    for source in sources {
+      segments.remove(source.number)
+      cache.forget(source.number)
+    }
     vacated.withLock { $0.subtract(sources.map(\.number)) }
   }
 
@@ -197,7 +206,8 @@ final class Catalog: Sendable {
     defer { arrangement.leave() }
     segments.insert(output)
     changes.add(copies.count + dropped.count, ordering: .relaxed)
-    for copy in copies {
+    for (number, copy) in copies.enumerated() {
+      if number + Self.lookahead < copies.count { prefetch(copies[number + Self.lookahead].id) }
       if let chunk = copy.old.chunk {
         let new = LargeValue.Chunk(
           place: copy.new.place, payloadByteCount: Int(copy.new.payloadByteCount))

@@ -16,8 +16,8 @@ struct EntryTable: ~Copyable, Sendable {
   /// Where its steps of growth lie among those of its sisters, from 0 to 255.
   private let stagger: Int
 
-  /// Fuller than 17/20, runs get long. Growing by an eighth keeps it at least 3/4 full: 21.4 bytes a record at most, and 20
-  /// on average.
+  /// Fuller than 17/20, runs get long. Growing by an eighth keeps a large one at least 3/4 full: 21.4 bytes a record at most,
+  /// and 20 on average. A small one grows by half, and so is moved less often.
   private static func isFull(count: Int, capacity: Int) -> Bool { count * 20 > capacity * 17 }
   private static func overflow(_ capacity: Int) -> Int { min(capacity / 4 + 4, 128) }
 
@@ -26,7 +26,8 @@ struct EntryTable: ~Copyable, Sendable {
 
   /// The capacity that comes after another.
   private func capacity(after capacity: Int) -> Int {
-    let next = max(8, capacity + capacity / 8 + 1)
+    let step = capacity < Self.staggeredCapacity ? capacity / 2 : capacity / 8
+    let next = max(8, capacity + step + 1)
     let isStep = capacity < Self.staggeredCapacity && next >= Self.staggeredCapacity
     return isStep ? Self.staggeredCapacity + stagger : next
   }

@@ -172,8 +172,9 @@ struct Recovery {
     var payload = Buffer(capacity: CommitMark.byteCount)
     mark.append(to: &payload)
     try builder.append(
-      FrameHeader(.commit, payloadByteCount: CommitMark.byteCount, sequence: kept.range.sequence),
-      payload.bytes)
+      FrameHeader(
+        .commit, payloadByteCount: CommitMark.byteCount, sequence: kept.range.sequence,
+        payloadChecksum: Checksum.of(payload.bytes)), payload.bytes)
   }
 
   /// Line 11: cuts and finishes, or deletes, the sources of the newest recovered segment.

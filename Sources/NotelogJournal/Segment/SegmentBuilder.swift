@@ -2,7 +2,7 @@
 
 /// A segment in the making: frames are appended, then it is finished and published.
 struct SegmentBuilder: ~Copyable {
-  /// How much is handed to the system, and synced, at a time.
+  /// How much is handed to the system at a time.
   static let pieceByteCount = 1 << 20
 
   let number: UInt32
@@ -37,18 +37,19 @@ struct SegmentBuilder: ~Copyable {
   mutating func append(_ live: LiveSet, firstSequence: UInt64) throws(StorageError) {
     var payload = Buffer()
     live.append(to: &payload)
-    try append(FrameHeader(.liveSet, payloadByteCount: payload.count, sequence: firstSequence), payload.bytes)
+    try append(
+      FrameHeader(
+        .liveSet, payloadByteCount: payload.count, sequence: firstSequence,
+        payloadChecksum: Checksum.of(payload.bytes)), payload.bytes)
   }
 
   /// Where the next frame goes.
   var end: Int { written + buffer.count }
 
-  /// Appends a frame with its payload, whose checksum it computes anew.
+  /// Appends a frame with its payload, whose checksum the header has.
   @discardableResult
   mutating func append(_ header: FrameHeader, _ payload: RawSpan) throws(StorageError) -> Int {
     let place = end
-    var header = header
-    header.payloadChecksum = Checksum.of(payload)
     let start = buffer.count
     buffer.appendZeros(Layout.frameHeaderByteCount)
     buffer.append(payload)
@@ -65,7 +66,8 @@ struct SegmentBuilder: ~Copyable {
     try file.writeAll(buffer.bytes, at: written)
     written += buffer.count
     buffer.removeAll()
-    try file.sync()
+    // The one sync at the end finds little left to do, and nobody waits for the device meanwhile.
+    file.startWriteback()
   }
 
   /// Writes footer and header, makes the file durable and gives it its name. `header` makes the header, given the place
