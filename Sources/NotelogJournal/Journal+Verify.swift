@@ -48,8 +48,8 @@ extension Journal {
         // A source that was cut and not finished has no footer to check.
         let isCut = examination.log.contains { $0.number == segment.number && $0.isCut }
         return SegmentTask(
-          found: found, entry: isCut ? nil : segment.entry, end: examination.verifiedEnd(of: found),
-          staleBelow: examination.staleBelow)
+          found: found, segment: segment, entry: isCut ? nil : segment.entry,
+          end: examination.verifiedEnd(of: found), staleBelow: examination.staleBelow)
       }
     }
     var work = WorkProgress(total: tasks.reduce(0) { $0 + $1.found.byteCount }, progress)
@@ -96,6 +96,7 @@ private struct SegmentTask: Sendable {
   }
 
   let found: FoundSegment
+  let segment: Segment
   let entry: LiveEntry?
   let end: Int
   let staleBelow: UInt64
@@ -126,14 +127,18 @@ private struct SegmentTask: Sendable {
   private func run(_ catalog: Catalog, _ inspect: Journal.Inspector) -> Outcome {
     var outcome = Outcome(byteCount: found.byteCount)
     var verifier = SegmentVerifier(found, entry: entry, end: end)
+    // Where the index came upon nothing in the segment that is dead, nothing need be looked up.
+    let isWhole = segment.deathCount == 0
+    let number = found.number
+    let index = catalog.index
     do throws(StorageError) {
       try verifier.run { header, place, payload, next throws(StorageError) in
         // The next record's place in the index comes from memory while this one is seen to.
-        if let next { catalog.index.prefetch(catalog.index.fingerprint(of: next)) }
+        if !isWhole, let next { index.prefetch(index.fingerprint(of: next)) }
         guard header.kind == .record else { return }
-        let fingerprint = catalog.index.fingerprint(of: header.id)
-        guard try catalog.index.contains(fingerprint, at: Place(segment: found.number, offset: place)) else {
-          return
+        if !isWhole {
+          let place = Place(segment: number, offset: place)
+          guard try index.contains(index.fingerprint(of: header.id), at: place) else { return }
         }
         let envelopeByteCount = header.hasEnvelope ? Int(payload.load(UInt16.self, at: 0)) : 0
         inspect(

@@ -26,48 +26,14 @@ struct floor_log {
   uint8_t aad[aad_size], text[text_max], window[window_size];
 };
 
-// MARK: the checksum of what folding leaves
-
-static uint32_t tables[8][256];
-// Asked once: a virtual machine may take microseconds to answer.
-static bool can_fold;
-
-static void make_tables(void) {
-  can_fold = checksum_can_fold();
-  for (uint32_t byte = 0; byte < 256; byte++) {
-    uint32_t value = byte;
-    for (int bit = 0; bit < 8; bit++) value = value & 1 ? 0xEDB88320 ^ value >> 1 : value >> 1;
-    tables[0][byte] = value;
-  }
-  for (int table = 1; table < 8; table++)
-    for (int byte = 0; byte < 256; byte++) {
-      uint32_t before = tables[table - 1][byte];
-      tables[table][byte] = tables[0][before & 0xFF] ^ before >> 8;
-    }
-}
-
-static uint32_t step(uint32_t state, uint64_t word) {
-  uint32_t result = 0;
-  word ^= state;
-  for (int i = 0; i < 8; i++) result ^= tables[7 - i][word >> 8 * i & 0xFF];
-  return result;
-}
-
+/// The checksum of a note's values. Where the processor can't fold, bit by bit: there is no floor to compare with then.
 static uint32_t checksum(const uint8_t *bytes, size_t size) {
+  if (size >= 16 && checksum_can_fold()) return ~checksum_fold(~0u, bytes, size);
   uint32_t state = ~0u;
-  size_t folded = 0;
-  if (size >= 64 && can_fold) {
-    uint64_t first, second;
-    folded = size & ~(size_t)15;
-    checksum_fold(state, bytes, folded, &first, &second);
-    state = step(step(0, first), second);
+  for (size_t i = 0; i < size; i++) {
+    state ^= bytes[i];
+    for (int bit = 0; bit < 8; bit++) state = state & 1 ? 0xEDB88320 ^ state >> 1 : state >> 1;
   }
-  for (; folded + 8 <= size; folded += 8) {
-    uint64_t word;
-    memcpy(&word, bytes + folded, sizeof word);
-    state = step(state, word);
-  }
-  for (; folded < size; folded++) state = tables[0][(state ^ bytes[folded]) & 0xFF] ^ state >> 8;
   return ~state;
 }
 
@@ -78,7 +44,6 @@ floor_log *floor_log_open(const char *path, const uint8_t *key) {
   if (!log) abort();
   log->descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   log->context = floor_new(key);
-  make_tables();
   return log;
 }
 

@@ -128,11 +128,11 @@ struct Opening: ~Copyable {
   private mutating func unseal(
     _ value: RawSpan, _ reference: KeyReference, _ data: AdditionalData, to start: Int, _ vault: Vault
   ) throws(CryptoError) {
-    if let held = held.first(where: { $0.key.reference == reference && $0.vault === vault }) {
+    if let held = held.first(where: { $0.isNamed(reference, of: vault) }) {
       do throws(CryptoError) {
         var all = memory.mutableBytes
         var plaintext = all.part(from: start)
-        return try held.key.open(value, additionalData: data.bytes, into: &plaintext)
+        return try held.open(value, additionalData: data.bytes, into: &plaintext)
       } catch {
         // Wiped by a lock: there may be a new one since.
         guard case .locked = error else { throw error }

@@ -280,7 +280,7 @@ struct RecordEncoder {
     let held = try keys.key(field.index, of: plan)
     let data = plan.additionalData(field.entry, field.index, id)
     do {
-      try held.key.seal(plaintext, additionalData: data.bytes, nonces: &nonces, into: &target)
+      try held.seal(plaintext, additionalData: data.bytes, nonces: &nonces, into: &target)
     } catch {
       throw NotelogError(
         crypto: error, "sealing \(plan.schema.name).\(plan.fields[field.index].field.name) of record \(id)")

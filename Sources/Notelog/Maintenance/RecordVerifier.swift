@@ -31,7 +31,13 @@ struct RecordVerifier: ~Copyable {
   /// Checks a record's directory and each of its fields that the schema knows.
   mutating func check(_ record: StoredRecord, _ bytes: RawSpan) {
     if lastPlan?.number != record.collection { lastPlan = plans[record.collection] }
-    guard let plan = lastPlan else { return }
+    // Taken and put back, it is not counted: several threads would count the same object.
+    guard let plan = lastPlan.take() else { return }
+    check(record, bytes, plan)
+    lastPlan = plan
+  }
+
+  private mutating func check(_ record: StoredRecord, _ bytes: RawSpan, _ plan: CollectionPlan) {
     let id = RecordID(record.id)
     do throws(NotelogError) {
       let body = try RecordBody(checking: bytes)

@@ -94,12 +94,6 @@ struct SegmentSalt: Equatable, Sendable, BitwiseCopyable {
   /// The checksum of a header's first 36 bytes at a place of this segment.
   @inline(__always)
   func headerChecksum(_ bytes: RawSpan, place: Int) -> UInt32 {
-    // The place and the 36 bytes behind it are five steps of eight.
-    var register = ChecksumTables.step(
-      ~share, UInt64(UInt32(truncatingIfNeeded: place)) | UInt64(bytes.load(UInt32.self, at: 0)) << 32)
-    for offset in stride(from: 4, to: 36, by: 8) {
-      register = ChecksumTables.step(register, bytes.load(UInt64.self, at: offset))
-    }
-    return ~register
+    Checksum.of(UInt32(truncatingIfNeeded: place), bytes, after: share)
   }
 }

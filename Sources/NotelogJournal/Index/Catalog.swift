@@ -58,14 +58,39 @@ final class Catalog: Sendable {
 
   private func addLive(_ byteCount: Int, in segment: UInt32) { segments.addLive(byteCount, in: segment) }
 
-  /// Takes in a frame of a segment; what it replaces no longer counts as live. Frames come in one at a time.
+  /// Takes in a frame of a segment; what it replaces no longer counts as live. Frames of one record come in one at a time.
   func take(_ entry: FooterEntry, in segment: Segment) throws(StorageError) {
-    try take(entry, in: segment, index.fingerprint(of: entry.id))
+    try take(
+      entry, in: segment, after: Forerunner(fingerprint: index.fingerprint(of: entry.id), location: nil))
   }
 
-  /// The same where the id's fingerprint is known.
-  func take(_ entry: FooterEntry, in segment: Segment, _ fingerprint: UInt64) throws(StorageError) {
-    try take(entry, in: segment, after: Forerunner(fingerprint: fingerprint, location: nil))
+  /// Takes in frames of a segment, and counts them all at once: other threads count too.
+  func take(
+    _ entries: [(entry: FooterEntry, fingerprint: UInt64)], in segment: Segment
+  ) throws(StorageError) {
+    var (count, liveByteCount) = (0, 0)
+    for (entry, fingerprint) in entries where entry.kind != .chunk {
+      let location = Location(entry, segment: segment.number)
+      if try admit(entry, at: location, fingerprint) {
+        count += 1
+        liveByteCount += location.liveByteCount
+      } else {
+        try take(entry, in: segment, after: Forerunner(fingerprint: fingerprint, location: nil))
+      }
+    }
+    changes.add(count, ordering: .relaxed)
+    segments.addLive(liveByteCount, in: segment)
+  }
+
+  /// Takes in a frame whose fingerprint nobody has yet, and leaves counting it to the caller.
+  ///
+  /// - Returns: Whether it was so.
+  private func admit(
+    _ entry: FooterEntry, at location: Location, _ fingerprint: UInt64
+  ) throws(StorageError) -> Bool {
+    guard try index.insertIfNew(fingerprint, location.place) else { return false }
+    list(entry, known: nil)
+    return true
   }
 
   /// Takes in a frame whose forerunner was looked up before: then nothing has to be read, and nothing can fail half-way
@@ -78,8 +103,7 @@ final class Catalog: Sendable {
     let fingerprint = forerunner.fingerprint
     var known = forerunner.location
     if known == nil {
-      if try index.insertIfNew(fingerprint, location.place) {
-        list(entry, known: nil)
+      if try admit(entry, at: location, fingerprint) {
         segments.addLive(location.liveByteCount, in: segment)
         return
       }

@@ -19,13 +19,51 @@ private struct IndexSource: Sendable {
   }
 }
 
-/// The records that a thread takes in: those whose fingerprints fall to it.
+/// The records that a thread takes in: those whose fingerprints fall to it, a range of the index's shards.
 private struct IndexShare: Sendable {
   let number: Int
   let count: Int
 
   func contains(_ fingerprint: UInt64) -> Bool {
-    count == 1 || Int(truncatingIfNeeded: fingerprint >> 56) % count == number
+    count == 1 || Int(fingerprint >> 56) * count / Index.shardCount == number
+  }
+}
+
+/// Entries of a segment on their way into the index: a few at a time, whose places in it are all asked for before the first
+/// one is looked at.
+private struct IndexIntake: ~Copyable {
+  private static let size = 32
+
+  private let catalog: Catalog
+  private let index: Index
+  private let segment: Segment
+  private let share: IndexShare
+  private var waiting: [(entry: FooterEntry, fingerprint: UInt64)] = []
+
+  init(_ catalog: Catalog, _ segment: Segment, _ share: IndexShare) {
+    self.catalog = catalog
+    index = catalog.index
+    self.segment = segment
+    self.share = share
+    waiting.reserveCapacity(Self.size)
+  }
+
+  /// Adds an entry if it is the thread's to take in.
+  ///
+  /// - Returns: Whether it is.
+  mutating func add(_ entry: FooterEntry) throws(StorageError) -> Bool {
+    let fingerprint = index.fingerprint(of: entry.id)
+    guard share.contains(fingerprint) else { return false }
+    index.prefetch(fingerprint)
+    waiting.append((entry, fingerprint))
+    if waiting.count == Self.size { try finish() }
+    return true
+  }
+
+  /// Takes in those that wait.
+  mutating func finish() throws(StorageError) {
+    try catalog.take(waiting, in: segment)
+    waiting.removeAll(keepingCapacity: true)
   }
 }
 
@@ -54,7 +92,8 @@ extension Catalog {
         for index in sources.indices {
           // Each begins elsewhere: what is counted of a segment, two threads need not count at once.
           let source = sources[(index + number * sources.count / threadCount) % sources.count]
-          try load(source, share, &damages) { visit($0, $1, source.found.number) }
+          let number = source.found.number
+          try load(source, share, &damages) { visit($0, $1, number) }
         }
       } catch { failure = error }
       outcomes.withLock { [damages, failure] in $0[number] = (damages, failure) }
@@ -72,18 +111,13 @@ extension Catalog {
     _ visit: (FooterEntry, RawSpan) -> Void
   ) throws(StorageError) {
     let number = source.found.number
-    func take(_ entry: FooterEntry, _ envelope: RawSpan) throws(StorageError) {
-      let fingerprint = index.fingerprint(of: entry.id)
-      guard share.contains(fingerprint) else { return }
-      visit(entry, envelope)
-      try self.take(entry, in: source.segment, fingerprint)
-    }
+    var intake = IndexIntake(self, source.segment, share)
     if let trailer = source.trailer {
       var reader = SegmentReader(source.found.file, salt: source.segment.salt, end: source.found.byteCount)
       let state = try reader.forEachFooterEntry(trailer) { (entry, envelope) throws(StorageError) in
-        try take(entry, envelope)
+        if try intake.add(entry) { visit(entry, envelope) }
       }
-      if state == .complete { return }
+      if state == .complete { return try intake.finish() }
       if state == .unreadable {
         damages.append(
           Damage(.footer, segment: number, offset: trailer.footerOffset, byteCount: trailer.footerByteCount))
@@ -95,12 +129,13 @@ extension Catalog {
       from: Layout.firstFrameOffset, to: source.limit, checkingPayloads: false
     ) { (finding, envelope) throws(StorageError) in
       switch finding {
-      case .content(let entry, _): try take(entry, envelope)
+      case .content(let entry, _): if try intake.add(entry) { visit(entry, envelope) }
       case .lost(let range):
         damages.append(
           Damage(.lostFrames, segment: number, offset: range.lowerBound, byteCount: range.count))
       }
     }
+    try intake.finish()
   }
 }
 

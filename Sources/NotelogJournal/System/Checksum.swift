@@ -5,8 +5,8 @@ internal import CZlib
 
 /// The running value of a CRC-32.
 ///
-/// Sixteen bytes a step where the processor multiplies without carries, and by zlib where it does not; a few bytes by
-/// tables, as calling zlib for them costs more than the work (docs/decisions/0020).
+/// Sixteen bytes a step where the processor multiplies without carries, and by zlib where it does not; where it is only a few
+/// bytes by tables, as calling zlib for them costs more than the work (docs/decisions/0020).
 package struct Checksum: Sendable {
   package private(set) var value: UInt32
 
@@ -15,9 +15,10 @@ package struct Checksum: Sendable {
   /// Goes on from an earlier value.
   init(continuing value: UInt32) { self.value = value }
 
-  private static let canFold = checksum_can_fold()
-  /// From how many bytes on folding pays.
-  private static let foldLimit = 64
+  /// From how many bytes on folding is possible.
+  private static let foldLimit = 16
+  /// From how many bytes on zlib is quicker than tables.
+  private static let zlibLimit = 64
 
   /// The checksum of some bytes.
   @inline(__always)
@@ -29,10 +30,10 @@ package struct Checksum: Sendable {
 
   /// Takes in more bytes.
   package mutating func update(_ bytes: RawSpan) {
-    if bytes.byteCount < Self.foldLimit {
-      value = ~ChecksumTables.step(~value, bytes)
-    } else if Self.canFold {
+    if bytes.byteCount >= Self.foldLimit, checksum_can_fold() {
       fold(bytes)
+    } else if bytes.byteCount < Self.zlibLimit {
+      value = ~ChecksumTables.step(~value, bytes)
     } else {
       updateByZlib(bytes)
     }
@@ -45,18 +46,32 @@ package struct Checksum: Sendable {
   }
 
   private mutating func fold(_ bytes: RawSpan) {
-    let foldedByteCount = bytes.byteCount & ~15
-    var first: UInt64 = 0
-    var second: UInt64 = 0
-    // SAFETY: the pointer covers the span's bytes, of which there are at least 64, and does not outlive the call.
-    unsafe bytes.withUnsafeBytes {
-      unsafe checksum_fold(~value, $0.baseAddress, foldedByteCount, &first, &second)
+    // SAFETY: the pointer covers the span's bytes, of which there are at least 16, and does not outlive the call.
+    unsafe bytes.withUnsafeBytes { buffer in
+      guard let start = buffer.baseAddress else { return }
+      value = ~(unsafe checksum_fold(~value, start, buffer.count))
     }
-    let register = ChecksumTables.step(ChecksumTables.step(0, first), second)
-    value = ~ChecksumTables.step(register, bytes.extracting(droppingFirst: foldedByteCount))
   }
 
-  /// The same by zlib.
+  /// The checksum of four bytes and 36 others behind what an earlier value is of: a frame header is all three.
+  @inline(__always)
+  static func of(_ four: UInt32, _ others: RawSpan, after value: UInt32) -> UInt32 {
+    precondition(others.byteCount == 36, "a header has 36 bytes before its checksum")
+    guard checksum_can_fold() else { return ofByTables(four, others, after: value) }
+    // SAFETY: the pointer covers the 36 bytes that are read, and does not outlive the call.
+    return ~(unsafe others.withUnsafeBytes { unsafe checksum_fold_header(~value, four, $0.baseAddress) })
+  }
+
+  /// The same by tables: forty bytes are five steps of eight.
+  static func ofByTables(_ four: UInt32, _ others: RawSpan, after value: UInt32) -> UInt32 {
+    var register = ChecksumTables.step(~value, UInt64(four) | UInt64(others.load(UInt32.self, at: 0)) << 32)
+    for offset in stride(from: 4, to: 36, by: 8) {
+      register = ChecksumTables.step(register, others.load(UInt64.self, at: offset))
+    }
+    return ~register
+  }
+
+  /// Takes in more bytes by zlib.
   mutating func updateByZlib(_ bytes: RawSpan) {
     // SAFETY: the pointer covers the span's bytes and does not outlive the call. An empty span may have no address,
     // which zlib takes as a request for the initial value, so it is left out.
