@@ -18,7 +18,9 @@ import Testing
   }
 
   /// Some segments hold nothing that is dead, and in them nothing is looked up; others do.
-  @Test(arguments: [1, 2, 3]) func `each record's newest version is looked into, once`(threadCount: Int) throws {
+  @Test(arguments: [1, 2, 3]) func `each record's newest version is looked into, once`(threadCount: Int)
+    throws
+  {
     let store = try TemporaryStore()
     let journal = try Journal.create(in: store.storage, storeID: key(99), options: .small)
     for number in 0..<400 { try journal.put(key(number), [UInt8](repeating: 1, count: 200)) }

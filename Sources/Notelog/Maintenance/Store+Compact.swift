@@ -103,7 +103,7 @@ extension Store {
       damagedSegments: result.damagedSegments.map(Int.init), isUnfinished: result.isUnfinished)
   }
 
-  /// Compacts if the store takes more than 1.25 × what lives in it and a segment, until it no longer does.
+  /// Compacts if the store takes more than 1.4 × what lives in it and a segment, until it no longer does.
   ///
   /// For a thread of the app's own that calls it now and then, so that writers seldom do their share.
   ///

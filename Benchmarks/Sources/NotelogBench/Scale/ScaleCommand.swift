@@ -72,7 +72,8 @@ struct ScaleCommand {
     var store = try Store.open(at: path, unlocking: credential)
     let putting = try seconds {
       for start in stride(from: present, to: count, by: Self.batch) {
-        try store.putAll((start..<min(start + Self.batch, count)).lazy.map(Self.note), .flushed)
+        try store.putAll(
+          (start..<min(start + Self.batch, count)).lazy.map { NumberedNote.make($0) }, .flushed)
       }
     }
     let memory = Self.residentByteCount - before
@@ -91,13 +92,14 @@ struct ScaleCommand {
     }
     var state: UInt64 = 7
     let picks = (0..<min(Self.sample, count)).map { _ in
-      Int(truncatingIfNeeded: Self.mix(&state) >> 1) % count
+      Int(truncatingIfNeeded: NumberedNote.mix(&state) >> 1) % count
     }
     for pick in picks { try read(store, pick) }
     let getting = try seconds { for pick in picks { try read(store, pick) } }
     let updating = try seconds {
       for start in stride(from: 0, to: count / 20, by: Self.batch) {
-        try store.putAll((start..<min(start + Self.batch, count / 20)).lazy.map(Self.note), .flushed)
+        try store.putAll(
+          (start..<min(start + Self.batch, count / 20)).lazy.map { NumberedNote.make($0) }, .flushed)
       }
     }
     let compacting = try seconds { _ = try store.compact() }
@@ -122,35 +124,9 @@ struct ScaleCommand {
   }
 
   private func read(_ store: Store, _ number: Int) throws {
-    guard try store.get(Note.self, Self.id(number))?.title == "note \(number)" else {
+    guard try store.get(Note.self, NumberedNote.id(number))?.title == "note \(number)" else {
       throw Failure("note \(number) is not what was written")
     }
-  }
-
-  private static func mix(_ state: inout UInt64) -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var value = (state ^ state >> 30) &* 0xBF58_476D_1CE4_E5B9
-    value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
-    return value ^ value >> 31
-  }
-
-  /// The id of a note: looks random, and follows from its number.
-  private static func id(_ number: Int) -> RecordID {
-    var state = UInt64(truncatingIfNeeded: number)
-    let (first, second) = (mix(&state), mix(&state))
-    func byte(_ word: UInt64, _ index: UInt64) -> UInt8 { UInt8(truncatingIfNeeded: word >> (8 * index)) }
-    return RecordID(
-      UUID(
-        uuid: (
-          byte(first, 0), byte(first, 1), byte(first, 2), byte(first, 3), byte(first, 4), byte(first, 5),
-          byte(first, 6), byte(first, 7), byte(second, 0), byte(second, 1), byte(second, 2), byte(second, 3),
-          byte(second, 4), byte(second, 5), byte(second, 6), byte(second, 7)
-        )))
-  }
-
-  /// A short note: what is measured here is the number of them.
-  private static func note(_ number: Int) -> Note {
-    Note(id: id(number), time: Date(timeIntervalSince1970: Double(number)), title: "note \(number)", body: "")
   }
 
   /// The memory that this process has in use, where the system says so.
