@@ -1,6 +1,7 @@
 // The records of collection 0, which an opening needs at once: FORMAT.md §14.
 
 import NotelogConcurrency
+import Synchronization
 
 /// The ids of collection 0's records. They are few: what a store says of itself.
 ///
@@ -22,10 +23,30 @@ final class Listing: Sendable {
   }
 
   private let standings: Lock<[RecordKey: Standing]>
+  /// A bit for each id that is, or was, in the collection; others may share it. Millions that never were are told by it from
+  /// the few.
+  private let marks: InlineArray<64, Atomic<UInt64>>
 
   init(_ entries: [Entry] = []) {
     standings = Lock(
       Dictionary(entries.map { ($0.id, Standing(sequence: $0.sequence, isPresent: true)) }) { $1 })
+    marks = InlineArray { _ in Atomic(0) }
+    for entry in entries { mark(entry.id) }
+  }
+
+  private static func place(_ id: RecordKey) -> (word: Int, bit: UInt64) {
+    let mixed = id.low ^ id.high
+    return (Int(mixed >> 6 & 63), 1 << (mixed & 63))
+  }
+
+  private func mark(_ id: RecordKey) {
+    let (word, bit) = Self.place(id)
+    marks[word].bitwiseOr(bit, ordering: .relaxed)
+  }
+
+  private func isMarked(_ id: RecordKey) -> Bool {
+    let (word, bit) = Self.place(id)
+    return marks[word].load(ordering: .relaxed) & bit != 0
   }
 
   /// The records that are in it, in order of id.
@@ -37,6 +58,11 @@ final class Listing: Sendable {
 
   /// Takes in that a record has a new version, or is deleted, in the collection or elsewhere; versions come in any order.
   func take(_ id: RecordKey, sequence: UInt64, isPresent: Bool) {
+    if isPresent {
+      mark(id)
+    } else if !isMarked(id) {
+      return
+    }
     standings.withLock { standings in
       guard standings[id].map({ $0.sequence <= sequence }) ?? isPresent else { return }
       standings[id] = Standing(sequence: sequence, isPresent: isPresent)

@@ -29,9 +29,8 @@ extension Examination {
   private mutating func findMarks(in segment: LogSegment) throws(StorageError) {
     var reader = segment.reader
     var place = Layout.firstFrameOffset
-    while let next = try reader.nextFrame(from: place) {
+    while let (next, header) = try reader.nextFrame(from: place) {
       place = next
-      guard case .frame(let header) = try reader.frame(at: place) else { return }
       if header.kind != .footer, header.kind != .liveSet, header.kind != .close {
         highestSequence = max(highestSequence, header.sequence)
       }

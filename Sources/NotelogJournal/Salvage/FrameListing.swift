@@ -62,9 +62,8 @@ package struct FrameListing {
       if file.salt == nil { file.salt = try SaltSolver.solve(file.file, byteCount: file.byteCount) }
       var reader = file.reader()
       var place = Layout.firstFrameOffset
-      while let next = try reader.nextFrame(from: place) {
+      while let (next, header) = try reader.nextFrame(from: place) {
         if next > place { try tellGap(file, place..<next, &reader) }
-        guard case .frame(let header) = try reader.frame(at: next) else { break }
         let isWhole = try reader.isWhole(header, at: next)
         let mark = isWhole ? try mark(header, at: next, &reader) : nil
         try tell(file, next, header.frameByteCount, .frame(header, isWhole: isWhole, mark))

@@ -74,8 +74,7 @@ struct Salvage {
     var floor = LogPosition.zero
     var reader = file.reader()
     var place = Layout.firstFrameOffset
-    while let next = try reader.nextFrame(from: place) {
-      guard case .frame(let header) = try reader.frame(at: next) else { break }
+    while let (next, header) = try reader.nextFrame(from: place) {
       if header.kind == .commit, try reader.isWhole(header, at: next),
         let mark = CommitMark(payload: try reader.payload(of: header, at: next))
       {

@@ -86,8 +86,7 @@ struct SalvagePile {
     else { return nil }
     place += header.frameByteCount
     var pending: (change: LiveChange, sequence: UInt64)?
-    while let next = try reader.nextFrame(from: place) {
-      guard case .frame(let header) = try reader.frame(at: next), header.kind != .footer else { break }
+    while let (next, header) = try reader.nextFrame(from: place), header.kind != .footer {
       if header.kind == .liveChange, try reader.isWhole(header, at: next) {
         pending = LiveChange(payload: try reader.payload(of: header, at: next)).map { ($0, header.sequence) }
       } else if header.kind == .commit, let change = pending {

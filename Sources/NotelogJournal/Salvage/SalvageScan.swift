@@ -37,9 +37,8 @@ struct SalvageScan: ~Copyable {
     from start: Int, _ table: inout SalvageTable, _ report: inout SalvageReport
   ) throws(StorageError) {
     var place = start
-    while let next = try reader.nextFrame(from: place), next < limit {
+    while let (next, header) = try reader.nextFrame(from: place), next < limit {
       if next > place { lose(place..<next, &report) }
-      guard case .frame(let header) = try reader.frame(at: next) else { break }
       frameCount += 1
       if header.kind == .footer {
         place = limit

@@ -65,7 +65,7 @@ extension SegmentReader {
     var place = start
     while place < limit {
       guard case .frame(let header) = try frame(at: place), header.frameByteCount <= limit - place else {
-        let next = try nextFrame(from: place + 8) ?? limit
+        let next = try nextFrame(from: place + 8)?.place ?? limit
         try body(.lost(place..<min(next, limit)), RawSpan())
         place = next
         continue

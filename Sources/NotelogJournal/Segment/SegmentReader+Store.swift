@@ -37,7 +37,7 @@ extension SegmentReader {
     to live: inout LiveSet, from start: Int, to limit: Int
   ) throws(StorageError) {
     var place = start
-    while let next = try nextFrame(from: place), next < limit, case .frame(let header) = try frame(at: next) {
+    while let (next, header) = try nextFrame(from: place), next < limit {
       if header.kind == .liveChange, try isWhole(header, at: next),
         let change = LiveChange(payload: try payload(of: header, at: next))
       {

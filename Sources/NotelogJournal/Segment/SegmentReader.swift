@@ -77,13 +77,13 @@ struct SegmentReader: ~Copyable {
       && (header.kind != .chunk || ChunkMark(payload) != nil)
   }
 
-  /// The first place at or after `place` where a frame header checks, or nothing up to the end.
-  mutating func nextFrame(from place: Int) throws(StorageError) -> Int? {
+  /// The first place at or after `place` where a frame header checks, and that header; nothing up to the end.
+  mutating func nextFrame(from place: Int) throws(StorageError) -> (place: Int, header: FrameHeader)? {
     var place = aligned(place)
     while true {
       switch try frame(at: place) {
       case .end: return nil
-      case .frame: return place
+      case .frame(let header): return (place, header)
       case .zero, .invalid: place += 8
       }
     }

@@ -45,7 +45,7 @@ struct SegmentVerifier: ~Copyable {
     while place < limit {
       guard case .frame(let header) = try reader.frame(at: place), header.frameByteCount <= limit - place
       else {
-        let next = min(try reader.nextFrame(from: place + 8) ?? limit, limit)
+        let next = min(try reader.nextFrame(from: place + 8)?.place ?? limit, limit)
         add(.lostFrames, place, next - place)
         place = next
         transaction = (place, 0)

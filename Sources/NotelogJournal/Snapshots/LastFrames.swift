@@ -30,10 +30,8 @@ struct LastFrames {
     offsets.removeAll(keepingCapacity: true)
     var reader = SegmentReader(segment.file, salt: segment.salt.value, end: try segment.file.byteCount())
     var place = start
-    while let next = try reader.nextFrame(from: place) {
-      guard case .frame(let header) = try reader.frame(at: next), header.sequence == sequence,
-        header.kind != .commit, header.kind != .footer
-      else { return }
+    while let (next, header) = try reader.nextFrame(from: place) {
+      guard header.sequence == sequence, header.kind != .commit, header.kind != .footer else { return }
       if header.kind.isVersion { offsets[header.id] = next }
       place = next + header.frameByteCount
     }

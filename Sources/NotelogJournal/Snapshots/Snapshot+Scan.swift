@@ -95,13 +95,12 @@ extension Snapshot {
   ) throws(StorageError) -> FrameHeader? {
     guard place < limit else { return nil }
     if case .frame(let header) = try reader.frame(at: place) { return header }
-    guard let next = try reader.nextFrame(from: place + 8), next < limit else {
+    guard let (next, header) = try reader.nextFrame(from: place + 8), next < limit else {
       // Zeros up to the end are no loss: a segment whose end is not known is preallocated.
       if try !reader.isZero(from: place) { place = limit }
       return nil
     }
     place = next
-    guard case .frame(let header) = try reader.frame(at: place) else { return nil }
     return header
   }
 
