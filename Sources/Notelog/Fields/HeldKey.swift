@@ -1,7 +1,6 @@
 // A key that one thread keeps at hand.
 
 import NotelogCrypto
-import NotelogJournal
 
 /// A data key, held by an object of one thread's own: using it counts nothing up and down that other threads use too.
 ///
