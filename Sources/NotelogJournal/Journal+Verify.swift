@@ -128,15 +128,15 @@ private struct SegmentTask: Sendable {
     var outcome = Outcome(byteCount: found.byteCount)
     var verifier = SegmentVerifier(found, entry: entry, end: end)
     // Where the index came upon nothing in the segment that is dead, nothing need be looked up.
-    let isWhole = segment.deathCount == 0
+    let hasDead = segment.deathCount > 0
     let number = found.number
     let index = catalog.index
     do throws(StorageError) {
       try verifier.run { header, place, payload, next throws(StorageError) in
         // The next record's place in the index comes from memory while this one is seen to.
-        if !isWhole, let next { index.prefetch(index.fingerprint(of: next)) }
+        if hasDead, let next { index.prefetch(index.fingerprint(of: next)) }
         guard header.kind == .record else { return }
-        if !isWhole {
+        if hasDead {
           let place = Place(segment: number, offset: place)
           guard try index.contains(index.fingerprint(of: header.id), at: place) else { return }
         }

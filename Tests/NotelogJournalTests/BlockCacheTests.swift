@@ -69,6 +69,26 @@ import Testing
     #expect(!isThere(7) && isThere(8) && wanted() > 150)
   }
 
+  @Test func `compaction makes the cache forget what it has taken the place of`() throws {
+    let store = try TemporaryStore()
+    var options = JournalOptions.small
+    options.cacheByteCount = 4 << 20
+    let journal = try Journal.create(in: store.storage, storeID: key(99), options: options)
+    for number in 0..<100 { try journal.put(key(number), body(1)) }
+    for number in 0..<50 { try journal.put(key(2 * number), body(1)) }
+    for _ in 0..<4 { for number in 0..<100 { _ = try journal.body(of: key(number)) } }
+    func cached(_ number: UInt32) -> Bool {
+      withScratch { journal.catalog.cache.copy(number, at: Layout.firstFrameOffset, into: &$0) }
+    }
+    let before = journal.catalog.segments.all.map(\.number).filter(cached)
+    #expect(try journal.compact().removedSegments > 2)
+    let after = Set(journal.catalog.segments.all.map(\.number))
+    let removed = before.filter { !after.contains($0) }
+    #expect(removed.count > 2)
+    #expect(removed.filter(cached) == [])
+    try journal.close()
+  }
+
   /// A shard's memory is cleared when its first block comes in, two megabytes at a time.
   @Test func `a cache takes no block in before it is asked for some`() {
     let cache = BlockCache(byteCount: 64 << 20)

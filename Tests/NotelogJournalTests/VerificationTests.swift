@@ -29,13 +29,18 @@ import Testing
     for _ in 0..<2 {
       for number in 100..<110 { try journal.put(key(number), [UInt8](repeating: 3, count: 20)) }
     }
+    // Two versions in one transaction: the later one counts.
+    var batch = Batch()
+    for _ in 0..<2 { batch.put(key(110), collection: 1, bodyByteCount: 8) { $0.store(UInt64(4), at: 0) } }
+    try journal.commit(&batch, .flushed)
     try journal.delete(key(399), .flushed)
     try journal.close()
     let seen = try seen(store, threadCount: threadCount)
     #expect(seen.count == 399)
     for (id, revisions) in seen {
       let number = Int(id.low)
-      let newest = number < 100 ? 401 + number : number < 110 ? 411 + number : number + 1
+      let newest =
+        number < 100 ? 401 + number : number < 110 ? 411 + number : number == 110 ? 521 : number + 1
       #expect(revisions == [UInt64(newest)], "record \(number)")
     }
   }

@@ -7,7 +7,6 @@ enum NotelogBench {
     usage: \(NotesCommand.usage)
            \(DeviceCommand.usage)
            \(ScaleCommand.usage)
-           \(PauseCommand.usage)
            \(CountsCommand.usage)
            notelog-bench hotpath [--json] [--quick] [--case seal/64]
     """
@@ -19,7 +18,6 @@ enum NotelogBench {
       case "notes": try NotesCommand(&arguments).run()
       case "device": try DeviceCommand(&arguments).run()
       case "scale": try ScaleCommand(&arguments).run()
-      case "pause": try PauseCommand(&arguments).run()
       case "counts": try CountsCommand(&arguments).run()
       case "hotpath": try hotPath(arguments)
       default: throw Failure(usage)

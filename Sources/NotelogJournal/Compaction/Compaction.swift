@@ -152,14 +152,14 @@ extension Segment {
     guard let entry else { return [] }
     var reader = SegmentReader(file, salt: salt, end: entry.byteCount)
     var entries: [FooterEntry] = []
+    let unreadable = StorageError(.read, name, errno: SystemErrno.inputOutput)
     let trailerStart = entry.byteCount - Layout.trailerByteCount
     guard let trailer = Trailer(try reader.bytes(trailerStart..<entry.byteCount), at: 0),
       trailer.footerChecksum == entry.footerChecksum
-    else { throw StorageError(.read, name, errno: SystemErrno.inputOutput) }
+    else { throw unreadable }
     entries.reserveCapacity(min(trailer.footerByteCount, entry.byteCount) / Layout.footerEntryByteCount)
-    guard
-      try reader.forEachFooterEntry(trailer, { entry, _ in entries.append(entry) }) == .complete
-    else { throw StorageError(.read, name, errno: SystemErrno.inputOutput) }
+    let state = try reader.forEachFooterEntry(trailer) { entry, _ in entries.append(entry) }
+    guard state == .complete else { throw unreadable }
     return entries
   }
 }

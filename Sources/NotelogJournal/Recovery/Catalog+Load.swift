@@ -35,6 +35,7 @@ private struct IndexIntake: ~Copyable {
   private static let size = 32
 
   private let catalog: Catalog
+  /// The catalog's: taken out of it for each entry, it would be counted, and other threads count too.
   private let index: Index
   private let segment: Segment
   private let share: IndexShare
@@ -56,12 +57,12 @@ private struct IndexIntake: ~Copyable {
     guard share.contains(fingerprint) else { return false }
     index.prefetch(fingerprint)
     waiting.append((entry, fingerprint))
-    if waiting.count == Self.size { try finish() }
+    if waiting.count == Self.size { try flush() }
     return true
   }
 
   /// Takes in those that wait.
-  mutating func finish() throws(StorageError) {
+  mutating func flush() throws(StorageError) {
     try catalog.take(waiting, in: segment)
     waiting.removeAll(keepingCapacity: true)
   }
@@ -92,8 +93,8 @@ extension Catalog {
         for index in sources.indices {
           // Each begins elsewhere: what is counted of a segment, two threads need not count at once.
           let source = sources[(index + number * sources.count / threadCount) % sources.count]
-          let number = source.found.number
-          try load(source, share, &damages) { visit($0, $1, number) }
+          let segment = source.found.number
+          try load(source, share, &damages) { visit($0, $1, segment) }
         }
       } catch { failure = error }
       outcomes.withLock { [damages, failure] in $0[number] = (damages, failure) }
@@ -117,7 +118,7 @@ extension Catalog {
       let state = try reader.forEachFooterEntry(trailer) { (entry, envelope) throws(StorageError) in
         if try intake.add(entry) { visit(entry, envelope) }
       }
-      if state == .complete { return try intake.finish() }
+      if state == .complete { return try intake.flush() }
       if state == .unreadable {
         damages.append(
           Damage(.footer, segment: number, offset: trailer.footerOffset, byteCount: trailer.footerByteCount))
@@ -135,7 +136,7 @@ extension Catalog {
           Damage(.lostFrames, segment: number, offset: range.lowerBound, byteCount: range.count))
       }
     }
-    try intake.finish()
+    try intake.flush()
   }
 }
 

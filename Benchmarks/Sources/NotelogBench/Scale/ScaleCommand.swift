@@ -3,13 +3,19 @@ import CPeers
 import Foundation
 @_spi(Benchmarks) import Notelog
 
-/// One store that grows from step to step; after each step it is measured.
+/// One store that grows from step to step and is measured after each; and what a compaction makes others wait.
 struct ScaleCommand {
-  static let usage = "notelog-bench scale [--steps 10000,100000,1000000,10000000] [--folder PATH] [--json]"
+  static let usage = """
+    notelog-bench scale [--steps 10000,100000,1000000,10000000] [--part growth,pause] [--bytes N]
+                        [--folder PATH] [--json]
+    """
   private static let batch = 1000
   private static let sample = 20_000
 
   var steps = [10_000, 100_000, 1_000_000, 10_000_000]
+  var parts: Set<String> = ["growth", "pause"]
+  /// What lives in the store whose compaction is measured: of this, a gibibyte is copied.
+  var pauseByteCount = 9 << 28
   var isJSON = false
   var folder = FileManager.default.temporaryDirectory
   private let credential = Credential.key((0..<32).map { UInt8($0) })
@@ -20,6 +26,9 @@ struct ScaleCommand {
       case "--steps":
         steps = try NotesCommand.value(&arguments, argument).split(separator: ",").compactMap { Int($0) }
           .sorted()
+      case "--part":
+        parts = Set(try NotesCommand.value(&arguments, argument).split(separator: ",").map(String.init))
+      case "--bytes": pauseByteCount = try NotesCommand.number(&arguments, argument)
       case "--folder": folder = URL(filePath: try NotesCommand.value(&arguments, argument))
       case "--json": isJSON = true
       default: throw Failure("unknown argument \(argument)\nusage: \(Self.usage)")
@@ -31,19 +40,26 @@ struct ScaleCommand {
     let scratch = folder.appending(path: "notelog-bench-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: scratch) }
     try FileManager.default.createDirectory(at: scratch, withIntermediateDirectories: true)
+    // At once: a long run that is stopped has told what it knew.
+    func report(_ figure: Figure) {
+      FileHandle.standardOutput.write(Data(((isJSON ? figure.json : figure.row) + "\n").utf8))
+    }
+    if parts.contains("growth") { try measureGrowth(scratch, report) }
+    if parts.contains("pause") {
+      try CompactionPause(byteCount: pauseByteCount).run(at: scratch.appending(path: "pause").path, report)
+    }
+  }
+
+  private func measureGrowth(_ scratch: URL, _ report: (Figure) -> Void) throws {
     let path = scratch.appending(path: "scale").path
     try Store.create(at: path, unlocking: credential).close()
     if let last = steps.last, last >= Self.indexCounts.upperBound {
       // First: what other steps leave in the heap is not the index's.
-      let figure = try measureIndex(scratch.appending(path: "index").path)
-      print(isJSON ? figure.json : figure.row)
+      report(try measureIndex(scratch.appending(path: "index").path))
     }
     var present = 0
     for step in steps {
-      for figure in try measure(path, from: present, to: step) {
-        // At once: a long run that is stopped has told what it knew.
-        FileHandle.standardOutput.write(Data(((isJSON ? figure.json : figure.row) + "\n").utf8))
-      }
+      for figure in try measure(path, from: present, to: step) { report(figure) }
       present = step
     }
   }

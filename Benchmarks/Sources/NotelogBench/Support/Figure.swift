@@ -31,7 +31,10 @@ struct Figure {
   var row: String {
     let name = workload.padding(toLength: 28, withPad: " ", startingAt: 0)
     let number = Self.text(value)
+    let times = (latencies?.named ?? []).map { "\($0.name) \(Self.text(Double($0.value) / 1e6)) ms" }
+    let details = (times + counts.map { "\($0.name) \(Self.text($0.value))" }).joined(separator: ", ")
     return name + String(repeating: " ", count: max(1, 12 - number.count)) + number + " " + unit
+      + (details.isEmpty ? "" : "  (\(details))")
   }
 
   /// A number with as many digits as it deserves.

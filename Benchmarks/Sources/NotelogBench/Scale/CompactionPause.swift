@@ -1,51 +1,28 @@
-// `notelog-bench pause`: how long a put waits while the store is compacted.
+// How long a put waits while the store is compacted: a part of `notelog-bench scale`.
 import CPeers
 import Foundation
 import Notelog
 import Synchronization
 
 /// A store of which a half is dead is compacted on one thread, while another goes on putting, one note a commit.
-struct PauseCommand {
-  static let usage = "notelog-bench pause [--bytes 2415919104] [--folder PATH] [--json]"
+struct CompactionPause {
   private static let batch = 1000
   /// As long as bodies are on average.
   private static let body = String(repeating: "notelog ", count: 50)
 
   /// What lives in the store: half of it is copied.
-  var byteCount = 9 << 28
-  var isJSON = false
-  var folder = FileManager.default.temporaryDirectory
+  let byteCount: Int
 
-  init(_ arguments: inout ArraySlice<String>) throws {
-    while let argument = arguments.popFirst() {
-      switch argument {
-      case "--bytes": byteCount = Int(try NotesCommand.value(&arguments, argument)) ?? byteCount
-      case "--folder": folder = URL(filePath: try NotesCommand.value(&arguments, argument))
-      case "--json": isJSON = true
-      default: throw Failure("unknown argument \(argument)\nusage: \(Self.usage)")
-      }
-    }
-  }
-
-  func run() throws {
-    let scratch = folder.appending(path: "notelog-bench-\(UUID().uuidString)")
-    defer { try? FileManager.default.removeItem(at: scratch) }
-    try FileManager.default.createDirectory(at: scratch, withIntermediateDirectories: true)
+  /// Measures puts that are left to the system, and durable ones.
+  func run(at path: String, _ report: (Figure) -> Void) throws {
     var options = Store.Options()
     options.compaction = .whenAsked
-    let store = try Store.create(
-      at: scratch.appending(path: "pause").path, unlocking: .key((0..<32).map { UInt8($0) }),
-      options: options)
+    let store = try Store.create(at: path, unlocking: .key((0..<32).map { UInt8($0) }), options: options)
     let count = try fill(store)
     for (round, durability) in [Durability.buffered, .durable].enumerated() {
       // A half of all notes anew, another each time: half of each segment is dead.
       try put(store, (0..<count).lazy.filter { Self.hash($0) >> UInt64(round) & 1 == 0 })
-      let figure = try measure(store, count, durability)
-      print(isJSON ? figure.json : figure.row)
-      for (name, value) in figure.latencies?.named ?? [] where !isJSON {
-        print("  \(name) \(Figure.text(Double(value) / 1e6)) ms")
-      }
-      for (name, value) in figure.counts where !isJSON { print("  \(name) \(Figure.text(value))") }
+      report(try measure(store, count, durability))
     }
     try store.close()
   }

@@ -1,0 +1,31 @@
+// What collection 0 holds, whatever order versions come in: FORMAT.md §14.
+
+@testable import NotelogJournal
+import Testing
+
+@Suite struct ListingTests {
+  private func entry(_ number: Int, _ sequence: UInt64) -> Listing.Entry {
+    Listing.Entry(id: key(number), sequence: sequence)
+  }
+
+  @Test func `a listing forgets what was listed and is elsewhere now`() {
+    let listing = Listing([entry(1, 5), entry(2, 6)])
+    listing.take(key(3), sequence: 7, isPresent: true)
+    #expect(listing.entries.map(\.id) == [key(1), key(2), key(3)].sorted())
+    // One of each kind: listed from the start, and taken in.
+    listing.take(key(1), sequence: 8, isPresent: false)
+    listing.take(key(3), sequence: 9, isPresent: false)
+    #expect(listing.entries == [entry(2, 6)])
+    // What came before that does not bring it back, and what comes later does.
+    listing.take(key(1), sequence: 4, isPresent: true)
+    #expect(listing.entries == [entry(2, 6)])
+    listing.take(key(1), sequence: 10, isPresent: true)
+    #expect(Set(listing.entries.map(\.sequence)) == [6, 10])
+  }
+
+  @Test func `millions that were never in it leave nothing in it`() {
+    let listing = Listing([entry(0, 1)])
+    for number in 1..<100_000 { listing.take(key(number), sequence: UInt64(number), isPresent: false) }
+    #expect(listing.entries == [entry(0, 1)])
+  }
+}
