@@ -23,18 +23,30 @@ import Testing
     one.isEqual(to: other.bytes)
   }
 
-  @Test func `memory is zeroed when it is taken again`() throws {
+  @Test(arguments: [64, 65, 4096, 5000])
+  func `memory is zeroed when it is taken again`(byteCount: Int) throws {
     let memory = SecretMemory()
     for _ in 0..<3 {
-      let marked = try secret([UInt8](repeating: 0xAB, count: 64), in: memory)
+      let marked = try secret([UInt8](repeating: 0xAB, count: byteCount), in: memory)
       _ = marked.byteCount
-      let fresh = try Secret(byteCount: 64, in: memory)
-      #expect(reveal(fresh) == [UInt8](repeating: 0, count: 64))
+      let fresh = try Secret(byteCount: byteCount, in: memory)
+      #expect(reveal(fresh) == [UInt8](repeating: 0, count: byteCount))
     }
     for _ in 0..<3 {
-      let fresh = try Secret(byteCount: 64, in: memory)
-      #expect(reveal(fresh) == [UInt8](repeating: 0, count: 64))
+      let fresh = try Secret(byteCount: byteCount, in: memory)
+      #expect(reveal(fresh) == [UInt8](repeating: 0, count: byteCount))
     }
+  }
+
+  @Test func `a page that comes back serves the next secret`() throws {
+    let memory = SecretMemory()
+    func address() throws -> UInt {
+      let secret = try secret([UInt8](repeating: 0xAB, count: 200), in: memory)
+      // SAFETY: only the number is used.
+      return unsafe UInt(bitPattern: secret.pointer)
+    }
+    let first = try address()
+    if memory.isLocked { #expect(try address() == first) }
   }
 
   @Test func `more secrets than a slab holds, of all sizes, keep apart`() throws {

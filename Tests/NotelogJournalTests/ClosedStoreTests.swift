@@ -111,7 +111,7 @@ import Testing
   /// What makes a store one that has to be examined.
   enum Deviation: String, CaseIterable {
     case noCheckpoint, flippedCheckpoint, otherCheckpoint, staleCheckpoint, partialOutput, partialCheckpoint
-    case strayName, strayCopy, segmentGone, segmentShort, segmentLong, sourceBack, newerTrailer
+    case strayName, strayCopy, segmentGone, segmentRenamed, sourceBack, newerTrailer
     case headShort, headLong, headHeader, headCopy, headOlder
   }
 
@@ -141,8 +141,9 @@ import Testing
     case .strayName: disk.replace("000000000077.journal", with: [])
     case .strayCopy: disk.replace("000000000077.journal", with: disk.contents(first))
     case .segmentGone: disk.replace(first, with: nil)
-    case .segmentShort: try change(first) { $0.removeLast() }
-    case .segmentLong: try change(first) { $0.append(0) }
+    case .segmentRenamed:
+      disk.replace("000000000077.journal", with: disk.contents(first))
+      disk.replace(first, with: nil)
     case .sourceBack:
       let journal = try Journal.open(in: disk, options: .small)
       for number in 0..<100 { try journal.put(key(number), body(number), .flushed) }
@@ -214,18 +215,45 @@ import Testing
     }
   }
 
-  /// The short way trusts names and lengths; what the bytes are is found out when they are read.
-  @Test func `a segment of the right length that is another is refused when it is read`() throws {
+  // The short way trusts names; what the files hold is found out when they are read.
+
+  @Test func `a segment that is another is refused when it is read`() throws {
+    try refuse { disk, name in
+      let bytes = try #require(disk.contents(name))
+      let lost = keys(of: name, disk) { _ in true }
+      let other = try #require(try closedStore(id: 98).contents(name))
+      try #require(other.count == bytes.count)
+      disk.replace(name, with: other)
+      return lost
+    }
+  }
+
+  @Test(arguments: [0, 100, 5_000, 6_000, -1])
+  func `what a segment lost at its end is refused when it is read`(end: Int) throws {
+    try refuse { disk, name in
+      let bytes = try #require(disk.contents(name))
+      let kept = end < 0 ? bytes.count + end : end
+      let lost = keys(of: name, disk) { $0 > kept }
+      disk.replace(name, with: Array(bytes.prefix(kept)))
+      return lost
+    }
+  }
+
+  /// The records of a segment whose frames end where they are lost.
+  private func keys(of name: String, _ disk: SimulatedDisk, _ isLost: (Int) -> Bool) -> Set<RecordKey> {
+    Set(
+      FrameMap(disk).frames.filter {
+        $0.segment == name && $0.kind == MappedFrame.record && isLost($0.range.upperBound)
+      }
+      .map(\.key))
+  }
+
+  /// Damages a store's first segment so that records are lost; none but these is, and everybody who looks can tell.
+  private func refuse(_ damage: (SimulatedDisk, String) throws -> Set<RecordKey>) throws {
     let disk = try closedStore()
-    let name = try #require(segments(disk).first)
-    let other = try #require(try closedStore(id: 98).contents(name))
-    let length = try #require(disk.contents(name)?.count)
-    try #require(other.count == length)
-    let lost = FrameMap(disk).frames.filter { $0.segment == name && $0.kind == MappedFrame.record }.map(\.key)
-    disk.replace(name, with: other)
+    let lost = try damage(disk, try #require(segments(disk).first))
     let (journal, opened) = try open(disk)
     #expect(opened.count == 1)
-    #expect(!lost.isEmpty)
     for number in 0..<Self.count {
       if lost.contains(key(number)) {
         #expect(throws: JournalError(.damaged, "")) { try journal.body(of: key(number)) }
@@ -233,8 +261,12 @@ import Testing
         #expect(try journal.body(of: key(number)) == body(number))
       }
     }
+    #expect(try journal.compact().damagedSegments == [1])
     try journal.close()
     #expect(try Journal.verify(disk).report.verdict == .damaged)
+    disk.replace("index", with: nil)
+    let examined = try Journal.open(in: disk, options: .small)
+    #expect(examined.report.verdict == .damaged)
   }
 }
 

@@ -37,7 +37,7 @@ final class TemporaryStore: Sendable {
   /// How long the segments are, by their numbers.
   var segmentByteCounts: [Int] {
     let names = (try? storage.names(in: ""))?.filter { $0.hasSuffix(".journal") }.sorted() ?? []
-    return names.compactMap { try? storage.byteCount(of: $0) }
+    return names.compactMap { try? storage.open($0, .read).byteCount() }
   }
 
   deinit { try? FileManager.default.removeItem(atPath: storage.path) }

@@ -76,8 +76,6 @@ package final class MeteredStorage: Storage {
 
   package func names(in folder: String) throws(StorageError) -> [String] { try base.names(in: folder) }
 
-  package func byteCount(of name: String) throws(StorageError) -> Int { try base.byteCount(of: name) }
-
   package func rename(_ name: String, to newName: String) throws(StorageError) {
     try base.rename(name, to: newName)
     guard Self.isMetered(name) else { return }

@@ -167,12 +167,6 @@ package final class SimulatedDisk: Storage {
     }
   }
 
-  package func byteCount(of name: String) throws(StorageError) -> Int {
-    try step(.stat, name) { core throws(StorageError) in
-      core.state.nodes[try core.node(named: name, .stat)].cached.count
-    }
-  }
-
   package func rename(_ name: String, to newName: String) throws(StorageError) {
     try step(.rename, name) { core throws(StorageError) in
       let node = try core.node(named: name, .rename)

@@ -13,8 +13,7 @@ extension Store {
   /// Reads all schemas. Their MACs can't be checked before the store is unlocked.
   func loadSchemas() throws(NotelogError) {
     var buffer = ReadBuffer()
-    let keys = try journaling { () throws(JournalError) in try journal.records(in: Self.schemaCollection) }
-    for key in keys {
+    for key in journal.listedRecords {
       let found = try journaling { () throws(JournalError) in try journal.read(key, into: &buffer) }
       guard found?.collection == Self.schemaCollection else { continue }
       let stored = try parseSchema(buffer.body, key)

@@ -17,7 +17,8 @@ package final class SecretMemory: Sendable {
   static let byteCountMax = 1 << 20
   static let cellSize = 64
   private static let slabSize = 16 << 10
-  private static let cellsPerSlab = slabSize / cellSize
+  /// How many pages that came back are kept for the next secrets: mapping and locking one takes six system calls.
+  private static let spareMax = 2
   private static let aliveMark: UInt64 = 0x4E4C_414C_4956_4521
 
   private struct Slab {
@@ -28,6 +29,8 @@ package final class SecretMemory: Sendable {
 
   private struct State {
     var slabs: [Slab] = []
+    /// Mappings of one page, cleansed and locked.
+    var spares: [UInt] = []
     var granted: Platform.Granted = [.locked, .notDumped, .wipedOnFork]
     var lockedBytesLeft: Int
   }
@@ -58,7 +61,13 @@ package final class SecretMemory: Sendable {
   }
 
   deinit {
-    let slabs = state.withLock { $0.slabs }
+    let (slabs, spares) = state.withLock { ($0.slabs, $0.spares) }
+    for spare in spares {
+      // SAFETY: a spare mapping is nobody's.
+      if let base = unsafe UnsafeMutableRawPointer(bitPattern: spare) {
+        unsafe Platform.unmapGuarded(base, byteCount: Platform.pageSize)
+      }
+    }
     for slab in slabs {
       // SAFETY: every secret keeps its memory object alive, so none is left in the slab.
       if let base = unsafe UnsafeMutableRawPointer(bitPattern: slab.base) {
@@ -118,6 +127,7 @@ package final class SecretMemory: Sendable {
     let address = UInt(bitPattern: pointer)
     guard byteCount <= Self.cellSize else {
       let mapped = Self.mappedCount(byteCount)
+      if mapped == Platform.pageSize, state.withLock({ Self.keepSpare(address, &$0) }) { return }
       unsafe Platform.unmapGuarded(pointer, byteCount: mapped)
       state.withLock {
         if $0.granted.contains(.locked), $0.lockedBytesLeft != .max { $0.lockedBytesLeft += mapped }
@@ -148,8 +158,17 @@ package final class SecretMemory: Sendable {
     return base
   }
 
+  /// Keeps a page for the next secret. Where not all memory could be locked, this page may be one that isn't, and one that
+  /// is made anew may be.
+  private static func keepSpare(_ address: UInt, _ state: inout State) -> Bool {
+    guard state.spares.count < spareMax, state.granted.contains(.locked) else { return false }
+    state.spares.append(address)
+    return true
+  }
+
   private static func map(_ byteCount: Int, _ state: inout State) -> UInt? {
     let mapped = mappedCount(byteCount)
+    if mapped == Platform.pageSize, let spare = state.spares.popLast() { return spare }
     // SAFETY: a mapping just made, of this size.
     guard let base = unsafe Platform.mapGuarded(byteCount: mapped) else { return nil }
     let mayLock = mapped <= state.lockedBytesLeft

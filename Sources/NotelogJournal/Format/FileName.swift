@@ -17,9 +17,11 @@ package enum FileName {
 
   /// The segment number in a file's name; nothing where it is another kind of file.
   package static func segmentNumber(_ name: String) -> UInt32? {
-    guard name.utf8.count == 20, name.utf8.dropFirst(12).elementsEqual(".journal".utf8) else { return nil }
+    let bytes = name.utf8.span
+    guard bytes.count == 20, name.hasSuffix(".journal") else { return nil }
     var number: UInt64 = 0
-    for digit in name.utf8.prefix(12) {
+    for place in 0..<12 {
+      let digit = bytes[place]
       guard digit >= UInt8(ascii: "0"), digit <= UInt8(ascii: "9") else { return nil }
       number = number * 10 + UInt64(digit - UInt8(ascii: "0"))
     }

@@ -3,7 +3,7 @@
 /// A store that ends in a close mark and whose files are those that were there when it was written.
 ///
 /// Nothing is read but the checkpoint, the head, and what is newer than the checkpoint. Of the other segments only the
-/// names and lengths are looked at: a store may have a thousand of them.
+/// names are looked at: a store may have a thousand of them.
 struct ClosedStore {
   let checkpoint: CheckpointFile
   let head: FoundSegment
@@ -25,26 +25,29 @@ struct ClosedStore {
     else { return nil }
     let names = try journaling { () throws(StorageError) in try storage.names(in: "") }
     if names.contains(where: { $0.hasSuffix(FileName.partialSuffix) }) { return nil }
-    let numbers = names.compactMap(FileName.segmentNumber)
+    let files = names.compactMap { name in
+      FileName.segmentNumber(name).map { (number: $0, name: name) }
+    }.sorted { $0.number < $1.number }
     let known = Dictionary(uniqueKeysWithValues: checkpoint.head.segments.map { ($0.number, $0) })
     var read: [UInt32: FoundSegment] = [:]
-    for number in numbers where !checkpoint.head.covers(known[number]) {
-      guard let found = try Survey.read(FileName.segment(number), number, storage),
+    for file in files where !checkpoint.head.covers(known[file.number]) {
+      guard let found = try Survey.read(file.name, file.number, storage),
         found.isIntact(of: checkpoint.head.storeID)
       else { return nil }
-      read[number] = found
+      read[file.number] = found
     }
     do throws(StorageError) {
       guard let head = read.values.filter(\.header.kind.isLog).max(by: { $0.number < $1.number }),
         let closing = try head.closing(),
         let live = try Self.live(checkpoint.head, head, closing),
-        numbers.count == live.count + 1
+        files.count == live.count + 1
       else { return nil }
       var segments = [Segment(head, entry: nil)]
-      for entry in live.entries {
-        guard let segment = try Self.segment(entry, read[entry.number], known[entry.number], storage) else {
-          return nil
-        }
+      // Both in order of number: but for the head, each file is the next live segment's.
+      for (entry, file) in zip(live.entries, files.lazy.filter { $0.number != head.number }) {
+        guard entry.number == file.number,
+          let segment = Self.segment(entry, file.name, read[entry.number], known[entry.number], storage)
+        else { return nil }
         segments.append(segment)
       }
       self.checkpoint = checkpoint
@@ -54,7 +57,7 @@ struct ClosedStore {
       self.segments = segments
     } catch { throw JournalError(error) }
     let tailNumber = try Survey.highestTailNumber(in: storage, names)
-    highestNumber = max(numbers.max() ?? 0, tailNumber ?? 0)
+    highestNumber = max(files.last?.number ?? 0, tailNumber ?? 0)
     // A witness of more than the head holds says that the head is not what it was.
     let floor = floor
     guard checkpoint.head.covered <= floor,
@@ -77,16 +80,13 @@ struct ClosedStore {
     return closing.mark.speaks(of: live) ? live : nil
   }
 
-  /// A segment of the live set, if it is what was read, or at least what the checkpoint says and as long.
+  /// A segment of the live set, if it is what was read, or what the checkpoint speaks of.
   private static func segment(
-    _ entry: LiveEntry, _ found: FoundSegment?, _ figures: CheckpointHead.SegmentFigures?,
+    _ entry: LiveEntry, _ name: String, _ found: FoundSegment?, _ figures: CheckpointHead.SegmentFigures?,
     _ storage: any Storage
-  ) throws(StorageError) -> Segment? {
+  ) -> Segment? {
     if let found { return found.entry == entry ? Segment(found, entry: entry) : nil }
-    let name = FileName.segment(entry.number)
-    guard let figures, try storage.byteCount(of: name) == entry.byteCount else {
-      return nil
-    }
+    guard let figures else { return nil }
     return Segment(
       number: entry.number, kind: figures.kind, salt: SegmentSalt(entry.salt),
       file: DeferredFile(name, in: storage), entry: entry)

@@ -75,6 +75,9 @@ extension Journal {
   /// The store as it is now, for as long as it is wanted.
   package func snapshot() -> Snapshot { Snapshot(of: self) }
 
+  /// The ids of collection 0's records, in order; of some that were deleted too, perhaps.
+  package var listedRecords: [RecordKey] { catalog.listing.entries.map(\.id) }
+
   /// The ids of a collection's records, or of all records, in order of id.
   package func records(in collection: UInt16? = nil) throws(JournalError) -> [RecordKey] {
     if collection == Listing.collection {

@@ -9,8 +9,6 @@ package protocol Storage: AnyObject, Sendable {
   func open(_ name: String, _ mode: StorageOpenMode) throws(StorageError) -> any StorageFile
   /// The names in a folder (`""` is the store's own), in no particular order. The C function is `readdir`.
   func names(in folder: String) throws(StorageError) -> [String]
-  /// The length of a file that nobody need open for it. The corresponding C function is `lstat`.
-  func byteCount(of name: String) throws(StorageError) -> Int
   /// Moves a file over another in one step. The corresponding C function is `rename`.
   func rename(_ name: String, to newName: String) throws(StorageError)
   /// Removes a file's name. The corresponding C function is `unlink`.

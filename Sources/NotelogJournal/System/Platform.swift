@@ -114,15 +114,6 @@ enum Syscall {
     return unsafe result(fstat(descriptor, &status)).map { _ in Int(status.st_size) }
   }
 
-  /// The length of a file by its path: of a file, and of nothing that `openFile` would refuse.
-  static func byteCount(ofFile path: String) -> Result<Int, Errno> {
-    var status = stat()
-    // SAFETY: Swift lends the path as a C string for the call; the pointer is to a local that outlives it.
-    return unsafe result(lstat(path, &status)).flatMap { _ in
-      status.st_mode & S_IFMT == S_IFREG ? .success(Int(status.st_size)) : .failure(Errno(EINVAL))
-    }
-  }
-
   static func lock(_ descriptor: Int32, _ kind: StorageLockKind) -> Result<Int32, Errno> {
     result(flock(descriptor, (kind == .shared ? LOCK_SH : LOCK_EX) | LOCK_NB))
   }

@@ -30,10 +30,6 @@ package final class SystemStorage: Storage {
     try Syscall.names(full(folder)).orThrow(.readdir, folder)
   }
 
-  package func byteCount(of name: String) throws(StorageError) -> Int {
-    try Syscall.byteCount(ofFile: full(name)).orThrow(.stat, name)
-  }
-
   package func rename(_ name: String, to newName: String) throws(StorageError) {
     try Syscall.renameFile(full(name), full(newName)).orThrow(.rename, name)
   }

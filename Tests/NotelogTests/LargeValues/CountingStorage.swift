@@ -25,7 +25,6 @@ final class CountingStorage: Storage {
     CountingFile(try base.open(name, mode), self)
   }
   func names(in folder: String) throws(StorageError) -> [String] { try base.names(in: folder) }
-  func byteCount(of name: String) throws(StorageError) -> Int { try base.byteCount(of: name) }
   func rename(_ name: String, to newName: String) throws(StorageError) { try base.rename(name, to: newName) }
   func unlink(_ name: String) throws(StorageError) { try base.unlink(name) }
   func makeFolder(_ name: String) throws(StorageError) { try base.makeFolder(name) }

@@ -41,13 +41,6 @@ final class MemoryStorage: Storage {
     .filter { !$0.contains("/") }
   }
 
-  func byteCount(of name: String) throws(StorageError) -> Int {
-    try files.withLock { files throws(StorageError) in
-      guard let file = files[name] else { throw StorageError(.stat, name, errno: SystemErrno.notFound) }
-      return file.content.count
-    }
-  }
-
   func rename(_ name: String, to newName: String) throws(StorageError) {
     let isThere = files.withLock { files in
       guard let file = files.removeValue(forKey: name) else { return false }
