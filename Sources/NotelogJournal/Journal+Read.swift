@@ -15,6 +15,8 @@ package struct ReadBuffer: ~Copyable {
   var frame = Buffer(capacity: 4096)
   private(set) var bodyRange = 0..<0
   private(set) var envelopeRange = 0..<0
+  /// The checksum that the payload has to have, as long as nobody has looked, and where the frame is.
+  private var unchecked: (checksum: UInt32, place: Place)?
 
   package init() {}
 
@@ -30,6 +32,19 @@ package struct ReadBuffer: ~Copyable {
     borrowing get { frame.bytes.extracting(envelopeRange) }
   }
 
+  /// Whether the payload's checksum was looked at.
+  package var isChecked: Bool { unchecked == nil }
+
+  /// Looks at the payload's checksum, if nobody has.
+  ///
+  /// - Throws: `damaged`, with the place, where it doesn't hold.
+  package mutating func check() throws(JournalError) {
+    guard let (checksum, place) = unchecked else { return }
+    guard Checksum.of(frame.bytes.extracting(envelopeRange.lowerBound..<bodyRange.upperBound)) == checksum
+    else { throw JournalError(lost: place) }
+    unchecked = nil
+  }
+
   /// Takes a payload that is in memory already.
   mutating func take(_ payload: RawSpan, _ header: FrameHeader, _ envelopeByteCount: Int) -> StoredRecord {
     frame.removeAll()
@@ -39,10 +54,33 @@ package struct ReadBuffer: ~Copyable {
       id: header.id, collection: header.collection, revision: header.sequence, isPossiblyStale: false)
   }
 
-  /// Says where in the bytes the payload is, and how it divides into envelope and body.
+  /// Says where in the bytes the payload is, and how it divides into envelope and body, which was checked.
   mutating func divide(_ payload: Range<Int>, envelopeByteCount: Int) {
+    unchecked = nil
     envelopeRange = payload.lowerBound..<payload.lowerBound + envelopeByteCount
     bodyRange = envelopeRange.upperBound..<payload.upperBound
+  }
+
+  /// The same of a record's frame that starts at an offset of the bytes, and whose payload's checksum nobody has looked at.
+  ///
+  /// - Returns: Nothing where it isn't all there, or has no envelope where its header says that it has one.
+  mutating func divide(_ header: FrameHeader, at start: Int, from place: Place) -> Bool {
+    let payloadStart = start + Layout.frameHeaderByteCount
+    let payload = payloadStart..<payloadStart + header.payloadByteCount
+    guard frame.count >= payload.upperBound,
+      let envelopeByteCount = header.hasEnvelope
+        ? Envelope.byteCount(inPayload: frame.bytes.extracting(payload)) : 0
+    else { return false }
+    divide(payload, envelopeByteCount: envelopeByteCount)
+    unchecked = (header.payloadChecksum, place)
+    return true
+  }
+}
+
+extension JournalError {
+  /// A record's frame does not check.
+  init(lost place: Place) {
+    self.init(.damaged, "the record's frame does not check", segment: place.segment, offset: place.offset)
   }
 }
 

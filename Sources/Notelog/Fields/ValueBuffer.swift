@@ -36,7 +36,7 @@ public struct ValueBuffer: ~Copyable {
     let renewed = try field.renewed()
     let field = renewed ?? field
     precondition(loaded.collection == field.plan.number, "a field is opened of a record of its own type")
-    try field.load(loaded.id, record, into: &opening)
+    try field.load(loaded.id, &record, into: &opening)
   }
 
   /// Overwrites the value.

@@ -26,11 +26,12 @@ extension RecordFinder {
     cache.prefetch(place.segment, at: place.offset)
   }
 
-  /// Reads the version that the record had when it was located, or its newest.
+  /// Reads the version that the record had when it was located, or its newest; its payload unchecked, as by
+  /// ``readUnchecked(_:into:)``.
   ///
   /// - Returns: Nothing where there is no such record.
-  /// - Throws: `damaged`, with the place, where its frame does not check.
-  package func read(
+  /// - Throws: `damaged`, with the place, where its frame is not all there.
+  package func readUnchecked(
     _ id: RecordKey, _ sought: Sought, into buffer: inout ReadBuffer
   ) throws(JournalError) -> StoredRecord? {
     if !sought.place.isNone, !sought.place.isTombstone,
@@ -38,6 +39,6 @@ extension RecordFinder {
     {
       return record
     }
-    return try read(id, into: &buffer)
+    return try readUnchecked(id, into: &buffer)
   }
 }

@@ -27,6 +27,19 @@ package final class RecordFinder: Sendable {
   /// - Returns: Nothing where there is no such record.
   /// - Throws: `damaged`, with the place, where its frame does not check.
   package func read(_ id: RecordKey, into buffer: inout ReadBuffer) throws(JournalError) -> StoredRecord? {
+    let found = try readUnchecked(id, into: &buffer)
+    if found != nil { try buffer.check() }
+    return found
+  }
+
+  /// Reads a record's newest version, and leaves it to the caller to look at the payload's checksum (``ReadBuffer/check()``).
+  /// That is for whoever opens sealed values in it, whose tags say more.
+  ///
+  /// - Returns: Nothing where there is no such record.
+  /// - Throws: `damaged`, with the place, where its frame is not all there.
+  package func readUnchecked(
+    _ id: RecordKey, into buffer: inout ReadBuffer
+  ) throws(JournalError) -> StoredRecord? {
     let finding: Finding
     do { finding = try find(id, index.fingerprint(of: id), into: &buffer) } catch {
       throw JournalError(error)
@@ -34,7 +47,7 @@ package final class RecordFinder: Sendable {
     switch finding {
     case .record(let record): return record
     case .nothing: return nil
-    case .damaged(let place): throw Self.lost(place)
+    case .damaged(let place): throw JournalError(lost: place)
     }
   }
 
@@ -45,13 +58,9 @@ package final class RecordFinder: Sendable {
     let candidate = try journaling { () throws(StorageError) in
       try readCandidate(id, at: place, in: segment, into: &buffer)
     }
-    if case .record(let record) = candidate { return record }
-    throw Self.lost(place)
-  }
-
-  private static func lost(_ place: Place) -> JournalError {
-    JournalError(
-      .damaged, "the record's frame does not check", segment: place.segment, offset: place.offset)
+    guard case .record(let record) = candidate else { throw JournalError(lost: place) }
+    try buffer.check()
+    return record
   }
 
   /// What looking for a record gave.
@@ -102,7 +111,7 @@ package final class RecordFinder: Sendable {
       case .header(let header) = FrameHeader.read(buffer.frame.bytes, at: 0, salt: salt, place: place.offset),
       header.kind == .record, header.id == id
     else { return nil }
-    return check(header, at: 0, in: &buffer)
+    return record(header, at: 0, from: place, in: &buffer)
   }
 
   /// What reading a candidate's frame gave.
@@ -110,7 +119,7 @@ package final class RecordFinder: Sendable {
     case record(StoredRecord)
     /// A frame of another id.
     case other
-    /// The record's frame, which does not check.
+    /// The record's frame, which is not all there.
     case damaged
     /// A frame of which not even the id can be told.
     case unreadable
@@ -135,28 +144,16 @@ package final class RecordFinder: Sendable {
       let end = place.offset + buffer.frame.count - start
       try buffer.frame.fill(missing, from: segment.file, at: end)
     }
-    guard let record = check(header, at: start, in: &buffer) else { return .damaged }
-    return .record(record)
+    return record(header, at: start, from: place, in: &buffer).map { .record($0) } ?? .damaged
   }
 
-  /// Checks a payload against its header, which lies at an offset of the buffer, and divides it.
-  ///
-  /// - Returns: Nothing where it does not check.
-  private func check(_ header: FrameHeader, at start: Int, in buffer: inout ReadBuffer) -> StoredRecord? {
-    let payloadStart = start + Layout.frameHeaderByteCount
-    let range = payloadStart..<payloadStart + header.payloadByteCount
-    guard buffer.frame.count >= range.upperBound,
-      let envelopeByteCount = Self.envelopeByteCount(buffer.frame.bytes.extracting(range), header)
-    else { return nil }
-    buffer.divide(range, envelopeByteCount: envelopeByteCount)
+  /// The record of a frame that starts at an offset of the buffer; nothing where it isn't all there.
+  private func record(
+    _ header: FrameHeader, at start: Int, from place: Place, in buffer: inout ReadBuffer
+  ) -> StoredRecord? {
+    guard buffer.divide(header, at: start, from: place) else { return nil }
     return StoredRecord(
       id: header.id, collection: header.collection, revision: header.sequence,
       isPossiblyStale: header.sequence < staleBelow)
-  }
-
-  /// The length of a payload's envelope; nothing where the payload does not check.
-  private static func envelopeByteCount(_ payload: RawSpan, _ header: FrameHeader) -> Int? {
-    guard Checksum.of(payload) == header.payloadChecksum else { return nil }
-    return header.hasEnvelope ? Envelope.byteCount(inPayload: payload) : 0
   }
 }
