@@ -111,7 +111,8 @@ import Testing
   /// What makes a store one that has to be examined.
   enum Deviation: String, CaseIterable {
     case noCheckpoint, flippedCheckpoint, otherCheckpoint, staleCheckpoint, partialOutput, partialCheckpoint
-    case strayName, strayCopy, segmentGone, segmentRenamed, sourceBack, newerTrailer
+    case strayName, strayCopy, segmentGone, lastSegmentGone, segmentRenamed
+    case sourceBack, sourceExchanged, newerTrailer
     case headShort, headLong, headHeader, headCopy, headOlder
   }
 
@@ -141,16 +142,23 @@ import Testing
     case .strayName: disk.replace("000000000077.journal", with: [])
     case .strayCopy: disk.replace("000000000077.journal", with: disk.contents(first))
     case .segmentGone: disk.replace(first, with: nil)
+    case .lastSegmentGone: disk.replace(try #require(names.dropLast().last), with: nil)
     case .segmentRenamed:
       disk.replace("000000000077.journal", with: disk.contents(first))
       disk.replace(first, with: nil)
-    case .sourceBack:
+    case .sourceBack, .sourceExchanged:
       let journal = try Journal.open(in: disk, options: .small)
       for number in 0..<100 { try journal.put(key(number), body(number), .flushed) }
       let before = names.map { ($0, disk.contents($0)) }
-      _ = try journal.compact()
+      // Bit by bit, so that others stay.
+      while names.allSatisfy(disk.fileNames.contains) {
+        _ = try journal.compact(CompactionBudget(byteCount: 1))
+      }
       try journal.close()
       let gone = try #require(before.first { !disk.fileNames.contains($0.0) })
+      if deviation == .sourceExchanged {
+        disk.replace(try #require(names.dropLast().first { disk.fileNames.contains($0) }), with: nil)
+      }
       disk.replace(gone.0, with: gone.1)
     case .newerTrailer:
       let journal = try Journal.open(in: disk, options: .small)
