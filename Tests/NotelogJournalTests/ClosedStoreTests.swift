@@ -271,6 +271,7 @@ import Testing
         #expect(try journal.body(of: key(number)) == body(number))
       }
     }
+    #expect(try Set(journal.scrub().damages.map(\.segment)) == [1])
     #expect(try journal.compact().damagedSegments == [1])
     try journal.close()
     #expect(try Journal.verify(disk).report.verdict == .damaged)
