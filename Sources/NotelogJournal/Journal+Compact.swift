@@ -264,6 +264,7 @@ extension Journal {
       do throws(StorageError) {
         try retryingInterruptions { () throws(StorageError) in try storage.unlink(FileName.segment(number)) }
       } catch { guard error.isMissing else { continue } }
+      try? storage.unlink(FileName.sortedFooter(number))
       compactor.state.withLock { $0.deferred[number] = nil }
     }
   }

@@ -54,7 +54,7 @@ extension Journal {
         : try Examination(storage, storeID: storeID)
       var report = examination.report
       if !options.isReadOnly { examination = try settle(examination, storage, options) }
-      let catalog = try Catalog.open(&examination, options)
+      let catalog = try Catalog.open(&examination, in: storage, options)
       report.checkpoint = examination.report.checkpoint
       // What recovery found missing it has not brought back.
       report.damages += examination.report.damages.filter { !report.damages.contains($0) }

@@ -8,7 +8,7 @@ extension ClosedStore {
     in storage: any Storage, _ options: JournalOptions, _ lock: any StorageFile
   ) throws(JournalError) -> Journal? {
     var taken: Catalog?
-    do { taken = try Catalog.take(checkpoint, segments, end: end, options) } catch {
+    do { taken = try Catalog.take(checkpoint, segments, end: end, in: storage, options) } catch {
       throw JournalError(error)
     }
     guard let catalog = taken else { return nil }

@@ -56,7 +56,7 @@ extension Journal {
   func keepSpaceContract(written byteCount: Int) {
     let interval = min(max(log.aim / 64, 1 << 14), 1 << 18)
     let isTime = compactor.note(byteCount, every: interval)
-    if isTime { checkpointIfDue() }
+    if isTime { keepOpeningShort() }
     guard options.compactsAutomatically else { return }
     let contract = log.contract()
     if contract.room < 0 { waitForRoom(0) }

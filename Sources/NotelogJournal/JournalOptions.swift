@@ -8,8 +8,8 @@ package struct JournalOptions: Sendable {
   package var isReadOnly = false
   /// Whether whoever writes does a share of compaction, so that the space contract holds.
   package var compactsAutomatically = false
-  /// How many changes opening may have to go through, however small the index: more of them, and more than a quarter of
-  /// it, and whoever writes makes a checkpoint.
+  /// How many entries of finished segments' footers an opening may have to go through: 40 ms of it. If there are more, whoever
+  /// writes sorts them, or makes a checkpoint where it would hold half as much again, or where there is none.
   package var checkpointTail = 1 << 20
   /// Makes salts, store ids and the like.
   package var random: @Sendable () -> UInt64 = { UInt64.random(in: 0...UInt64.max) }

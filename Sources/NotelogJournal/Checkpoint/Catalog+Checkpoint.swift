@@ -3,7 +3,7 @@
 extension Catalog {
   /// The catalog of what an examination accepted: from the checkpoint and what came after it, or from all segments.
   static func open(
-    _ examination: inout Examination, _ options: JournalOptions
+    _ examination: inout Examination, in storage: any Storage, _ options: JournalOptions
   ) throws(JournalError) -> Catalog {
     switch examination.checkpoint {
     case .missing: examination.report.checkpoint = .missing
@@ -11,7 +11,8 @@ extension Catalog {
     case .found(let checkpoint):
       do throws(StorageError) {
         if examination.trusts(checkpoint),
-          let catalog = try take(checkpoint, examination.accepted, end: examination.end, options)
+          let catalog = try take(
+            checkpoint, examination.accepted, end: examination.end, in: storage, options)
         {
           examination.report.checkpoint = .used
           return catalog
@@ -29,12 +30,15 @@ extension Catalog {
   ///
   /// - Returns: Nothing where the checkpoint is not one of these segments, or not all that came after it can be read.
   static func take(
-    _ checkpoint: CheckpointFile, _ segments: [Segment], end: LogPosition, _ options: JournalOptions
+    _ checkpoint: CheckpointFile, _ segments: [Segment], end: LogPosition, in storage: any Storage,
+    _ options: JournalOptions
   ) throws(StorageError) -> Catalog? {
     let head = checkpoint.head
     let present = Dictionary(uniqueKeysWithValues: head.segments.map { ($0.number, $0) })
     let listing = Listing(head.listed)
-    var tail: [[TailEntry]] = Array(repeating: [], count: Index.shardCount)
+    var tail = Tail()
+    var sortedFooters: [SortedFooter] = []
+    var unsorted: [UnsortedSegments.Item] = []
     for segment in segments {
       let figures = present[segment.number]
       guard figures == nil || figures?.salt == segment.salt.value,
@@ -43,21 +47,36 @@ extension Catalog {
       else { return nil }
       segment.addLive(figures?.liveByteCount ?? 0)
       if head.covers(figures) { continue }
+      if let footer = SortedFooter(of: segment, behind: head, in: storage) {
+        for change in footer.listed {
+          listing.take(change.id, sequence: change.sequence, isPresent: change.isPresent)
+        }
+        sortedFooters.append(footer)
+        continue
+      }
+      let countBefore = tail.count
       let end = end.segment == segment.number && segment.entry == nil ? end : .end
       guard
         try segment.forEachTailEntry(
-          key: head.key, from: head.covered, to: end,
-          { entry in
-            tail[Int(entry.fingerprint >> 56)].append(entry)
+          from: head.covered, to: end,
+          { entry, collection in
+            tail.append(entry, fingerprint: head.key.fingerprint(of: entry.id))
             // Listed before or not: one that is elsewhere now is not in the collection any longer.
-            let isPresent = !entry.location.isTombstone && entry.location.collection == Listing.collection
-            listing.take(entry.id, sequence: entry.location.sequence, isPresent: isPresent)
+            let isPresent = !entry.place.isTombstone && collection == Listing.collection
+            listing.take(entry.id, sequence: entry.sequence, isPresent: isPresent)
           })
       else { return nil }
+      if segment.entry != nil {
+        unsorted.append(.init(number: segment.number, entryCount: tail.count - countBefore))
+      }
     }
+    tail.sort()
     let cache = BlockCache(byteCount: options.cacheByteCount)
     let table = SegmentTable(segments)
-    return Catalog(ShardSource(checkpoint.file, head, tail: tail, table, cache), table, cache, listing)
+    let source = ShardSource(checkpoint.file, head, tail: tail, sortedFooters, table, cache)
+    let catalog = Catalog(source, table, cache, listing)
+    for item in unsorted { catalog.unsorted.add(item) }
+    return catalog
   }
 }
 

@@ -1,6 +1,7 @@
 // Writing a checkpoint: FORMAT.md §14.
 
 import NotelogConcurrency
+import Synchronization
 
 extension Journal {
   /// Writes a checkpoint of the index, so that the next opening need not go through what was written since the last.
@@ -17,24 +18,34 @@ extension Journal {
   /// keep it from doing so.
   private var knowsWhatIsCurrent: Bool { staleBelow == 0 }
 
-  /// Whether opening the store would have to go through more than a quarter of it again.
-  package var isCheckpointDue: Bool {
-    knowsWhatIsCurrent && catalog.changeCount > max(Self.smallestTail, catalog.index.recordCount / 4)
-  }
-
   /// So few records are gone through at opening without anybody noticing.
   private static let smallestTail = 256
 
-  /// A writer's share: the checkpoint, where it is due and nobody else is at it. What goes wrong in it is not the
-  /// writer's: the checkpoint is disposable, and a log that fails says so itself.
-  func checkpointIfDue() {
+  /// A writer's share of what keeps the next opening short, where that is due and nobody else is at it: sorted footers of what
+  /// was finished since the checkpoint, and another checkpoint when half of the index has changed.
+  ///
+  /// What goes wrong in it is not the writer's: both are disposable, and a log that fails says so itself.
+  func keepOpeningShort() {
     let changeCount = catalog.changeCount
-    guard knowsWhatIsCurrent, changeCount > options.checkpointTail,
-      changeCount > catalog.index.recordCount / 4,
-      compactor.enterIfFree()
-    else { return }
+    // Without a checkpoint, an opening builds all of the index, which takes ten times as long.
+    let limit = catalog.isCheckpointed ? options.checkpointTail : options.checkpointTail / 4
+    let isUnsorted = catalog.unsorted.entryCount > limit
+    guard knowsWhatIsCurrent, isUnsorted || changeCount > limit else { return }
+    let isStale = changeCount > max(limit, catalog.index.estimatedRecordCount / 2)
+    guard isUnsorted || isStale, !log.isSparing.load(ordering: .relaxed), compactor.enterIfFree() else {
+      return
+    }
     defer { compactor.leave() }
-    try? writeCheckpoint()
+    if isStale || !catalog.isCheckpointed { try? writeCheckpoint() } else { sortFooters() }
+  }
+
+  /// Writes the sorted footers that are missing. The caller has entered the compactor: no segment goes meanwhile.
+  private func sortFooters() {
+    while let number = catalog.unsorted.next() {
+      guard let segment = catalog.segments[number] else { continue }
+      try? SortedFooterWriter.write(
+        segment, of: catalog, storeID: storeID, salt: options.random(), to: storage)
+    }
   }
 
   private func writeCheckpoint() throws(JournalError) {
@@ -53,7 +64,8 @@ extension Journal {
   /// Writes a checkpoint at closing, unless the one that is there is nearly as good. The caller holds the gate, and
   /// everything is durable.
   func writeCheckpointAtClose() {
-    guard knowsWhatIsCurrent, catalog.changeCount > max(Self.smallestTail, catalog.index.recordCount / 1024)
+    guard knowsWhatIsCurrent,
+      catalog.changeCount > max(Self.smallestTail, catalog.index.estimatedRecordCount / 1024)
     else { return }
     // It is disposable: closing in order does not depend on it.
     if let draft = try? draftCheckpoint() { try? publish(draft) }
@@ -62,6 +74,7 @@ extension Journal {
   /// A checkpoint that is written, and neither durable nor named.
   private struct CheckpointDraft {
     let file: any StorageFile
+    let head: CheckpointHead
     /// The sequence number below which everything is in it.
     let nextSequence: UInt64
     let changeCount: Int
@@ -87,7 +100,7 @@ extension Journal {
         listed: catalog.listing.entries)
       do throws(StorageError) {
         return CheckpointDraft(
-          file: try CheckpointFile.write(head, catalog.index, to: storage), nextSequence: next,
+          file: try CheckpointFile.write(head, catalog.index, to: storage), head: head, nextSequence: next,
           changeCount: catalog.changeCount)
       } catch {
         dropDraft()
@@ -107,7 +120,17 @@ extension Journal {
       dropDraft()
       throw error
     }
-    catalog.noteCheckpoint(of: draft.changeCount)
+    catalog.noteCheckpoint(draft.head, of: draft.changeCount)
+    removeSortedFooters(coveredBy: draft.head)
+  }
+
+  /// Removes sorted footers that a checkpoint makes needless, and those whose segments are gone.
+  private func removeSortedFooters(coveredBy head: CheckpointHead) {
+    let figures = Dictionary(uniqueKeysWithValues: head.segments.map { ($0.number, $0) })
+    for name in (try? storage.names(in: "")) ?? [] {
+      guard let number = FileName.sortedFooterNumber(name) else { continue }
+      if head.covers(figures[number]) || catalog.segments[number] == nil { try? storage.unlink(name) }
+    }
   }
 
   private func dropDraft() { try? storage.unlink(FileName.index + FileName.partialSuffix) }
@@ -115,5 +138,5 @@ extension Journal {
 
 extension Journal {
   /// Whether a part of the checkpoint that was read since the opening did not check; it was built from the segments.
-  package var isCheckpointDamaged: Bool { catalog.source?.isDamaged ?? false }
+  package var isCheckpointDamaged: Bool { catalog.checkpointHealth.isDamaged }
 }

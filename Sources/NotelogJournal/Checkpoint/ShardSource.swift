@@ -1,6 +1,16 @@
 // Where the shards come from that nobody has touched since the store was opened: FORMAT.md §14.
 
 import NotelogConcurrency
+import Synchronization
+
+/// Whether a checkpoint turned out to be damaged. It outlives the shards' source, which goes with its files when all shards
+/// are in memory.
+final class CheckpointHealth: Sendable {
+  private let damage = Atomic(false)
+
+  var isDamaged: Bool { damage.load(ordering: .relaxed) }
+  func noteDamage() { damage.store(true, ordering: .relaxed) }
+}
 
 /// The checkpoint's file, and what came after it.
 ///
@@ -14,8 +24,9 @@ final class ShardSource: Sendable {
   private let cache: BlockCache
   /// The number of the first entry of each shard, and the number of all entries.
   private let firstEntries: [Int]
-  /// What the segments list behind the checkpoint, by shard.
-  private let tail: [[TailEntry]]
+  /// What the segments list behind the checkpoint: read at opening, or to be had shard by shard.
+  private let tail: Tail
+  private let sortedFooters: [SortedFooter]
   /// Segments of the checkpoint that are no longer live: an entry that points into one was moved or is dead.
   private let gone: Set<UInt32>
   private let rebuilding = Lock(RebuiltShards())
@@ -27,12 +38,13 @@ final class ShardSource: Sendable {
   }
 
   init(
-    _ file: any StorageFile, _ head: CheckpointHead, tail: [[TailEntry]], _ segments: SegmentTable,
-    _ cache: BlockCache
+    _ file: any StorageFile, _ head: CheckpointHead, tail: Tail, _ sortedFooters: [SortedFooter],
+    _ segments: SegmentTable, _ cache: BlockCache
   ) {
     self.file = file
     self.head = head
     self.tail = tail
+    self.sortedFooters = sortedFooters
     self.segments = segments
     self.cache = cache
     firstEntries = head.entryCounts.reduce(into: [0]) { $0.append(($0.last ?? 0) + Int($1)) }
@@ -41,15 +53,19 @@ final class ShardSource: Sendable {
 
   deinit { file.close() }
 
-  /// Whether the file turned out to be damaged.
-  var isDamaged: Bool { rebuilding.withLock { $0.isDone } }
+  let health = CheckpointHealth()
 
   /// How many entries came after the checkpoint.
-  var tailCount: Int { tail.reduce(0) { $0 + $1.count } }
+  var tailCount: Int { sortedFooters.reduce(tail.count) { $0 + $1.entryCount } }
+
+  /// Whether a shard is what it is in the file, and nothing else.
+  private func isInFile(_ shard: Int) -> Bool {
+    tail.isEmpty(shard) && sortedFooters.isEmpty && gone.isEmpty
+  }
 
   /// Records and deletions of a shard as they are in the file; nothing where that is not all.
   func counts(of shard: Int) -> (entries: Int, tombstones: Int)? {
-    guard tail[shard].isEmpty, gone.isEmpty else { return nil }
+    guard isInFile(shard) else { return nil }
     return (Int(head.entryCounts[shard]), Int(head.tombstoneCounts[shard]))
   }
 
@@ -62,7 +78,7 @@ final class ShardSource: Sendable {
 
   /// The place of the nth candidate, from the blocks around the one where it should be.
   func candidate(_ shard: Int, _ fingerprint: UInt64, _ ordinal: Int) -> Lookup {
-    guard tail[shard].isEmpty, gone.isEmpty else { return .unknown }
+    guard isInFile(shard) else { return .unknown }
     let entries = firstEntries[shard]..<firstEntries[shard + 1]
     guard !entries.isEmpty else { return .place(nil) }
     let guess =
@@ -103,12 +119,14 @@ final class ShardSource: Sendable {
       try takeRebuilt(number, into: &shard)
     }
     var changes: [(byteCount: Int, segment: UInt32)] = []
-    for entry in tail[number] {
-      let taken = try shard.take(entry, segments, cache)
-      if case .older = taken { continue }
-      changes.append((entry.location.liveByteCount, entry.location.segment))
+    func take(_ entry: TailEntry) throws(StorageError) {
+      let taken = try shard.take(entry, head.key.fingerprint(of: entry.id), segments, cache)
+      if case .older = taken { return }
+      changes.append((entry.liveByteCount, entry.place.segment))
       if case .replaced(let known) = taken { changes.append((-known.liveByteCount, known.segment)) }
     }
+    for footer in sortedFooters { try footer.forEach(of: number, take) }
+    try tail.forEach(of: number, take)
     // Only once nothing can fail any more: loading is tried again if it fails.
     for change in changes { segments.addLive(change.byteCount, in: change.segment) }
   }
@@ -148,7 +166,7 @@ final class ShardSource: Sendable {
   ///
   /// - Returns: Whether every block of it checks; if not, the shard is left empty.
   private func read(_ number: Int, into shard: inout Shard) throws(StorageError) -> Bool {
-    if isDamaged { return false }
+    if health.isDamaged { return false }
     var next = firstEntries[number]
     let end = firstEntries[number + 1]
     var table = EntryTable(minimumCapacity: end - next, stagger: number)
@@ -184,6 +202,7 @@ final class ShardSource: Sendable {
       if !rebuilt.isDone {
         try rebuild(&rebuilt)
         rebuilt.isDone = true
+        health.noteDamage()
       }
       swap(&shard.table, &rebuilt.shards[number].table)
       shard.tombstoneCount = rebuilt.shards[number].tombstoneCount
@@ -197,8 +216,9 @@ final class ShardSource: Sendable {
       guard let segment = segments[figures.number],
         !segment.kind.isLog || segment.number <= head.covered.segment
       else { continue }
-      try segment.forEachTailEntry(key: head.key, from: nil, to: head.covered) { entry throws(StorageError) in
-        _ = try rebuilt.shards[Int(entry.fingerprint >> 56)].take(entry, segments, cache)
+      try segment.forEachTailEntry(from: nil, to: head.covered) { (entry, _) throws(StorageError) in
+        let fingerprint = head.key.fingerprint(of: entry.id)
+        _ = try rebuilt.shards[Int(fingerprint >> 56)].take(entry, fingerprint, segments, cache)
       }
     }
   }

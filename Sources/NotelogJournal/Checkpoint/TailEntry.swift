@@ -1,10 +1,68 @@
-// What the log says behind a checkpoint, and how a shard takes it in: FORMAT.md §14.
+// What the segments say behind a checkpoint, and how a shard takes it in: FORMAT.md §14.
 
 /// A frame that a shard does not know yet.
-struct TailEntry: Sendable {
-  let fingerprint: UInt64
+struct TailEntry: Equatable, Sendable, BitwiseCopyable {
   let id: RecordKey
-  let location: Location
+  let sequence: UInt64
+  let place: Place
+  /// The bytes that count as live: the frame and its footer entry.
+  let liveByteCount: Int
+
+  init(id: RecordKey, sequence: UInt64, place: Place, liveByteCount: Int) {
+    self.id = id
+    self.sequence = sequence
+    self.place = place
+    self.liveByteCount = liveByteCount
+  }
+
+  init(_ entry: FooterEntry, segment: UInt32) {
+    id = entry.id
+    sequence = entry.sequence
+    place = Place(segment: segment, offset: entry.offset, isTombstone: entry.kind == .tombstone)
+    liveByteCount = entry.frameByteCount + entry.entryByteCount
+  }
+
+  /// Whether the frame is newer than another of the same id.
+  func supersedes(_ other: Location) -> Bool {
+    Location.supersedes((sequence, place), (other.sequence, other.place))
+  }
+}
+
+/// The frames behind a checkpoint, to be had by the shard they belong to.
+struct Tail: Sendable {
+  private var entries: [TailEntry] = []
+  private var shards: [UInt8] = []
+  /// The numbers of the entries, shard by shard, and where each shard's begin; the last is where all end.
+  private var order: [UInt32] = []
+  private var starts: [Int] = Array(repeating: 0, count: Index.shardCount + 1)
+
+  var count: Int { entries.count }
+
+  /// Adds an entry; `sort` must follow before anything is asked.
+  mutating func append(_ entry: TailEntry, fingerprint: UInt64) {
+    entries.append(entry)
+    shards.append(UInt8(fingerprint >> 56))
+  }
+
+  /// Finds out where the entries of each shard are: in two passes, and without moving them.
+  mutating func sort() {
+    starts = Array(repeating: 0, count: Index.shardCount + 1)
+    for shard in shards { starts[Int(shard) + 1] += 1 }
+    for shard in 0..<Index.shardCount { starts[shard + 1] += starts[shard] }
+    var next = starts
+    order = Array(repeating: 0, count: entries.count)
+    for (number, shard) in shards.enumerated() {
+      order[next[Int(shard)]] = UInt32(number)
+      next[Int(shard)] += 1
+    }
+  }
+
+  func isEmpty(_ shard: Int) -> Bool { starts[shard] == starts[shard + 1] }
+
+  /// Calls `body` with a shard's entries, in the order in which they were added.
+  func forEach(of shard: Int, _ body: (TailEntry) throws(StorageError) -> Void) throws(StorageError) {
+    for place in starts[shard]..<starts[shard + 1] { try body(entries[Int(order[place])]) }
+  }
 }
 
 extension Shard {
@@ -18,23 +76,23 @@ extension Shard {
 
   /// Takes in an entry; which of the candidates is its record, the ids in their frames say.
   mutating func take(
-    _ entry: TailEntry, _ segments: SegmentTable, _ cache: BlockCache
+    _ entry: TailEntry, _ fingerprint: UInt64, _ segments: SegmentTable, _ cache: BlockCache
   ) throws(StorageError) -> Taken {
     var ordinal = 0
-    while let place = table.place(entry.fingerprint, at: ordinal) {
-      if place == entry.location.place { return .older }
+    while let place = table.place(fingerprint, at: ordinal) {
+      if place == entry.place { return .older }
       guard case .frame(let known) = try segments.standing(at: place, cache), known.id == entry.id else {
         ordinal += 1
         continue
       }
       let location = Location(known, segment: place.segment)
-      guard entry.location.supersedes(location) else { return .older }
-      _ = table.replace(entry.fingerprint, at: place, with: entry.location.place)
-      tombstoneCount += (entry.location.isTombstone ? 1 : 0) - (place.isTombstone ? 1 : 0)
+      guard entry.supersedes(location) else { return .older }
+      _ = table.replace(fingerprint, at: place, with: entry.place)
+      tombstoneCount += (entry.place.isTombstone ? 1 : 0) - (place.isTombstone ? 1 : 0)
       return .replaced(location)
     }
-    table.insert(entry.fingerprint, entry.location.place)
-    if entry.location.isTombstone { tombstoneCount += 1 }
+    table.insert(fingerprint, entry.place)
+    if entry.place.isTombstone { tombstoneCount += 1 }
     return .new
   }
 }
@@ -46,17 +104,14 @@ extension Segment {
   /// - Returns: Whether the whole range could be read.
   @discardableResult
   func forEachTailEntry(
-    key: FingerprintKey, from start: LogPosition?, to end: LogPosition,
-    _ body: (TailEntry) throws(StorageError) -> Void
+    from start: LogPosition?, to end: LogPosition,
+    _ body: (TailEntry, _ collection: UInt16) throws(StorageError) -> Void
   ) throws(StorageError) -> Bool {
     let first = start?.segment == number ? start?.offset ?? 0 : 0
     let limit = end.segment == number ? end.offset : Int.max
     func pass(_ entry: FooterEntry) throws(StorageError) {
       guard entry.kind != .chunk, entry.offset >= first, entry.offset < limit else { return }
-      try body(
-        TailEntry(
-          fingerprint: key.fingerprint(of: entry.id), id: entry.id,
-          location: Location(entry, segment: self.number)))
+      try body(TailEntry(entry, segment: self.number), entry.collection)
     }
     if let byteCount = entry?.byteCount, try file.byteCount() >= byteCount {
       var reader = SegmentReader(file, salt: salt.value, end: byteCount)

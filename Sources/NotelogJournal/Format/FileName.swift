@@ -12,13 +12,26 @@ package enum FileName {
   /// The name of a segment's file.
   package static func segment(_ number: UInt32) -> String {
     // With a digit before them, the zeros need not be counted.
-    String(1_000_000_000_000 + UInt64(number)).dropFirst() + ".journal"
+    String(1_000_000_000_000 + UInt64(number)).dropFirst() + segmentSuffix
   }
 
+  /// The name of the file that lists by fingerprint what a segment's footer lists.
+  static func sortedFooter(_ number: UInt32) -> String {
+    segment(number).dropLast(segmentSuffix.utf8.count) + sortedFooterSuffix
+  }
+
+  private static let segmentSuffix = ".journal"
+  private static let sortedFooterSuffix = ".index"
+
   /// The segment number in a file's name; nothing where it is another kind of file.
-  package static func segmentNumber(_ name: String) -> UInt32? {
+  package static func segmentNumber(_ name: String) -> UInt32? { number(name, before: segmentSuffix) }
+
+  /// The number of the segment whose sorted footer has the name; nothing where it is another kind of file.
+  static func sortedFooterNumber(_ name: String) -> UInt32? { number(name, before: sortedFooterSuffix) }
+
+  private static func number(_ name: String, before suffix: String) -> UInt32? {
     let bytes = name.utf8.span
-    guard bytes.count == 20, name.hasSuffix(".journal") else { return nil }
+    guard bytes.count == 12 + suffix.utf8.count, name.hasSuffix(suffix) else { return nil }
     var number: UInt64 = 0
     for place in 0..<12 {
       let digit = bytes[place]

@@ -26,11 +26,24 @@ final class Catalog: Sendable {
   /// How many frames came in, or were moved, since the last checkpoint.
   var changeCount: Int { changes.load(ordering: .relaxed) }
 
-  /// A checkpoint holds that many of the changes.
-  func noteCheckpoint(of count: Int) { changes.subtract(count, ordering: .relaxed) }
+  /// Whether there is a checkpoint that the next opening will take, as far as is known.
+  var isCheckpointed: Bool { hasCheckpoint.load(ordering: .relaxed) && !checkpointHealth.isDamaged }
 
-  /// Where the part of the index comes from that is not in memory yet.
-  let source: ShardSource?
+  private let hasCheckpoint: Atomic<Bool>
+
+  /// What an opening would have to go through, but for the head.
+  let unsorted = UnsortedSegments()
+
+  /// There is a checkpoint now, which holds that many of the changes.
+  func noteCheckpoint(_ head: CheckpointHead, of count: Int) {
+    changes.subtract(count, ordering: .relaxed)
+    hasCheckpoint.store(true, ordering: .relaxed)
+    let figures = Dictionary(uniqueKeysWithValues: head.segments.map { ($0.number, $0) })
+    unsorted.remove { head.covers(figures[$0]) }
+  }
+
+  /// The health of the checkpoint that the index came from, if it did.
+  let checkpointHealth: CheckpointHealth
 
   /// A catalog that is empty yet.
   init(key: FingerprintKey, cacheByteCount: Int = 0) {
@@ -38,7 +51,8 @@ final class Catalog: Sendable {
     segments = SegmentTable()
     cache = BlockCache(byteCount: cacheByteCount)
     listing = Listing()
-    source = nil
+    checkpointHealth = CheckpointHealth()
+    hasCheckpoint = Atomic(false)
     chunks = ChunkTable(segments, history)
   }
 
@@ -48,7 +62,8 @@ final class Catalog: Sendable {
     index = Index(key: source.head.key, source: source)
     self.segments = segments
     self.cache = cache
-    self.source = source
+    checkpointHealth = source.health
+    hasCheckpoint = Atomic(true)
     chunks = ChunkTable(segments, history)
     changes.add(source.tailCount, ordering: .relaxed)
   }
@@ -250,5 +265,6 @@ final class Catalog: Sendable {
       addLive(-tombstone.location.liveByteCount, in: tombstone.location.segment)
     }
     vacated.withLock { $0.formUnion(sources.map(\.number)) }
+    unsorted.add(.init(number: output.number, entryCount: copies.count))
   }
 }

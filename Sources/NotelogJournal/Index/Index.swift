@@ -122,6 +122,15 @@ final class Index: Sendable {
     return count
   }
 
+  /// About how many records there are, without reading anything.
+  var estimatedRecordCount: Int {
+    var count = 0
+    for number in 0..<Self.shardCount {
+      count += shards.withLock(number) { $0.estimatedRecordCount }
+    }
+    return count
+  }
+
   /// Calls `body` with each shard's table, all of it in memory.
   func forEachShard(
     _ body: (borrowing EntryTable, _ tombstoneCount: Int) throws(StorageError) -> Void

@@ -49,11 +49,15 @@ struct Shard: ~Copyable, Sendable {
     mutating get {
       if let source {
         if let counts = source.counts(of: number) { return counts.entries - counts.tombstones }
-        do { try load() } catch {
-          return Int(source.head.entryCounts[number]) - Int(source.head.tombstoneCounts[number])
-        }
+        do { try load() } catch { return estimatedRecordCount }
       }
       return table.count - tombstoneCount
     }
+  }
+
+  /// How many there are as far as can be said without reading.
+  var estimatedRecordCount: Int {
+    guard let source else { return table.count - tombstoneCount }
+    return Int(source.head.entryCounts[number]) - Int(source.head.tombstoneCounts[number])
   }
 }

@@ -197,6 +197,7 @@ extension Log {
     finished.segment.file.startWriteback()
     let old = finished.segment.finished(as: finished.entry)
     catalog.segments.insert(old)
+    catalog.unsorted.add(.init(number: old.number, entryCount: footer.entryCount))
     allocatedByteCount.subtract(finished.allocatedEnd, ordering: .relaxed)
     state.withLock { state in
       state.live = finished.live

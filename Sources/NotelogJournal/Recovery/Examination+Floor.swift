@@ -5,7 +5,7 @@ extension Examination {
   mutating func findFloor() throws(StorageError) {
     for segment in survey.segments.values { witness(segment.header.floor) }
     if let head = checkpoint.found?.head, head.storeID == storeID { witness(head.covered) }
-    if try findClosing() { return }
+    if try findClosing() || endsRecovered { return }
     for segment in log.suffix(2) { try findMarks(in: segment) }
   }
 
@@ -21,6 +21,15 @@ extension Examination {
     closing = found.mark
     if found.nextSequence > 0 { highestSequence = max(highestSequence, found.nextSequence - 1) }
     return true
+  }
+
+  /// Whether the log ends with a segment that a recovery finished: its header names its end, and no mark can name a higher
+  /// position. Its first sequence number is above all that it holds.
+  private var endsRecovered: Bool {
+    guard let last = log.last, !last.isCut, last.found.header.kind == .recovered,
+      let footerOffset = last.found.trailer?.footerOffset
+    else { return false }
+    return report.floor == LogPosition(segment: last.number, offset: footerOffset)
   }
 
   private mutating func witness(_ position: LogPosition) { report.floor = max(report.floor, position) }

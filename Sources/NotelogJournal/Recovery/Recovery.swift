@@ -134,7 +134,7 @@ struct Recovery {
     var builder = try SegmentBuilder.create(in: storage, number: number, salt: salt)
     do {
       try builder.append(live, firstSequence: firstSequence)
-      for kept in examination.kept { try copy(kept, to: &builder) }
+      try copyKept(to: &builder)
     } catch {
       builder.abandon()
       throw error
@@ -146,12 +146,22 @@ struct Recovery {
     }
   }
 
+  /// Copies the whole transactions above the floor, segment by segment: what is read for one serves the next.
+  private func copyKept(to builder: inout SegmentBuilder) throws(StorageError) {
+    var rest = examination.kept[...]
+    for segment in examination.log where rest.first?.segment == segment.number {
+      var reader = segment.reader
+      while let kept = rest.first, kept.segment == segment.number {
+        try copy(kept, &reader, to: &builder)
+        rest.removeFirst()
+      }
+    }
+  }
+
   /// Copies a transaction. Its live changes are in the live set already and are left out.
   private func copy(
-    _ kept: Examination.KeptTransaction, to builder: inout SegmentBuilder
+    _ kept: Examination.KeptTransaction, _ reader: inout SegmentReader, to builder: inout SegmentBuilder
   ) throws(StorageError) {
-    guard let segment = examination.log.first(where: { $0.number == kept.segment }) else { return }
-    var reader = segment.reader
     let start = builder.end
     var frameCount = 0
     var place = kept.range.start

@@ -17,7 +17,7 @@ struct FooterBuilder: ~Copyable {
   private var lastPiece = Buffer()
   /// The bytes of all entries.
   private var entriesByteCount = 0
-  private var entryCount = 0
+  private(set) var entryCount = 0
   private var lastSequence: UInt64 = 0
   /// Whether frames were lost that it should list.
   private var isIncomplete = false

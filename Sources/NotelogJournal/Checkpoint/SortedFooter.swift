@@ -1,0 +1,99 @@
+// What a finished segment lists, to be had by fingerprint: FORMAT.md §14, "Sorted footers".
+
+import NotelogConcurrency
+
+/// The file beside a segment that lists its records and deletions once more, so that a shard of the index finds its own
+/// without going through them all.
+///
+/// It is as good as its blocks: where one does not check, the segment's footer says the same.
+final class SortedFooter: Sendable {
+  private let segment: Segment
+  private let head: SortedFooterHead
+  private let file: any StorageFile
+  /// Entries before this offset are the checkpoint's.
+  private let firstOffset: Int
+  /// What the footer says, once the file turned out not to be sound.
+  private let substitute = Lock<Tail?>(nil)
+
+  /// The sorted footer of a segment that is finished; nothing where there is none that is sound and fits the checkpoint.
+  init?(of segment: Segment, behind checkpoint: CheckpointHead, in storage: any Storage) {
+    guard let entry = segment.entry,
+      let file = try? retryingInterruptions({ () throws(StorageError) in
+        try storage.open(FileName.sortedFooter(segment.number), .read)
+      })
+    else { return nil }
+    guard let head = try? SortedFooterHead(from: file), head.entry == entry,
+      head.storeID == checkpoint.storeID, head.key == checkpoint.key,
+      (try? file.byteCount()) == head.blockCount * CheckpointBlock.byteCount
+    else {
+      file.close()
+      return nil
+    }
+    self.segment = segment
+    self.head = head
+    self.file = file
+    firstOffset = checkpoint.covered.segment == segment.number ? checkpoint.covered.offset : 0
+  }
+
+  deinit { file.close() }
+
+  var entryCount: Int { head.entryCount }
+  /// What it changes about collection 0.
+  var listed: [SortedFooterHead.Change] { head.listed }
+
+  /// Calls `body` with a shard's entries, with some of them twice where the file is not sound.
+  ///
+  /// - Throws: An error also where neither the file nor the segment says all that was in it: what is missing may have
+  ///   superseded what would be found.
+  func forEach(of shard: Int, _ body: (TailEntry) throws(StorageError) -> Void) throws(StorageError) {
+    func pass(_ entry: TailEntry) throws(StorageError) {
+      if entry.place.offset >= firstOffset { try body(entry) }
+    }
+    if try forEachInFile(of: shard, pass) { return }
+    try fromFooter().forEach(of: shard, pass)
+  }
+
+  /// - Returns: Whether the blocks that hold the shard's entries are all sound.
+  private func forEachInFile(
+    of shard: Int, _ body: (TailEntry) throws(StorageError) -> Void
+  ) throws(StorageError) -> Bool {
+    let group = head.group(of: UInt64(shard) << 56)
+    var buffer = Buffer(capacity: CheckpointBlock.byteCount)
+    for (index, blockGroup) in head.groups.enumerated() where Int(blockGroup) == group {
+      let number = head.firstEntryBlock + index
+      buffer.removeAll()
+      guard
+        (try? buffer.fill(CheckpointBlock.byteCount, from: file, at: number * CheckpointBlock.byteCount))
+          == CheckpointBlock.byteCount,
+        CheckpointBlock.isSound(buffer.bytes, at: 0, number: number, salt: head.salt)
+      else { return false }
+      let count = Int(buffer.bytes.load(UInt16.self, at: SortedFooterBlock.countOffset))
+      guard count <= SortedFooterBlock.entryCount else { return false }
+      for place in stride(
+        from: 0, to: count * SortedFooterBlock.entryByteCount, by: SortedFooterBlock.entryByteCount)
+      {
+        guard let entry = TailEntry(buffer.bytes, at: place, segment: segment.number) else { return false }
+        let fingerprint = head.key.fingerprint(of: entry.id)
+        guard head.group(of: fingerprint) == group else { return false }
+        if Int(fingerprint >> 56) == shard { try body(entry) }
+      }
+    }
+    return true
+  }
+
+  private func fromFooter() throws(StorageError) -> Tail {
+    try substitute.withLock { substitute throws(StorageError) in
+      if let substitute { return substitute }
+      var tail = Tail()
+      let isWhole = try segment.forEachTailEntry(from: nil, to: .end) { (entry, _) in
+        tail.append(entry, fingerprint: head.key.fingerprint(of: entry.id))
+      }
+      guard isWhole else {
+        throw StorageError(.read, FileName.segment(segment.number), errno: SystemErrno.inputOutput)
+      }
+      tail.sort()
+      substitute = tail
+      return tail
+    }
+  }
+}

@@ -1,0 +1,134 @@
+// Writing what a segment lists by fingerprint: FORMAT.md §14, "Sorted footers".
+
+/// Collects entries into blocks, a group's each, and writes blocks as they are full: a segment may list a million.
+struct SortedFooterWriter: ~Copyable {
+  private static let pieceByteCount = 256 << 10
+
+  private let file: any StorageFile
+  private let salt: UInt64
+  private let key: FingerprintKey
+  private let segment: Segment
+  private let groupBits: Int
+  private let directoryBlockCount: Int
+  private var entryCount = 0
+  /// The groups of the blocks that are full or written.
+  private var groups: [UInt8] = []
+  /// A block for each group, and how many entries are in it.
+  private var open: Buffer
+  private var openCounts: [Int]
+  /// Blocks on their way to the file.
+  private var full = Buffer(capacity: pieceByteCount)
+  private var nextBlock: Int
+
+  /// A writer of at most so many entries.
+  private init(
+    _ segment: Segment, _ key: FingerprintKey, salt: UInt64, maximumCount: Int, to file: any StorageFile
+  ) {
+    self.file = file
+    self.salt = salt
+    self.key = key
+    self.segment = segment
+    // With a few blocks a group, those that are not full don't matter.
+    var groupBits = 0
+    while groupBits < SortedFooterHead.maximumGroupBits,
+      maximumCount >> (groupBits + 1) >= 4 * SortedFooterBlock.entryCount
+    {
+      groupBits += 1
+    }
+    self.groupBits = groupBits
+    directoryBlockCount = SortedFooterHead.directoryBlockCount(
+      entryCount: maximumCount, groupBits: groupBits)
+    nextBlock = 1 + directoryBlockCount
+    open = Buffer(capacity: CheckpointBlock.byteCount << groupBits)
+    open.appendZeros(CheckpointBlock.byteCount << groupBits)
+    openCounts = Array(repeating: 0, count: 1 << groupBits)
+  }
+
+  /// Writes a finished segment's sorted footer; nothing is made where it can't have one, or its footer does not check.
+  static func write(
+    _ segment: Segment, of catalog: Catalog, storeID: StoreID, salt: UInt64, to storage: any Storage
+  ) throws(StorageError) {
+    guard let entry = segment.entry else { return }
+    let name = FileName.sortedFooter(segment.number)
+    // What an earlier process left need not be sound.
+    do throws(StorageError) {
+      try retryingInterruptions { () throws(StorageError) in try storage.unlink(name) }
+    } catch { guard error.isMissing else { throw error } }
+    let file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, .createNew) }
+    defer { file.close() }
+    var isDone = false
+    defer { if !isDone { try? storage.unlink(name) } }
+    var reader = SegmentReader(segment.file, salt: segment.salt, end: entry.byteCount)
+    let trailerStart = entry.byteCount - Layout.trailerByteCount
+    guard let trailer = Trailer(try reader.bytes(trailerStart..<entry.byteCount), at: 0) else { return }
+    let key = catalog.index.key
+    var writer = SortedFooterWriter(
+      segment, key, salt: salt, maximumCount: trailer.footerByteCount / Layout.footerEntryByteCount, to: file)
+    var listed: [SortedFooterHead.Change] = []
+    let state = try reader.forEachFooterEntry(trailer) { (footerEntry, _) throws(StorageError) in
+      guard footerEntry.kind != .chunk else { return }
+      try writer.append(TailEntry(footerEntry, segment: segment.number))
+      guard footerEntry.collection == Listing.collection || catalog.listing.knows(footerEntry.id) else {
+        return
+      }
+      listed.append(
+        SortedFooterHead.Change(
+          id: footerEntry.id, sequence: footerEntry.sequence,
+          isPresent: footerEntry.kind == .record && footerEntry.collection == Listing.collection))
+    }
+    guard state == .complete, listed.count <= SortedFooterHead.maximumListedCount else { return }
+    try writer.finish(storeID: storeID, entry: entry, listed: listed)
+    isDone = true
+  }
+
+  private mutating func append(_ entry: TailEntry) throws(StorageError) {
+    let group = SortedFooterHead.group(of: key.fingerprint(of: entry.id), groupBits)
+    let place =
+      group * CheckpointBlock.byteCount + openCounts[group] * SortedFooterBlock.entryByteCount
+    var bytes = open.mutableBytes
+    entry.write(into: &bytes, at: place)
+    openCounts[group] += 1
+    entryCount += 1
+    if openCounts[group] == SortedFooterBlock.entryCount { try complete(group) }
+  }
+
+  /// Sends a group's block on its way, and begins another.
+  private mutating func complete(_ group: Int) throws(StorageError) {
+    Self.append(openCounts[group], of: open, at: group * CheckpointBlock.byteCount, to: &full)
+    groups.append(UInt8(group))
+    openCounts[group] = 0
+    if full.count >= Self.pieceByteCount { try writeFull() }
+  }
+
+  /// Appends a block of so many entries, and nothing of what an earlier block left behind them in memory.
+  private static func append(_ count: Int, of open: borrowing Buffer, at start: Int, to full: inout Buffer) {
+    let blockStart = full.count
+    let filledByteCount = count * SortedFooterBlock.entryByteCount
+    full.append(open.bytes.extracting(start..<start + filledByteCount))
+    full.appendZeros(CheckpointBlock.byteCount - filledByteCount)
+    var bytes = full.mutableBytes
+    bytes.store(UInt16(count), at: blockStart + SortedFooterBlock.countOffset)
+  }
+
+  private mutating func writeFull() throws(StorageError) {
+    let (salt, first) = (salt, nextBlock)
+    CheckpointBlock.seal(&full, salt: salt, first: first)
+    try file.writeAll(full.bytes, at: nextBlock * CheckpointBlock.byteCount)
+    nextBlock += full.count / CheckpointBlock.byteCount
+    full.removeAll()
+  }
+
+  /// Writes what is left, and the head.
+  private mutating func finish(
+    storeID: StoreID, entry: LiveEntry, listed: [SortedFooterHead.Change]
+  ) throws(StorageError) {
+    for group in openCounts.indices where openCounts[group] > 0 { try complete(group) }
+    try writeFull()
+    let head = SortedFooterHead(
+      storeID: storeID, salt: salt, key: key, entry: entry, groupBits: groupBits, entryCount: entryCount,
+      groups: groups, directoryBlockCount: directoryBlockCount, listed: listed)
+    full.removeAll()
+    head.append(to: &full)
+    try file.writeAll(full.bytes, at: 0)
+  }
+}

@@ -1,0 +1,259 @@
+// Sorted footers: whatever becomes of them, the store says the same, and an opening need not read what they tell.
+// FORMAT.md §14.
+
+import Foundation
+@testable import NotelogJournal
+import NotelogTestSupport
+import Testing
+
+@Suite struct SortedFooterTests {
+  /// A store that a process was killed in the middle of: a checkpoint, sorted footers behind it, and some of them of segments
+  /// that compaction made.
+  private struct KilledStore {
+    let store: TemporaryStore
+    let model: [RecordKey: [UInt8]]
+
+    init(_ options: JournalOptions = .small, stepCount: Int = 900, compacts: Bool = true) throws {
+      store = try TemporaryStore()
+      var model: [RecordKey: [UInt8]] = [:]
+      let journal = try Journal.create(in: store.storage, storeID: key(99), options: options)
+      for number in 0..<4000 {
+        try journal.put(key(number), [1, 2, 3], .buffered)
+        model[key(number)] = [1, 2, 3]
+      }
+      try journal.checkpoint()
+      var generator = SeededGenerator(seed: 7)
+      for step in 0..<stepCount {
+        // Half of them are new.
+        let id = key(Int.random(in: 0..<8000, using: &generator))
+        let body = (0..<Int.random(in: 0..<60, using: &generator)).map {
+          UInt8(truncatingIfNeeded: step &+ $0)
+        }
+        if step % 7 == 3 {
+          try journal.delete(id, .flushed)
+          model[id] = nil
+        } else {
+          try journal.put(id, body, .flushed)
+          model[id] = body
+        }
+        if step == stepCount / 2, compacts {
+          var budget = CompactionBudget.unlimited
+          budget.byteCount = 20_000
+          _ = try journal.compact(budget)
+        }
+      }
+      try journal.abandon()
+      self.model = model
+    }
+
+    var sortedFooters: [String] {
+      get throws {
+        try store.storage.names(in: "").filter { FileName.sortedFooterNumber($0) != nil }.sorted()
+      }
+    }
+
+    func check(_ journal: Journal) throws {
+      for number in 0..<8000 where try journal.body(of: key(number)) != model[key(number)] {
+        Issue.record("record \(number) reads wrongly")
+        return
+      }
+      #expect(journal.statistics.recordCount == model.count)
+      #expect(try journal.records() == model.keys.sorted())
+    }
+  }
+
+  private static let options: JournalOptions = {
+    var options = JournalOptions.small
+    options.checkpointTail = 120
+    return options
+  }()
+
+  @Test(arguments: [64, 6]) func `a store that was killed opens from sorted footers`(bitCount: Int) throws {
+    var options = Self.options
+    options.fingerprintBitCount = bitCount
+    let killed = try KilledStore(options)
+    #expect(try killed.sortedFooters.count >= 3)
+    let journal = try Journal.open(in: killed.store.storage, options: options)
+    #expect(journal.report.checkpoint == .used && !journal.report.wasClosed)
+    // Only what recovery made has to be gone through, and what was finished since the last were sorted.
+    #expect(journal.catalog.unsorted.entryCount < 500)
+    try killed.check(journal)
+    let counted = journal.catalog.segments.all.map(\.liveBytes)
+    try journal.abandon()
+    // What is counted as live is what a reading of all segments counts.
+    for name in try killed.sortedFooters + ["index"] { try killed.store.storage.unlink(name) }
+    let fresh = try Journal.open(in: killed.store.storage, options: options)
+    #expect(fresh.report.checkpoint == .missing)
+    #expect(fresh.catalog.segments.all.map(\.liveBytes) == counted)
+    try killed.check(fresh)
+  }
+
+  /// What an opening reads of the segments that have a sorted footer: their headers and trailers, and no footer.
+  @Test func `an opening does not read footers that are sorted`() throws {
+    let killed = try KilledStore(Self.options)
+    let named = try killed.sortedFooters.count
+    let journal = try Journal.open(in: killed.store.storage, options: Self.options)
+    let unsorted = journal.catalog.unsorted.entryCount
+    try journal.abandon()
+    for name in try killed.sortedFooters { try killed.store.storage.unlink(name) }
+    let without = try Journal.open(in: killed.store.storage, options: Self.options)
+    #expect(without.report.checkpoint == .used)
+    #expect(without.catalog.unsorted.entryCount > unsorted + 50 * named)
+    try killed.check(without)
+  }
+
+  /// One bit of every byte that says something, each alone.
+  @Test func `a sorted footer with any byte changed changes no answer`() throws {
+    let killed = try KilledStore(Self.options, compacts: false)
+    let name = try #require(try killed.sortedFooters.last)
+    let path = killed.store.storage.path + "/" + name
+    let sound = Array(try Data(contentsOf: URL(fileURLWithPath: path)))
+    let ids = (0..<8000).filter { $0 % 97 == 0 }.map { key($0) }
+    for place in sound.indices {
+      let isPadding = sound[place] == 0 && place % 4096 < 4080
+      if isPadding ? place % 211 != 0 : place % 5 != 0 && place >= 256 { continue }
+      var damaged = sound
+      damaged[place] ^= 1 << (place % 8)
+      try Data(damaged).write(to: URL(fileURLWithPath: path))
+      let journal = try Journal.open(in: killed.store.storage, options: Self.options)
+      #expect(journal.report.damages == [])
+      for id in ids where try journal.body(of: id) != killed.model[id] {
+        Issue.record("byte \(place): \(id) reads wrongly")
+      }
+      try journal.abandon()
+    }
+    try Data(sound).write(to: URL(fileURLWithPath: path))
+    try killed.check(try Journal.open(in: killed.store.storage, options: Self.options))
+  }
+
+  @Test func `a sorted footer that was cut, emptied, or is another segment's is passed over`() throws {
+    let killed = try KilledStore(Self.options)
+    let names = try killed.sortedFooters
+    let paths = names.map { URL(fileURLWithPath: killed.store.storage.path + "/" + $0) }
+    let sound = try paths.map { try Data(contentsOf: $0) }
+    for byteCount in stride(from: 0, to: sound[0].count, by: 1500) {
+      for (path, content) in zip(paths, sound) { try content.prefix(byteCount).write(to: path) }
+      let journal = try Journal.open(in: killed.store.storage, options: Self.options)
+      #expect(journal.report.damages == [] && journal.report.checkpoint == .used)
+      try killed.check(journal)
+      try journal.abandon()
+    }
+    for (path, content) in zip(paths, sound.dropFirst() + [sound[0]]) { try content.write(to: path) }
+    let journal = try Journal.open(in: killed.store.storage, options: Self.options)
+    try killed.check(journal)
+    try journal.abandon()
+    // Of this store's segments, under another key: from before the index was built anew.
+    for (path, content) in zip(paths, sound) { try content.write(to: path) }
+    try killed.store.storage.unlink("index")
+    let rebuilt = try Journal.open(in: killed.store.storage, options: Self.options)
+    try rebuilt.checkpoint()
+    for (path, content) in zip(paths, sound) { try content.write(to: path) }
+    try rebuilt.put(key(1), [9], .flushed)
+    try rebuilt.abandon()
+    let again = try Journal.open(in: killed.store.storage, options: Self.options)
+    #expect(again.report.checkpoint == .used)
+    #expect(try again.body(of: key(1)) == [9])
+    #expect(again.statistics.recordCount == killed.model.count + (killed.model[key(1)] == nil ? 1 : 0))
+  }
+
+  /// Where neither says what superseded what, nothing is said rather than what was before.
+  @Test func `what both a sorted footer and its segment have lost is not read as it was before`() throws {
+    let killed = try KilledStore(Self.options, compacts: false)
+    let name = try #require(try killed.sortedFooters.first)
+    let number = try #require(FileName.sortedFooterNumber(name))
+    func change(_ name: String, _ body: (inout [UInt8]) -> Void) throws {
+      let url = URL(fileURLWithPath: killed.store.storage.path + "/" + name)
+      var bytes = Array(try Data(contentsOf: url))
+      body(&bytes)
+      try Data(bytes).write(to: url)
+    }
+    // All blocks of entries; the footer; and a frame's header.
+    try change(name) { bytes in
+      for block in 2..<bytes.count / 4096 { bytes[block * 4096] ^= 1 }
+    }
+    try change(FileName.segment(number)) { bytes in
+      for place in 6000..<6100 { bytes[place] ^= 1 }
+      bytes[bytes.count - 200] ^= 1
+    }
+    let journal = try Journal.open(in: killed.store.storage, options: Self.options)
+    #expect(journal.report.checkpoint == .used)
+    var wrongCount = 0
+    var errorCount = 0
+    for number in 0..<8000 {
+      do {
+        if try journal.body(of: key(number)) != killed.model[key(number)] { wrongCount += 1 }
+      } catch { errorCount += 1 }
+    }
+    #expect(wrongCount == 0 && errorCount == 8000)
+    try journal.abandon()
+    #expect(try Journal.verify(killed.store.storage).report.damages.count >= 2)
+  }
+
+  @Test func `sorted footers go with their segments, and when a checkpoint covers them`() throws {
+    let store = try TemporaryStore()
+    let journal = try Journal.create(in: store.storage, storeID: key(99), options: Self.options)
+    func sortedNumbers() throws -> Set<UInt32> {
+      Set(try store.storage.names(in: "").compactMap { FileName.sortedFooterNumber($0) })
+    }
+    for number in 0..<4000 { try journal.put(key(number), [1], .buffered) }
+    try journal.checkpoint()
+    for number in 0..<1400 { try journal.put(key(number), [2], .buffered) }
+    let made = try sortedNumbers()
+    #expect(made.count >= 3)
+    _ = try journal.compact()
+    let segments = Set(journal.catalog.segments.all.map(\.number))
+    #expect(try sortedNumbers().isSubset(of: segments))
+    #expect(try sortedNumbers() != made)
+    try journal.checkpoint()
+    #expect(try sortedNumbers().isEmpty)
+    try journal.close()
+  }
+
+  /// Records of collection 0 are listed at opening: what sorted footers change about them is in their heads.
+  @Test func `changes to collection 0 are known from sorted footers`() throws {
+    let store = try TemporaryStore()
+    let journal = try Journal.create(in: store.storage, storeID: key(99), options: Self.options)
+    func put(_ number: Int, collection: UInt16) throws {
+      var batch = Batch()
+      batch.put(key(number), collection: collection, bodyByteCount: 1) { $0.store(UInt8(1), at: 0) }
+      try journal.commit(&batch, .flushed)
+    }
+    for number in 10_000..<10_006 { try put(number, collection: 0) }
+    for number in 0..<4000 { try put(number, collection: 1) }
+    try journal.checkpoint()
+    try journal.delete(key(10_000), .flushed)
+    try put(10_001, collection: 1)
+    try put(10_010, collection: 0)
+    for number in 0..<1400 { try put(number, collection: 1) }
+    #expect(journal.catalog.unsorted.entryCount < 500)
+    let expected = [10_002, 10_003, 10_004, 10_005, 10_010].map { key($0) }.sorted()
+    #expect(try journal.catalog.listedRecords() == expected)
+    try journal.abandon()
+    let again = try Journal.open(in: store.storage, options: Self.options)
+    #expect(again.report.checkpoint == .used)
+    #expect(try again.catalog.listedRecords() == expected)
+    #expect(again.catalog.listing.entries.map(\.id) == expected)
+  }
+
+  /// More changes to collection 0 than a head has room for: the footer is read.
+  @Test func `a segment with many changes to collection 0 has no sorted footer`() throws {
+    let store = try TemporaryStore()
+    var options = Self.options
+    options.segmentByteCount = 40 << 10
+    let journal = try Journal.create(in: store.storage, storeID: key(99), options: options)
+    for number in 0..<4000 { try journal.put(key(number), [1], .buffered) }
+    try journal.checkpoint()
+    var batch = Batch()
+    for number in 0..<1400 {
+      batch.put(key(number), collection: 0, bodyByteCount: 1) { $0.store(UInt8(3), at: 0) }
+      if number % 10 == 9 { try journal.commit(&batch, .flushed) }
+    }
+    // The one that the checkpoint lies in has few of them.
+    #expect(try store.storage.names(in: "").count { FileName.sortedFooterNumber($0) != nil } <= 1)
+    #expect(journal.catalog.segments.count > 10)
+    try journal.abandon()
+    let again = try Journal.open(in: store.storage, options: options)
+    #expect(again.report.checkpoint == .used)
+    #expect(try again.catalog.listedRecords().count == 1400)
+  }
+}
