@@ -114,35 +114,43 @@ import Testing
     try killed.check(without)
   }
 
-  /// One bit of every byte, each alone: of entries, the record that it speaks of is read.
-  @Test func `a sorted footer with any byte changed changes no answer`() throws {
-    let killed = try KilledStore(Self.options, compacts: false)
-    let name = try #require(try killed.sortedFooters.last)
+  /// One bit of every byte, each alone: of entries, the record that it speaks of is read. In the larger store, entries are in
+  /// groups, and most of their bytes are left out.
+  @Test(arguments: [1, 20]) func `a sorted footer with any byte changed changes no answer`(scale: Int) throws
+  {
+    var options = Self.options
+    options.segmentByteCount = scale * 16 << 10
+    let killed = try KilledStore(
+      options, stepCount: scale == 1 ? 900 : 7000, recordCount: scale == 1 ? 4000 : 20_000, compacts: false)
+    // The checkpoint lies in the first one's segment, and recovery copies the last one's.
+    let name = try #require(try killed.sortedFooters.dropFirst().first)
     let path = killed.store.storage.path + "/" + name
     let sound = Array(try Data(contentsOf: URL(fileURLWithPath: path)))
     let file = try killed.store.storage.open(name, .read)
     let head = try #require(try SortedFooterHead(from: file))
     file.close()
-    let few = (0..<8000).filter { $0 % 997 == 0 }.map { key($0) }
+    #expect((head.groupBits > 0) == (scale > 1))
+    /// A record that the file speaks of.
+    func id(at place: Int) -> RecordKey { sound.withBytes { RecordKey($0, at: place / 32 * 32) } }
+    let entriesStart = head.firstEntryBlock * 4096
+    let few = (0..<20).map { id(at: entriesStart + $0 * 5 * 32) }
     for place in sound.indices {
-      let isPadding = sound[place] == 0 && place % 4096 < 4080
-      if isPadding, place % 211 != 0 { continue }
+      let isDirectory = (4096..<4096 + head.groups.count).contains(place)
+      let isPadding = sound[place] == 0 && place % 4096 < 4080 && !isDirectory
+      if isPadding && place % 211 != 0 || place >= entriesStart && place % scale != 0 { continue }
       var damaged = sound
-      damaged[place] ^= 1 << (place % 8)
+      damaged[place] ^= isDirectory ? 1 : 1 << (place % 8)
       try Data(damaged).write(to: URL(fileURLWithPath: path))
-      let journal = try Journal.open(in: killed.store.storage, options: Self.options)
+      let journal = try Journal.open(in: killed.store.storage, options: options)
       #expect(journal.report.damages == [])
-      var ids = few
-      if place / 4096 >= head.firstEntryBlock, place % 4096 < SortedFooterBlock.countOffset {
-        ids.append(sound.withBytes { RecordKey($0, at: place / 32 * 32) })
-      }
-      for id in ids where try journal.body(of: id) != killed.model[id] {
+      let isEntry = place >= entriesStart && place % 4096 < SortedFooterBlock.countOffset
+      for id in isEntry ? [id(at: place)] : few where try journal.body(of: id) != killed.model[id] {
         Issue.record("byte \(place): \(id) reads wrongly")
       }
       try journal.abandon()
     }
     try Data(sound).write(to: URL(fileURLWithPath: path))
-    try killed.check(try Journal.open(in: killed.store.storage, options: Self.options))
+    try killed.check(try Journal.open(in: killed.store.storage, options: options))
   }
 
   @Test func `a sorted footer that was cut, emptied, or is another segment's is passed over`() throws {
@@ -258,6 +266,22 @@ import Testing
     #expect(again.report.checkpoint == .used)
     #expect(try again.catalog.listedRecords() == expected)
     #expect(again.catalog.listing.entries.map(\.id) == expected)
+    try again.abandon()
+    // A head that says something else of them is not believed.
+    let heads = try store.storage.names(in: "").filter { FileName.sortedFooterNumber($0) != nil }.filter {
+      let file = try store.storage.open($0, .read)
+      defer { file.close() }
+      return try SortedFooterHead(from: file)?.listed.isEmpty == false
+    }
+    #expect(heads.count == 1)
+    for name in heads {
+      let url = URL(fileURLWithPath: store.storage.path + "/" + name)
+      var bytes = Array(try Data(contentsOf: url))
+      for place in [128, 128 + 24, 160, 192 + 16] { bytes[place] ^= 1 }
+      try Data(bytes).write(to: url)
+    }
+    let last = try Journal.open(in: store.storage, options: Self.options)
+    #expect(last.catalog.listing.entries.map(\.id) == expected)
   }
 
   /// More changes to collection 0 than a head has room for: the footer is read.
