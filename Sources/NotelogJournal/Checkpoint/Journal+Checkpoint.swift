@@ -40,7 +40,7 @@ extension Journal {
   }
 
   /// Writes the sorted footers that are missing. The caller has entered the compactor: no segment goes meanwhile.
-  private func sortFooters() {
+  func sortFooters() {
     while let number = catalog.unsorted.next() {
       guard let segment = catalog.segments[number] else { continue }
       try? SortedFooterWriter.write(

@@ -22,6 +22,14 @@ enum SampleStore {
     do { return try make() } catch { fatalError("the sample store could not be made: \(error)") }
   }()
 
+  /// The name of one of its sorted footers, of a segment that the checkpoint does not cover.
+  static let sortedFooter: String = {
+    guard let name = files.keys.sorted().last(where: { FileName.sortedFooterNumber($0) != nil }) else {
+      fatalError("the sample store has no sorted footer")
+    }
+    return name
+  }()
+
   /// The id behind a byte: above 127 one of the store's own records.
   static func id(_ byte: UInt8) -> RecordKey {
     if byte > 127 { return RecordKey(low: UInt64(byte & 127), high: 0) }
@@ -56,6 +64,18 @@ enum SampleStore {
       if round == 1 { _ = try journal.compact() }
     }
     try journal.checkpoint()
+    // What comes behind it is too little for another, and makes two segments full.
+    for round in 3..<7 {
+      for number in UInt8(1)...24 where number % 5 != 0 {
+        batch.put(id(number), collection: 1, bodyByteCount: 300) { $0.store(UInt64(round), at: 0) }
+      }
+      batch.delete(id(UInt8(5 * (round - 2))), collection: 1)
+      batch.put(id(129), collection: UInt16(round & 1), bodyByteCount: 20) { _ in }
+      try journal.commit(&batch)
+    }
+    journal.compactor.enter()
+    journal.sortFooters()
+    journal.compactor.leave()
     try journal.close()
     return disk.contents
   }
