@@ -8,8 +8,10 @@ package struct JournalOptions: Sendable {
   package var isReadOnly = false
   /// Whether whoever writes does a share of compaction, so that the space contract holds.
   package var compactsAutomatically = false
-  /// How many entries of finished segments' footers an opening may have to go through: 40 ms of it. If there are more, whoever
-  /// writes sorts them, or makes a checkpoint where it would hold half as much again, or where there is none.
+  /// How many entries of finished segments' footers an opening may have to go through: 40 ms of it. Whoever writes more sorts
+  /// them.
+  package var unsortedTail = 1 << 20
+  /// After how many changes, and half of the index, whoever writes makes another checkpoint; the first after a quarter of it.
   package var checkpointTail = 1 << 20
   /// Makes salts, store ids and the like.
   package var random: @Sendable () -> UInt64 = { UInt64.random(in: 0...UInt64.max) }

@@ -68,6 +68,7 @@ import Testing
 
   private static let options: JournalOptions = {
     var options = JournalOptions.small
+    options.unsortedTail = 120
     options.checkpointTail = 120
     return options
   }()

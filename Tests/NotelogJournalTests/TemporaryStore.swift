@@ -51,7 +51,8 @@ extension JournalOptions {
   static var small: JournalOptions {
     var options = JournalOptions()
     options.segmentByteCount = 16 << 10
-    options.checkpointTail = 150
+    options.unsortedTail = 60
+    options.checkpointTail = 1000
     return options
   }
 }

@@ -26,17 +26,20 @@ extension Journal {
   ///
   /// What goes wrong in it is not the writer's: both are disposable, and a log that fails says so itself.
   func keepOpeningShort() {
-    let changeCount = catalog.changeCount
-    // Without a checkpoint, an opening builds all of the index, which takes ten times as long.
-    let limit = catalog.isCheckpointed ? options.checkpointTail : options.checkpointTail / 4
-    let isUnsorted = catalog.unsorted.entryCount > limit
-    guard knowsWhatIsCurrent, isUnsorted || changeCount > limit else { return }
-    let isStale = changeCount > max(limit, catalog.index.estimatedRecordCount / 2)
-    guard isUnsorted || isStale, !log.isSparing.load(ordering: .relaxed), compactor.enterIfFree() else {
-      return
-    }
+    let isUnsorted = catalog.unsorted.entryCount > options.unsortedTail
+    guard knowsWhatIsCurrent, isUnsorted || isCheckpointStale, !log.isSparing.load(ordering: .relaxed),
+      compactor.enterIfFree()
+    else { return }
     defer { compactor.leave() }
-    if isStale || !catalog.isCheckpointed { try? writeCheckpoint() } else { sortFooters() }
+    if isCheckpointStale || !catalog.isCheckpointed { try? writeCheckpoint() } else { sortFooters() }
+  }
+
+  /// Whether more than half of the index has changed since the checkpoint.
+  private var isCheckpointStale: Bool {
+    let changeCount = catalog.changeCount
+    // Without one, an opening builds all of the index, which takes ten times as long as going through changes.
+    let limit = catalog.isCheckpointed ? options.checkpointTail : options.checkpointTail / 4
+    return changeCount > limit && changeCount > catalog.index.estimatedRecordCount / 2
   }
 
   /// Writes the sorted footers that are missing. The caller has entered the compactor: no segment goes meanwhile.
