@@ -149,6 +149,7 @@ extension Journal {
       try journaling { () throws(StorageError) in
         try retryingInterruptions { () throws(StorageError) in try storage.unlink(FileName.segment(number)) }
       }
+      try? storage.unlink(FileName.sortedFooter(number))
     }
   }
 

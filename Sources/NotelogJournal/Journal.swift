@@ -29,8 +29,6 @@ package final class Journal: Sendable {
   package var watch: Watch { log.watch }
   /// What opening it found.
   package let report: RecoveryReport
-  /// Records with a lower sequence number may have been superseded by frames that are lost.
-  let staleBelow: UInt64
 
   init(
     _ storage: any Storage, options: JournalOptions, catalog: Catalog, log: Log, lock: (any StorageFile)?,
@@ -44,7 +42,7 @@ package final class Journal: Sendable {
     owner = Syscall.processIdentifier()
     storeID = log.storeID
     self.report = report
-    self.staleBelow = staleBelow
-    records = RecordFinder(catalog, staleBelow: staleBelow)
+    records = RecordFinder(catalog)
+    catalog.staleness.begin(below: staleBelow, at: log.state.withLock(waking: .nobody) { $0.nextSequence })
   }
 }

@@ -34,7 +34,8 @@ extension Catalog {
     _ options: JournalOptions
   ) throws(StorageError) -> Catalog? {
     let head = checkpoint.head
-    let present = Dictionary(uniqueKeysWithValues: head.segments.map { ($0.number, $0) })
+    let present = head.segmentsByNumber
+    let staleness = Staleness()
     let listing = Listing(head.listed)
     var tail = Tail()
     var sortedFooters: [SortedFooter] = []
@@ -47,11 +48,11 @@ extension Catalog {
       else { return nil }
       segment.addLive(figures?.liveByteCount ?? 0)
       if head.covers(figures) { continue }
-      if let footer = SortedFooter(of: segment, behind: head, in: storage) {
+      if let footer = SortedFooter(of: segment, behind: head, in: storage, staleness) {
         for change in footer.listed {
           listing.take(change.id, sequence: change.sequence, isPresent: change.isPresent)
         }
-        sortedFooters.append(footer)
+        if footer.entryCount > 0 { sortedFooters.append(footer) }
         continue
       }
       let countBefore = tail.count
@@ -64,7 +65,7 @@ extension Catalog {
             // Listed before or not: one that is elsewhere now is not in the collection any longer.
             let isPresent = !entry.place.isTombstone && collection == Listing.collection
             listing.take(entry.id, sequence: entry.sequence, isPresent: isPresent)
-          })
+          }) == .whole
       else { return nil }
       if segment.entry != nil {
         unsorted.append(.init(number: segment.number, entryCount: tail.count - countBefore))
@@ -73,7 +74,7 @@ extension Catalog {
     tail.sort()
     let cache = BlockCache(byteCount: options.cacheByteCount)
     let table = SegmentTable(segments)
-    let source = ShardSource(checkpoint.file, head, tail: tail, sortedFooters, table, cache)
+    let source = ShardSource(checkpoint.file, head, tail: tail, sortedFooters, table, cache, staleness)
     let catalog = Catalog(source, table, cache, listing)
     for item in unsorted { catalog.unsorted.add(item) }
     return catalog

@@ -78,6 +78,10 @@ struct CheckpointHead: Equatable, Sendable {
     self.listed = listed
   }
 
+  var segmentsByNumber: [UInt32: SegmentFigures] {
+    Dictionary(uniqueKeysWithValues: segments.map { ($0.number, $0) })
+  }
+
   var entryCount: Int { entryCounts.reduce(0) { $0 + Int($1) } }
   var tombstoneCount: Int { tombstoneCounts.reduce(0) { $0 + Int($1) } }
 

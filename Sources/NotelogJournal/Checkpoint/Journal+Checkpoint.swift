@@ -16,7 +16,7 @@ extension Journal {
 
   /// Not where frames were lost that may have superseded others: each opening has to find that out, and a checkpoint would
   /// keep it from doing so.
-  private var knowsWhatIsCurrent: Bool { staleBelow == 0 }
+  private var knowsWhatIsCurrent: Bool { catalog.staleness.below == 0 }
 
   /// So few records are gone through at opening without anybody noticing.
   private static let smallestTail = 256
@@ -27,18 +27,30 @@ extension Journal {
   /// What goes wrong in it is not the writer's: both are disposable, and a log that fails says so itself.
   func keepOpeningShort() {
     let isUnsorted = catalog.unsorted.entryCount > options.unsortedTail
-    guard knowsWhatIsCurrent, isUnsorted || isCheckpointStale, !log.isSparing.load(ordering: .relaxed),
-      compactor.enterIfFree()
-    else { return }
+    guard knowsWhatIsCurrent, isUnsorted || isCheckpointStale, hasRoomToSpare, compactor.enterIfFree() else {
+      return
+    }
     defer { compactor.leave() }
-    if isCheckpointStale || !catalog.isCheckpointed { try? writeCheckpoint() } else { sortFooters() }
+    // Whoever closes has entered it before, and left it.
+    if isClosed { return }
+    if isCheckpointStale || !catalog.checkpointHealth.isUsable {
+      try? writeCheckpoint()
+    } else {
+      sortFooters()
+    }
+  }
+
+  /// Whether the disk is not full, or no longer.
+  private var hasRoomToSpare: Bool {
+    if log.isSparing.load(ordering: .relaxed) { log.refillReserve() }
+    return !log.isSparing.load(ordering: .relaxed)
   }
 
   /// Whether more than half of the index has changed since the checkpoint.
   private var isCheckpointStale: Bool {
     let changeCount = catalog.changeCount
     // Without one, an opening builds all of the index, which takes ten times as long as going through changes.
-    let limit = catalog.isCheckpointed ? options.checkpointTail : options.checkpointTail / 4
+    let limit = catalog.checkpointHealth.isUsable ? options.checkpointTail : options.checkpointTail / 4
     return changeCount > limit && changeCount > catalog.index.estimatedRecordCount / 2
   }
 
@@ -129,7 +141,7 @@ extension Journal {
 
   /// Removes sorted footers that a checkpoint makes needless, and those whose segments are gone.
   private func removeSortedFooters(coveredBy head: CheckpointHead) {
-    let figures = Dictionary(uniqueKeysWithValues: head.segments.map { ($0.number, $0) })
+    let figures = head.segmentsByNumber
     for name in (try? storage.names(in: "")) ?? [] {
       guard let number = FileName.sortedFooterNumber(name) else { continue }
       if head.covers(figures[number]) || catalog.segments[number] == nil { try? storage.unlink(name) }

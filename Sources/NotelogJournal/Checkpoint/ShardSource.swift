@@ -1,16 +1,6 @@
 // Where the shards come from that nobody has touched since the store was opened: FORMAT.md §14.
 
 import NotelogConcurrency
-import Synchronization
-
-/// Whether a checkpoint turned out to be damaged. It outlives the shards' source, which goes with its files when all shards
-/// are in memory.
-final class CheckpointHealth: Sendable {
-  private let damage = Atomic(false)
-
-  var isDamaged: Bool { damage.load(ordering: .relaxed) }
-  func noteDamage() { damage.store(true, ordering: .relaxed) }
-}
 
 /// The checkpoint's file, and what came after it.
 ///
@@ -29,6 +19,8 @@ final class ShardSource: Sendable {
   private let sortedFooters: [SortedFooter]
   /// Segments of the checkpoint that are no longer live: an entry that points into one was moved or is dead.
   private let gone: Set<UInt32>
+  let staleness: Staleness
+  let health = CheckpointHealth(isThere: true)
   private let rebuilding = Lock(RebuiltShards())
 
   /// Shards built from the segments, because the file is damaged.
@@ -39,8 +31,9 @@ final class ShardSource: Sendable {
 
   init(
     _ file: any StorageFile, _ head: CheckpointHead, tail: Tail, _ sortedFooters: [SortedFooter],
-    _ segments: SegmentTable, _ cache: BlockCache
+    _ segments: SegmentTable, _ cache: BlockCache, _ staleness: Staleness
   ) {
+    self.staleness = staleness
     self.file = file
     self.head = head
     self.tail = tail
@@ -52,8 +45,6 @@ final class ShardSource: Sendable {
   }
 
   deinit { file.close() }
-
-  let health = CheckpointHealth()
 
   /// How many entries came after the checkpoint.
   var tailCount: Int { sortedFooters.reduce(tail.count) { $0 + $1.entryCount } }
@@ -115,18 +106,26 @@ final class ShardSource: Sendable {
 
   /// Fills an empty shard with all that belongs to it.
   func load(_ number: Int, into shard: inout Shard) throws(StorageError) {
-    if try !read(number, into: &shard) {
-      try takeRebuilt(number, into: &shard)
+    let isWhole = try read(number, into: &shard)
+    if !isWhole { try takeRebuilt(number, into: &shard) }
+    do { try takeTail(number, into: &shard) } catch {
+      // What was taken over is not there a second time.
+      if !isWhole { rebuilding.withLock { $0.isDone = false } }
+      throw error
     }
+  }
+
+  /// Takes what came after the checkpoint into a shard.
+  private func takeTail(_ number: Int, into shard: inout Shard) throws(StorageError) {
     var changes: [(byteCount: Int, segment: UInt32)] = []
-    func take(_ entry: TailEntry) throws(StorageError) {
-      let taken = try shard.take(entry, head.key.fingerprint(of: entry.id), segments, cache)
+    func take(_ entry: TailEntry, _ fingerprint: UInt64) throws(StorageError) {
+      let taken = try shard.take(entry, fingerprint, segments, cache)
       if case .older = taken { return }
       changes.append((entry.liveByteCount, entry.place.segment))
       if case .replaced(let known) = taken { changes.append((-known.liveByteCount, known.segment)) }
     }
     for footer in sortedFooters { try footer.forEach(of: number, take) }
-    try tail.forEach(of: number, take)
+    try tail.forEach(of: number, head.key, take)
     // Only once nothing can fail any more: loading is tried again if it fails.
     for change in changes { segments.addLive(change.byteCount, in: change.segment) }
   }
@@ -216,10 +215,12 @@ final class ShardSource: Sendable {
       guard let segment = segments[figures.number],
         !segment.kind.isLog || segment.number <= head.covered.segment
       else { continue }
-      try segment.forEachTailEntry(from: nil, to: head.covered) { (entry, _) throws(StorageError) in
+      let reading = try segment.forEachTailEntry(from: nil, to: head.covered) {
+        (entry, _) throws(StorageError) in
         let fingerprint = head.key.fingerprint(of: entry.id)
         _ = try rebuilt.shards[Int(fingerprint >> 56)].take(entry, fingerprint, segments, cache)
       }
+      if reading == .lossy { staleness.noteLoss() }
     }
   }
 }

@@ -11,20 +11,22 @@ final class SortedFooter: Sendable {
   private let head: SortedFooterHead
   private let file: any StorageFile
   /// Entries before this offset are the checkpoint's.
-  private let firstOffset: Int
+  private let coveredOffset: Int
+  private let staleness: Staleness
   /// What the footer says, once the file turned out not to be sound.
   private let substitute = Lock<Tail?>(nil)
 
   /// The sorted footer of a segment that is finished; nothing where there is none that is sound and fits the checkpoint.
-  init?(of segment: Segment, behind checkpoint: CheckpointHead, in storage: any Storage) {
+  init?(
+    of segment: Segment, behind checkpoint: CheckpointHead, in storage: any Storage, _ staleness: Staleness
+  ) {
     guard let entry = segment.entry,
       let file = try? retryingInterruptions({ () throws(StorageError) in
         try storage.open(FileName.sortedFooter(segment.number), .read)
       })
     else { return nil }
     guard let head = try? SortedFooterHead(from: file), head.entry == entry,
-      head.storeID == checkpoint.storeID, head.key == checkpoint.key,
-      (try? file.byteCount()) == head.blockCount * CheckpointBlock.byteCount
+      head.storeID == checkpoint.storeID, head.key == checkpoint.key
     else {
       file.close()
       return nil
@@ -32,7 +34,8 @@ final class SortedFooter: Sendable {
     self.segment = segment
     self.head = head
     self.file = file
-    firstOffset = checkpoint.covered.segment == segment.number ? checkpoint.covered.offset : 0
+    self.staleness = staleness
+    coveredOffset = checkpoint.covered.segment == segment.number ? checkpoint.covered.offset : 0
   }
 
   deinit { file.close() }
@@ -41,21 +44,20 @@ final class SortedFooter: Sendable {
   /// What it changes about collection 0.
   var listed: [SortedFooterHead.Change] { head.listed }
 
-  /// Calls `body` with a shard's entries, with some of them twice where the file is not sound.
-  ///
-  /// - Throws: An error also where neither the file nor the segment says all that was in it: what is missing may have
-  ///   superseded what would be found.
-  func forEach(of shard: Int, _ body: (TailEntry) throws(StorageError) -> Void) throws(StorageError) {
-    func pass(_ entry: TailEntry) throws(StorageError) {
-      if entry.place.offset >= firstOffset { try body(entry) }
+  /// Calls `body` with a shard's entries and their fingerprints; with some of them twice where the file is not sound.
+  func forEach(
+    of shard: Int, _ body: (TailEntry, _ fingerprint: UInt64) throws(StorageError) -> Void
+  ) throws(StorageError) {
+    func pass(_ entry: TailEntry, _ fingerprint: UInt64) throws(StorageError) {
+      if entry.place.offset >= coveredOffset { try body(entry, fingerprint) }
     }
     if try forEachInFile(of: shard, pass) { return }
-    try fromFooter().forEach(of: shard, pass)
+    try fromFooter().forEach(of: shard, head.key, pass)
   }
 
   /// - Returns: Whether the blocks that hold the shard's entries are all sound.
   private func forEachInFile(
-    of shard: Int, _ body: (TailEntry) throws(StorageError) -> Void
+    of shard: Int, _ body: (TailEntry, _ fingerprint: UInt64) throws(StorageError) -> Void
   ) throws(StorageError) -> Bool {
     let group = head.group(of: UInt64(shard) << 56)
     var buffer = Buffer(capacity: CheckpointBlock.byteCount)
@@ -75,22 +77,21 @@ final class SortedFooter: Sendable {
         guard let entry = TailEntry(buffer.bytes, at: place, segment: segment.number) else { return false }
         let fingerprint = head.key.fingerprint(of: entry.id)
         guard head.group(of: fingerprint) == group else { return false }
-        if Int(fingerprint >> 56) == shard { try body(entry) }
+        if Int(fingerprint >> 56) == shard { try body(entry, fingerprint) }
       }
     }
     return true
   }
 
+  /// What the segment says itself. Where that is not all, records of it may have superseded others, and nothing names them.
   private func fromFooter() throws(StorageError) -> Tail {
     try substitute.withLock { substitute throws(StorageError) in
       if let substitute { return substitute }
       var tail = Tail()
-      let isWhole = try segment.forEachTailEntry(from: nil, to: .end) { (entry, _) in
+      let reading = try segment.forEachTailEntry(from: nil, to: .end) { (entry, _) in
         tail.append(entry, fingerprint: head.key.fingerprint(of: entry.id))
       }
-      guard isWhole else {
-        throw StorageError(.read, FileName.segment(segment.number), errno: SystemErrno.inputOutput)
-      }
+      if reading == .lossy { staleness.noteLoss() }
       tail.sort()
       substitute = tail
       return tail

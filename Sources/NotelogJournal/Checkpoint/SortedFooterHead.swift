@@ -96,7 +96,12 @@ extension SortedFooterHead {
     guard buffer.count == 2 * CheckpointBlock.byteCount, buffer.bytes.load(UInt64.self, at: 0) == Self.magic,
       buffer.bytes.load(UInt16.self, at: 8) == Self.version
     else { return nil }
-    let needed = (1 + Int(buffer.bytes.load(UInt16.self, at: 78))) * CheckpointBlock.byteCount
+    let directoryBlockCount = Int(buffer.bytes.load(UInt16.self, at: 78))
+    let blockCount = Int(buffer.bytes.load(UInt32.self, at: 72))
+    guard try file.byteCount() == (1 + directoryBlockCount + blockCount) * CheckpointBlock.byteCount else {
+      return nil
+    }
+    let needed = (1 + directoryBlockCount) * CheckpointBlock.byteCount
     if buffer.count < needed { try buffer.fill(needed - buffer.count, from: file, at: buffer.count) }
     guard buffer.count >= needed else { return nil }
     self.init(buffer.bytes.extracting(0..<needed))
@@ -127,12 +132,11 @@ extension SortedFooterHead {
     var listed: [Change] = []
     for index in 0..<listedCount {
       let place = Self.listedOffset + index * Change.byteCount
+      let sequence = bytes.load(UInt64.self, at: place + 16)
       let presence = bytes.load(UInt64.self, at: place + 24)
-      guard presence <= 1 else { return nil }
+      guard sequence <= UInt64(Limits.maximumSequence), presence <= 1 else { return nil }
       listed.append(
-        Change(
-          id: RecordKey(bytes, at: place), sequence: bytes.load(UInt64.self, at: place + 16),
-          isPresent: presence == 1))
+        Change(id: RecordKey(bytes, at: place), sequence: sequence, isPresent: presence == 1))
     }
     self.listed = listed
     var groups: [UInt8] = []

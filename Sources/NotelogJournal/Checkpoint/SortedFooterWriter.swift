@@ -14,10 +14,10 @@ struct SortedFooterWriter: ~Copyable {
   /// The groups of the blocks that are full or written.
   private var groups: [UInt8] = []
   /// A block for each group, and how many entries are in it.
-  private var open: Buffer
+  private var openBlocks: Buffer
   private var openCounts: [Int]
   /// Blocks on their way to the file.
-  private var full = Buffer(capacity: pieceByteCount)
+  private var outgoing = Buffer(capacity: pieceByteCount)
   private var nextBlock: Int
 
   /// A writer of at most so many entries.
@@ -39,8 +39,8 @@ struct SortedFooterWriter: ~Copyable {
     directoryBlockCount = SortedFooterHead.directoryBlockCount(
       entryCount: maximumCount, groupBits: groupBits)
     nextBlock = 1 + directoryBlockCount
-    open = Buffer(capacity: CheckpointBlock.byteCount << groupBits)
-    open.appendZeros(CheckpointBlock.byteCount << groupBits)
+    openBlocks = Buffer(capacity: CheckpointBlock.byteCount << groupBits)
+    openBlocks.appendZeros(CheckpointBlock.byteCount << groupBits)
     openCounts = Array(repeating: 0, count: 1 << groupBits)
   }
 
@@ -58,9 +58,8 @@ struct SortedFooterWriter: ~Copyable {
     defer { file.close() }
     var isDone = false
     defer { if !isDone { try? storage.unlink(name) } }
+    guard let trailer = try segment.trailer() else { return }
     var reader = SegmentReader(segment.file, salt: segment.salt, end: entry.byteCount)
-    let trailerStart = entry.byteCount - Layout.trailerByteCount
-    guard let trailer = Trailer(try reader.bytes(trailerStart..<entry.byteCount), at: 0) else { return }
     let key = catalog.index.key
     var writer = SortedFooterWriter(
       segment, key, salt: salt, maximumCount: trailer.footerByteCount / Layout.footerEntryByteCount, to: file)
@@ -85,7 +84,7 @@ struct SortedFooterWriter: ~Copyable {
     let group = SortedFooterHead.group(of: key.fingerprint(of: entry.id), groupBits)
     let place =
       group * CheckpointBlock.byteCount + openCounts[group] * SortedFooterBlock.entryByteCount
-    var bytes = open.mutableBytes
+    var bytes = openBlocks.mutableBytes
     entry.write(into: &bytes, at: place)
     openCounts[group] += 1
     entryCount += 1
@@ -94,28 +93,31 @@ struct SortedFooterWriter: ~Copyable {
 
   /// Sends a group's block on its way, and begins another.
   private mutating func complete(_ group: Int) throws(StorageError) {
-    Self.append(openCounts[group], of: open, at: group * CheckpointBlock.byteCount, to: &full)
+    Self.copyBlock(
+      of: openCounts[group], in: openBlocks, at: group * CheckpointBlock.byteCount, to: &outgoing)
     groups.append(UInt8(group))
     openCounts[group] = 0
-    if full.count >= Self.pieceByteCount { try writeFull() }
+    if outgoing.count >= Self.pieceByteCount { try writeOutgoing() }
   }
 
-  /// Appends a block of so many entries, and nothing of what an earlier block left behind them in memory.
-  private static func append(_ count: Int, of open: borrowing Buffer, at start: Int, to full: inout Buffer) {
-    let blockStart = full.count
+  /// Copies a block of so many entries, and nothing of what an earlier block left behind them in memory.
+  private static func copyBlock(
+    of count: Int, in openBlocks: borrowing Buffer, at start: Int, to outgoing: inout Buffer
+  ) {
+    let blockStart = outgoing.count
     let filledByteCount = count * SortedFooterBlock.entryByteCount
-    full.append(open.bytes.extracting(start..<start + filledByteCount))
-    full.appendZeros(CheckpointBlock.byteCount - filledByteCount)
-    var bytes = full.mutableBytes
+    outgoing.append(openBlocks.bytes.extracting(start..<start + filledByteCount))
+    outgoing.appendZeros(CheckpointBlock.byteCount - filledByteCount)
+    var bytes = outgoing.mutableBytes
     bytes.store(UInt16(count), at: blockStart + SortedFooterBlock.countOffset)
   }
 
-  private mutating func writeFull() throws(StorageError) {
+  private mutating func writeOutgoing() throws(StorageError) {
     let (salt, first) = (salt, nextBlock)
-    CheckpointBlock.seal(&full, salt: salt, first: first)
-    try file.writeAll(full.bytes, at: nextBlock * CheckpointBlock.byteCount)
-    nextBlock += full.count / CheckpointBlock.byteCount
-    full.removeAll()
+    CheckpointBlock.seal(&outgoing, salt: salt, first: first)
+    try file.writeAll(outgoing.bytes, at: nextBlock * CheckpointBlock.byteCount)
+    nextBlock += outgoing.count / CheckpointBlock.byteCount
+    outgoing.removeAll()
   }
 
   /// Writes what is left, and the head.
@@ -123,12 +125,12 @@ struct SortedFooterWriter: ~Copyable {
     storeID: StoreID, entry: LiveEntry, listed: [SortedFooterHead.Change]
   ) throws(StorageError) {
     for group in openCounts.indices where openCounts[group] > 0 { try complete(group) }
-    try writeFull()
+    try writeOutgoing()
     let head = SortedFooterHead(
       storeID: storeID, salt: salt, key: key, entry: entry, groupBits: groupBits, entryCount: entryCount,
       groups: groups, directoryBlockCount: directoryBlockCount, listed: listed)
-    full.removeAll()
-    head.append(to: &full)
-    try file.writeAll(full.bytes, at: 0)
+    outgoing.removeAll()
+    head.append(to: &outgoing)
+    try file.writeAll(outgoing.bytes, at: 0)
   }
 }

@@ -60,8 +60,14 @@ struct Tail: Sendable {
   func isEmpty(_ shard: Int) -> Bool { starts[shard] == starts[shard + 1] }
 
   /// Calls `body` with a shard's entries, in the order in which they were added.
-  func forEach(of shard: Int, _ body: (TailEntry) throws(StorageError) -> Void) throws(StorageError) {
-    for place in starts[shard]..<starts[shard + 1] { try body(entries[Int(order[place])]) }
+  func forEach(
+    of shard: Int, _ key: FingerprintKey,
+    _ body: (TailEntry, _ fingerprint: UInt64) throws(StorageError) -> Void
+  ) throws(StorageError) {
+    for place in starts[shard]..<starts[shard + 1] {
+      let entry = entries[Int(order[place])]
+      try body(entry, key.fingerprint(of: entry.id))
+    }
   }
 }
 
@@ -98,34 +104,44 @@ extension Shard {
 }
 
 extension Segment {
+  /// What reading a range of a segment's entries came to.
+  enum TailReading {
+    /// All of them, from where they should stand.
+    case whole
+    /// All of them, but from the frames: the footer does not check.
+    case withoutFooter
+    /// Frames are lost, and nothing names their records.
+    case lossy
+  }
+
   /// Calls `body` with the records and deletions that lie between two positions of the log, or anywhere in a segment
   /// that is wholly between them.
-  ///
-  /// - Returns: Whether the whole range could be read.
-  @discardableResult
   func forEachTailEntry(
     from start: LogPosition?, to end: LogPosition,
     _ body: (TailEntry, _ collection: UInt16) throws(StorageError) -> Void
-  ) throws(StorageError) -> Bool {
+  ) throws(StorageError) -> TailReading {
     let first = start?.segment == number ? start?.offset ?? 0 : 0
     let limit = end.segment == number ? end.offset : Int.max
     func pass(_ entry: FooterEntry) throws(StorageError) {
       guard entry.kind != .chunk, entry.offset >= first, entry.offset < limit else { return }
       try body(TailEntry(entry, segment: self.number), entry.collection)
     }
-    if let byteCount = entry?.byteCount, try file.byteCount() >= byteCount {
+    let trailer = try trailer()
+    var hasSoundFooter = true
+    if let trailer, let byteCount = entry?.byteCount {
       var reader = SegmentReader(file, salt: salt.value, end: byteCount)
-      let trailerStart = byteCount - Layout.trailerByteCount
-      if let trailer = Trailer(try reader.bytes(trailerStart..<byteCount), at: 0),
-        try reader.forEachFooterEntry(trailer, { (entry, _) throws(StorageError) in try pass(entry) })
-          == .complete
-      {
-        return true
+      switch try reader.forEachFooterEntry(trailer, { (entry, _) throws(StorageError) in try pass(entry) }) {
+      case .complete: return .whole
+      // What it lacks may lie before the range.
+      case .incomplete: break
+      case .unreadable: hasSoundFooter = false
       }
     }
     let byteCount = try file.byteCount()
-    let readEnd = min(limit, byteCount)
-    var isWhole = limit == .max || byteCount >= limit
+    // What lies behind the frames of a finished segment is its footer, whatever became of it.
+    let framesEnd = min(limit, trailer?.footerOffset ?? .max)
+    let readEnd = min(framesEnd, byteCount)
+    var isWhole = framesEnd == .max || byteCount >= framesEnd
     var reader = SegmentReader(file, salt: salt.value, end: readEnd)
     try reader.forEachContentFrame(
       from: max(first, Layout.firstFrameOffset), to: readEnd, checkingPayloads: false
@@ -135,6 +151,7 @@ extension Segment {
       case .lost: isWhole = false
       }
     }
-    return isWhole
+    if !isWhole { return .lossy }
+    return hasSoundFooter ? .whole : .withoutFooter
   }
 }

@@ -11,15 +11,14 @@ package final class RecordFinder: Sendable {
   let index: Index
   private let segments: SegmentTable
   let cache: BlockCache
-  /// Records with a lower sequence number may have been superseded by frames that are lost.
-  private let staleBelow: UInt64
+  private let staleness: Staleness
 
-  init(_ catalog: Catalog, staleBelow: UInt64) {
+  init(_ catalog: Catalog) {
     self.catalog = catalog
     index = catalog.index
     segments = catalog.segments
     cache = catalog.cache
-    self.staleBelow = staleBelow
+    staleness = catalog.staleness
   }
 
   /// Reads a record's newest version.
@@ -154,6 +153,6 @@ package final class RecordFinder: Sendable {
     guard buffer.divide(header, at: start, from: place) else { return nil }
     return StoredRecord(
       id: header.id, collection: header.collection, revision: header.sequence,
-      isPossiblyStale: header.sequence < staleBelow)
+      isPossiblyStale: header.sequence < staleness.below)
   }
 }

@@ -61,10 +61,8 @@ extension Segment {
 
   /// What the segment's footer says of the frame at an offset; nothing where it has none that checks.
   func listedEntry(at offset: Int) throws(StorageError) -> FooterEntry? {
-    guard let byteCount = entry?.byteCount, try file.byteCount() >= byteCount else { return nil }
+    guard let byteCount = entry?.byteCount, let trailer = try trailer() else { return nil }
     var reader = SegmentReader(file, salt: salt.value, end: byteCount)
-    let trailerStart = byteCount - Layout.trailerByteCount
-    guard let trailer = Trailer(try reader.bytes(trailerStart..<byteCount), at: 0) else { return nil }
     var found: FooterEntry?
     _ = try reader.forEachFooterEntry(trailer, evenIfIncomplete: true) { entry, _ in
       if entry.offset == offset { found = entry }

@@ -26,10 +26,11 @@ final class Catalog: Sendable {
   /// How many frames came in, or were moved, since the last checkpoint.
   var changeCount: Int { changes.load(ordering: .relaxed) }
 
-  /// Whether there is a checkpoint that the next opening will take, as far as is known.
-  var isCheckpointed: Bool { hasCheckpoint.load(ordering: .relaxed) && !checkpointHealth.isDamaged }
+  /// What is known of the checkpoint.
+  let checkpointHealth: CheckpointHealth
 
-  private let hasCheckpoint: Atomic<Bool>
+  /// Which of the records may have been superseded by what is lost.
+  let staleness: Staleness
 
   /// What an opening would have to go through, but for the head.
   let unsorted = UnsortedSegments()
@@ -37,13 +38,10 @@ final class Catalog: Sendable {
   /// There is a checkpoint now, which holds that many of the changes.
   func noteCheckpoint(_ head: CheckpointHead, of count: Int) {
     changes.subtract(count, ordering: .relaxed)
-    hasCheckpoint.store(true, ordering: .relaxed)
-    let figures = Dictionary(uniqueKeysWithValues: head.segments.map { ($0.number, $0) })
+    checkpointHealth.noteCheckpoint()
+    let figures = head.segmentsByNumber
     unsorted.remove { head.covers(figures[$0]) }
   }
-
-  /// The health of the checkpoint that the index came from, if it did.
-  let checkpointHealth: CheckpointHealth
 
   /// A catalog that is empty yet.
   init(key: FingerprintKey, cacheByteCount: Int = 0) {
@@ -51,8 +49,8 @@ final class Catalog: Sendable {
     segments = SegmentTable()
     cache = BlockCache(byteCount: cacheByteCount)
     listing = Listing()
-    checkpointHealth = CheckpointHealth()
-    hasCheckpoint = Atomic(false)
+    checkpointHealth = CheckpointHealth(isThere: false)
+    staleness = Staleness()
     chunks = ChunkTable(segments, history)
   }
 
@@ -63,7 +61,7 @@ final class Catalog: Sendable {
     self.segments = segments
     self.cache = cache
     checkpointHealth = source.health
-    hasCheckpoint = Atomic(true)
+    staleness = source.staleness
     chunks = ChunkTable(segments, history)
     changes.add(source.tailCount, ordering: .relaxed)
   }

@@ -28,7 +28,7 @@ struct ClosedStore {
     let files = names.compactMap { name in
       FileName.segmentNumber(name).map { (number: $0, name: name) }
     }.sorted { $0.number < $1.number }
-    let known = Dictionary(uniqueKeysWithValues: checkpoint.head.segments.map { ($0.number, $0) })
+    let known = checkpoint.head.segmentsByNumber
     var read: [UInt32: FoundSegment] = [:]
     for file in files where !checkpoint.head.covers(known[file.number]) {
       guard let found = try Survey.read(file.name, file.number, storage),

@@ -24,10 +24,11 @@ extension Examination {
   }
 
   /// Whether the log ends with a segment that a recovery finished: its header names its end, and no mark can name a higher
-  /// position. Its first sequence number is above all that it holds.
+  /// position. Its first sequence number is above all that it holds, and above all of what came before it, if that was there.
   private var endsRecovered: Bool {
     guard let last = log.last, !last.isCut, last.found.header.kind == .recovered,
-      let footerOffset = last.found.trailer?.footerOffset
+      let footerOffset = last.found.trailer?.footerOffset, log.count > 1,
+      last.found.header.sources.contains(where: { $0.segment == log[log.count - 2].number })
     else { return false }
     return report.floor == LogPosition(segment: last.number, offset: footerOffset)
   }

@@ -1,6 +1,13 @@
 // What a segment holds: from its footer, or from its frames as long as it has none.
 
 extension Segment {
+  /// The trailer of a finished segment; nothing where it does not check, or the file has lost its end.
+  func trailer() throws(StorageError) -> Trailer? {
+    guard let byteCount = entry?.byteCount, try file.byteCount() >= byteCount else { return nil }
+    var reader = SegmentReader(file, salt: salt, end: byteCount)
+    return Trailer(try reader.bytes(byteCount - Layout.trailerByteCount..<byteCount), at: 0)
+  }
+
   /// Calls `body` with what the footer lists, or with what the frames say, up to a limit, where no footer checks.
   ///
   /// - Returns: Whether that is everything: not where bytes are lost in which frames may have been.
@@ -9,14 +16,9 @@ extension Segment {
     upTo limit: Int, _ body: (FooterEntry, RawSpan) throws(StorageError) -> Void
   ) throws(StorageError) -> Bool {
     let fileByteCount = try file.byteCount()
-    if let byteCount = entry?.byteCount, fileByteCount >= byteCount {
+    if let byteCount = entry?.byteCount, let trailer = try trailer() {
       var reader = SegmentReader(file, salt: salt, end: byteCount)
-      let trailerStart = byteCount - Layout.trailerByteCount
-      if let trailer = Trailer(try reader.bytes(trailerStart..<byteCount), at: 0),
-        try reader.forEachFooterEntry(trailer, body) == .complete
-      {
-        return true
-      }
+      if try reader.forEachFooterEntry(trailer, body) == .complete { return true }
     }
     let end = min(limit, fileByteCount)
     var isWhole = end == limit

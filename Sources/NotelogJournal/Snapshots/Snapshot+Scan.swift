@@ -80,7 +80,7 @@ extension Snapshot {
       let envelopeByteCount = header.hasEnvelope ? Envelope.byteCount(inPayload: payload) ?? 0 : 0
       let record = StoredRecord(
         id: header.id, collection: header.collection, revision: header.sequence,
-        isPossiblyStale: header.sequence < journal.staleBelow)
+        isPossiblyStale: header.sequence < journal.catalog.staleness.below)
       guard
         try body(
           record, payload.extracting(0..<envelopeByteCount),
