@@ -234,6 +234,8 @@ import Testing
     for number in 0..<8000 where found[number].body != killed.model[key(number)] {
       #expect(frameIsLost && (found[number].body == nil || found[number].isPossiblyStale))
     }
+    // Whatever was there before may have been superseded by what is lost.
+    #expect(found.allSatisfy { $0.body == nil || $0.isPossiblyStale == frameIsLost })
     try journal.put(key(9000), [1], .flushed)
     var buffer = ReadBuffer()
     #expect(try journal.read(key(9000), into: &buffer)?.isPossiblyStale == false)
