@@ -64,7 +64,7 @@ struct SortedFooterWriter: ~Copyable {
     var writer = SortedFooterWriter(
       segment, key, salt: salt, maximumCount: trailer.footerByteCount / Layout.footerEntryByteCount, to: file)
     var listed: [SortedFooterHead.Change] = []
-    let state = try reader.forEachFooterEntry(trailer) { (footerEntry, _) throws(StorageError) in
+    let state = try reader.forEachUncheckedFooterEntry(trailer) { footerEntry throws(StorageError) in
       guard footerEntry.kind != .chunk else { return }
       try writer.append(TailEntry(footerEntry, segment: segment.number))
       guard footerEntry.collection == Listing.collection || catalog.listing.knows(footerEntry.id) else {

@@ -5,7 +5,8 @@ extension Examination {
   mutating func findFloor() throws(StorageError) {
     for segment in survey.segments.values { witness(segment.header.floor) }
     if let head = checkpoint.found?.head, head.storeID == storeID { witness(head.covered) }
-    if try findClosing() || endsRecovered { return }
+    if try findClosing() { return }
+    if try endsRecovered() { return }
     for segment in log.suffix(2) { try findMarks(in: segment) }
   }
 
@@ -25,12 +26,14 @@ extension Examination {
 
   /// Whether the log ends with a segment that a recovery finished: its header names its end, and no mark can name a higher
   /// position. Its first sequence number is above all that it holds, and above all of what came before it, if that was there.
-  private var endsRecovered: Bool {
-    guard let last = log.last, !last.isCut, last.found.header.kind == .recovered,
-      let footerOffset = last.found.trailer?.footerOffset, log.count > 1,
-      last.found.header.sources.contains(where: { $0.segment == log[log.count - 2].number })
+  private func endsRecovered() throws(StorageError) -> Bool {
+    guard let last = log.last, !last.isCut, last.found.header.kind == .recovered, log.count > 1,
+      let footerOffset = last.found.trailer?.footerOffset,
+      report.floor == LogPosition(segment: last.number, offset: footerOffset)
     else { return false }
-    return report.floor == LogPosition(segment: last.number, offset: footerOffset)
+    let before = log[log.count - 2]
+    var reader = last.reader
+    return try reader.liveSet(of: last.found.header)?.set[before.number]?.salt == before.found.header.salt
   }
 
   private mutating func witness(_ position: LogPosition) { report.floor = max(report.floor, position) }
