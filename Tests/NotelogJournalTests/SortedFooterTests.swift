@@ -253,6 +253,38 @@ import Testing
     }
   }
 
+  /// One byte of every fifth, from the footer's frame to the trailer's end.
+  @Test func `a footer that does not check is not sorted`() throws {
+    let store = try TemporaryStore()
+    var options = JournalOptions.small
+    options.unsortedTail = .max
+    let journal = try Journal.create(in: store.storage, storeID: key(99), options: options)
+    for number in 0..<200 { try journal.put(key(number), [1], .buffered) }
+    let segment = try #require(journal.catalog.segments.all.first)
+    let name = FileName.sortedFooter(segment.number)
+    let url = URL(fileURLWithPath: store.storage.path + "/" + segment.name)
+    let sound = Array(try Data(contentsOf: url))
+    func sort() throws -> Bool {
+      journal.catalog.unsorted.add(.init(number: segment.number, entryCount: 1))
+      journal.compactor.enter()
+      journal.sortFooters()
+      journal.compactor.leave()
+      return try store.storage.names(in: "").contains(name)
+    }
+    #expect(try sort())
+    let file = try FileHandle(forUpdating: url)
+    let footerStart = try #require(try segment.trailer()?.footerOffset)
+    for place in footerStart..<sound.count where (place - footerStart) % 5 == 0 || place >= sound.count - 24 {
+      try file.seek(toOffset: UInt64(place))
+      file.write(Data([sound[place] ^ 4]))
+      if try sort() { Issue.record("byte \(place - footerStart) of \(sound.count - footerStart)") }
+      try file.seek(toOffset: UInt64(place))
+      file.write(Data([sound[place]]))
+    }
+    #expect(try sort())
+    try journal.close()
+  }
+
   @Test func `sorted footers go with their segments, and when a checkpoint covers them`() throws {
     let store = try TemporaryStore()
     let journal = try Journal.create(in: store.storage, storeID: key(99), options: Self.options)
