@@ -129,8 +129,8 @@ final class Catalog: Sendable {
       note(found, of: entry.id, supersededBy: location.sequence)
       if try index.replace(fingerprint, at: found.place, with: location.place) {
         list(entry, known: found)
-        segments.addLive(location.liveByteCount, in: segment)
-        addLive(-found.liveByteCount, in: found.segment)
+        segments.replaceLive(
+          found.liveByteCount, in: found.segment, with: location.liveByteCount, in: segment)
         return
       }
       // Compaction has moved it in between.
@@ -255,8 +255,8 @@ final class Catalog: Sendable {
         output.noteDeath()
         continue
       }
-      addLive(-copy.old.liveByteCount, in: copy.old.segment)
-      addLive(copy.new.liveByteCount, in: copy.new.segment)
+      segments.replaceLive(
+        copy.old.liveByteCount, in: copy.old.segment, with: copy.new.liveByteCount, in: output)
     }
     for tombstone in dropped
     where try index.remove(index.fingerprint(of: tombstone.id), at: tombstone.location.place) {

@@ -70,6 +70,14 @@ final class SegmentTable: Sendable {
     liveByteTotal.add(byteCount, ordering: .relaxed)
   }
 
+  /// Counts bytes that became live in a segment in the place of others that died: in one step, as writers that look whether
+  /// there is room must not see both.
+  func replaceLive(_ oldByteCount: Int, in old: UInt32, with newByteCount: Int, in segment: Segment) {
+    segment.addLive(newByteCount)
+    self[old]?.addLive(-oldByteCount)
+    liveByteTotal.add(newByteCount - oldByteCount, ordering: .relaxed)
+  }
+
   subscript(number: UInt32) -> Segment? { row.read { $0.find(number) } }
 
   /// The salt of a segment; nothing where there is no such segment. Unlike the segment itself, it is not counted by
