@@ -23,16 +23,21 @@ extension Journal {
     return try compactWhileDue(budget)
   }
 
-  /// Waits until a transaction of so many bytes fits within the space contract, and compacts for it where nobody else
-  /// does. The caller may have the turn to write, but not the log's gate: compaction needs that.
+  /// How much a transaction may make the files longer, at most.
+  func growth(by batch: borrowing Batch) -> Int { growth(by: batch.byteCount + batch.footerByteCount) }
+
+  private func growth(by byteCount: Int) -> Int {
+    byteCount + Layout.firstFrameOffset + 2 * FooterBuilder().byteCount
+      + catalog.segments.count * Layout.liveEntryByteCount
+  }
+
+  /// Waits until the files may grow by so much within the space contract, and compacts for it where nobody else does. The
+  /// caller may have the turn to write, but not the log's gate: compaction needs that.
   ///
   /// What goes wrong in compaction is not the writer's: its own write will say what it must.
-  func waitForRoom(_ byteCount: Int, footerByteCount: Int = 0) {
+  func waitForRoom(_ growth: Int) {
     guard options.compactsAutomatically, !options.isReadOnly else { return }
-    let growth =
-      byteCount + footerByteCount + Layout.firstFrameOffset + 2 * FooterBuilder().byteCount
-      + catalog.segments.count * Layout.liveEntryByteCount
-    guard log.contract().room < growth, isWorthCompacting else { return }
+    guard log.contract().room < growth, isWorthCompacting(toWhoWaits: true) else { return }
     let longest = max(catalog.segments.all.map(\.byteCount).max() ?? 0, growth)
     let hasRoom = { [log] in log.contract(longest: longest).room >= growth }
     guard !hasRoom(), compactor.enter(unless: hasRoom) else { return }
@@ -48,19 +53,20 @@ extension Journal {
       }
       endTightnessIfTight()
     } catch {}
-    if !hasRoom() { noteUseless() }
+    if !hasRoom() { noteUseless(isOfAll: true) }
   }
 
   /// A writer's share of compaction after it has written so many bytes: if compaction is due, a slice in proportion to
-  /// them; where what it deleted leaves the store above its bound, all that takes.
+  /// them; where what it deleted leaves the store above its bound, or another writer without the room that it was promised,
+  /// all that takes.
   func keepSpaceContract(written byteCount: Int) {
     let interval = min(max(log.aim / 64, 1 << 14), 1 << 18)
     let isTime = compactor.note(byteCount, every: interval)
     if isTime { keepOpeningShort() }
     guard options.compactsAutomatically else { return }
-    let contract = log.contract()
-    if contract.room < 0 { waitForRoom(0) }
-    guard isTime, contract.isDue, isWorthCompacting, compactor.enterIfFree() else { return }
+    let promised = log.promisedGrowth
+    if log.contract().room < promised { waitForRoom(promised + growth(by: 0)) }
+    guard isTime, log.contract().isDue, isWorthCompacting(), compactor.enterIfFree() else { return }
     defer { compactor.leave() }
     do {
       try compactWhileDue(CompactionBudget(byteCount: Self.compactedPerWritten * max(interval, byteCount)))
@@ -80,7 +86,7 @@ extension Journal {
     defer { endTightnessIfTight() }
     while log.contract().isDue {
       if try step(&run) { continue }
-      if !run.isOver { noteUseless() }
+      if !run.isOver { noteUseless(isOfAll: false) }
       return run.result.isUnfinished
     }
     return false
@@ -97,19 +103,22 @@ extension Journal {
     if compactor.state.withLock({ $0.isTight }) { endTightness() }
   }
 
-  /// Whether more has been written, or has died, than when compaction found nothing left that was worth it.
-  private var isWorthCompacting: Bool {
+  /// Whether more has been written, or has died, than when compaction found nothing left that was worth it. Who waits for
+  /// room asks for more than a share does: what was under way then may be dead now, and the store no larger.
+  private func isWorthCompacting(toWhoWaits isWaiting: Bool = false) -> Bool {
     let slack = log.aim / 64
-    let contract = log.contract()
     return compactor.uselessAt.withLock { known in
-      guard let known else { return true }
-      return contract.wastedByteCount >= known.wastedByteCount + slack
-        || contract.liveByteCount < known.liveByteCount - slack
+      guard let known, known.isOfAll || !isWaiting else { return true }
+      return log.contract().wastedByteCount >= known.wastedByteCount + slack
+        || catalog.segments.diedByteCount >= known.diedByteCount + slack
     }
   }
 
-  private func noteUseless() {
-    let contract = log.contract()
-    compactor.uselessAt.withLock { $0 = (contract.wastedByteCount, contract.liveByteCount) }
+  private func noteUseless(isOfAll: Bool) {
+    compactor.uselessAt.withLock {
+      $0 = Compactor.Uselessness(
+        wastedByteCount: log.contract().wastedByteCount, diedByteCount: catalog.segments.diedByteCount,
+        isOfAll: isOfAll)
+    }
   }
 }

@@ -30,7 +30,10 @@ extension Journal {
 
   /// Reserves space for a batch. The caller has the turn.
   private func reserve(for batch: borrowing Batch) throws(JournalError) -> Log.Reservation {
-    waitForRoom(batch.byteCount, footerByteCount: batch.footerByteCount)
+    let growth = growth(by: batch)
+    log.promise(growth)
+    defer { log.promise(0) }
+    waitForRoom(growth)
     log.gate.enter()
     defer { log.gate.leave() }
     return try log.reserve(for: batch)

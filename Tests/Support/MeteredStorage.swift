@@ -9,6 +9,7 @@ package final class MeteredStorage: Storage {
     var byteCounts: [String: Int] = [:]
     var journal: Journal?
     var leasedByteCount = 0
+    var replacedByteCount = 0
     var excess = Int.min
     var finding = ""
     var mostOfBound = 0.0
@@ -45,10 +46,20 @@ package final class MeteredStorage: Storage {
     measure("after a commit")
   }
 
+  /// The same where several threads write: `body` commits, in the place of a copy of so many bytes, which lives until then.
+  package func commit(replacing byteCount: Int, _ body: () throws -> Void) rethrows {
+    state.withLock { $0.replacedByteCount += byteCount }
+    defer {
+      state.withLock { $0.replacedByteCount -= byteCount }
+      measure("after a commit")
+    }
+    try body()
+  }
+
   private func measure(_ moment: @autoclosure () -> String) {
     state.withLock { state in
       guard let contract = state.journal?.spaceContract else { return }
-      let live = max(contract.liveByteCount, state.leasedByteCount)
+      let live = max(contract.liveByteCount, state.leasedByteCount) + state.replacedByteCount
       let byteCount = state.byteCounts.values.reduce(0, +)
       let segment = max(contract.segmentByteCount, state.byteCounts.values.max() ?? 0)
       let bound = live + live / 2 + 2 * segment

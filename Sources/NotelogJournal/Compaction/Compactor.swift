@@ -27,8 +27,16 @@ final class Compactor: Sendable {
   let storedByteCount = Atomic<Int>(0)
   /// The bytes written by transactions since somebody last looked whether compaction is due.
   private let unwatchedByteCount = Atomic<Int>(0)
-  /// What the store wasted, and what lived in it, when compaction found nothing left that was worth it.
-  let uselessAt = Lock<(wastedByteCount: Int, liveByteCount: Int)?>(nil)
+  /// When compaction last found nothing left that was worth it.
+  let uselessAt = Lock<Uselessness?>(nil)
+
+  /// What the store wasted, and what had died in it, when there was nothing to gain.
+  struct Uselessness {
+    let wastedByteCount: Int
+    let diedByteCount: Int
+    /// Whether the head was finished, and nothing under way, when that was found.
+    let isOfAll: Bool
+  }
 
   /// Waits for whoever compacts, and begins.
   func enter() { isBusy.withLock(when: { !$0 }) { $0 = true } }
@@ -77,15 +85,9 @@ final class Compactor: Sendable {
 extension Segment {
   /// The highest sequence number of its frames: its footer's header says so.
   func lastSequence() -> UInt64? {
-    guard let entry else { return nil }
-    var buffer = Buffer()
     do throws(StorageError) {
-      try buffer.fill(
-        Layout.trailerByteCount, from: file, at: entry.byteCount - Layout.trailerByteCount)
-      guard buffer.count == Layout.trailerByteCount, let trailer = Trailer(buffer.bytes, at: 0) else {
-        return nil
-      }
-      buffer.removeAll()
+      guard let trailer = try trailer() else { return nil }
+      var buffer = Buffer()
       try buffer.fill(Layout.frameHeaderByteCount, from: file, at: trailer.footerOffset)
       guard buffer.count == Layout.frameHeaderByteCount,
         case .header(let header) = FrameHeader.read(

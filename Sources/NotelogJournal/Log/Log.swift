@@ -22,6 +22,8 @@ final class Log: Sendable {
   let state: Monitor<LogState>
   /// The bytes of the head's file, those promised by the system among them.
   let allocatedByteCount: Atomic<Int>
+  /// By how much whoever has the turn to write may make the files longer.
+  private let promised = Atomic<Int>(0)
 
   init(
     _ storage: any Storage, catalog: Catalog, options: JournalOptions, storeID: StoreID,
@@ -33,6 +35,21 @@ final class Log: Sendable {
     self.storeID = storeID
     allocatedByteCount = Atomic(state.head?.allocatedEnd ?? 0)
     self.state = Monitor(state, roomCount: LogRoom.count)
+  }
+
+  /// Lets others know by how much the files are about to grow, until they have.
+  ///
+  /// What dies while they grow makes the space contract's bound smaller: either its writer sees the promise, or who promised
+  /// sees the smaller bound.
+  func promise(_ byteCount: Int) {
+    promised.store(byteCount, ordering: .relaxed)
+    atomicMemoryFence(ordering: .sequentiallyConsistent)
+  }
+
+  /// What was promised and may not be there yet.
+  var promisedGrowth: Int {
+    atomicMemoryFence(ordering: .sequentiallyConsistent)
+    return promised.load(ordering: .relaxed)
   }
 
   /// A transaction's place in the log.

@@ -35,6 +35,7 @@ final class SegmentTable: Sendable {
 
   private let row: ReadMostly<Row>
   private let liveByteTotal: Atomic<Int>
+  private let diedByteTotal = Atomic<Int>(0)
   private let finishedByteTotal: Atomic<Int>
 
   /// A table of some segments.
@@ -49,25 +50,27 @@ final class SegmentTable: Sendable {
 
   /// The bytes of all live frames, with their footer entries.
   var liveByteCount: Int { liveByteTotal.load(ordering: .relaxed) }
+  /// How many bytes have died since the table was made: it only grows.
+  var diedByteCount: Int { diedByteTotal.load(ordering: .relaxed) }
   /// The bytes of all finished segments' files.
   var finishedByteCount: Int { finishedByteTotal.load(ordering: .relaxed) }
 
   /// Counts bytes of a segment that became live, or died.
   func addLive(_ byteCount: Int, in number: UInt32) {
     self[number]?.addLive(byteCount)
-    liveByteTotal.add(byteCount, ordering: .relaxed)
+    count(byteCount)
   }
 
   /// Counts bytes of a segment's chunks that became live, or died.
   func addChunks(_ byteCount: Int, in number: UInt32) {
     self[number]?.addChunks(byteCount)
-    liveByteTotal.add(byteCount, ordering: .relaxed)
+    count(byteCount)
   }
 
   /// Counts bytes of a segment that is at hand.
   func addLive(_ byteCount: Int, in segment: Segment) {
     segment.addLive(byteCount)
-    liveByteTotal.add(byteCount, ordering: .relaxed)
+    count(byteCount)
   }
 
   /// Counts bytes that became live in a segment in the place of others that died: in one step, as writers that look whether
@@ -76,6 +79,12 @@ final class SegmentTable: Sendable {
     segment.addLive(newByteCount)
     self[old]?.addLive(-oldByteCount)
     liveByteTotal.add(newByteCount - oldByteCount, ordering: .relaxed)
+    diedByteTotal.add(oldByteCount, ordering: .relaxed)
+  }
+
+  private func count(_ byteCount: Int) {
+    liveByteTotal.add(byteCount, ordering: .relaxed)
+    if byteCount < 0 { diedByteTotal.add(-byteCount, ordering: .relaxed) }
   }
 
   subscript(number: UInt32) -> Segment? { row.read { $0.find(number) } }

@@ -128,22 +128,30 @@ import Testing
     meter.watch(journal)
     try Threads.run(4) { thread in
       var random = SeededGenerator(seed: UInt64(thread))
+      var byteCounts: [RecordKey: Int] = [:]
       for step in 0..<2000 {
         let body = random.bytes(count: random.pick(1..<8000))
         let id = key(thread * 100 + random.pick(0..<100))
-        if step % 3 == 0 {
-          try journal.write(.flushed) { turn throws(Never) in
-            turn.batch.put(id, collection: 1, bodyByteCount: body.count) { bytes in
-              body.withBytes { bytes.copy($0, at: 0) }
-            }
-          }
-        } else {
-          try journal.put(id, body)
+        try meter.commit(replacing: byteCounts[id] ?? 0) {
+          try put(body, id, in: journal, inATurn: step % 3 == 0)
         }
+        byteCounts[id] = body.count
         try #require(meter.excess <= 0, "\(meter.finding)")
       }
     }
     try journal.close()
     #expect(try Journal.verify(store.storage).report.damages == [])
+  }
+
+  private func put(_ body: [UInt8], _ id: RecordKey, in journal: Journal, inATurn: Bool) throws {
+    guard inATurn else {
+      try journal.put(id, body)
+      return
+    }
+    try journal.write(.flushed) { turn throws(Never) in
+      turn.batch.put(id, collection: 1, bodyByteCount: body.count) { bytes in
+        body.withBytes { bytes.copy($0, at: 0) }
+      }
+    }
   }
 }
