@@ -84,7 +84,6 @@ struct SortedFooterHead: Equatable, Sendable {
     (1 + block / CheckpointBlock.contentByteCount) * CheckpointBlock.byteCount
       + block % CheckpointBlock.contentByteCount
   }
-
 }
 
 extension SortedFooterHead {

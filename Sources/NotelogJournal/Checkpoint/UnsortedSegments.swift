@@ -1,7 +1,6 @@
 // Finished segments that an opening would have to go through: FORMAT.md §14, "Sorted footers".
 
 import NotelogConcurrency
-import Synchronization
 
 /// Segments that were finished since the checkpoint and have no sorted footer yet.
 final class UnsortedSegments: Sendable {
@@ -11,30 +10,15 @@ final class UnsortedSegments: Sendable {
   }
 
   private let items = Lock<[Item]>([])
-  private let count = Atomic<Int>(0)
 
   /// How many entries their footers hold.
-  var entryCount: Int { count.load(ordering: .relaxed) }
+  var entryCount: Int { items.withLock { $0.reduce(0) { $0 + $1.entryCount } } }
 
-  func add(_ item: Item) {
-    items.withLock { $0.append(item) }
-    count.add(item.entryCount, ordering: .relaxed)
-  }
+  func add(_ item: Item) { items.withLock { $0.append(item) } }
 
   /// Takes out one of them; nothing where there is none.
-  func next() -> UInt32? {
-    guard let item = items.withLock({ $0.popLast() }) else { return nil }
-    count.subtract(item.entryCount, ordering: .relaxed)
-    return item.number
-  }
+  func next() -> UInt32? { items.withLock { $0.popLast()?.number } }
 
   /// Forgets those that a checkpoint covers.
-  func remove(where isCovered: (UInt32) -> Bool) {
-    let removed = items.withLock { items in
-      let removed = items.filter { isCovered($0.number) }
-      items.removeAll { isCovered($0.number) }
-      return removed
-    }
-    count.subtract(removed.reduce(0) { $0 + $1.entryCount }, ordering: .relaxed)
-  }
+  func remove(where isCovered: (UInt32) -> Bool) { items.withLock { $0.removeAll { isCovered($0.number) } } }
 }

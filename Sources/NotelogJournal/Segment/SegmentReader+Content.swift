@@ -17,12 +17,10 @@ extension SegmentReader {
     _ trailer: Trailer, evenIfIncomplete: Bool = false,
     _ body: (FooterEntry, RawSpan) throws(StorageError) -> Void
   ) throws(StorageError) -> FooterState {
-    guard case .frame(let header) = try frame(at: trailer.footerOffset), header.kind == .footer,
-      header.payloadChecksum == trailer.footerChecksum, header.frameByteCount == trailer.footerByteCount,
-      try isWhole(header, at: trailer.footerOffset)
-    else { return .unreadable }
+    guard let header = try footerHeader(trailer), try isWhole(header, at: trailer.footerOffset) else {
+      return .unreadable
+    }
     let payload = try payload(of: header, at: trailer.footerOffset)
-    guard payload.byteCount >= Layout.footerPrefixByteCount else { return .unreadable }
     let count = Int(payload.load(UInt32.self, at: Layout.headerByteCount))
     let incompleteness = payload.load(UInt32.self, at: Layout.headerByteCount + 4)
     guard incompleteness <= 1, Self.entriesFit(payload, count: count) else { return .unreadable }
@@ -42,10 +40,7 @@ extension SegmentReader {
   mutating func forEachUncheckedFooterEntry(
     _ trailer: Trailer, _ body: (FooterEntry) throws(StorageError) -> Void
   ) throws(StorageError) -> FooterState {
-    guard case .frame(let header) = try frame(at: trailer.footerOffset), header.kind == .footer,
-      header.payloadChecksum == trailer.footerChecksum, header.frameByteCount == trailer.footerByteCount,
-      header.payloadByteCount >= Layout.footerPrefixByteCount
-    else { return .unreadable }
+    guard let header = try footerHeader(trailer) else { return .unreadable }
     var place = trailer.footerOffset + Layout.frameHeaderByteCount
     let payloadEnd = place + header.payloadByteCount
     var checksum = Checksum()
@@ -58,7 +53,19 @@ extension SegmentReader {
       try body(entry)
       place += entry.entryByteCount
     }
-    return place == payloadEnd && checksum.value == header.payloadChecksum ? .complete : .unreadable
+    guard place == payloadEnd, checksum.value == header.payloadChecksum,
+      try bytes(payloadEnd..<trailer.footerOffset + header.frameByteCount).isZero
+    else { return .unreadable }
+    return .complete
+  }
+
+  /// The header of the footer that a trailer speaks of, if there is one.
+  private mutating func footerHeader(_ trailer: Trailer) throws(StorageError) -> FrameHeader? {
+    guard case .frame(let header) = try frame(at: trailer.footerOffset), header.kind == .footer,
+      header.payloadChecksum == trailer.footerChecksum, header.frameByteCount == trailer.footerByteCount,
+      header.payloadByteCount >= Layout.footerPrefixByteCount
+    else { return nil }
+    return header
   }
 
   private mutating func footerPrefix(
