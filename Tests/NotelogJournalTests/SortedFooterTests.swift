@@ -4,74 +4,11 @@
 import Foundation
 @testable import NotelogJournal
 import NotelogTestSupport
+import Synchronization
 import Testing
 
 @Suite struct SortedFooterTests {
-  /// A store that a process was killed in the middle of: a checkpoint, sorted footers behind it, and some of them of segments
-  /// that compaction made.
-  private struct KilledStore {
-    let store: TemporaryStore
-    let model: [RecordKey: [UInt8]]
-    let recordCount: Int
-
-    init(
-      _ options: JournalOptions = .small, stepCount: Int = 900, recordCount: Int = 4000, compacts: Bool = true
-    ) throws {
-      store = try TemporaryStore()
-      var model: [RecordKey: [UInt8]] = [:]
-      let journal = try Journal.create(in: store.storage, storeID: key(99), options: options)
-      for number in 0..<recordCount {
-        try journal.put(key(number), [1, 2, 3], .buffered)
-        model[key(number)] = [1, 2, 3]
-      }
-      try journal.checkpoint()
-      var generator = SeededGenerator(seed: 7)
-      for step in 0..<stepCount {
-        // Half of them are new.
-        let id = key(Int.random(in: 0..<2 * recordCount, using: &generator))
-        let body = (0..<Int.random(in: 0..<60, using: &generator)).map {
-          UInt8(truncatingIfNeeded: step &+ $0)
-        }
-        if step % 7 == 3 {
-          try journal.delete(id, .flushed)
-          model[id] = nil
-        } else {
-          try journal.put(id, body, .flushed)
-          model[id] = body
-        }
-        if step == stepCount / 2, compacts {
-          var budget = CompactionBudget.unlimited
-          budget.byteCount = 20_000
-          _ = try journal.compact(budget)
-        }
-      }
-      try journal.abandon()
-      self.model = model
-      self.recordCount = recordCount
-    }
-
-    var sortedFooters: [String] {
-      get throws {
-        try store.storage.names(in: "").filter { FileName.sortedFooterNumber($0) != nil }.sorted()
-      }
-    }
-
-    func check(_ journal: Journal) throws {
-      for number in 0..<2 * recordCount where try journal.body(of: key(number)) != model[key(number)] {
-        Issue.record("record \(number) reads wrongly")
-        return
-      }
-      #expect(journal.statistics.recordCount == model.count)
-      #expect(try journal.records() == model.keys.sorted())
-    }
-  }
-
-  private static let options: JournalOptions = {
-    var options = JournalOptions.small
-    options.unsortedTail = 120
-    options.checkpointTail = 120
-    return options
-  }()
+  private static let options = KilledStore.options
 
   /// In large segments, entries are in groups.
   @Test(arguments: [(64, 16 << 10), (6, 16 << 10), (64, 160 << 10)])
@@ -197,27 +134,7 @@ import Testing
     throws
   {
     let killed = try KilledStore(Self.options, compacts: false)
-    let name = try #require(try killed.sortedFooters.dropFirst().first)
-    let number = try #require(FileName.sortedFooterNumber(name))
-    func change(_ name: String, _ body: (inout [UInt8]) -> Void) throws {
-      let url = URL(fileURLWithPath: killed.store.storage.path + "/" + name)
-      var bytes = Array(try Data(contentsOf: url))
-      body(&bytes)
-      try Data(bytes).write(to: url)
-    }
-    // All blocks of entries; the footer; and, in one case, a frame's header.
-    try change(name) { bytes in
-      for block in 2..<bytes.count / 4096 { bytes[block * 4096] ^= 1 }
-    }
-    try change(FileName.segment(number)) { bytes in
-      let footerStart = bytes.withBytes {
-        Int($0.load(UInt32.self, at: bytes.count - Layout.trailerByteCount))
-      }
-      bytes[footerStart + 3] ^= 1
-      if frameIsLost {
-        for place in 6000..<6100 { bytes[place] ^= 1 }
-      }
-    }
+    try killed.damageFooters(andFrame: frameIsLost)
     func answers(_ journal: Journal) throws -> [(body: [UInt8]?, isPossiblyStale: Bool)] {
       var buffer = ReadBuffer()
       return try (0..<8000).map { number in
@@ -251,6 +168,53 @@ import Testing
     for number in 0..<8000 where long[number].body != found[number].body {
       Issue.record("record \(number) is another without the checkpoint")
     }
+  }
+
+  /// It is found out by whoever writes a checkpoint, where nobody has read anything before.
+  @Test(arguments: [false, true]) func `no checkpoint hides a loss that writing it shows`(isClosed: Bool)
+    throws
+  {
+    let killed = try KilledStore(Self.options, compacts: false)
+    try killed.damageFooters(andFrame: true)
+    func index() throws -> Data {
+      try Data(contentsOf: URL(fileURLWithPath: killed.store.storage.path + "/index"))
+    }
+    let before = try index()
+    let journal = try Journal.open(in: killed.store.storage, options: Self.options)
+    #expect(journal.catalog.staleness.below == 0)
+    if isClosed {
+      for number in 0..<300 { try journal.put(key(20_000 + number), [1], .buffered) }
+      try journal.close()
+    } else {
+      try journal.checkpoint()
+    }
+    #expect(journal.catalog.staleness.below > 0)
+    #expect(try index() == before)
+    if !isClosed { try journal.abandon() }
+  }
+
+  /// After the close mark nothing is written, and on a full disk nothing that can be done without.
+  @Test func `nothing is sorted after closing, nor while the disk is full`() throws {
+    let disk = SimulatedDisk()
+    var options = JournalOptions.small
+    options.unsortedTail = 1_000_000
+    let journal = try Journal.create(in: disk, storeID: key(99), options: options)
+    for number in 0..<900 { try journal.put(key(number), [1], .buffered) }
+    let segment = try #require(journal.catalog.segments.all.dropFirst().first)
+    func sortIfDue() throws -> Bool {
+      journal.catalog.unsorted.add(.init(number: segment.number, entryCount: 2_000_000))
+      journal.keepOpeningShort()
+      defer { while journal.catalog.unsorted.next() != nil {} }
+      return try disk.names(in: "").contains(FileName.sortedFooter(segment.number))
+    }
+    journal.log.isSparing.store(true, ordering: .relaxed)
+    disk.capacity = disk.usedByteCount
+    #expect(try !sortIfDue())
+    disk.capacity = nil
+    #expect(try sortIfDue())
+    try disk.unlink(FileName.sortedFooter(segment.number))
+    try journal.close()
+    #expect(try !sortIfDue())
   }
 
   /// One byte of every fifth, from the footer's frame to the trailer's end.

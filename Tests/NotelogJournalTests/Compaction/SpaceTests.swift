@@ -1,6 +1,6 @@
 // The space contract, held against the lengths of the files: FORMAT.md §13, "Space".
 
-import NotelogJournal
+@testable import NotelogJournal
 import NotelogTestSupport
 import Testing
 
@@ -117,6 +117,27 @@ import Testing
       for _ in 0..<200 {
         try journal.put(key(thread), body)
         try #require(meter.excess <= 0, "\(meter.finding)")
+      }
+    }
+    try journal.close()
+  }
+
+  /// Who looks whether there is room sees neither both nor none of a record and what took its place.
+  @Test func `an update is counted in one step`() throws {
+    let store = try TemporaryStore()
+    let (journal, _) = try metered(store)
+    try journal.put(key(1), [UInt8](repeating: 1, count: 1000))
+    let segments = journal.catalog.segments
+    let segment = try #require(segments.all.first)
+    let byteCount = segments.liveByteCount
+    #expect(byteCount > 1000)
+    try Threads.run(2) { thread in
+      for _ in 0..<300_000 {
+        if thread == 0 {
+          segments.replaceLive(byteCount, in: segment.number, with: byteCount, in: segment)
+        } else {
+          try #require(segments.liveByteCount == byteCount)
+        }
       }
     }
     try journal.close()

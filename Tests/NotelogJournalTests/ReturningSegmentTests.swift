@@ -1,0 +1,30 @@
+// Segments that were missing when a store was recovered, and are there again: FORMAT.md §12.
+
+import Foundation
+import NotelogConcurrency
+@testable import NotelogJournal
+import NotelogTestSupport
+import Testing
+
+@Suite struct ReturningSegmentTests {
+  /// What recovery made has sequence numbers from the highest it knew. A head that comes back may have higher ones, and none of
+  /// them must be given away again.
+  @Test func `sequence numbers of a head that comes back are not used again`() throws {
+    let store = try TemporaryStore()
+    let first = try Journal.create(in: store.storage, storeID: key(99), options: .small)
+    for number in 0..<1000 { try first.put(key(number), [1, 2, 3], .flushed) }
+    let next = first.log.state.withLock { $0.nextSequence }
+    let head = try #require(first.log.state.withLock { $0.head?.segment.name })
+    try first.abandon()
+    let url = URL(fileURLWithPath: store.storage.path + "/" + head)
+    let bytes = try Data(contentsOf: url)
+    try FileManager.default.removeItem(at: url)
+    let without = try Journal.open(in: store.storage, options: .small)
+    #expect(without.log.state.withLock { $0.nextSequence } < next)
+    try without.abandon()
+    try bytes.write(to: url)
+    let again = try Journal.open(in: store.storage, options: .small)
+    #expect(again.log.state.withLock { $0.nextSequence } >= next)
+    try again.abandon()
+  }
+}
