@@ -19,6 +19,8 @@ package final class Journal: Sendable {
   let compactor = Compactor()
   /// One thread at a time finds out where chunks are.
   let chunkLoading = Gate()
+  /// Who keeps ordered indexes, once somebody does.
+  let orderKeeper = Lock<(any OrderKeeper)?>(nil)
   /// Held by the writing process, for as long as the journal is open.
   let lock: (any StorageFile)?
   /// The process that opened it: a fork shares its files, and must not write to them.

@@ -10,10 +10,7 @@ import NotelogJournal
 /// passes over it if its key is another by now. When too many are passed over, the index is made again.
 final class FieldIndexes: Sendable {
   /// A field of a collection.
-  struct Name: Hashable, Sendable {
-    let collection: UInt16
-    let field: UInt16
-  }
+  typealias Name = OrderName
 
   /// A key that a record is about to have; none where the record lacks the field.
   struct Addition: Sendable {
@@ -25,6 +22,8 @@ final class FieldIndexes: Sendable {
   struct Made: Sendable {
     var index: OrderedIndex
     let since: UInt64
+    /// Whether the checkpoint holds it, but for what came after.
+    var isStored: Bool
   }
 
   private struct State {
@@ -34,8 +33,15 @@ final class FieldIndexes: Sendable {
     var nextTicket: UInt64 = 0
     /// Fields that some record lacks: what has their initial value can't be found by an index.
     var incomplete: Set<Name> = []
+    /// Indexes of which a part that lies in the checkpoint could not be read: they are made from the records.
+    var distrusted: Set<Name> = []
     /// What was added while an index was being made.
     var pending: [Name: [IndexEntry]] = [:]
+
+    mutating func distrust(_ name: Name) {
+      distrusted.insert(name)
+      indexes[name] = nil
+    }
   }
 
   private let state = Lock(State())
@@ -59,7 +65,7 @@ final class FieldIndexes: Sendable {
           continue
         }
         state.pending[addition.name]?.append(entry)
-        state.indexes[addition.name]?.index.insert(entry)
+        if state.indexes[addition.name]?.index.insert(entry) == false { state.distrust(addition.name) }
       }
       defer { state.nextTicket += 1 }
       state.underWay[state.nextTicket] = additions
@@ -70,32 +76,80 @@ final class FieldIndexes: Sendable {
   /// Notes that a commit is over.
   func end(_ ticket: UInt64) { state.withLock { $0.underWay[ticket] = nil } }
 
-  /// Makes an index from what `scan` finds, and keeps it from then on.
+  /// Makes an index of what `build` finds, and keeps it from then on.
   ///
   /// What is committed meanwhile is in it too: it was under way when we began, or began after us, and if neither then
-  /// the scan sees it.
+  /// what is built has it.
   ///
-  /// - Returns: nil where a record lacks the field; `scan` returns nil then.
-  func make(_ name: Name, _ scan: () throws -> (since: UInt64, entries: [IndexEntry])?) throws -> Made? {
+  /// - Parameters:
+  ///   - name: The field.
+  ///   - build: Called to build it, from what is stored where that may be used. It returns nil where a record lacks the field.
+  /// - Returns: nil where a record lacks the field.
+  /// - Throws: What `build` throws.
+  func make(_ name: Name, _ build: (_ mayUseStored: Bool) throws -> Made?) throws -> Made? {
     try making.withLock { _ in
       if let index = index(name) { return index }
       state.withLock { state in
         state.pending[name] = state.underWay.values.joined().filter { $0.name == name }.compactMap(\.entry)
       }
       defer { state.withLock { state in state.pending[name] = nil } }
-      let found = isIncomplete(name) ? nil : try scan()
-      return state.withLock { state in
-        guard let found, !state.incomplete.contains(name) else {
-          state.incomplete.insert(name)
-          return nil
-        }
-        let index = OrderedIndex(found.entries + (state.pending[name] ?? []))
-        state.indexes[name] = Made(index: index, since: found.since)
-        return state.indexes[name]
+      while true {
+        let mayUseStored = state.withLock { !$0.distrusted.contains(name) }
+        let built = isIncomplete(name) ? nil : try build(mayUseStored)
+        if let made = take(built, name) { return made.isComplete ? made.index : nil }
       }
+    }
+  }
+
+  /// Takes in an index that was built, and what came meanwhile; nothing where that can't be done.
+  private func take(_ built: Made?, _ name: Name) -> (isComplete: Bool, index: Made?)? {
+    state.withLock { state in
+      guard var built, !state.incomplete.contains(name) else {
+        state.incomplete.insert(name)
+        return (false, nil)
+      }
+      for entry in state.pending[name] ?? [] where !built.index.insert(entry) {
+        state.distrust(name)
+        return nil
+      }
+      state.indexes[name] = built
+      return (true, built)
     }
   }
 
   /// Forgets an index, so that it is made again.
   func remove(_ name: Name) { state.withLock { state in state.indexes[name] = nil } }
+
+  /// Forgets an index that a part of can't be read, and has it made from the records.
+  func distrust(_ name: Name) { state.withLock { state in state.distrust(name) } }
+}
+
+extension FieldIndexes: OrderKeeper {
+  var hasUnstored: Bool { state.withLock { $0.indexes.values.contains { !$0.isStored } } }
+
+  func store(of journal: Journal, carrying carried: [StoredOrder]?) {
+    let kept = state.withLock { $0.indexes }
+    for (name, made) in kept where carried != nil || !made.isStored {
+      // Whatever comes of it, it is not tried again before there is another checkpoint.
+      defer { noteStored(name, isNew: carried != nil) }
+      try? journal.storeOrder(name) { writer throws(StorageError) in try made.index.write(to: &writer) }
+    }
+    for order in carried ?? [] where kept[order.name] == nil {
+      let moment = journal.snapshot()
+      guard let made = try? journal.index(of: order.name, from: order, at: moment) else { continue }
+      try? journal.storeOrder(order.name, carrying: order) { writer throws(StorageError) in
+        try made.index.write(to: &writer)
+      }
+    }
+  }
+
+  /// Notes that the checkpoint holds an index. Where that is a new one, what is in memory is let go: little of it is needed,
+  /// and some of it may be in the file of the one before.
+  private func noteStored(_ name: Name, isNew: Bool) {
+    state.withLock { state in
+      state.indexes[name]?.isStored = true
+      if isNew { state.indexes[name] = nil }
+      state.distrusted.remove(name)
+    }
+  }
 }

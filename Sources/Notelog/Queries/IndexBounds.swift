@@ -19,6 +19,9 @@ struct IndexBounds: Sendable, Equatable {
       IndexEntry(key: last.rawSpan, includingUpper ? RecordID(high: .max, low: .max) : Self.noRecord))
   }
 
+  /// The run from one entry to another, or to the end.
+  init(from lower: IndexEntry, to upper: IndexEntry?) { self.init(lower, upper ?? Self.all.upper) }
+
   /// An id that no record has, before those of all that have one.
   private static let noRecord = RecordID(high: 0, low: 0)
 

@@ -48,7 +48,7 @@ struct Order<R: Record>: Sendable {
   ) throws -> [Entry<R>] {
     var candidates = try CandidateReader(query, run, reader, moment)
     var found: [Entry<R>] = []
-    try run.index.forEachGroup(in: run.bounds, direction) { group in
+    try run.index.forEachGroup(in: run.bounds, direction, substitute: run.substitute) { group in
       // Entries that tie may have different values, where those are long.
       var best = Best(order: order, direction: direction, limit: query.limit.map { $0 - found.count })
       for entry in group {

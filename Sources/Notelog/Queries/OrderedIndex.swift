@@ -24,6 +24,21 @@ struct IndexEntry: Hashable, Comparable, Sendable, BitwiseCopyable {
     self.id = id
   }
 
+  /// Reads an entry of a stored order.
+  init(stored key: RawSpan) {
+    keyHigh = key.load(UInt64.self, at: 0).byteSwapped
+    keyLow = key.load(UInt64.self, at: 8).byteSwapped
+    id = RecordID(RecordKey(key, at: Self.keyByteCount))
+  }
+
+  /// Writes an entry of a stored order.
+  @_lifetime(bytes: copy bytes)
+  func write(into bytes: inout MutableRawSpan) {
+    bytes.store(keyHigh.byteSwapped, at: 0)
+    bytes.store(keyLow.byteSwapped, at: 8)
+    id.key.write(into: &bytes, at: Self.keyByteCount)
+  }
+
   /// Whether both have the same 16 bytes.
   func ties(with other: IndexEntry) -> Bool { keyHigh == other.keyHigh && keyLow == other.keyLow }
 
@@ -34,17 +49,38 @@ struct IndexEntry: Hashable, Comparable, Sendable, BitwiseCopyable {
   }
 }
 
-/// A sorted set of entries in chunks, so that an insertion moves few of them.
+/// A sorted set of entries in chunks, so that an insertion moves few of them; chunks that nobody has changed may lie in the
+/// checkpoint's file.
 struct OrderedIndex: Sendable {
   static let chunkCount = 512
 
-  private var chunks: [[IndexEntry]] = []
-  private(set) var count = 0
+  private struct Chunk: Sendable {
+    var first: IndexEntry
+    var count: Int
+    /// Nothing where they are in a block of the stored order.
+    var entries: [IndexEntry]?
+    var block = 0
 
-  init() {}
+    init(_ entries: [IndexEntry]) {
+      first = entries[0]
+      count = entries.count
+      self.entries = entries
+    }
+
+    init(block: Int, first: IndexEntry, count: Int) {
+      self.first = first
+      self.count = count
+      self.block = block
+    }
+  }
+
+  private var chunks: [Chunk] = []
+  private(set) var count = 0
+  private let stored: StoredOrder?
 
   /// Sorts entries, of which some may occur twice.
-  init(_ entries: consuming [IndexEntry]) {
+  init(_ entries: consuming [IndexEntry] = []) {
+    stored = nil
     entries.sort()
     var chunk: [IndexEntry] = []
     var last: IndexEntry?
@@ -53,35 +89,71 @@ struct OrderedIndex: Sendable {
       chunk.append(entry)
       // Half full: what comes next is inserted in between.
       if chunk.count == Self.chunkCount / 2 {
-        chunks.append(chunk)
+        chunks.append(Chunk(chunk))
         count += chunk.count
         chunk = []
       }
     }
-    if !chunk.isEmpty { chunks.append(chunk) }
+    if !chunk.isEmpty { chunks.append(Chunk(chunk)) }
     count += chunk.count
+  }
+
+  /// What a stored order holds, to be read as it is needed; nothing where what it says of itself is not sound.
+  init?(_ stored: StoredOrder) {
+    self.stored = stored
+    var isAscending = true
+    let isSound = stored.forEachBlock { key, count in
+      let first = IndexEntry(stored: key)
+      if let last = chunks.last, last.first >= first { isAscending = false }
+      chunks.append(Chunk(block: chunks.count, first: first, count: count))
+    }
+    guard isSound, isAscending else { return nil }
+    count = stored.keyCount
+  }
+
+  /// The entries of a chunk; nothing where they lie in a block that is not sound.
+  private func entries(of number: Int) -> [IndexEntry]? {
+    let chunk = chunks[number]
+    if let entries = chunk.entries { return entries }
+    var entries: [IndexEntry] = []
+    entries.reserveCapacity(chunk.count)
+    let isRead = stored?.read(chunk.block) { keys in
+      for key in 0..<chunk.count {
+        entries.append(IndexEntry(stored: keys.extracting(StoredOrder.range(of: key))))
+      }
+    }
+    guard isRead == true, entries.first == chunk.first,
+      zip(entries, entries.dropFirst()).allSatisfy({ $0 < $1 })
+    else { return nil }
+    return entries
   }
 
   /// Adds an entry, if it isn't there.
   ///
+  /// - Returns: Whether it is there now: not where what lies around it can't be read.
   /// - Complexity: O(log *n*), and a move of at most one chunk.
-  mutating func insert(_ entry: IndexEntry) {
+  mutating func insert(_ entry: IndexEntry) -> Bool {
     guard !chunks.isEmpty else {
-      chunks = [[entry]]
+      chunks = [Chunk([entry])]
       count = 1
-      return
+      return true
     }
     // The last chunk that begins at or before the entry; the first one for an entry before all.
-    let chunk = max(0, Self.firstIndex(chunks.count) { chunks[$0][0] > entry } - 1)
-    let place = Self.firstIndex(chunks[chunk].count) { chunks[chunk][$0] >= entry }
-    if place < chunks[chunk].count, chunks[chunk][place] == entry { return }
-    chunks[chunk].insert(entry, at: place)
+    let number = max(0, Self.firstIndex(chunks.count) { chunks[$0].first > entry } - 1)
+    guard var entries = entries(of: number) else { return false }
+    let place = Self.firstIndex(entries.count) { entries[$0] >= entry }
+    if place < entries.count, entries[place] == entry { return true }
+    // Held here alone, they are changed where they are.
+    chunks[number].entries = nil
+    entries.insert(entry, at: place)
     count += 1
-    guard chunks[chunk].count > Self.chunkCount else { return }
-    let half = chunks[chunk].count / 2
-    let upper = Array(chunks[chunk][half...])
-    chunks[chunk].removeLast(upper.count)
-    chunks.insert(upper, at: chunk + 1)
+    if entries.count > Self.chunkCount {
+      let upper = Array(entries[(entries.count / 2)...])
+      entries.removeLast(upper.count)
+      chunks.insert(Chunk(upper), at: number + 1)
+    }
+    chunks[number] = Chunk(entries)
+    return true
   }
 
   /// How many entries a run has.
@@ -91,17 +163,27 @@ struct OrderedIndex: Sendable {
     let touched = chunkRange(of: bounds)
     return touched.reduce(0) { count, chunk in
       let isWhole = chunk != touched.first && chunk != touched.last
-      return count + (isWhole ? chunks[chunk].count : Self.range(of: bounds, in: chunks[chunk]).count)
+      guard !isWhole, let entries = entries(of: chunk) else { return count + chunks[chunk].count }
+      return count + Self.range(of: bounds, in: entries).count
     }
   }
 
   /// Calls `body` with the entries of a run, until it returns false.
+  ///
+  /// - Parameters:
+  ///   - bounds: The run.
+  ///   - direction: Which end it begins at.
+  ///   - substitute: What is asked where entries can't be read.
+  ///   - body: Called with an entry; false ends it.
+  /// - Throws: What `body` throws; `damaged` where entries can't be read, and there is no substitute.
   func forEach(
-    in bounds: IndexBounds, _ direction: SortDirection, _ body: (IndexEntry) throws -> Bool
-  ) rethrows {
+    in bounds: IndexBounds, _ direction: SortDirection, substitute: OrderSubstitute? = nil,
+    _ body: (IndexEntry) throws -> Bool
+  ) throws {
     let touched = chunkRange(of: bounds)
     for step in 0..<touched.count {
-      let chunk = chunks[direction == .ascending ? touched.lowerBound + step : touched.upperBound - 1 - step]
+      let number = direction == .ascending ? touched.lowerBound + step : touched.upperBound - 1 - step
+      let chunk = try entries(of: number) ?? substituted(number, by: substitute)
       let range = Self.range(of: bounds, in: chunk)
       for step in 0..<range.count {
         let entry = chunk[direction == .ascending ? range.lowerBound + step : range.upperBound - 1 - step]
@@ -110,13 +192,43 @@ struct OrderedIndex: Sendable {
     }
   }
 
+  /// What another index has from where a chunk begins to where the next one does.
+  private func substituted(_ number: Int, by substitute: OrderSubstitute?) throws -> [IndexEntry] {
+    guard let index = try substitute?.index() else {
+      throw NotelogError(.damaged, "an ordered index in the checkpoint can't be read")
+    }
+    let next = number + 1 < chunks.count ? chunks[number + 1].first : nil
+    var entries: [IndexEntry] = []
+    try index.forEach(in: IndexBounds(from: chunks[number].first, to: next), .ascending) { entry in
+      if entry != next { entries.append(entry) }
+      return true
+    }
+    return entries
+  }
+
+  /// Writes all entries.
+  ///
+  /// - Returns: Whether they could be read.
+  func write(to writer: inout StoredOrderWriter) throws(StorageError) -> Bool {
+    var key = [UInt8](repeating: 0, count: StoredOrder.keyByteCount)
+    for number in chunks.indices {
+      guard let entries = entries(of: number) else { return false }
+      for entry in entries {
+        key.withBytes(in: 0..<key.count) { bytes in entry.write(into: &bytes) }
+        try writer.append(key.rawSpan)
+      }
+    }
+    return true
+  }
+
   /// Calls `body` with groups of entries of a run that tie, each group in the order of ids, until it returns false.
   func forEachGroup(
-    in bounds: IndexBounds = .all, _ direction: SortDirection, _ body: (ArraySlice<IndexEntry>) throws -> Bool
-  ) rethrows {
+    in bounds: IndexBounds = .all, _ direction: SortDirection, substitute: OrderSubstitute? = nil,
+    _ body: (ArraySlice<IndexEntry>) throws -> Bool
+  ) throws {
     var group: [IndexEntry] = []
     var goesOn = true
-    try forEach(in: bounds, direction) { entry in
+    try forEach(in: bounds, direction, substitute: substitute) { entry in
       if let first = group.first, !first.ties(with: entry) {
         goesOn = try body(Self.inOrderOfIDs(group, direction))
         group.removeAll(keepingCapacity: true)
@@ -129,8 +241,8 @@ struct OrderedIndex: Sendable {
 
   /// The chunks in which a run's entries are.
   private func chunkRange(of bounds: IndexBounds) -> Range<Int> {
-    let first = max(0, Self.firstIndex(chunks.count) { chunks[$0][0] > bounds.lower } - 1)
-    return first..<max(first, Self.firstIndex(chunks.count) { chunks[$0][0] > bounds.upper })
+    let first = max(0, Self.firstIndex(chunks.count) { chunks[$0].first > bounds.lower } - 1)
+    return first..<max(first, Self.firstIndex(chunks.count) { chunks[$0].first > bounds.upper })
   }
 
   /// Which of a chunk's entries are in a run.

@@ -6,6 +6,8 @@ import NotelogJournal
 struct IndexRun: Sendable {
   let name: FieldIndexes.Name
   let index: OrderedIndex
+  /// What is walked where that can't be read.
+  let substitute: OrderSubstitute
   let bounds: IndexBounds
   /// How many entries are in it.
   let count: Int
@@ -56,7 +58,8 @@ extension Query {
     let indexed = conditions.filter { reader.indexName(of: $0.path) == name }.compactMap(\.indexed)
     let bounds = indexed.reduce(IndexBounds.all) { $0.intersection($1.bounds) }
     return IndexRun(
-      name: name, index: index, bounds: bounds, count: index.count(in: bounds), conditions: indexed)
+      name: name, index: index, substitute: store.substitute(for: name, at: moment), bounds: bounds,
+      count: index.count(in: bounds), conditions: indexed)
   }
 
   /// Calls `body` with each record in a part of the way that satisfies all conditions, until it returns false.
@@ -75,7 +78,7 @@ extension Query {
     case .candidates(let run), .inOrder(let run):
       var candidates = try CandidateReader(self, run, reader, moment)
       var number = 0
-      try run.index.forEach(in: run.bounds, .ascending) { entry in
+      try run.index.forEach(in: run.bounds, .ascending, substitute: run.substitute) { entry in
         defer { number += 1 }
         guard number % partCount == part else { return true }
         return try candidates.read(entry, body) ?? true

@@ -125,7 +125,7 @@ public struct Query<R: Record>: Sendable {
   /// - Throws: `locked` where a condition or the order needs a locked field; `damaged` and others as they are met.
   /// - Complexity: O(*n*) in the records of the collection, and O(limit) in memory where there is a limit. Conditions on
   ///   indexed plain fields, and an order by one with a limit, read hardly more records than are found; the first query
-  ///   that an index helps makes it, in O(*n*). ``explain()`` says what is the case.
+  ///   that an index helps makes it, in O(*n*), and later openings find it in the store. ``explain()`` says what is the case.
   public func entries() throws -> [Entry<R>] {
     guard limit != 0 else { return [] }
     let reader = try store.reader(for: R.self)

@@ -6,17 +6,67 @@ extension Store {
   /// The ordered index of a field, made if there is none yet. nil where some record lacks the field, and where what is
   /// asked about came before the index was made: it knows no keys that were gone by then.
   ///
-  /// - Complexity: O(*n*) the first time it is asked for.
+  /// - Complexity: O(*n*) the first time it is asked for, if the checkpoint doesn't hold it; else in what came after that.
   func index(_ name: FieldIndexes.Name, at moment: Snapshot) throws -> OrderedIndex? {
-    let made = try indexes.index(name) ?? indexes.make(name) { try keys(of: name) }
+    let made =
+      try indexes.index(name)
+      ?? indexes.make(name) { mayUseStored in
+        if mayUseStored, let made = try journal.storedIndex(of: name) { return made }
+        return try journal.index(of: name, at: journal.snapshot())
+      }
     guard let made, made.since <= moment.sequence else { return nil }
     return made.index
   }
 
-  /// The keys that all records of a collection have in a field; nil where one lacks it.
-  private func keys(of name: FieldIndexes.Name) throws -> (since: UInt64, entries: [IndexEntry])? {
-    let moment = journal.snapshot()
-    if let entries = try listedKeys(of: name, at: moment) { return (moment.sequence, entries) }
+  /// What is walked where a field's index can't be read.
+  func substitute(for name: FieldIndexes.Name, at moment: Snapshot) -> OrderSubstitute {
+    OrderSubstitute { [indexes, journal] in
+      indexes.distrust(name)
+      guard let made = try journal.index(of: name, at: moment) else {
+        throw NotelogError(.damaged, "the checkpoint has an ordered index of a field that records lack")
+      }
+      return made.index
+    }
+  }
+}
+
+extension Journal {
+  /// The index that the checkpoint holds, with what came after; nil where there is none, or it can't be used.
+  fileprivate func storedIndex(of name: FieldIndexes.Name) throws -> FieldIndexes.Made? {
+    guard let order = storedOrder(name) else { return nil }
+    return try index(of: name, from: order, at: snapshot())
+  }
+
+  /// An index of what an order holds, and of the keys that came after; nil where something can't be read, or a record came
+  /// without a key.
+  func index(
+    of name: FieldIndexes.Name, from order: StoredOrder, at moment: Snapshot
+  ) throws -> FieldIndexes.Made? {
+    guard var index = OrderedIndex(order) else { return nil }
+    var entries: [IndexEntry] = []
+    let isComplete = try journaling { () throws(JournalError) in
+      try moment.forEachEnvelope(in: name.collection, behind: order) { id, envelope in
+        guard let entry = IndexEntry(keyOf: name.field, id, envelope: envelope) else { return false }
+        entries.append(entry)
+        return true
+      }
+    }
+    guard isComplete else { return nil }
+    // One after another, those that go into the same block.
+    entries.sort()
+    for entry in entries where !index.insert(entry) { return nil }
+    return FieldIndexes.Made(index: index, since: moment.sequence, isStored: true)
+  }
+
+  /// An index of the keys that all records of a collection have in a field; nil where one lacks it.
+  func index(of name: FieldIndexes.Name, at moment: Snapshot) throws -> FieldIndexes.Made? {
+    guard let entries = try listedKeys(of: name, at: moment) ?? scannedKeys(of: name, at: moment) else {
+      return nil
+    }
+    return FieldIndexes.Made(index: OrderedIndex(entries), since: moment.sequence, isStored: false)
+  }
+
+  private func scannedKeys(of name: FieldIndexes.Name, at moment: Snapshot) throws -> [IndexEntry]? {
     var entries: [IndexEntry] = []
     var isComplete = true
     try moment.scan(name.collection) { record in
@@ -27,7 +77,7 @@ extension Store {
       entries.append(entry)
       return true
     }
-    return isComplete ? (moment.sequence, entries) : nil
+    return isComplete ? entries : nil
   }
 
   /// The keys that the records' envelopes have, most of which stand together in footers. nil where one lacks the key, as it
@@ -36,8 +86,8 @@ extension Store {
     var entries: [IndexEntry] = []
     let isComplete = try journaling { () throws(JournalError) in
       try moment.forEachEnvelope(in: name.collection) { id, envelope in
-        guard let key = Envelope.sortKey(of: name.field, in: envelope) else { return false }
-        entries.append(IndexEntry(key: envelope.extracting(key), RecordID(id)))
+        guard let entry = IndexEntry(keyOf: name.field, id, envelope: envelope) else { return false }
+        entries.append(entry)
         return true
       }
     }
@@ -57,6 +107,12 @@ extension IndexEntry {
       SortKey.write(entry.type, isOptional: entry.flags.contains(.optional), value, into: &key)
     }
     self.init(key: key.rawSpan, id)
+  }
+
+  /// The entry of which a record's envelope has the key; nil where it has none.
+  fileprivate init?(keyOf field: UInt16, _ id: RecordKey, envelope: RawSpan) {
+    guard let key = Envelope.sortKey(of: field, in: envelope) else { return nil }
+    self.init(key: envelope.extracting(key), RecordID(id))
   }
 
   init?(keyOf field: UInt16, _ stored: OwnedRecord) throws(NotelogError) {

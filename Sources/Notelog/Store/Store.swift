@@ -46,6 +46,7 @@ public final class Store: Sendable {
     keyringFinding = Lock(finding)
     opener = FieldOpener(vault: vault, metrics: FieldMetrics(), journal: journal)
     try loadSchemas()
+    journal.keepOrders(of: indexes)
   }
 
   /// Counts the sealed fields that were opened.

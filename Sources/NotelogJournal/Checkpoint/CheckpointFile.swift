@@ -41,7 +41,7 @@ struct CheckpointFile: Sendable {
       }
       do throws(StorageError) {
         if let head = try CheckpointHead(from: file),
-          try file.byteCount() == head.blockCount * CheckpointBlock.byteCount
+          try file.byteCount() >= head.blockCount * CheckpointBlock.byteCount
         {
           return .found(CheckpointFile(file: file, head: head))
         }

@@ -1,5 +1,6 @@
 // What an open store knows of its checkpoint.
 
+import NotelogConcurrency
 import Synchronization
 
 /// Whether the next opening will take the checkpoint, and whether the one that was taken turned out to be damaged.
@@ -8,11 +9,17 @@ import Synchronization
 final class CheckpointHealth: Sendable {
   private let damage = Atomic(false)
   private let usability: Atomic<Bool>
+  private let current: Lock<CheckpointHead?>
 
-  init(isThere: Bool) { usability = Atomic(isThere) }
+  init(_ head: CheckpointHead?) {
+    usability = Atomic(head != nil)
+    current = Lock(head)
+  }
 
   var isDamaged: Bool { damage.load(ordering: .relaxed) }
   var isUsable: Bool { usability.load(ordering: .relaxed) }
+  /// The checkpoint that the next opening will take.
+  var head: CheckpointHead? { isUsable ? current.withLock { $0 } : nil }
 
   func noteDamage() {
     damage.store(true, ordering: .relaxed)
@@ -20,5 +27,8 @@ final class CheckpointHealth: Sendable {
   }
 
   /// Notes that there is a new one.
-  func noteCheckpoint() { usability.store(true, ordering: .relaxed) }
+  func noteCheckpoint(_ head: CheckpointHead) {
+    current.withLock { $0 = head }
+    usability.store(true, ordering: .relaxed)
+  }
 }

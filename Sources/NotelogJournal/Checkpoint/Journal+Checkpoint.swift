@@ -22,21 +22,22 @@ extension Journal {
   private static let smallestTail = 256
 
   /// A writer's share of what keeps the next opening short, where that is due and nobody else is at it: sorted footers of what
-  /// was finished since the checkpoint, and another checkpoint when half of the index has changed.
+  /// was finished since the checkpoint, orders that it lacks, and another checkpoint when half of the index has changed.
   ///
   /// What goes wrong in it is not the writer's: both are disposable, and a log that fails says so itself.
   func keepOpeningShort() {
     let isUnsorted = catalog.unsorted.entryCount > options.unsortedTail
-    guard knowsWhatIsCurrent, isUnsorted || isCheckpointStale, hasRoomToSpare, compactor.enterIfFree() else {
-      return
-    }
+    guard knowsWhatIsCurrent, isUnsorted || isCheckpointStale || hasUnstoredOrders, hasRoomToSpare,
+      compactor.enterIfFree()
+    else { return }
     defer { compactor.leave() }
     // Whoever closes has entered it before, and left it.
     if isClosed { return }
     if isCheckpointStale || !catalog.checkpointHealth.isUsable {
       try? writeCheckpoint()
     } else {
-      sortFooters()
+      if isUnsorted { sortFooters() }
+      storeOrders()
     }
   }
 
@@ -66,24 +67,26 @@ extension Journal {
   private func writeCheckpoint() throws(JournalError) {
     // Before writers are held up.
     try journaling { () throws(StorageError) in try catalog.index.loadAll() }
-    let draft: CheckpointDraft
+    let draft: CheckpointDraft?
     do {
       log.gate.enter()
       defer { log.gate.leave() }
       try log.waitUntilQuiet()
       draft = try draftCheckpoint()
     }
-    try publish(draft)
+    if let draft { try publish(draft) }
   }
 
-  /// Writes a checkpoint at closing, unless the one that is there is nearly as good. The caller holds the gate, and
-  /// everything is durable.
+  /// Writes a checkpoint at closing, unless the one that is there is nearly as good; then just orders that it lacks. The
+  /// caller holds the gate, and everything is durable.
   func writeCheckpointAtClose() {
-    guard knowsWhatIsCurrent,
-      catalog.changeCount > max(Self.smallestTail, catalog.index.estimatedRecordCount / 1024)
-    else { return }
-    // It is disposable: closing in order does not depend on it.
-    if let draft = try? draftCheckpoint() { try? publish(draft) }
+    guard knowsWhatIsCurrent else { return }
+    if catalog.changeCount > max(Self.smallestTail, catalog.index.estimatedRecordCount / 1024) {
+      // It is disposable: closing in order does not depend on it.
+      if let draft = try? draftCheckpoint() { try? publish(draft) }
+    } else {
+      storeOrders()
+    }
   }
 
   /// A checkpoint that is written, and neither durable nor named.
@@ -96,10 +99,13 @@ extension Journal {
   }
 
   /// Writes the index to a file. The caller holds the gate and all that was reserved is visible.
-  private func draftCheckpoint() throws(JournalError) -> CheckpointDraft {
+  ///
+  /// - Returns: Nothing where loading the index shows that frames are lost.
+  private func draftCheckpoint() throws(JournalError) -> CheckpointDraft? {
     let (covered, next) = log.state.withLock { (max($0.visibleEnd, $0.floor), $0.nextVisible) }
     do throws(StorageError) {
       try catalog.index.loadAll()
+      guard knowsWhatIsCurrent else { return nil }
       var entryCounts: [UInt32] = []
       var tombstoneCounts: [UInt32] = []
       try catalog.index.forEachShard { table, tombstoneCount in
@@ -127,6 +133,7 @@ extension Journal {
   /// Makes a draft the checkpoint.
   private func publish(_ draft: CheckpointDraft) throws(JournalError) {
     defer { draft.file.close() }
+    let orders = storedOrders
     do {
       // Its head is a witness of the floor: what it covers must be durable before it gets its name.
       if draft.nextSequence > 1 { try log.awaitDurable(draft.nextSequence - 1) }
@@ -137,6 +144,7 @@ extension Journal {
     }
     catalog.noteCheckpoint(draft.head, of: draft.changeCount)
     removeSortedFooters(coveredBy: draft.head)
+    storeOrders(carrying: orders)
   }
 
   /// Removes sorted footers that a checkpoint makes needless, and those whose segments are gone.

@@ -20,7 +20,7 @@ final class ShardSource: Sendable {
   /// Segments of the checkpoint that are no longer live: an entry that points into one was moved or is dead.
   private let gone: Set<UInt32>
   let staleness: Staleness
-  let health = CheckpointHealth(isThere: true)
+  let health: CheckpointHealth
   private let rebuilding = Lock(RebuiltShards())
 
   /// Shards built from the segments, because the file is damaged.
@@ -36,6 +36,7 @@ final class ShardSource: Sendable {
     self.staleness = staleness
     self.file = file
     self.head = head
+    health = CheckpointHealth(head)
     self.tail = tail
     self.sortedFooters = sortedFooters
     self.segments = segments

@@ -38,7 +38,7 @@ final class Catalog: Sendable {
   /// There is a checkpoint now, which holds that many of the changes.
   func noteCheckpoint(_ head: CheckpointHead, of count: Int) {
     changes.subtract(count, ordering: .relaxed)
-    checkpointHealth.noteCheckpoint()
+    checkpointHealth.noteCheckpoint(head)
     let figures = head.segmentsByNumber
     unsorted.remove { head.covers(figures[$0]) }
   }
@@ -49,7 +49,7 @@ final class Catalog: Sendable {
     segments = SegmentTable()
     cache = BlockCache(byteCount: cacheByteCount)
     listing = Listing()
-    checkpointHealth = CheckpointHealth(isThere: false)
+    checkpointHealth = CheckpointHealth(nil)
     staleness = Staleness()
     chunks = ChunkTable(segments, history)
   }

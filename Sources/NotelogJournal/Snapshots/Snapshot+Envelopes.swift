@@ -26,4 +26,32 @@ extension Snapshot {
     } catch { throw JournalError(error) }
     return goesOn
   }
+
+  /// Calls `body` with the id and the envelope of every frame of a collection's records that came after an order, until it
+  /// returns false: of records as they are, as they were, and of copies.
+  ///
+  /// - Returns: Whether it went through all of them: not where frames are lost.
+  package func forEachEnvelope(
+    in collection: UInt16, behind order: StoredOrder, _ body: (RecordKey, RawSpan) -> Bool
+  ) throws(JournalError) -> Bool {
+    let checkpoint = order.checkpoint
+    let present = checkpoint.segmentsByNumber
+    var goesOn = true
+    do throws(StorageError) {
+      for segment in segments where goesOn {
+        let figures = present[segment.number]
+        if figures?.salt == segment.salt.value, checkpoint.covers(figures) { continue }
+        let isCut =
+          segment.number == checkpoint.covered.segment && segment.salt.value == checkpoint.coveredSalt
+        let start = isCut ? checkpoint.covered.offset : 0
+        let isWhole = try segment.forEachEntry(from: start, upTo: scanEnd(of: segment)) {
+          (entry, envelope) throws(StorageError) in
+          guard goesOn, entry.kind == .record, entry.collection == collection else { return }
+          goesOn = body(entry.id, envelope)
+        }
+        if !isWhole { return false }
+      }
+    } catch { throw JournalError(error) }
+    return goesOn
+  }
 }

@@ -1,6 +1,7 @@
 // Random queries, between random writes, against an answer that knows no index.
 
 import Foundation
+import NotelogJournal
 import NotelogTestSupport
 import Testing
 
@@ -12,13 +13,14 @@ private final class QueryModel {
 
   private static let key = Credential.key([UInt8](repeating: 5, count: 32))
 
-  private let disk = SimulatedDisk()
+  private var disk = SimulatedDisk()
   private var store: Store
   private var random: SeededGenerator
   private var content: Content = [:]
   private var snapshots: [(snapshot: StoreSnapshot, content: Content)] = []
   private(set) var usedIndexes = 0
   private(set) var askedInOrder = 0
+  private(set) var usedStored = 0
 
   init(seed: UInt64) throws {
     random = SeededGenerator(mixing: seed)
@@ -30,7 +32,7 @@ private final class QueryModel {
 
   func run(_ steps: Int) throws {
     for _ in 0..<steps {
-      switch random.pick(0..<20) {
+      switch random.pick(0..<23) {
       case 0..<4: try change()
       case 4: try fail()
       case 5: try store.compact()
@@ -40,6 +42,9 @@ private final class QueryModel {
       case 9: if !snapshots.isEmpty { snapshots.removeFirst() }
       case 10: try askWhileWriting()
       case 11..<14: try askSnapshot()
+      // Orders are stored with it, and read from it after the next opening.
+      case 14: try store.journal.checkpoint()
+      case 15: try kill()
       default: try ask(store.query(Sample.self), content)
       }
     }
@@ -107,6 +112,13 @@ private final class QueryModel {
     store = try Store.open(in: disk, unlocking: random.oneIn(2) ? Self.key : nil, options: Store.Options())
   }
 
+  /// What the system was handed is there, and nothing else.
+  private func kill() throws {
+    snapshots = []
+    disk = disk.crashImageNow(.processKilled)
+    store = try Store.open(in: disk, unlocking: random.oneIn(2) ? Self.key : nil, options: Store.Options())
+  }
+
   // MARK: - Asking
 
   private func askSnapshot() throws {
@@ -132,6 +144,7 @@ private final class QueryModel {
     let plan = try question.query.explain()
     if plan.index != nil { usedIndexes += 1 }
     if plan.index?.direction != nil { askedInOrder += 1 }
+    if store.indexes.holdsStored { usedStored += 1 }
     let all = question.answer(content.values)
     let expected = Array(all.prefix(question.limit ?? .max))
     let found = try question.query.entries().map(\.id)
@@ -163,7 +176,7 @@ private struct QueryModelError: Error, CustomStringConvertible {
   @Test func `queries find what somebody finds who reads everything`() throws {
     let one = TestEffort.variable("NOTELOG_MODEL_SEED").flatMap { UInt64($0) }
     let seeds: Range<UInt64> = one.map { $0..<$0 + 1 } ?? 0..<(TestEffort.isSoak ? 10_000 : 300)
-    var (usedIndexes, askedInOrder) = (0, 0)
+    var (usedIndexes, askedInOrder, usedStored) = (0, 0, 0)
     for seed in seeds {
       let model = try QueryModel(seed: seed)
       do { try model.run(40) } catch {
@@ -172,8 +185,22 @@ private struct QueryModelError: Error, CustomStringConvertible {
       }
       usedIndexes += model.usedIndexes
       askedInOrder += model.askedInOrder
+      usedStored += model.usedStored
     }
     // Else the test would say nothing of indexes.
-    #expect(one != nil || usedIndexes > 2 * seeds.count && askedInOrder > seeds.count)
+    #expect(
+      one != nil || usedIndexes > 2 * seeds.count && askedInOrder > seeds.count && usedStored > seeds.count,
+      "\(usedIndexes), \(askedInOrder), \(usedStored)")
+  }
+}
+
+extension FieldIndexes {
+  /// Whether an index is in memory that a checkpoint holds.
+  fileprivate var holdsStored: Bool {
+    (1..<10).contains { field in
+      (1..<10).contains { collection in
+        index(OrderName(collection: UInt16(collection), field: UInt16(field)))?.isStored == true
+      }
+    }
   }
 }

@@ -106,6 +106,15 @@ struct ScaleCommand {
       firstRead = min(firstRead, Double(nowNanoseconds() - opened) / 1e6)
       if round < 2 { try store.close() }
     }
+    _ = try newest(store)
+    try store.close()
+    store = try Store.open(at: path, unlocking: credential)
+    let querying = try newest(store)
+    try store.close()
+    // It is disposable, and the orders are in it.
+    try FileManager.default.removeItem(atPath: path + "/index")
+    store = try Store.open(at: path, unlocking: credential)
+    let making = try newest(store)
     var state: UInt64 = 7
     let picks = (0..<min(Self.sample, count)).map { _ in
       Int(truncatingIfNeeded: NumberedNote.mix(&state) >> 1) % count
@@ -126,7 +135,9 @@ struct ScaleCommand {
     }
     return [
       figure("put", Double(count - present) / putting, "notes/s"), figure("open", opening, "ms"),
-      figure("first read", firstRead, "ms"), figure("get", Double(picks.count) / getting, "titles/s"),
+      figure("first read", firstRead, "ms"), figure("first newest-50", querying * 1000, "ms"),
+      figure("first newest-50 without its order", making * 1000, "ms"),
+      figure("get", Double(picks.count) / getting, "titles/s"),
       figure("update", Double(count / 20) / max(updating, 1e-9), "notes/s"),
       figure("compact a twentieth", compacting * 1000, "ms"),
       figure("memory", Double(memory) / Double(max(count - present, 1)), "B/note"),
@@ -142,6 +153,14 @@ struct ScaleCommand {
   private func read(_ store: Store, _ number: Int) throws {
     guard try store.get(Note.self, NumberedNote.id(number))?.title == "note \(number)" else {
       throw Failure("note \(number) is not what was written")
+    }
+  }
+
+  /// How long finding the newest notes takes.
+  private func newest(_ store: Store) throws -> Double {
+    try seconds {
+      let found = try store.query(Note.self).sorted(by: \.time, .descending).limit(50).entries()
+      guard found.count == 50 else { throw Failure("\(found.count) of the newest notes were found") }
     }
   }
 

@@ -64,6 +64,12 @@ enum SampleStore {
       if round == 1 { _ = try journal.compact() }
     }
     try journal.checkpoint()
+    try journal.storeOrder(OrderName(collection: 1, field: 1)) { writer throws(StorageError) in
+      for number in UInt8(0)..<200 {
+        try writer.append([UInt8](repeating: number, count: StoredOrder.keyByteCount).rawSpan)
+      }
+      return true
+    }
     // What comes behind it is too little for another, and makes two segments full.
     for round in 3..<7 {
       for number in UInt8(1)...24 where number % 5 != 0 {

@@ -17,7 +17,17 @@ enum StoreUse {
     for id in (try? journal.records(in: 0)) ?? [] { _ = try? journal.read(id, into: &buffer) }
     for byte in UInt8.min...UInt8.max { _ = try? journal.read(SampleStore.id(byte), into: &buffer) }
     for number in UInt32(0)..<3 { _ = try? journal.readChunk(number, of: SampleStore.id(100), into: &buffer) }
+    for order in journal.storedOrders { readAll(order, journal) }
     _ = journal.statistics
+  }
+
+  private static func readAll(_ order: StoredOrder, _ journal: Journal) {
+    var keyCount = 0
+    if order.forEachBlock({ key, count in keyCount += key.byteCount / StoredOrder.keyByteCount * count }) {
+      expect(keyCount == order.keyCount, "an order's directory speaks of other keys than its head")
+    }
+    for block in 0..<order.blockCount { _ = order.read(block) { _ in } }
+    _ = try? journal.snapshot().forEachEnvelope(in: 1, behind: order) { _, _ in true }
   }
 
   /// Opens the store for writing; what it then acknowledges as durable must be there afterwards.

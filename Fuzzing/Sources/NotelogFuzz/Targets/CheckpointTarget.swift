@@ -1,4 +1,4 @@
-// The index's checkpoint, and sorted footers: FORMAT.md 14.
+// The index's checkpoint with its orders, and sorted footers: FORMAT.md 14.
 
 @testable import NotelogJournal
 

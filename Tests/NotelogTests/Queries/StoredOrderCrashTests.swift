@@ -1,0 +1,65 @@
+// Crashes while orders are written into the checkpoint's file, which is synced before, and not after: FORMAT.md §14, "Orders".
+
+import Foundation
+import NotelogJournal
+import NotelogTestSupport
+import Testing
+
+@testable import Notelog
+
+@Suite struct StoredOrderCrashTests {
+  /// A store of some notes, and the calls in which an order was stored: by a checkpoint, by closing after the index was made, and
+  /// by a checkpoint that carries it.
+  private func storedOrders() throws -> (disk: SimulatedDisk, calls: Range<Int>) {
+    let disk = SimulatedDisk()
+    var options = Store.Options()
+    options.segmentByteCount = 64 << 10
+    var random = SeededGenerator(seed: 5)
+    func notes(_ count: Int) -> [Note] {
+      (0..<count).map { _ in
+        Note(time: Date(timeIntervalSinceReferenceDate: Double(random.pick(0..<1_000))))
+      }
+    }
+    var store = try Store.create(in: disk, unlocking: TemporaryFolder.key, options: options)
+    func reopen() throws {
+      try store.close()
+      store = try Store.open(in: disk, unlocking: TemporaryFolder.key, options: options)
+    }
+    let old = notes(600)
+    try store.putAll(old)
+    try store.journal.checkpoint()
+    let start = disk.callCount
+    _ = try store.query(Note.self).sorted(by: \.time).limit(1).entries()
+    try store.putAll(notes(20))
+    try reopen()
+    _ = try store.query(Note.self).sorted(by: \.time).limit(1).entries()
+    try store.putAll(notes(20))
+    try store.write { tx in try tx.delete(Note.self, old[3].id) }
+    try store.journal.checkpoint()
+    try store.putAll(notes(20))
+    try reopen()
+    try store.putAll(notes(20))
+    try store.journal.checkpoint()
+    try store.close()
+    return (disk, start..<disk.callCount)
+  }
+
+  @Test func `a crash at any call leaves an order that is right, or none`() throws {
+    let (disk, calls) = try storedOrders()
+    var (tried, stored) = (0, 0)
+    for call in disk.crashPoints where calls.contains(call) {
+      for loss in LossModel.allCases {
+        let image = disk.crashImage(after: call, loss, seed: UInt64(call))
+        let store = try Store.open(in: image, unlocking: TemporaryFolder.key, options: Store.Options())
+        let all = try store.query(Note.self).sorted(by: \.time).entries().map(\.id)
+        let found = try store.query(Note.self).sorted(by: \.time).limit(all.count).entries().map(\.id)
+        #expect(found == all, "after \(disk.describe(call: call)), \(loss)")
+        let name = try #require(try store.reader(for: Note.self).indexName(of: \Note.time))
+        tried += 1
+        stored += store.indexes.index(name)?.isStored == true ? 1 : 0
+      }
+    }
+    // Some were whole and some were lost, or the sweep looked at the wrong calls.
+    #expect(tried >= 300 && stored >= 30 && stored < tried, "\(stored) of \(tried)")
+  }
+}
