@@ -35,11 +35,16 @@ extension Journal {
   /// caller may have the turn to write, but not the log's gate: compaction needs that.
   ///
   /// What goes wrong in compaction is not the writer's: its own write will say what it must.
-  func waitForRoom(_ growth: Int) {
+  ///
+  /// - Parameters:
+  ///   - growth: By how much the files may grow.
+  ///   - leavesPromised: Whether what another writer was promised has to fit too.
+  func waitForRoom(_ growth: Int, leavesPromised: Bool = false) {
     guard options.compactsAutomatically, !options.isReadOnly else { return }
-    guard log.contract().room < growth, isWorthCompacting(toWhoWaits: true) else { return }
+    let needed = { [log] in growth + (leavesPromised ? log.promisedGrowth : 0) }
+    guard log.contract().room < needed(), isWorthCompacting(toWhoWaits: true) else { return }
     let longest = max(catalog.segments.all.map(\.byteCount).max() ?? 0, growth)
-    let hasRoom = { [log] in log.contract(longest: longest).room >= growth }
+    let hasRoom = { [log] in log.contract(longest: longest).room >= needed() }
     guard !hasRoom(), compactor.enter(unless: hasRoom) else { return }
     defer { compactor.leave() }
     do {
@@ -65,7 +70,7 @@ extension Journal {
     if isTime { keepOpeningShort() }
     guard options.compactsAutomatically else { return }
     let promised = log.promisedGrowth
-    if log.contract().room < promised { waitForRoom(promised + growth(by: 0)) }
+    if log.contract().room < promised { waitForRoom(growth(by: 0), leavesPromised: true) }
     guard isTime, log.contract().isDue, isWorthCompacting(), compactor.enterIfFree() else { return }
     defer { compactor.leave() }
     do {

@@ -30,10 +30,13 @@ extension Journal {
 
   /// Reserves space for a batch. The caller has the turn.
   private func reserve(for batch: borrowing Batch) throws(JournalError) -> Log.Reservation {
-    let growth = growth(by: batch)
-    log.promise(growth)
-    defer { log.promise(0) }
-    waitForRoom(growth)
+    let keepsContract = options.compactsAutomatically
+    if keepsContract {
+      let growth = growth(by: batch)
+      log.promise(growth)
+      waitForRoom(growth)
+    }
+    defer { if keepsContract { log.promise(0) } }
     log.gate.enter()
     defer { log.gate.leave() }
     return try log.reserve(for: batch)

@@ -46,8 +46,8 @@ struct CandidateReader<R: Record>: ~Copyable {
     return try IndexEntry(keyOf: name.field, entry.id, buffer.body) == entry
   }
 
-  /// Has the index made anew where half of what lies in the way is no longer so.
+  /// Has the index made anew, of what is so, where half of what lies in the way is not.
   consuming func finish() {
-    if passed > 1_000, 2 * passed > seen { query.store.indexes.remove(name) }
+    if passed > 1_000, 2 * passed > seen { query.store.indexes.distrust(name) }
   }
 }

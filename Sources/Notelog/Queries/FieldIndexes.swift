@@ -24,6 +24,14 @@ final class FieldIndexes: Sendable {
     let since: UInt64
     /// Whether the checkpoint holds it, but for what came after.
     var isStored: Bool
+
+    func store(
+      as name: Name, in journal: Journal, carrying order: StoredOrder? = nil
+    ) throws(JournalError) {
+      try journal.storeOrder(name, since: since, carrying: order) { writer throws(StorageError) in
+        try index.write(to: &writer)
+      }
+    }
   }
 
   private struct State {
@@ -33,7 +41,7 @@ final class FieldIndexes: Sendable {
     var nextTicket: UInt64 = 0
     /// Fields that some record lacks: what has their initial value can't be found by an index.
     var incomplete: Set<Name> = []
-    /// Indexes of which a part that lies in the checkpoint could not be read: they are made from the records.
+    /// Indexes that are made from the records, whatever lies in the checkpoint.
     var distrusted: Set<Name> = []
     /// What was added while an index was being made.
     var pending: [Name: [IndexEntry]] = [:]
@@ -117,29 +125,30 @@ final class FieldIndexes: Sendable {
     }
   }
 
-  /// Forgets an index, so that it is made again.
-  func remove(_ name: Name) { state.withLock { state in state.indexes[name] = nil } }
-
-  /// Forgets an index that a part of can't be read, and has it made from the records.
+  /// Forgets an index of which a part can't be read, or too much is no longer so, and has it made from the records.
   func distrust(_ name: Name) { state.withLock { state in state.distrust(name) } }
 }
 
 extension FieldIndexes: OrderKeeper {
-  var hasUnstored: Bool { state.withLock { $0.indexes.values.contains { !$0.isStored } } }
+  var unstored: [Name] { state.withLock { $0.indexes.filter { !$0.value.isStored }.map(\.key) } }
 
-  func store(of journal: Journal, carrying carried: [StoredOrder]?) {
-    let kept = state.withLock { $0.indexes }
-    for (name, made) in kept where carried != nil || !made.isStored {
+  func storeUnstored(of journal: Journal) {
+    for (name, made) in state.withLock({ $0.indexes }) where !made.isStored {
       // Whatever comes of it, it is not tried again before there is another checkpoint.
-      defer { noteStored(name, isNew: carried != nil) }
-      try? journal.storeOrder(name) { writer throws(StorageError) in try made.index.write(to: &writer) }
+      defer { noteStored(name, isNew: false) }
+      try? made.store(as: name, in: journal)
     }
-    for order in carried ?? [] where kept[order.name] == nil {
-      let moment = journal.snapshot()
-      guard let made = try? journal.index(of: order.name, from: order, at: moment) else { continue }
-      try? journal.storeOrder(order.name, carrying: order) { writer throws(StorageError) in
-        try made.index.write(to: &writer)
-      }
+  }
+
+  func storeAll(of journal: Journal, carrying carried: [StoredOrder]) {
+    let kept = state.withLock { $0.indexes }
+    for (name, made) in kept {
+      defer { noteStored(name, isNew: true) }
+      try? made.store(as: name, in: journal)
+    }
+    for order in carried where kept[order.name] == nil {
+      let made = try? journal.index(of: order.name, from: order, at: journal.snapshot())
+      try? made?.store(as: order.name, in: journal, carrying: order)
     }
   }
 

@@ -122,7 +122,8 @@ struct OrderedIndex: Sendable {
         entries.append(IndexEntry(stored: keys.extracting(StoredOrder.range(of: key))))
       }
     }
-    guard isRead == true, entries.first == chunk.first,
+    let next = number + 1 < chunks.count ? chunks[number + 1].first : nil
+    guard isRead == true, entries.first == chunk.first, next.map({ entries[entries.count - 1] < $0 }) ?? true,
       zip(entries, entries.dropFirst()).allSatisfy({ $0 < $1 })
     else { return nil }
     return entries

@@ -42,7 +42,7 @@ extension Journal {
   func index(
     of name: FieldIndexes.Name, from order: StoredOrder, at moment: Snapshot
   ) throws -> FieldIndexes.Made? {
-    guard var index = OrderedIndex(order) else { return nil }
+    guard order.since <= moment.sequence, var index = OrderedIndex(order) else { return nil }
     var entries: [IndexEntry] = []
     let isComplete = try journaling { () throws(JournalError) in
       try moment.forEachEnvelope(in: name.collection, behind: order) { id, envelope in

@@ -126,7 +126,7 @@ struct CheckpointFile: Sendable {
 }
 
 extension Examination {
-  /// What the checkpoint would be good for, every block of it checked. That it is damaged is no damage to the store.
+  /// What the checkpoint would be good for, every block of it checked but for orders. That it is damaged is no damage to the store.
   func verifiedCheckpoint() throws(StorageError) -> CheckpointUse {
     switch checkpoint {
     case .missing: return .missing

@@ -100,7 +100,7 @@ struct CheckpointHead: Equatable, Sendable {
   var firstEntryBlock: Int {
     Self.tables(segmentCount: segments.count, listedCount: listed.count).listed.endBlock
   }
-  /// The blocks of the whole file.
+  /// The blocks of the file, but for orders.
   var blockCount: Int {
     firstEntryBlock + (entryCount + CheckpointBlock.entryCount - 1) / CheckpointBlock.entryCount
   }

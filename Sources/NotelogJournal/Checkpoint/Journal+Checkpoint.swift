@@ -33,7 +33,7 @@ extension Journal {
     defer { compactor.leave() }
     // Whoever closes has entered it before, and left it.
     if isClosed { return }
-    if isCheckpointStale || !catalog.checkpointHealth.isUsable {
+    if isCheckpointStale || !catalog.checkpointHealth.isUsable || hasUselessOrders() {
       try? writeCheckpoint()
     } else {
       if isUnsorted { sortFooters() }
@@ -77,11 +77,12 @@ extension Journal {
     if let draft { try publish(draft) }
   }
 
-  /// Writes a checkpoint at closing, unless the one that is there is nearly as good; then just orders that it lacks. The
+  /// Writes a checkpoint at closing, unless the one that is there is as good or nearly so; then just orders that it lacks. The
   /// caller holds the gate, and everything is durable.
   func writeCheckpointAtClose() {
     guard knowsWhatIsCurrent else { return }
-    if catalog.changeCount > max(Self.smallestTail, catalog.index.estimatedRecordCount / 1024) {
+    let isStale = catalog.changeCount > max(Self.smallestTail, catalog.index.estimatedRecordCount / 1024)
+    if isStale || hasUselessOrders() {
       // It is disposable: closing in order does not depend on it.
       if let draft = try? draftCheckpoint() { try? publish(draft) }
     } else {
@@ -133,7 +134,7 @@ extension Journal {
   /// Makes a draft the checkpoint.
   private func publish(_ draft: CheckpointDraft) throws(JournalError) {
     defer { draft.file.close() }
-    let orders = storedOrders
+    let orders = ordersToCarry()
     do {
       // Its head is a witness of the floor: what it covers must be durable before it gets its name.
       if draft.nextSequence > 1 { try log.awaitDurable(draft.nextSequence - 1) }

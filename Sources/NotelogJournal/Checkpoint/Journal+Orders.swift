@@ -4,16 +4,14 @@ import NotelogConcurrency
 
 /// Who keeps ordered indexes over a journal's records, which knows nothing of fields itself.
 package protocol OrderKeeper: AnyObject, Sendable {
-  /// Whether it keeps indexes that the checkpoint lacks.
-  var hasUnstored: Bool { get }
+  /// The indexes that the checkpoint lacks.
+  var unstored: [OrderName] { get }
 
-  /// Writes the indexes that it keeps, or just those that the checkpoint lacks.
-  ///
-  /// - Parameters:
-  ///   - journal: Whose they are.
-  ///   - carried: Orders of the checkpoint before, where there is a new one: what is of use in them is written again. Nothing
-  ///     where only what the checkpoint lacks is asked for.
-  func store(of journal: Journal, carrying carried: [StoredOrder]?)
+  /// Writes the indexes that the checkpoint lacks.
+  func storeUnstored(of journal: Journal)
+
+  /// Writes all indexes, as there is a new checkpoint, and what is of use of the orders of the one before.
+  func storeAll(of journal: Journal, carrying: [StoredOrder])
 }
 
 extension Journal {
@@ -24,47 +22,85 @@ extension Journal {
   package func keepOrders(of keeper: any OrderKeeper) { orderKeeper.withLock { $0 = keeper } }
 
   /// The order of a field that lies in the checkpoint's file.
-  package func storedOrder(_ name: OrderName) -> StoredOrder? { storedOrders.first { $0.name == name } }
-
-  /// The orders that lie in the checkpoint's file.
-  var storedOrders: [StoredOrder] {
-    catalog.checkpointHealth.head.map { StoredOrder.all(of: $0, in: storage) } ?? []
+  package func storedOrder(_ name: OrderName) -> StoredOrder? {
+    catalog.checkpointHealth.head.flatMap { StoredOrder.find(name, behind: $0, in: storage) }
   }
 
-  var hasUnstoredOrders: Bool {
-    catalog.checkpointHealth.isUsable && orderKeeper.withLock { $0 }?.hasUnstored ?? false
+  /// The orders that a new checkpoint takes over from the one that is there now.
+  func ordersToCarry() -> [StoredOrder] {
+    let heads = storedOrderHeads().filter { $0.unusedCount < Self.carriedCount }
+    return heads.compactMap { storedOrder($0.name) }
   }
 
-  /// Has the orders written that the checkpoint lacks: all of them where it is new, and of those of the one before what is of
-  /// use. The caller has entered the compactor: no checkpoint takes the place of this one meanwhile.
-  func storeOrders(carrying carried: [StoredOrder]? = nil) {
-    guard let keeper = orderKeeper.withLock({ $0 }) else { return }
-    keeper.store(of: self, carrying: carried?.filter { $0.head.unusedCount < Self.carriedCount })
+  /// What the orders say of themselves that lie in the checkpoint's file.
+  func storedOrderHeads() -> [StoredOrderHead] {
+    guard let checkpoint = catalog.checkpointHealth.head,
+      let file = try? retryingInterruptions({ () throws(StorageError) in
+        try storage.open(FileName.index, .read)
+      })
+    else { return [] }
+    defer { file.close() }
+    return (try? StoredOrder.heads(behind: checkpoint, in: file))?.found.map(\.head) ?? []
+  }
+
+  private var unstoredOrders: [OrderName] {
+    catalog.checkpointHealth.isUsable ? orderKeeper.withLock { $0 }?.unstored ?? [] : []
+  }
+
+  var hasUnstoredOrders: Bool { !unstoredOrders.isEmpty }
+
+  /// Whether an index was made anew whose order the checkpoint has: it is damaged, or has too many keys that are no longer any
+  /// record's. Only another checkpoint is rid of it.
+  func hasUselessOrders() -> Bool {
+    let unstored = unstoredOrders
+    return !unstored.isEmpty && storedOrderHeads().contains { unstored.contains($0.name) }
+  }
+
+  /// Has the orders written that the checkpoint lacks. The caller has entered the compactor: no other checkpoint takes the
+  /// place of this one meanwhile.
+  func storeOrders() { orderKeeper.withLock { $0 }?.storeUnstored(of: self) }
+
+  /// Has all orders written, as there is a new checkpoint. The caller has entered the compactor.
+  func storeOrders(carrying carried: [StoredOrder]) {
+    orderKeeper.withLock { $0 }?.storeAll(of: self, carrying: carried)
   }
 
   /// Writes an order behind those that lie in the checkpoint's file. Neither it nor the file's length is synced: what a crash
-  /// leaves of it, its blocks tell.
+  /// leaves of it, its blocks tell. What it was made of is durable before it counts: an opening that knows less would
+  /// believe an order that lacks what it knows.
   ///
   /// - Parameters:
   ///   - name: The field that it is of.
+  ///   - since: The transaction at which it had all keys.
   ///   - predecessor: The order that it takes the place of without having been asked for.
   ///   - body: Called to write the keys: all that records have now, ascending, and perhaps others. Where it returns false,
   ///     there is no such order.
   /// - Throws: What stood in the way; then there is no such order either.
   package func storeOrder(
-    _ name: OrderName, carrying predecessor: StoredOrder? = nil,
+    _ name: OrderName, since: UInt64, carrying predecessor: StoredOrder? = nil,
     _ body: (inout StoredOrderWriter) throws(StorageError) -> Bool
   ) throws(JournalError) {
     guard let checkpoint = catalog.checkpointHealth.head else { return }
+    let file = try journaling { () throws(StorageError) in
+      try retryingInterruptions { () throws(StorageError) in try storage.open(FileName.index, .update) }
+    }
+    defer { file.close() }
+    let end = try journaling { () throws(StorageError) -> Int? in
+      // Whatever else bears the name is left alone.
+      guard try CheckpointHead(from: file)?.salt == checkpoint.salt else { return nil }
+      return try StoredOrder.heads(behind: checkpoint, in: file).endBlock
+    }
+    guard let end else { return }
+    var writer = StoredOrderWriter(file, salt: checkpoint.salt, orderSalt: options.random(), firstBlock: end)
+    let isWhole = try journaling { () throws(StorageError) in
+      guard try body(&writer) else { return false }
+      try writer.finishBlocks()
+      return true
+    }
+    guard isWhole else { return }
+    if since > 0 { try log.awaitDurable(since) }
     try journaling { () throws(StorageError) in
-      let file = try retryingInterruptions { () throws(StorageError) in
-        try storage.open(FileName.index, .update)
-      }
-      defer { file.close() }
-      let end = try StoredOrder.heads(behind: checkpoint, in: file).endBlock
-      var writer = StoredOrderWriter(file, salt: checkpoint.salt, firstBlock: end)
-      guard try body(&writer) else { return }
-      try writer.finish(name, unusedCount: predecessor.map { $0.head.unusedCount + 1 } ?? 0)
+      try writer.finish(name, since: since, unusedCount: predecessor.map { $0.head.unusedCount + 1 } ?? 0)
     }
   }
 }

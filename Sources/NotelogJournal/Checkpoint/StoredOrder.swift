@@ -10,7 +10,10 @@ package final class StoredOrder: Sendable {
   /// The first 16 bytes of a sort key, and a record's id.
   package static let keyByteCount = 32
   /// How many keys a block holds, if it is not the last.
-  package static let blockKeyCount = CheckpointBlock.contentByteCount / keyByteCount
+  package static let blockKeyCount = (CheckpointBlock.contentByteCount - 8) / keyByteCount
+
+  /// No checkpoint has more orders.
+  private static let maximumCount = 1 << 10
 
   let head: StoredOrderHead
   /// The checkpoint that it belongs to.
@@ -22,6 +25,8 @@ package final class StoredOrder: Sendable {
   package var name: OrderName { head.name }
   package var keyCount: Int { head.keyCount }
   package var blockCount: Int { head.blockCount }
+  /// The transaction at which it had all keys: it is of no use at a moment before.
+  package var since: UInt64 { head.since }
 
   private init(
     _ head: StoredOrderHead, at firstBlock: Int, in file: any StorageFile, of checkpoint: CheckpointHead
@@ -41,7 +46,7 @@ package final class StoredOrder: Sendable {
     let fileBlockCount = try file.byteCount() / CheckpointBlock.byteCount
     var block = checkpoint.blockCount
     var buffer = Buffer(capacity: CheckpointBlock.byteCount)
-    while block < fileBlockCount {
+    while block < fileBlockCount, found.count < maximumCount {
       buffer.removeAll()
       try buffer.fill(CheckpointBlock.byteCount, from: file, at: block * CheckpointBlock.byteCount)
       guard CheckpointBlock.isSound(buffer.bytes, at: 0, number: block, salt: checkpoint.salt),
@@ -53,20 +58,21 @@ package final class StoredOrder: Sendable {
     return (found, block)
   }
 
-  /// The orders behind a checkpoint's entries; of several of one name the last, as others turned out not to be sound.
-  static func all(of checkpoint: CheckpointHead, in storage: any Storage) -> [StoredOrder] {
-    func open() -> (any StorageFile)? {
-      try? retryingInterruptions { () throws(StorageError) in try storage.open(FileName.index, .read) }
+  /// The order of a field behind a checkpoint's entries; nothing where there is none.
+  static func find(
+    _ name: OrderName, behind checkpoint: CheckpointHead, in storage: any Storage
+  ) -> StoredOrder? {
+    guard
+      let file = try? retryingInterruptions({ () throws(StorageError) in
+        try storage.open(FileName.index, .read)
+      })
+    else { return nil }
+    guard let place = (try? heads(behind: checkpoint, in: file))?.found.first(where: { $0.head.name == name })
+    else {
+      file.close()
+      return nil
     }
-    guard let file = open() else { return [] }
-    defer { file.close() }
-    var orders: [OrderName: StoredOrder] = [:]
-    for (head, block) in (try? heads(behind: checkpoint, in: file).found) ?? [] {
-      // Each closes its own.
-      guard let file = open() else { continue }
-      orders[head.name] = StoredOrder(head, at: block, in: file, of: checkpoint)
-    }
-    return Array(orders.values)
+    return StoredOrder(place.head, at: place.block, in: file, of: checkpoint)
   }
 
   deinit { file.close() }
@@ -105,7 +111,8 @@ package final class StoredOrder: Sendable {
     guard
       (try? buffer.fill(CheckpointBlock.byteCount, from: file, at: number * CheckpointBlock.byteCount))
         == CheckpointBlock.byteCount,
-      CheckpointBlock.isSound(buffer.bytes, at: 0, number: number, salt: checkpoint.salt)
+      CheckpointBlock.isSound(buffer.bytes, at: 0, number: number, salt: checkpoint.salt),
+      buffer.bytes.load(UInt64.self, at: StoredOrderHead.saltOffset) == head.salt
     else { return false }
     body(buffer.bytes.extracting(0..<keyCount * Self.keyByteCount))
     return true

@@ -15,12 +15,18 @@ package struct OrderName: Hashable, Sendable {
 struct StoredOrderHead: Equatable, Sendable {
   static let magic: UInt64 = 0x0A0D_4452_4F4C_4E89
   static let version: UInt16 = 1
-  private static let usedByteCount = 24
+  private static let usedByteCount = 32
+  /// Where each of an order's blocks bears its salt.
+  static let saltOffset = StoredOrder.blockKeyCount * StoredOrder.keyByteCount
 
   let name: OrderName
   /// How many checkpoints were written since a query asked for it.
   let unusedCount: Int
   let keyCount: Int
+  /// The transaction at which it had all keys.
+  let since: UInt64
+  /// Random, in each of its blocks: an order that was begun before, at the same place of the file, has another.
+  let salt: UInt64
 
   /// The blocks of its keys.
   var blockCount: Int { (keyCount + StoredOrder.blockKeyCount - 1) / StoredOrder.blockKeyCount }
@@ -29,25 +35,31 @@ struct StoredOrderHead: Equatable, Sendable {
   /// All of its blocks, the head's among them.
   var totalBlockCount: Int { 1 + blockCount + directoryBlockCount }
 
-  init(name: OrderName, unusedCount: Int, keyCount: Int) {
+  init(name: OrderName, unusedCount: Int, keyCount: Int, since: UInt64, salt: UInt64) {
     self.name = name
     self.unusedCount = unusedCount
     self.keyCount = keyCount
+    self.since = since
+    self.salt = salt
   }
 
   /// Reads a block that is sound; nothing where it is no order's head.
   init?(_ bytes: RawSpan) {
     guard bytes.load(UInt64.self, at: 0) == Self.magic, bytes.load(UInt16.self, at: 8) == Self.version,
-      bytes.extracting(Self.usedByteCount..<CheckpointBlock.contentByteCount).isZero
+      bytes.extracting(Self.usedByteCount..<Self.saltOffset).isZero
     else { return nil }
     name = OrderName(collection: bytes.load(UInt16.self, at: 10), field: bytes.load(UInt16.self, at: 12))
     unusedCount = Int(bytes.load(UInt16.self, at: 14))
     let keyCount = bytes.load(UInt64.self, at: 16)
-    guard keyCount <= UInt64(CheckpointHead.maximumEntryCount) else { return nil }
+    since = bytes.load(UInt64.self, at: 24)
+    salt = bytes.load(UInt64.self, at: Self.saltOffset)
+    guard keyCount <= UInt64(CheckpointHead.maximumEntryCount), since <= UInt64(Limits.maximumSequence) else {
+      return nil
+    }
     self.keyCount = Int(keyCount)
   }
 
-  /// The head's block, to be sealed.
+  /// The head's block, to be salted and sealed.
   func append(to buffer: inout Buffer) {
     let start = buffer.count
     buffer.appendZeros(CheckpointBlock.byteCount)
@@ -58,5 +70,6 @@ struct StoredOrderHead: Equatable, Sendable {
     bytes.store(name.field, at: start + 12)
     bytes.store(UInt16(clamping: unusedCount), at: start + 14)
     bytes.store(UInt64(keyCount), at: start + 16)
+    bytes.store(since, at: start + 24)
   }
 }

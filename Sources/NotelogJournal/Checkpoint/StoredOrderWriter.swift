@@ -6,6 +6,7 @@ package struct StoredOrderWriter: ~Copyable {
 
   private let file: any StorageFile
   private let salt: UInt64
+  private let orderSalt: UInt64
   /// The number of the head's block.
   private let firstBlock: Int
   private var keyCount = 0
@@ -15,9 +16,10 @@ package struct StoredOrderWriter: ~Copyable {
   private var outgoing = Buffer(capacity: pieceBlockCount * CheckpointBlock.byteCount)
   private var nextBlock: Int
 
-  init(_ file: any StorageFile, salt: UInt64, firstBlock: Int) {
+  init(_ file: any StorageFile, salt: UInt64, orderSalt: UInt64, firstBlock: Int) {
     self.file = file
     self.salt = salt
+    self.orderSalt = orderSalt
     self.firstBlock = firstBlock
     nextBlock = firstBlock + 1
   }
@@ -39,8 +41,8 @@ package struct StoredOrderWriter: ~Copyable {
     bytes.copy(key, at: start)
   }
 
-  /// Writes what is left, and the head.
-  consuming func finish(_ name: OrderName, unusedCount: Int) throws(StorageError) {
+  /// Writes what is left, but not the head.
+  mutating func finishBlocks() throws(StorageError) {
     var firstKeys = Buffer()
     swap(&firstKeys, &directory)
     for index in 0..<firstKeys.count / StoredOrder.keyByteCount {
@@ -48,13 +50,23 @@ package struct StoredOrderWriter: ~Copyable {
         firstKeys.bytes.extracting(StoredOrder.range(of: index)), at: index % StoredOrder.blockKeyCount)
     }
     try writeOutgoing()
+  }
+
+  /// Writes the head.
+  mutating func finish(_ name: OrderName, since: UInt64, unusedCount: Int) throws(StorageError) {
     nextBlock = firstBlock
-    StoredOrderHead(name: name, unusedCount: unusedCount, keyCount: keyCount).append(to: &outgoing)
+    let head = StoredOrderHead(
+      name: name, unusedCount: unusedCount, keyCount: keyCount, since: since, salt: orderSalt)
+    head.append(to: &outgoing)
     try writeOutgoing()
   }
 
   private mutating func writeOutgoing() throws(StorageError) {
-    let (salt, first) = (salt, nextBlock)
+    let (salt, orderSalt, first) = (salt, orderSalt, nextBlock)
+    var bytes = outgoing.mutableBytes
+    for start in stride(from: 0, to: bytes.byteCount, by: CheckpointBlock.byteCount) {
+      bytes.store(orderSalt, at: start + StoredOrderHead.saltOffset)
+    }
     CheckpointBlock.seal(&outgoing, salt: salt, first: first)
     try file.writeAll(outgoing.bytes, at: first * CheckpointBlock.byteCount)
     nextBlock += outgoing.count / CheckpointBlock.byteCount

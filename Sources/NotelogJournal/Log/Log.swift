@@ -42,14 +42,14 @@ final class Log: Sendable {
   /// What dies while they grow makes the space contract's bound smaller: either its writer sees the promise, or who promised
   /// sees the smaller bound.
   func promise(_ byteCount: Int) {
-    promised.store(byteCount, ordering: .relaxed)
+    promised.store(byteCount, ordering: .releasing)
     atomicMemoryFence(ordering: .sequentiallyConsistent)
   }
 
   /// What was promised and may not be there yet.
   var promisedGrowth: Int {
     atomicMemoryFence(ordering: .sequentiallyConsistent)
-    return promised.load(ordering: .relaxed)
+    return promised.load(ordering: .acquiring)
   }
 
   /// A transaction's place in the log.
