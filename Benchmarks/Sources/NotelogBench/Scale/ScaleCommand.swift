@@ -6,14 +6,14 @@ import Foundation
 /// One store that grows from step to step and is measured after each; and what a compaction makes others wait.
 struct ScaleCommand {
   static let usage = """
-    notelog-bench scale [--steps 10000,100000,1000000,10000000] [--part growth,pause] [--bytes N]
+    notelog-bench scale [--steps 10000,100000,1000000,10000000] [--part growth,queries,pause] [--bytes N]
                         [--folder PATH] [--json]
     """
   private static let batch = 1000
   private static let sample = 20_000
 
   var steps = [10_000, 100_000, 1_000_000, 10_000_000]
-  var parts: Set<String> = ["growth", "pause"]
+  var parts: Set<String> = ["growth", "queries", "pause"]
   /// What lives in the store whose compaction is measured: of this, a gibibyte is copied.
   var pauseByteCount = 9 << 28
   var isJSON = false
@@ -45,6 +45,12 @@ struct ScaleCommand {
       FileHandle.standardOutput.write(Data(((isJSON ? figure.json : figure.row) + "\n").utf8))
     }
     if parts.contains("growth") { try measureGrowth(scratch, report) }
+    if parts.contains("queries") {
+      for step in steps {
+        let queries = FirstQueries(count: step, credential: credential)
+        try queries.run(at: scratch.appending(path: "queries-\(step)").path, report)
+      }
+    }
     if parts.contains("pause") {
       try CompactionPause(byteCount: pauseByteCount).run(at: scratch.appending(path: "pause").path, report)
     }
@@ -106,15 +112,6 @@ struct ScaleCommand {
       firstRead = min(firstRead, Double(nowNanoseconds() - opened) / 1e6)
       if round < 2 { try store.close() }
     }
-    _ = try newest(store)
-    try store.close()
-    store = try Store.open(at: path, unlocking: credential)
-    let querying = try newest(store)
-    try store.close()
-    // It is disposable, and the orders are in it.
-    try FileManager.default.removeItem(atPath: path + "/index")
-    store = try Store.open(at: path, unlocking: credential)
-    let making = try newest(store)
     var state: UInt64 = 7
     let picks = (0..<min(Self.sample, count)).map { _ in
       Int(truncatingIfNeeded: NumberedNote.mix(&state) >> 1) % count
@@ -135,9 +132,7 @@ struct ScaleCommand {
     }
     return [
       figure("put", Double(count - present) / putting, "notes/s"), figure("open", opening, "ms"),
-      figure("first read", firstRead, "ms"), figure("first newest-50", querying * 1000, "ms"),
-      figure("first newest-50 without its order", making * 1000, "ms"),
-      figure("get", Double(picks.count) / getting, "titles/s"),
+      figure("first read", firstRead, "ms"), figure("get", Double(picks.count) / getting, "titles/s"),
       figure("update", Double(count / 20) / max(updating, 1e-9), "notes/s"),
       figure("compact a twentieth", compacting * 1000, "ms"),
       figure("memory", Double(memory) / Double(max(count - present, 1)), "B/note"),
@@ -153,14 +148,6 @@ struct ScaleCommand {
   private func read(_ store: Store, _ number: Int) throws {
     guard try store.get(Note.self, NumberedNote.id(number))?.title == "note \(number)" else {
       throw Failure("note \(number) is not what was written")
-    }
-  }
-
-  /// How long finding the newest notes takes.
-  private func newest(_ store: Store) throws -> Double {
-    try seconds {
-      let found = try store.query(Note.self).sorted(by: \.time, .descending).limit(50).entries()
-      guard found.count == 50 else { throw Failure("\(found.count) of the newest notes were found") }
     }
   }
 
