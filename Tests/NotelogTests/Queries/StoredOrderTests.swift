@@ -250,6 +250,18 @@ import Testing
     #expect(try notebook.isStored == true)
   }
 
+  @Test func `nothing is written into a file that took the checkpoint's place`() throws {
+    let notebook = try Notebook(count: 1_000)
+    try notebook.store.journal.checkpoint()
+    let other = try notebook.checkpoint().bytes
+    try notebook.change()
+    try notebook.store.journal.checkpoint()
+    _ = try notebook.newest
+    try Data(other).write(to: URL(fileURLWithPath: notebook.folder.path + "/index"))
+    notebook.store.journal.storeOrders()
+    #expect(try notebook.checkpoint().bytes == other)
+  }
+
   /// They have the same place in the same file, and may be what a crash left there.
   @Test func `blocks of an order that was begun before are not this one's`() throws {
     let notebook = try Notebook(count: 1_000)
@@ -258,7 +270,9 @@ import Testing
     func store(isWhole: Bool) throws {
       try notebook.store.journal.storeOrder(name, since: 0) { writer throws(StorageError) in
         for number in 0..<300 {
-          let key = (0..<4).flatMap { _ in [0, 0, 0, 0, 0, 0, UInt8(number >> 8), UInt8(number & 255)] }
+          var key = [UInt8](repeating: 0, count: StoredOrder.keyByteCount)
+          key[0] = UInt8(number >> 8)
+          key[1] = UInt8(number & 255)
           try writer.append(key.rawSpan)
         }
         if !isWhole { try writer.finishBlocks() }
