@@ -25,7 +25,7 @@ import Testing
       try store.close()
       store = try Store.open(in: disk, unlocking: TemporaryFolder.key, options: options)
     }
-    let old = notes(600)
+    let old = notes(350)
     try store.putAll(old)
     try store.journal.checkpoint()
     let start = disk.callCount
