@@ -1,5 +1,6 @@
 // The space contract, held against the lengths of the files: FORMAT.md §13, "Space".
 
+import NotelogConcurrency
 @testable import NotelogJournal
 import NotelogTestSupport
 import Testing
@@ -119,6 +120,49 @@ import Testing
         try #require(meter.excess <= 0, "\(meter.finding)")
       }
     }
+    try journal.close()
+  }
+
+  /// That nothing was worth compacting says nothing once more has died, and nothing to who waits, where a writer's share found it:
+  /// what was under way then is counted as waste, so that the store need not waste more for it to be dead.
+  @Test(arguments: [true, false])
+  func `a verdict that nothing is worth compacting keeps no writer from waiting for room`(isOfAll: Bool)
+    throws
+  {
+    let store = try TemporaryStore()
+    let (journal, meter) = try metered(store, segmentByteCount: 256 << 10)
+    meter.watch(journal)
+    for number in 0..<120 {
+      journal.compactor.uselessAt.withLock {
+        $0 = Compactor.Uselessness(
+          wastedByteCount: .max / 2,
+          diedByteCount: isOfAll ? journal.catalog.segments.diedByteCount - 60_000 : .max / 2,
+          isOfAll: isOfAll)
+      }
+      try journal.put(key(number % 4), [UInt8](repeating: 1, count: 60_000))
+      try #require(meter.excess <= 0, "\(meter.finding)")
+    }
+    try journal.close()
+  }
+
+  /// Whoever made the bound smaller finds the room for what another writer was promised when there was more.
+  @Test func `a promise of room is kept`() throws {
+    let store = try TemporaryStore()
+    let (journal, _) = try metered(store, segmentByteCount: 256 << 10)
+    func put(_ number: Int) throws { try journal.put(key(number % 16), [UInt8](repeating: 1, count: 60_000)) }
+    for number in 0..<16 { try put(number) }
+    let promised = 350_000
+    var timesLacking = 0
+    for number in 16..<200 {
+      try put(number)
+      if journal.log.contract().room < promised { timesLacking += 1 }
+      journal.log.promise(promised)
+      journal.keepSpaceContract(written: 1)
+      #expect(journal.log.contract().room >= promised)
+      journal.log.promise(0)
+    }
+    // Else there was nothing to do for it.
+    #expect(timesLacking > 0)
     try journal.close()
   }
 

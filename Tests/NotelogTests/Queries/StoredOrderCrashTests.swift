@@ -52,6 +52,29 @@ import Testing
     return (disk, start..<disk.callCount)
   }
 
+  /// An opening that knows less than an order was made of would miss what the order lacks.
+  @Test func `what an order was made of is durable once the order counts`() throws {
+    let disk = SimulatedDisk()
+    let store = try Store.create(in: disk, unlocking: TemporaryFolder.key, options: Store.Options())
+    let note = Note(time: Date(timeIntervalSinceReferenceDate: 1))
+    try store.putAll([note])
+    try store.journal.checkpoint()
+    let later = Date(timeIntervalSinceReferenceDate: 2)
+    try store.write(.flushed) { tx in try tx.update(Note.self, note.id) { $0.set(\.time, later) } }
+    _ = try store.query(Note.self).sorted(by: \.time).limit(1).entries()
+    func timeAfterPowerLoss() throws -> Date? {
+      let image = disk.crashImageNow(.allLost)
+      let again = try Store.open(in: image, unlocking: TemporaryFolder.key, options: Store.Options())
+      return try again.get(Note.self, note.id)?.time
+    }
+    // Else there would be nothing to see.
+    #expect(try timeAfterPowerLoss() == note.time)
+    store.journal.storeOrders()
+    let name = try #require(try store.reader(for: Note.self).indexName(of: \Note.time))
+    #expect(store.journal.storedOrder(name) != nil)
+    #expect(try timeAfterPowerLoss() == later)
+  }
+
   @Test func `a crash at any call leaves an order that is right, or none`() throws {
     let (disk, calls) = try storedOrders()
     var (tried, stored) = (0, 0)
