@@ -5,21 +5,46 @@ import Testing
 @testable import NotelogJournal
 
 @Suite struct `Footer` {
-  private static func entry(offset: UInt32, payloadByteCount: UInt32 = 16) -> FooterEntry? {
-    var bytes = [UInt8](repeating: 0, count: Layout.footerEntryByteCount)
+  private static func entry(
+    kind: UInt8 = 1, offset: UInt32 = 4608, payloadByteCount: UInt32 = 16, flags: UInt32 = 0,
+    envelope: [UInt8] = []
+  ) -> FooterEntry? {
+    var bytes = [UInt8](repeating: 0, count: Layout.footerEntryByteCount) + envelope
     bytes.withBytes(in: 0..<bytes.count) { bytes in
-      bytes.store(FrameKind.record.rawValue, at: 0)
-      bytes.store(offset, at: 4)
-      bytes.store(payloadByteCount, at: 8)
+      bytes.store(offset / 8 | UInt32(kind) << 28 | flags, at: 8)
+      bytes.store(payloadByteCount, at: 12)
     }
     return bytes.withBytes { FooterEntry($0, at: 0) }
   }
 
-  /// A footer whose checksums fit and which lists a frame at an odd offset, or beyond 2 GiB, trapped whoever indexed it: a place in
-  /// the index has no room for such an offset, and the entry was not compared with what it has room for.
-  @Test(arguments: [0, 4600, 4609, 4612, 0x7FFF_FFF8, 0x8000_0000, 0xFFFF_FFF8, 0xFFFF_FFFF] as [UInt32])
+  /// A footer whose checksums fit and which lists a frame beyond 2 GiB trapped whoever indexed it: a place in the index has no room
+  /// for such an offset, and the entry was not compared with what it has room for.
+  @Test(arguments: [0, 4600, 0x7FFF_FFF8] as [UInt32])
   func `an entry where no frame can be is none`(offset: UInt32) {
     #expect(Self.entry(offset: offset) == nil)
+  }
+
+  @Test func `an entry of no content frame is none`() {
+    #expect(Self.entry(kind: 0) == nil)
+    #expect(Self.entry(flags: 1 << 31) == nil)
+    #expect(Self.entry(kind: 2) == nil)
+    #expect(Self.entry(kind: 2, payloadByteCount: 0)?.kind == .tombstone)
+    #expect(Self.entry(payloadByteCount: UInt32(Limits.maximumRecordByteCount) + 1) == nil)
+    #expect(Self.entry(kind: 3, payloadByteCount: UInt32(Limits.maximumChunkPayloadByteCount) + 1) == nil)
+  }
+
+  @Test func `an entry has as much of an envelope as that says`() {
+    let flag: UInt32 = 1 << 30
+    #expect(Self.entry(envelope: [6, 0, 0, 0, 1, 2])?.entryByteCount == Layout.footerEntryByteCount)
+    #expect(Self.entry(flags: flag, envelope: [6, 0, 0, 0, 1, 2, 3])?.envelopeByteCount == 6)
+    #expect(Self.entry(flags: flag, envelope: [6, 0, 0, 0, 1]) == nil)
+    #expect(Self.entry(flags: flag, envelope: [3, 0, 0, 0]) == nil)
+    #expect(Self.entry(flags: flag, envelope: [4, 0, 0]) == nil)
+    #expect(Self.entry(payloadByteCount: 5, flags: flag, envelope: [6, 0, 0, 0, 1, 2]) == nil)
+    #expect(Self.entry(kind: 2, payloadByteCount: 0, flags: flag, envelope: [4, 0, 0, 0]) == nil)
+    #expect(Self.entry(kind: 3, flags: flag, envelope: [5, 0, 0, 0, 1, 0, 0, 0])?.chunk?.number == 5)
+    #expect(Self.entry(kind: 3, flags: flag, envelope: [5, 0, 0, 0, 1, 0, 0]) == nil)
+    #expect(Self.entry(kind: 3, payloadByteCount: 7, flags: flag, envelope: [5, 0, 0, 0, 1, 0, 0, 0]) == nil)
   }
 
   @Test func `an entry anywhere else is one`() {

@@ -136,10 +136,11 @@ import Testing
     let mapped = FrameMap(disk).frames.filter { $0.segment == name && [1, 2, 3].contains($0.kind) }
     #expect(count == mapped.count)
     for (index, frame) in mapped.enumerated() {
-      let entry = footer + 40 + 520 + 40 * index
-      #expect(bytes[entry] == frame.kind)
-      #expect(Int(integer(bytes, entry + 4, 4)) == frame.range.lowerBound)
-      #expect(integer(bytes, entry + 16, 8) == frame.sequence)
+      let entry = footer + 40 + 520 + 32 * index
+      let place = integer(bytes, entry + 8, 4)
+      #expect(UInt8(place >> 28) == frame.kind)
+      #expect(Int(place & 0xFFF_FFFF) * 8 == frame.range.lowerBound)
+      #expect(integer(bytes, entry, 8) & 0xFFFF_FFFF_FFFF == frame.sequence)
     }
   }
 

@@ -23,8 +23,11 @@ package struct Envelope: Equatable, Sendable {
     self.sortKeys = sortKeys
   }
 
+  /// The bytes of one that says nothing: its length, and the count of its values.
+  static let minimumByteCount = 4
+
   /// The bytes it takes.
-  package var byteCount: Int { sortKeys.reduce(4 + 16 * values.count) { $0 + 4 + $1.bytes.count } }
+  package var byteCount: Int { sortKeys.reduce(Self.minimumByteCount + 16 * values.count) { $0 + 4 + $1.bytes.count } }
 
   func append(to buffer: inout Buffer) {
     let start = buffer.count
@@ -49,9 +52,9 @@ package struct Envelope: Equatable, Sendable {
 
   /// The length of the envelope that a payload begins with; nothing where it is not well formed.
   static func byteCount(inPayload bytes: RawSpan) -> Int? {
-    guard bytes.byteCount >= 4 else { return nil }
+    guard bytes.byteCount >= minimumByteCount else { return nil }
     let byteCount = Int(bytes.load(UInt16.self, at: 0))
-    guard byteCount >= 4, byteCount <= bytes.byteCount else { return nil }
+    guard byteCount >= minimumByteCount, byteCount <= bytes.byteCount else { return nil }
     var place = 4 + 16 * Int(bytes.load(UInt16.self, at: 2))
     var lastField = -1
     while place + 4 <= byteCount {

@@ -3,7 +3,6 @@
 /// A frame as a footer lists it. Its envelope, if any, follows it there.
 package struct FooterEntry: Equatable, Sendable {
   package var kind: FrameKind
-  package var hasEnvelope: Bool
   package var collection: UInt16
   package var offset: Int
   package var payloadByteCount: Int
@@ -20,7 +19,6 @@ package struct FooterEntry: Equatable, Sendable {
 
   init(_ header: FrameHeader, offset: Int, envelopeByteCount: Int) {
     kind = header.kind
-    hasEnvelope = header.hasEnvelope
     collection = header.collection
     self.offset = offset
     payloadByteCount = header.payloadByteCount
@@ -29,32 +27,43 @@ package struct FooterEntry: Equatable, Sendable {
     id = header.id
   }
 
+  /// How an entry's 32 bits of place are divided: the offset by 8, then the kind, then whether an envelope follows.
+  private enum Place {
+    static let offsetMask: UInt32 = 1 << 28 - 1
+    static let kindShift: UInt32 = 28
+    static let kindMask: UInt32 = 3
+    static let envelopeFlag: UInt32 = 1 << 30
+    static let reserved: UInt32 = 1 << 31
+  }
+
+  /// The sequence number's bits; the collection's are above them.
+  private static let sequenceBitCount: UInt64 = 48
+
   /// Reads the entry at an offset; nothing where it is not one or passes the bytes' end.
   init?(_ bytes: RawSpan, at start: Int) {
-    guard bytes.byteCount - start >= Layout.footerEntryByteCount,
-      let kind = FrameKind(rawValue: bytes.load(UInt8.self, at: start)), kind.isContent,
-      bytes.load(UInt64.self, at: start + 16) <= UInt64(Limits.maximumSequence)
+    guard bytes.byteCount - start >= Layout.footerEntryByteCount else { return nil }
+    let place = bytes.load(UInt32.self, at: start + 8)
+    guard place & Place.reserved == 0,
+      let kind = FrameKind(rawValue: UInt8(place >> Place.kindShift & Place.kindMask))
     else { return nil }
-    let flags = bytes.load(UInt8.self, at: start + 1)
     self.kind = kind
-    hasEnvelope = flags & 1 != 0
-    collection = bytes.load(UInt16.self, at: start + 2)
-    offset = Int(bytes.load(UInt32.self, at: start + 4))
-    payloadByteCount = Int(bytes.load(UInt32.self, at: start + 8))
-    envelopeByteCount = Int(bytes.load(UInt32.self, at: start + 12))
-    sequence = bytes.load(UInt64.self, at: start + 16)
-    id = RecordKey(bytes, at: start + 24)
+    let stamp = bytes.load(UInt64.self, at: start)
+    collection = UInt16(stamp >> Self.sequenceBitCount)
+    sequence = stamp & UInt64(Limits.maximumSequence)
+    offset = Int(place & Place.offsetMask) * 8
+    payloadByteCount = Int(bytes.load(UInt32.self, at: start + 12))
+    id = RecordKey(bytes, at: start + 16)
+    envelopeByteCount = 0
     // An entry is a place in the index, which only takes those where a frame can be.
-    guard offset.isMultiple(of: 8), offset >= Layout.firstFrameOffset,
+    guard payloadByteCount <= kind.maximumPayloadByteCount, offset >= Layout.firstFrameOffset,
       offset <= Limits.maximumSegmentByteCount - frameByteCount
     else { return nil }
-    guard flags & ~1 == 0, payloadByteCount <= kind.maximumPayloadByteCount,
-      envelopeByteCount <= min(payloadByteCount, Limits.maximumEnvelopeByteCount),
-      envelopeByteCount <= bytes.byteCount - start - Layout.footerEntryByteCount
+    guard place & Place.envelopeFlag != 0 else { return }
+    let listed = bytes.extracting(droppingFirst: start + Layout.footerEntryByteCount)
+    guard let byteCount = kind.listedByteCount(listed), byteCount <= min(payloadByteCount, listed.byteCount)
     else { return nil }
-    guard kind == .chunk else { return }
-    guard envelopeByteCount == 0 || envelopeByteCount == ChunkMark.byteCount else { return nil }
-    chunk = ChunkMark(bytes.extracting(start + Layout.footerEntryByteCount..<start + entryByteCount))
+    envelopeByteCount = byteCount
+    if kind == .chunk { chunk = ChunkMark(listed) }
   }
 
   /// Appends the entry and the envelope it was given.
@@ -63,15 +72,26 @@ package struct FooterEntry: Equatable, Sendable {
     let start = buffer.count
     buffer.appendZeros(Layout.footerEntryByteCount)
     var bytes = buffer.mutableBytes
-    bytes.store(kind.rawValue, at: start)
-    bytes.store(UInt8(hasEnvelope ? 1 : 0), at: start + 1)
-    bytes.store(collection, at: start + 2)
-    bytes.store(UInt32(offset), at: start + 4)
-    bytes.store(UInt32(payloadByteCount), at: start + 8)
-    bytes.store(UInt32(envelopeByteCount), at: start + 12)
-    bytes.store(sequence, at: start + 16)
-    id.write(into: &bytes, at: start + 24)
+    bytes.store(UInt64(collection) << Self.sequenceBitCount | sequence, at: start)
+    bytes.store(
+      UInt32(offset / 8) | UInt32(kind.rawValue) << Place.kindShift
+        | (envelopeByteCount > 0 ? Place.envelopeFlag : 0), at: start + 8)
+    bytes.store(UInt32(payloadByteCount), at: start + 12)
+    id.write(into: &bytes, at: start + 16)
     buffer.append(envelope)
+  }
+}
+
+extension FrameKind {
+  /// How many of the bytes behind an entry belong to it: of a record its envelope, which says so itself, of a chunk its mark.
+  fileprivate func listedByteCount(_ bytes: RawSpan) -> Int? {
+    switch self {
+    case .record where bytes.byteCount >= Envelope.minimumByteCount:
+      let byteCount = Int(bytes.load(UInt16.self, at: 0))
+      return byteCount >= Envelope.minimumByteCount ? byteCount : nil
+    case .chunk: return ChunkMark.byteCount
+    default: return nil
+    }
   }
 }
 

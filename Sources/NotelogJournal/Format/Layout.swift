@@ -8,7 +8,7 @@ package enum Layout {
   package static let frameHeaderByteCount = 40
   package static let trailerByteCount = 24
   package static let liveEntryByteCount = 24
-  package static let footerEntryByteCount = 40
+  package static let footerEntryByteCount = 32
   package static let footerPrefixByteCount = 520
 }
 
@@ -16,7 +16,7 @@ package enum Layout {
 package enum Limits {
   package static let maximumSources = 52
   package static let maximumSegmentNumber = 4_000_000_000
-  package static let maximumSequence = 72_057_594_037_927_935
+  package static let maximumSequence = 281_474_976_710_655
   package static let maximumSegmentByteCount = 2_147_483_648
   package static let maximumTransactionByteCount = 67_108_864
   package static let maximumRecordByteCount = 16_777_216

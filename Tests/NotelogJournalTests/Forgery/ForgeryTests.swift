@@ -237,7 +237,7 @@ import Testing
   @Test func `a footer that lists other frames than there are is damage`() throws {
     let disk = try finishedStore()
     var file = try ForgedFile(FileName.segment(2), on: disk)
-    file.bytes[file.footer + 40 + 520 + 24] ^= 1
+    file.bytes[file.footer + 40 + 520 + 16] ^= 1
     file.sealFooter()
     file.put(on: disk)
     #expect(try damages(disk).contains(.footer))
