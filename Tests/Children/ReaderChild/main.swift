@@ -1,5 +1,6 @@
 // A process that reads a store while another one writes it, and says what it saw that can't be.
 
+import Glibc
 import NotelogJournal
 
 /// The writer gives all records of a group one version in one transaction, and versions only grow.
@@ -9,8 +10,9 @@ func run(path: String, groups: Int, members: Int) throws {
   var last = [UInt64](repeating: 0, count: groups)
   var refreshes = 0
   var news = 0
+  let parent = getppid()
   // The file ends it; a parent that is gone does too.
-  while try !storage.names(in: "").contains("stop") {
+  while try !storage.names(in: "").contains("stop"), getppid() == parent {
     if try reader.refresh() { news += 1 }
     refreshes += 1
     let journal = reader.journal
