@@ -16,7 +16,8 @@ package struct JournalOptions: Sendable {
   /// Makes salts, store ids and the like.
   package var random: @Sendable () -> UInt64 = { UInt64.random(in: 0...UInt64.max) }
 
-  /// The most memory that blocks of finished segments are kept in, sealed as they are on disk. It is taken as it is used.
+  /// The most memory that blocks of finished segments are kept in, sealed as they are on disk, and an eighth as much again what
+  /// their footers list. It is taken as it is used.
   package var cacheByteCount = 64 << 20
   /// How many bits of its fingerprint an id is indexed by: fewer than all of them only where collisions are tried.
   package var fingerprintBitCount = 64

@@ -11,7 +11,8 @@ extension Store {
     public var isReadOnly = false
     /// The size of a segment in bytes; chosen by what the store holds where nothing is said.
     public var segmentByteCount: Int?
-    /// The most memory that blocks of the store's files are kept in, sealed as they are there.
+    /// The most memory that blocks of the store's files are kept in, sealed as they are there; an eighth as much again holds what
+    /// updates ask for of records that they replace.
     public var cacheByteCount = 64 << 20
     /// When compaction runs.
     public var compaction = CompactionPolicy.whenAsked

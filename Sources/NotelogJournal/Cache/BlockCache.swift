@@ -9,9 +9,12 @@ final class BlockCache: Sendable {
   private static let shardCount = 16
 
   private let shards: InlineArray<16, ReadMostly<CacheShard>>
+  /// What footers list, in an eighth as much memory again.
+  let lists: FrameLists
 
   /// A cache of at most that many bytes; of none, it holds nothing.
   init(byteCount: Int) {
+    lists = FrameLists(byteCount: byteCount / 8)
     let setCount = byteCount / Self.blockByteCount / CacheShard.wayCount / Self.shardCount
     shards = InlineArray { _ in ReadMostly(CacheShard(setCount: setCount)) }
   }
@@ -113,6 +116,7 @@ final class BlockCache: Sendable {
 
   /// Makes room of the blocks of a segment that is gone: nobody will ask for them.
   func forget(_ segment: UInt32) {
+    lists.forget(segment)
     for number in shards.indices { shards[number].change { $0.forget { tag in tag >> 32 == segment } } }
   }
 

@@ -27,7 +27,9 @@ package struct Envelope: Equatable, Sendable {
   static let minimumByteCount = 4
 
   /// The bytes it takes.
-  package var byteCount: Int { sortKeys.reduce(Self.minimumByteCount + 16 * values.count) { $0 + 4 + $1.bytes.count } }
+  package var byteCount: Int {
+    sortKeys.reduce(Self.minimumByteCount + 16 * values.count) { $0 + 4 + $1.bytes.count }
+  }
 
   func append(to buffer: inout Buffer) {
     let start = buffer.count

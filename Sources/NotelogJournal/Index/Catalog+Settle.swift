@@ -13,6 +13,7 @@ extension SegmentTable {
   /// What the frame at a place is.
   func standing(at place: Place, _ cache: BlockCache) throws(StorageError) -> Standing {
     guard let segment = self[place.segment] else { return .gone }
+    if let entry = cache.lists.entry(at: place.offset, in: segment) { return .frame(entry) }
     if let entry = try segment.frameEntry(at: place.offset, cache) { return .frame(entry) }
     // The header does not check. Its footer says the same, if there is one.
     if let entry = try segment.listedEntry(at: place.offset) { return .frame(entry) }
