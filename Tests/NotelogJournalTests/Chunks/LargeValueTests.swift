@@ -30,7 +30,8 @@ import Testing
     #expect(!isTaken)
     var byteCount = 0
     value.forEachSegment { byteCount += $1 }
-    #expect(byteCount == 1_000 * (Self.frame + 48) + 544 + 48)
+    let entry = Layout.footerEntryByteCount + ChunkMark.byteCount
+    #expect(byteCount == 1_000 * (Self.frame + entry) + 544 + entry)
   }
 
   @Test(arguments: 0..<50)
