@@ -80,10 +80,13 @@ struct KilledStore {
       let footerStart = bytes.withBytes {
         Int($0.load(UInt32.self, at: bytes.count - Layout.trailerByteCount))
       }
-      bytes[footerStart + 3] ^= 1
       if frameIsLost {
-        for place in 6000..<6100 { bytes[place] ^= 1 }
+        let entries = footerStart + Layout.frameHeaderByteCount + Layout.footerPrefixByteCount
+        let tenth = try #require(
+          bytes.withBytes { FooterEntry($0, at: entries + 10 * Layout.footerEntryByteCount) })
+        for place in tenth.offset..<tenth.offset + Layout.frameHeaderByteCount { bytes[place] ^= 1 }
       }
+      bytes[footerStart + 3] ^= 1
     }
   }
 
