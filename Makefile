@@ -6,7 +6,6 @@ SOURCES = Package.swift Sources Tests $(wildcard Benchmarks/Package.swift Benchm
 
 # Suites that try very many states, by their names, run optimised; all others run as debug builds.
 HEAVY = ^[^/]*([Cc]rash|[Mm]odel|Damage|Failing|Streaming|Checkpoint|SortedFooter|StoredOrder|Keyring|Salvage)[^/]*/
-# One build serves them and the demo.
 OPTIMISED = -c release -Xswiftc -enable-testing --scratch-path .build/optimised
 
 .PHONY: help demo test lint format bench soak fuzz docs install clean libraries
@@ -15,8 +14,8 @@ help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1	/p' Makefile | expand -t 10
 
 demo: libraries ## build the tool and tour a real store in a temporary folder
-	swift build --product notelog $(OPTIMISED)
-	@scripts/demo "$$(swift build --show-bin-path $(OPTIMISED))/notelog"
+	swift build -c release --product notelog
+	@scripts/demo "$$(swift build -c release --show-bin-path)/notelog"
 
 test: libraries ## everything that proves the project
 	scripts/test --skip '$(HEAVY)'
