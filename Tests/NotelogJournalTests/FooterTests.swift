@@ -47,6 +47,19 @@ import Testing
     #expect(Self.entry(kind: 3, payloadByteCount: 7, flags: flag, envelope: [5, 0, 0, 0, 1, 0, 0, 0]) == nil)
   }
 
+  @Test func `an entry keeps the highest of all that it says`() {
+    var header = FrameHeader(
+      .record, collection: UInt16(Limits.maximumCollection), payloadByteCount: Limits.maximumRecordByteCount,
+      id: RecordKey(low: .max, high: .max))
+    header.sequence = UInt64(Limits.maximumSequence)
+    let last = Limits.maximumSegmentByteCount - Limits.maximumRecordByteCount - Layout.frameHeaderByteCount
+    let entry = FooterEntry(header, offset: last, envelopeByteCount: 0)
+    var buffer = Buffer()
+    entry.append(to: &buffer, envelope: RawSpan())
+    #expect(buffer.count == Layout.footerEntryByteCount)
+    #expect(FooterEntry(buffer.bytes, at: 0) == entry)
+  }
+
   @Test func `an entry anywhere else is one`() {
     #expect(Self.entry(offset: 4608)?.offset == 4608)
     #expect(Self.entry(offset: 0x8000_0000 - 56)?.frameByteCount == 56)

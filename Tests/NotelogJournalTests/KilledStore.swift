@@ -82,9 +82,9 @@ struct KilledStore {
       }
       if frameIsLost {
         let entries = footerStart + Layout.frameHeaderByteCount + Layout.footerPrefixByteCount
-        let tenth = try #require(
+        let listed = try #require(
           bytes.withBytes { FooterEntry($0, at: entries + 10 * Layout.footerEntryByteCount) })
-        for place in tenth.offset..<tenth.offset + Layout.frameHeaderByteCount { bytes[place] ^= 1 }
+        for place in listed.offset..<listed.offset + Layout.frameHeaderByteCount { bytes[place] ^= 1 }
       }
       bytes[footerStart + 3] ^= 1
     }

@@ -29,8 +29,8 @@ final class FrameLists: Sendable {
 
   /// A segment is asked so often before anything is read for it.
   fileprivate static let leastMissCount = 8
-  /// A footer is read when one of so many frames that it lists has been asked for: reading and keeping an entry takes about a
-  /// fiftieth of what reading a header does.
+  /// A footer is read when one of so many frames that it lists has been asked for: reading all of it has to be less than the
+  /// headers that were read until then.
   private static let framesPerMiss = 32
   /// After how many lists that found no room those are dropped that nobody asks for.
   private static let refusalsBetweenSweeps = 64
