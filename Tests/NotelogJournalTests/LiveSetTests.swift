@@ -1,33 +1,104 @@
-// The live set and its changes, however many segments they name.
+// The live set and its changes, however many segments they name and however many there are.
 
+import NotelogTestSupport
 import Testing
 
 @testable import NotelogJournal
 
 @Suite struct `Live set` {
+  private func entry(_ number: UInt32, checksum: UInt32 = 1) -> LiveEntry {
+    LiveEntry(number: number, byteCount: 8192, salt: 1, footerChecksum: checksum)
+  }
+
   /// Each segment that a change added was put into its place in an array, behind a search from the array's start: a live change of
   /// 64 MiB held its reader up for as good as ever. Found by reading what a fuzzed segment may hold.
   @Test(.timeLimit(.minutes(1))) func `a change of very many segments takes no longer than it is long`()
     throws
   {
     let count: UInt32 = 100_000
-    let added = (1...count).reversed().map {
-      LiveEntry(number: $0, byteCount: 8192, salt: 1, footerChecksum: $0)
-    }
+    let added = (1...count).reversed().map { entry($0, checksum: $0) }
     var buffer = Buffer()
     LiveChange(added: added, removed: [7]).append(to: &buffer)
     var live = LiveSet()
     let change = LiveChange(payload: buffer.bytes)
-    live.apply(try #require(change))
+    live.apply(LiveChanges(try #require(change)))
     #expect(live.entries.map(\.number) == (1...count).filter { $0 != 7 })
+  }
+
+  /// What a live set becomes by the changes that a segment holds.
+  private func apply(_ changes: [LiveChange], to live: LiveSet) throws -> LiveSet {
+    let disk = SimulatedDisk()
+    var builder = try SegmentBuilder.create(in: disk, number: 9, salt: 5)
+    for change in changes {
+      var payload = Buffer()
+      change.append(to: &payload)
+      try builder.append(
+        FrameHeader(
+          .liveChange, payloadByteCount: payload.count, sequence: 1,
+          payloadChecksum: Checksum.of(payload.bytes)), payload.bytes)
+    }
+    let end = builder.end
+    _ = try builder.publish { _ in
+      SegmentHeader(.log, number: 9, storeID: key(99), salt: 5, firstSequence: 1, floor: .zero, live: live)
+    }
+    var reader = SegmentReader(try disk.open(FileName.segment(9), .read), salt: 5, end: end)
+    var live = live
+    try reader.applyLiveChanges(to: &live, from: Layout.firstFrameOffset, to: end)
+    return live
+  }
+
+  /// A log of 64 MiB has room for half a million changes, and each of them must not go through the whole set.
+  @Test(.timeLimit(.minutes(1))) func `very many changes take no longer than they are long`() throws {
+    let count: UInt32 = 50_000
+    let changes = (1...count).reversed().map { LiveChange(added: [entry($0)], removed: []) }
+    let live = try apply(changes, to: LiveSet())
+    #expect(live.entries.map(\.number) == Array(1...count))
+  }
+
+  @Test func `changes count in the order in which they were written`() throws {
+    let before = LiveSet(ascending: [entry(1), entry(2), entry(3), entry(4)])
+    let after = try apply(
+      [
+        LiveChange(added: [entry(5), entry(6)], removed: [1, 2]),
+        LiveChange(added: [entry(2, checksum: 7)], removed: [5]),
+        LiveChange(added: [entry(3, checksum: 8)], removed: []),
+        LiveChange(added: [entry(7)], removed: [7]),
+      ], to: before)
+    #expect(
+      after == LiveSet(ascending: [entry(2, checksum: 7), entry(3, checksum: 8), entry(4), entry(6)]))
+    #expect(after[5] == nil && after[2]?.footerChecksum == 7)
   }
 
   @Test func `of two entries of one segment the later one counts`() {
     var live = LiveSet()
-    for checksum in UInt32(1)...2 {
-      live.insert(LiveEntry(number: 3, byteCount: 8192, salt: 1, footerChecksum: checksum))
-    }
+    for checksum in UInt32(1)...2 { live.insert(entry(3, checksum: checksum)) }
     #expect(live.count == 1)
     #expect(live[3]?.footerChecksum == 2)
+  }
+
+  @Test func `segments stand in the order of their numbers, whenever they came`() {
+    var live = LiveSet()
+    for number in [5, 1, 9, 3, 7] as [UInt32] { live.insert(entry(number)) }
+    live.remove(3)
+    live.remove(4)
+    #expect(live.entries.map(\.number) == [1, 5, 7, 9])
+    #expect(live[3] == nil && live[9] != nil && live[10] == nil)
+  }
+}
+
+@Suite struct `Numbers in ascending order` {
+  private let numbers: [UInt32] = [2, 3, 5, 8, 13]
+
+  @Test func `each is found, and nothing else, in whatever order they are asked for`() {
+    for asked in [Array(0...15), (0...15).reversed(), [8, 8, 13, 14, 2, 5, 4, 13, 0, 2]] as [[UInt32]] {
+      var next = 0
+      for number in asked {
+        let expected = numbers.contains(number) ? number : nil
+        #expect(numbers.find(number) { $0 } == expected)
+        #expect(numbers.find(number, next: &next) { $0 } == expected)
+      }
+    }
+    var next = 0
+    #expect([UInt32]().find(1, next: &next) { $0 } == nil)
   }
 }

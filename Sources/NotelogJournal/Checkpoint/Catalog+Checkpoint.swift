@@ -34,14 +34,14 @@ extension Catalog {
     _ options: JournalOptions
   ) throws(StorageError) -> Catalog? {
     let head = checkpoint.head
-    let present = head.segmentsByNumber
     let staleness = Staleness()
     let listing = Listing(head.listed)
     var tail = Tail()
     var sortedFooters: [SortedFooter] = []
     var unsorted: [UnsortedSegments.Item] = []
+    var next = 0
     for segment in segments {
-      let figures = present[segment.number]
+      let figures = head.figures(of: segment.number, next: &next)
       guard figures == nil || figures?.salt == segment.salt.value,
         segment.number != head.covered.segment || head.coveredSalt == segment.salt.value,
         !segment.kind.isLog || segment.number >= head.covered.segment || figures != nil

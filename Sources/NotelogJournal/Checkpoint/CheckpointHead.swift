@@ -78,8 +78,11 @@ struct CheckpointHead: Equatable, Sendable {
     self.listed = listed
   }
 
-  var segmentsByNumber: [UInt32: SegmentFigures] {
-    Dictionary(uniqueKeysWithValues: segments.map { ($0.number, $0) })
+  /// The figures of a segment; nothing where the checkpoint has none of that number.
+  func figures(of number: UInt32) -> SegmentFigures? { segments.find(number) { $0.number } }
+  /// The same for who asks for one segment after the other.
+  func figures(of number: UInt32, next: inout Int) -> SegmentFigures? {
+    segments.find(number, next: &next) { $0.number }
   }
 
   var entryCount: Int { entryCounts.reduce(0) { $0 + Int($1) } }

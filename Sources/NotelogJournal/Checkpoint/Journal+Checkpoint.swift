@@ -150,10 +150,11 @@ extension Journal {
 
   /// Removes sorted footers that a checkpoint makes needless, and those whose segments are gone.
   private func removeSortedFooters(coveredBy head: CheckpointHead) {
-    let figures = head.segmentsByNumber
     for name in (try? storage.names(in: "")) ?? [] {
       guard let number = FileName.sortedFooterNumber(name) else { continue }
-      if head.covers(figures[number]) || catalog.segments[number] == nil { try? storage.unlink(name) }
+      if head.covers(head.figures(of: number)) || catalog.segments[number] == nil {
+        try? storage.unlink(name)
+      }
     }
   }
 

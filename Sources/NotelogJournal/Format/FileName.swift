@@ -31,7 +31,9 @@ package enum FileName {
 
   private static func number(_ name: String, before suffix: String) -> UInt32? {
     let bytes = name.utf8.span
-    guard bytes.count == 12 + suffix.utf8.count, name.hasSuffix(suffix) else { return nil }
+    let suffix = suffix.utf8.span
+    guard bytes.count == 12 + suffix.count else { return nil }
+    for place in suffix.indices where bytes[12 + place] != suffix[place] { return nil }
     var number: UInt64 = 0
     for place in 0..<12 {
       let digit = bytes[place]

@@ -38,23 +38,20 @@ package struct LiveEntry: Equatable, Sendable {
 }
 
 /// The finished segments that are live.
-///
-/// A change takes time for what it changes only: a file may hold as many changes, of as many segments, as fit into it.
 package struct LiveSet: Equatable, Sendable {
-  private var byNumber: [UInt32: LiveEntry] = [:]
-
   /// The segments in ascending order of number.
-  ///
-  /// - Complexity: O(*n* log *n*).
-  package var entries: [LiveEntry] { byNumber.values.sorted { $0.number < $1.number } }
+  package private(set) var entries: [LiveEntry]
 
-  package var count: Int { byNumber.count }
+  package var count: Int { entries.count }
 
-  init() {}
+  /// A set of segments in ascending order of number, no two of which have the same.
+  init(ascending entries: [LiveEntry] = []) { self.entries = entries }
 
   /// Reads a live set's payload; nothing where it is not one.
   init?(payload bytes: RawSpan) {
     guard bytes.byteCount % Layout.liveEntryByteCount == 0 else { return nil }
+    entries = []
+    entries.reserveCapacity(bytes.byteCount / Layout.liveEntryByteCount)
     var last: UInt32 = 0
     for offset in stride(from: 0, to: bytes.byteCount, by: Layout.liveEntryByteCount) {
       let entry = LiveEntry(bytes, at: offset)
@@ -62,24 +59,43 @@ package struct LiveSet: Equatable, Sendable {
         entry.number > last
       else { return nil }
       last = entry.number
-      insert(entry)
+      entries.append(entry)
     }
   }
 
-  subscript(number: UInt32) -> LiveEntry? { byNumber[number] }
+  subscript(number: UInt32) -> LiveEntry? { entries.find(number) { $0.number } }
 
-  mutating func insert(_ entry: LiveEntry) { byNumber[entry.number] = entry }
+  /// - Complexity: O(*n*), but for a number that is higher than all others.
+  mutating func insert(_ entry: LiveEntry) {
+    let place = entries.firstPlace(notBelow: entry.number) { $0.number }
+    if place < entries.count, entries[place].number == entry.number {
+      entries[place] = entry
+    } else {
+      entries.insert(entry, at: place)
+    }
+  }
 
-  mutating func remove(_ number: UInt32) { byNumber[number] = nil }
+  /// - Complexity: O(*n*).
+  mutating func remove(_ number: UInt32) {
+    let place = entries.firstPlace(notBelow: number) { $0.number }
+    if place < entries.count, entries[place].number == number { entries.remove(at: place) }
+  }
 
-  mutating func apply(_ change: LiveChange) {
-    for entry in change.added { insert(entry) }
-    for number in change.removed { remove(number) }
+  /// - Complexity: O(*n* log *n*), *n* being the segments of the set and of the changes.
+  mutating func apply(_ changes: LiveChanges) {
+    entries.removeAll { changes.speak(of: $0.number) }
+    entries += changes.added
+    entries.sort { $0.number < $1.number }
   }
 
   /// The payload of a live set frame.
   func append(to buffer: inout Buffer) {
-    for entry in entries { entry.append(to: &buffer) }
+    let start = buffer.count
+    buffer.appendZeros(count * Layout.liveEntryByteCount)
+    var bytes = buffer.mutableBytes
+    for (index, entry) in entries.enumerated() {
+      entry.write(into: &bytes, at: start + index * Layout.liveEntryByteCount)
+    }
   }
 
   /// The checksum that headers and close marks carry.
@@ -121,5 +137,28 @@ struct LiveChange: Equatable, Sendable {
     bytes.store(UInt32(added.count), at: start)
     bytes.store(UInt32(removed.count), at: start + 4)
     for (index, number) in removed.enumerated() { bytes.store(number, at: removedStart + 4 * index) }
+  }
+}
+
+/// What several changes come to, one after the other: a file may hold as many changes, of as many segments, as fit into it,
+/// and they must not each go through the whole set.
+struct LiveChanges {
+  /// What became of each segment that any of them names: it is live so, or no longer.
+  private var outcomes: [UInt32: LiveEntry?] = [:]
+
+  init() {}
+
+  init(_ change: LiveChange) { add(change) }
+
+  var isEmpty: Bool { outcomes.isEmpty }
+
+  /// The segments that came and did not go again, in no order.
+  var added: [LiveEntry] { outcomes.values.compactMap(\.self) }
+
+  func speak(of number: UInt32) -> Bool { outcomes[number] != nil }
+
+  mutating func add(_ change: LiveChange) {
+    for entry in change.added { outcomes[entry.number] = .some(entry) }
+    for number in change.removed { outcomes[number] = .some(nil) }
   }
 }

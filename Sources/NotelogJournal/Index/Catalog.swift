@@ -39,8 +39,7 @@ final class Catalog: Sendable {
   func noteCheckpoint(_ head: CheckpointHead, of count: Int) {
     changes.subtract(count, ordering: .relaxed)
     checkpointHealth.noteCheckpoint(head)
-    let figures = head.segmentsByNumber
-    unsorted.remove { head.covers(figures[$0]) }
+    unsorted.remove { head.covers(head.figures(of: $0)) }
   }
 
   /// A catalog that is empty yet.

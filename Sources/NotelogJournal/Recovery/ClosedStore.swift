@@ -24,29 +24,40 @@ struct ClosedStore {
       storeID == nil || storeID == checkpoint.head.storeID
     else { return nil }
     let names = try journaling { () throws(StorageError) in try storage.names(in: "") }
-    if names.contains(where: { $0.hasSuffix(FileName.partialSuffix) }) { return nil }
-    let files = names.compactMap { name in
-      FileName.segmentNumber(name).map { (number: $0, name: name) }
-    }.sorted { $0.number < $1.number }
-    let known = checkpoint.head.segmentsByNumber
-    var read: [UInt32: FoundSegment] = [:]
-    for file in files where !checkpoint.head.covers(known[file.number]) {
-      guard let found = try Survey.read(file.name, file.number, storage),
+    var numbers: [UInt32] = []
+    numbers.reserveCapacity(names.count)
+    for name in names {
+      if let number = FileName.segmentNumber(name) {
+        numbers.append(number)
+      } else if name.hasSuffix(FileName.partialSuffix) {
+        return nil
+      }
+    }
+    numbers.sort()
+    // The few that the checkpoint doesn't cover.
+    var read: [FoundSegment] = []
+    var next = 0
+    for number in numbers
+    where !checkpoint.head.covers(checkpoint.head.figures(of: number, next: &next)) {
+      guard let found = try Survey.read(FileName.segment(number), number, storage),
         found.isIntact(of: checkpoint.head.storeID)
       else { return nil }
-      read[file.number] = found
+      read.append(found)
     }
     do throws(StorageError) {
-      guard let head = read.values.filter(\.header.kind.isLog).max(by: { $0.number < $1.number }),
+      guard let head = read.last(where: \.header.kind.isLog),
         let closing = try head.closing(),
         let live = try Self.live(checkpoint.head, head, closing),
-        files.count == live.count + 1
+        numbers.count == live.count + 1
       else { return nil }
       var segments = [Segment(head, entry: nil)]
+      segments.reserveCapacity(numbers.count)
+      next = 0
       // Both in order of number: but for the head, each file is the next live segment's.
-      for (entry, file) in zip(live.entries, files.lazy.filter { $0.number != head.number }) {
-        guard entry.number == file.number,
-          let segment = Self.segment(entry, file.name, read[entry.number], known[entry.number], storage)
+      for (entry, number) in zip(live.entries, numbers.lazy.filter { $0 != head.number }) {
+        guard entry.number == number,
+          let segment = Self.segment(
+            entry, read.find(number) { $0.number }, checkpoint.head.figures(of: number, next: &next), storage)
         else { return nil }
         segments.append(segment)
       }
@@ -57,11 +68,11 @@ struct ClosedStore {
       self.segments = segments
     } catch { throw JournalError(error) }
     let tailNumber = try Survey.highestTailNumber(in: storage, names)
-    highestNumber = max(files.last?.number ?? 0, tailNumber ?? 0)
+    highestNumber = max(numbers.last ?? 0, tailNumber ?? 0)
     // A witness of more than the head holds says that the head is not what it was.
     let floor = floor
     guard checkpoint.head.covered <= floor,
-      read.values.allSatisfy({ $0.header.floor <= floor })
+      read.allSatisfy({ $0.header.floor <= floor })
     else { return nil }
   }
 
@@ -69,8 +80,7 @@ struct ClosedStore {
   private static func live(
     _ checkpoint: CheckpointHead, _ head: FoundSegment, _ closing: Closing
   ) throws(StorageError) -> LiveSet? {
-    var live = LiveSet()
-    for figures in checkpoint.segments where figures.isFinished { live.insert(figures.entry) }
+    var live = LiveSet(ascending: checkpoint.segments.filter(\.isFinished).map(\.entry))
     if closing.mark.speaks(of: live) { return live }
     var reader = SegmentReader(head.file, salt: head.salt, end: closing.range.lowerBound)
     guard let beginning = try reader.liveSet(of: head.header) else { return nil }
@@ -82,14 +92,14 @@ struct ClosedStore {
 
   /// A segment of the live set, if it is what was read, or what the checkpoint speaks of.
   private static func segment(
-    _ entry: LiveEntry, _ name: String, _ found: FoundSegment?, _ figures: CheckpointHead.SegmentFigures?,
+    _ entry: LiveEntry, _ found: FoundSegment?, _ figures: CheckpointHead.SegmentFigures?,
     _ storage: any Storage
   ) -> Segment? {
     if let found { return found.entry == entry ? Segment(found, entry: entry) : nil }
     guard let figures else { return nil }
     return Segment(
       number: entry.number, kind: figures.kind, salt: SegmentSalt(entry.salt),
-      file: DeferredFile(name, in: storage), entry: entry)
+      file: DeferredFile(segment: entry.number, in: storage), entry: entry)
   }
 }
 

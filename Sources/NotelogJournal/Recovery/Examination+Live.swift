@@ -37,14 +37,12 @@ extension Examination {
 
   /// The live set where its frame can't be read: every finished segment that no other takes the place of.
   private func inferredLiveSet(before newest: LogSegment) -> LiveSet {
-    var set = LiveSet()
     let replaced = Set(
       survey.segments.values.flatMap { $0.header.sources.filter { $0.keptByteCount == 0 }.map(\.segment) })
-    for segment in survey.segments.values
-    where segment.number != newest.number && !gone.contains(segment.number) {
-      if let entry = segment.entry, !replaced.contains(segment.number) { set.insert(entry) }
+    let remaining = survey.segments.values.filter {
+      $0.number != newest.number && !gone.contains($0.number) && !replaced.contains($0.number)
     }
-    return set
+    return LiveSet(ascending: remaining.compactMap(\.entry).sorted { $0.number < $1.number })
   }
 
   /// A compacted segment that nothing lists although a source of it is gone has taken the place of its sources: these go only

@@ -85,16 +85,18 @@ struct SalvagePile {
       var set = LiveSet(payload: try reader.payload(of: header, at: place))
     else { return nil }
     place += header.frameByteCount
+    var changes = LiveChanges()
     var pending: (change: LiveChange, sequence: UInt64)?
     while let (next, header) = try reader.nextFrame(from: place), header.kind != .footer {
       if header.kind == .liveChange, try reader.isWhole(header, at: next) {
         pending = LiveChange(payload: try reader.payload(of: header, at: next)).map { ($0, header.sequence) }
       } else if header.kind == .commit, let change = pending {
-        if change.sequence == header.sequence { set.apply(change.change) }
+        if change.sequence == header.sequence { changes.add(change.change) }
         pending = nil
       }
       place = next + header.frameByteCount
     }
+    set.apply(changes)
     return set
   }
 

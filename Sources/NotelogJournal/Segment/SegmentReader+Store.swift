@@ -36,14 +36,16 @@ extension SegmentReader {
   mutating func applyLiveChanges(
     to live: inout LiveSet, from start: Int, to limit: Int
   ) throws(StorageError) {
+    var changes = LiveChanges()
     var place = start
     while let (next, header) = try nextFrame(from: place), next < limit {
       if header.kind == .liveChange, try isWhole(header, at: next),
         let change = LiveChange(payload: try payload(of: header, at: next))
       {
-        live.apply(change)
+        changes.add(change)
       }
       place = next + header.frameByteCount
     }
+    if !changes.isEmpty { live.apply(changes) }
   }
 }

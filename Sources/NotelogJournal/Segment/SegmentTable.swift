@@ -12,15 +12,7 @@ final class SegmentTable: Sendable {
     var salts: [SegmentSalt] = []
 
     /// The first place whose number is not less.
-    func place(of number: UInt32) -> Int {
-      var lower = 0
-      var upper = numbers.count
-      while lower < upper {
-        let middle = (lower + upper) / 2
-        if numbers[middle] < number { lower = middle + 1 } else { upper = middle }
-      }
-      return lower
-    }
+    func place(of number: UInt32) -> Int { numbers.firstPlace(notBelow: number) { $0 } }
 
     func salt(of number: UInt32) -> SegmentSalt? {
       let place = place(of: number)

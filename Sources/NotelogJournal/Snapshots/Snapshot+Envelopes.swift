@@ -35,11 +35,10 @@ extension Snapshot {
     in collection: UInt16, behind order: StoredOrder, _ body: (RecordKey, RawSpan) -> Bool
   ) throws(JournalError) -> Bool {
     let checkpoint = order.checkpoint
-    let present = checkpoint.segmentsByNumber
     var goesOn = true
     do throws(StorageError) {
       for segment in segments where goesOn {
-        let figures = present[segment.number]
+        let figures = checkpoint.figures(of: segment.number)
         if figures?.salt == segment.salt.value, checkpoint.covers(figures) { continue }
         let isCut =
           segment.number == checkpoint.covered.segment && segment.salt.value == checkpoint.coveredSalt

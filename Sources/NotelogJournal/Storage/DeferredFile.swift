@@ -13,17 +13,19 @@ final class DeferredFile: StorageFile {
   }
 
   private let storage: any Storage
-  private let name: String
+  private let number: UInt32
   private let opened = AtomicLazyReference<Opened>()
 
-  init(_ name: String, in storage: any Storage) {
-    self.name = name
+  /// The file of a segment.
+  init(segment number: UInt32, in storage: any Storage) {
+    self.number = number
     self.storage = storage
   }
 
   /// The file, opened now if it wasn't. Of two threads that open it at once, the later closes what it opened.
   private func file() throws(StorageError) -> any StorageFile {
     if let opened = opened.load() { return opened.file }
+    let name = FileName.segment(number)
     let file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, .read) }
     let kept = opened.storeIfNil(Opened(file)).file
     if kept !== file { file.close() }

@@ -15,8 +15,9 @@ struct IndexEntry: Equatable, Sendable, BitwiseCopyable {
 
 /// A fixed number of slots with one owner; all are empty at first.
 ///
-/// Large stores are mapped, not taken from the heap: a table of ten million entries that grows a shard at a time would
-/// leave holes there that are counted as ours for ever.
+/// All but small ones are mapped, not taken from the heap: a table of ten million entries that grows a shard at a time would
+/// leave holes there that are counted as ours for ever. There are 256 such tables, so that small ones leave 4 MiB at most,
+/// which footers in the making fit into.
 @safe struct EntryStore: ~Copyable {
   private let base: UnsafeMutablePointer<IndexEntry>
   private let isMapped: Bool
@@ -24,7 +25,7 @@ struct IndexEntry: Equatable, Sendable, BitwiseCopyable {
   /// How many slots there are.
   let count: Int
 
-  private static let smallestMapping = 1 << 16
+  private static let smallestMapping = 1 << 14
 
   /// What stores without a slot point to, as a pointer has to point somewhere; there are hundreds of them in a store that was just opened.
   // SAFETY: nobody reads or writes it: no slot is within such a store's count.

@@ -6,14 +6,14 @@ import Foundation
 /// One store that grows from step to step and is measured after each; and what a compaction makes others wait.
 struct ScaleCommand {
   static let usage = """
-    notelog-bench scale [--steps 10000,100000,1000000,10000000] [--part growth,queries,pause] [--bytes N]
-                        [--folder PATH] [--json]
+    notelog-bench scale [--steps 10000,100000,1000000,10000000] [--part growth,openings,queries,pause]
+                        [--bytes N] [--folder PATH] [--json]
     """
   private static let batch = 1000
   private static let sample = 20_000
 
   var steps = [10_000, 100_000, 1_000_000, 10_000_000]
-  var parts: Set<String> = ["growth", "queries", "pause"]
+  var parts: Set<String> = ["growth", "openings", "queries", "pause"]
   /// What lives in the store whose compaction is measured: of this, a gibibyte is copied.
   var pauseByteCount = 9 << 28
   var isJSON = false
@@ -45,6 +45,9 @@ struct ScaleCommand {
       FileHandle.standardOutput.write(Data(((isJSON ? figure.json : figure.row) + "\n").utf8))
     }
     if parts.contains("growth") { try measureGrowth(scratch, report) }
+    if parts.contains("openings") {
+      try Openings(steps: steps, credential: credential).run(in: scratch, report)
+    }
     if parts.contains("queries") {
       for step in steps {
         let queries = FirstQueries(count: step, credential: credential)
@@ -100,18 +103,8 @@ struct ScaleCommand {
     }
     let memory = Self.residentByteCount - before
     try store.close()
-    // The better of two: the first opening may have found the checkpoint due.
-    var opening = Double.infinity
-    var firstRead = Double.infinity
-    for round in 0..<3 {
-      let start = nowNanoseconds()
-      store = try Store.open(at: path, unlocking: credential)
-      let opened = nowNanoseconds()
-      try read(store, round)
-      opening = min(opening, Double(opened - start) / 1e6)
-      firstRead = min(firstRead, Double(nowNanoseconds() - opened) / 1e6)
-      if round < 2 { try store.close() }
-    }
+    // Opened anew, so that the index comes from the checkpoint.
+    store = try Store.open(at: path, unlocking: credential)
     var state: UInt64 = 7
     let picks = (0..<min(Self.sample, count)).map { _ in
       Int(truncatingIfNeeded: NumberedNote.mix(&state) >> 1) % count
@@ -131,8 +124,8 @@ struct ScaleCommand {
       Figure(engine: "notelog", workload: name + workload, value: value, unit: unit)
     }
     return [
-      figure("put", Double(count - present) / putting, "notes/s"), figure("open", opening, "ms"),
-      figure("first read", firstRead, "ms"), figure("get", Double(picks.count) / getting, "titles/s"),
+      figure("put", Double(count - present) / putting, "notes/s"),
+      figure("get", Double(picks.count) / getting, "titles/s"),
       figure("update", Double(count / 20) / max(updating, 1e-9), "notes/s"),
       figure("compact a twentieth", compacting * 1000, "ms"),
       figure("memory", Double(memory) / Double(max(count - present, 1)), "B/note"),
