@@ -5,7 +5,7 @@ SECONDS = 60
 SOURCES = Package.swift Sources Tests $(wildcard Benchmarks/Package.swift Benchmarks/Sources Fuzzing/Package.swift Fuzzing/Sources Examples)
 
 # Suites that try very many states, by their names, run optimised; all others run as debug builds.
-HEAVY = ^[^/]*([Cc]rash|[Mm]odel|Damage|Failing|Streaming|Checkpoint|SortedFooter|StoredOrder|Keyring|Salvage)[^/]*/
+HEAVY = ^[^/]*([Cc]rash|[Mm]odel|Damage|Failing|Streaming|Checkpoint|SortedFooter|StoredOrder|Keyring|Salvage|HardPlace|BlockCache|Import)[^/]*/
 OPTIMISED = -c release -Xswiftc -enable-testing --scratch-path .build/optimised
 
 .PHONY: help demo test lint format bench soak fuzz docs install clean libraries

@@ -51,7 +51,7 @@ import Testing
         ])
       """)
     try bench.write("Sources/consumer/main.swift", program[0])
-    let build = try bench.run("swift build 2>&1")
+    let build = try bench.run("swift build --disable-index-store 2>&1")
     try #require(build.code == 0, "\(build.out)")
     let answer = try bench.run(".build/debug/consumer")
     #expect(answer.code == 0, "\(answer.err)")

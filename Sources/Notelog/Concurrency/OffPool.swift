@@ -8,7 +8,9 @@ func offPool<Result: Sendable, Failure: Error>(
 ) async throws(Failure) -> Result {
   let outcome = await withCheckedContinuation {
     (continuation: CheckedContinuation<Outcome<Result, Failure>, Never>) in
-    DispatchQueue.global().async { continuation.resume(returning: Outcome(body)) }
+    // Not a global queue: where the cooperative pool is one of these, tasks would wait for a thread behind whoever waits here, and
+    // get one a second. A serial queue of its own gets a thread at once.
+    DispatchQueue(label: "notelog.waiting").async { continuation.resume(returning: Outcome(body)) }
   }
   return try outcome.get()
 }
