@@ -15,13 +15,13 @@ import Testing
   @Test(.timeLimit(.minutes(1))) func `a change of very many segments takes no longer than it is long`()
     throws
   {
-    let count: UInt32 = 100_000
+    let count: UInt32 = 400_000
     let added = (1...count).reversed().map { entry($0, checksum: $0) }
     var buffer = Buffer()
     LiveChange(added: added, removed: [7]).append(to: &buffer)
     var live = LiveSet()
     let change = LiveChange(payload: buffer.bytes)
-    live.apply(LiveChanges(try #require(change)))
+    live.apply(try #require(change))
     #expect(live.entries.map(\.number) == (1...count).filter { $0 != 7 })
   }
 
@@ -51,8 +51,9 @@ import Testing
   @Test(.timeLimit(.minutes(1))) func `very many changes take no longer than they are long`() throws {
     let count: UInt32 = 50_000
     let changes = (1...count).reversed().map { LiveChange(added: [entry($0)], removed: []) }
-    let live = try apply(changes, to: LiveSet())
-    #expect(live.entries.map(\.number) == Array(1...count))
+    let before = (count + 1...16 * count).map { entry($0) }
+    let live = try apply(changes, to: LiveSet(ascending: before))
+    #expect(live.entries.map(\.number) == Array(1...16 * count))
   }
 
   @Test func `changes count in the order in which they were written`() throws {
@@ -62,11 +63,27 @@ import Testing
         LiveChange(added: [entry(5), entry(6)], removed: [1, 2]),
         LiveChange(added: [entry(2, checksum: 7)], removed: [5]),
         LiveChange(added: [entry(3, checksum: 8)], removed: []),
-        LiveChange(added: [entry(7)], removed: [7]),
+        LiveChange(added: [entry(7)], removed: [7, 7, 99]),
+        LiveChange(added: [entry(8), entry(8, checksum: 2), entry(9)], removed: []),
+        LiveChange(added: [entry(9, checksum: 3)], removed: []),
       ], to: before)
-    #expect(
-      after == LiveSet(ascending: [entry(2, checksum: 7), entry(3, checksum: 8), entry(4), entry(6)]))
+    let expected = [
+      entry(2, checksum: 7), entry(3, checksum: 8), entry(4), entry(6), entry(8, checksum: 2),
+      entry(9, checksum: 3),
+    ]
+    #expect(after.entries == expected)
     #expect(after[5] == nil && after[2]?.footerChecksum == 7)
+  }
+
+  @Test func `what changes make of a segment is known before they are applied`() {
+    var changes = LiveChanges(of: LiveSet(ascending: [entry(1), entry(2)]))
+    changes.remove(1)
+    changes.insert(entry(3))
+    #expect(changes[1] == nil && changes[2] != nil && changes[3] != nil && changes[4] == nil)
+    changes.insert(entry(1, checksum: 5))
+    changes.remove(3)
+    #expect(changes[1]?.footerChecksum == 5 && changes[3] == nil)
+    #expect(changes.result.entries == [entry(1, checksum: 5), entry(2)])
   }
 
   @Test func `of two entries of one segment the later one counts`() {

@@ -81,11 +81,11 @@ package struct LiveSet: Equatable, Sendable {
     if place < entries.count, entries[place].number == number { entries.remove(at: place) }
   }
 
-  /// - Complexity: O(*n* log *n*), *n* being the segments of the set and of the changes.
-  mutating func apply(_ changes: LiveChanges) {
-    entries.removeAll { changes.speak(of: $0.number) }
-    entries += changes.added
-    entries.sort { $0.number < $1.number }
+  /// - Complexity: O(*n* log *n*), *n* being the segments of the set and of the change.
+  mutating func apply(_ change: LiveChange) {
+    var changes = LiveChanges(of: self)
+    changes.add(change)
+    self = changes.result
   }
 
   /// The payload of a live set frame.
@@ -140,25 +140,36 @@ struct LiveChange: Equatable, Sendable {
   }
 }
 
-/// What several changes come to, one after the other: a file may hold as many changes, of as many segments, as fit into it,
-/// and they must not each go through the whole set.
+/// A live set and the changes that are made to it, one after the other: a file may hold as many changes, of as many segments, as
+/// fit into it, and they must not each go through the whole set.
 struct LiveChanges {
-  /// What became of each segment that any of them names: it is live so, or no longer.
+  private let live: LiveSet
+  /// What became of each segment that a change was about: it is live so, or no longer.
   private var outcomes: [UInt32: LiveEntry?] = [:]
 
-  init() {}
+  init(of live: LiveSet) { self.live = live }
 
-  init(_ change: LiveChange) { add(change) }
+  /// A segment as it is live by now.
+  subscript(number: UInt32) -> LiveEntry? { outcomes[number] ?? live[number] }
 
-  var isEmpty: Bool { outcomes.isEmpty }
+  mutating func insert(_ entry: LiveEntry) { outcomes[entry.number] = .some(entry) }
 
-  /// The segments that came and did not go again, in no order.
-  var added: [LiveEntry] { outcomes.values.compactMap(\.self) }
-
-  func speak(of number: UInt32) -> Bool { outcomes[number] != nil }
+  mutating func remove(_ number: UInt32) {
+    // One that isn't live takes four bytes to name, and is not to take the memory of an entry.
+    if self[number] != nil { outcomes[number] = .some(nil) }
+  }
 
   mutating func add(_ change: LiveChange) {
-    for entry in change.added { outcomes[entry.number] = .some(entry) }
-    for number in change.removed { outcomes[number] = .some(nil) }
+    for entry in change.added { insert(entry) }
+    for number in change.removed { remove(number) }
+  }
+
+  /// What has become of the live set.
+  ///
+  /// - Complexity: O(*n* log *n*), *n* being the segments of the set and of the changes.
+  var result: LiveSet {
+    if outcomes.isEmpty { return live }
+    let entries = live.entries.filter { outcomes[$0.number] == nil } + outcomes.values.compactMap(\.self)
+    return LiveSet(ascending: entries.sorted { $0.number < $1.number })
   }
 }

@@ -150,7 +150,7 @@ final class Log: Sendable {
       for frame in frames where frame.header.kind == .liveChange {
         let start = frame.start + Layout.frameHeaderByteCount
         let payload = bytes.extracting(start..<start + frame.header.payloadByteCount)
-        if let change = LiveChange(payload: payload) { state.live.apply(LiveChanges(change)) }
+        if let change = LiveChange(payload: payload) { state.live.apply(change) }
       }
       state.nextVisible += 1
       state.visibleEnd = end

@@ -49,15 +49,17 @@ extension Examination {
   /// once what says so is durable. So what said it is damaged.
   mutating func takeInUnlisted() {
     let unlisted = survey.segments.values.filter { $0.header.kind == .compacted && live[$0.number] == nil }
+    var changes = LiveChanges(of: live)
     for segment in unlisted.sorted(by: { $0.number < $1.number }) {
       let sources = segment.header.sources.map(\.segment)
-      guard let entry = segment.entry, sources.allSatisfy({ live[$0] != nil }),
+      guard let entry = segment.entry, sources.allSatisfy({ changes[$0] != nil }),
         sources.contains(where: isMissing)
       else { continue }
-      for source in sources { live.remove(source) }
-      live.insert(entry)
+      for source in sources { changes.remove(source) }
+      changes.insert(entry)
       report.damages.append(Damage(.liveSet, segment: newest?.number ?? segment.number))
     }
+    live = changes.result
   }
 
   /// Whether there is no file under a segment's name.

@@ -18,11 +18,23 @@ struct Recovery {
       throw JournalError(
         .damaged, "the end of the log is missing, and the end of what is left of it; salvage what there is")
     }
-    do {
+    let cuts = try journaling { () throws(StorageError) in try findCuts() }
+    // No writer leaves more than a segment or two above the floor.
+    guard cuts.count <= Limits.maximumSources, keptByteCount <= Limits.maximumSegmentByteCount else {
+      throw JournalError(
+        .damaged, "\(cuts.count) segments lie above what is known to be durable; salvage what there is")
+    }
+    try journaling { () throws(StorageError) in
       try keepTornAside()
-      let cuts = try findCuts()
       try writeRecoveredSegment(number: number, salt: salt, cuts)
-    } catch { throw JournalError(error) }
+    }
+  }
+
+  /// The bytes that the recovered segment takes, at most: a footer takes no more than the frames it lists, but for its beginning.
+  private var keptByteCount: Int {
+    let frames = examination.kept.reduce(0) { $0 + $1.range.end - $1.range.start }
+    let live = (examination.live.count + Limits.maximumSources + 1) * Layout.liveEntryByteCount
+    return Layout.firstFrameOffset + 2 * (frames + live) + FooterBuilder().byteCount
   }
 
   /// Line 10: what will be cut is kept aside first.

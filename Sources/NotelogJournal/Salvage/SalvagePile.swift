@@ -82,10 +82,10 @@ struct SalvagePile {
     var place = Layout.firstFrameOffset
     guard case .frame(let header) = try reader.frame(at: place), header.kind == .liveSet,
       try reader.isWhole(header, at: place),
-      var set = LiveSet(payload: try reader.payload(of: header, at: place))
+      let set = LiveSet(payload: try reader.payload(of: header, at: place))
     else { return nil }
     place += header.frameByteCount
-    var changes = LiveChanges()
+    var changes = LiveChanges(of: set)
     var pending: (change: LiveChange, sequence: UInt64)?
     while let (next, header) = try reader.nextFrame(from: place), header.kind != .footer {
       if header.kind == .liveChange, try reader.isWhole(header, at: next) {
@@ -96,8 +96,7 @@ struct SalvagePile {
       }
       place = next + header.frameByteCount
     }
-    set.apply(changes)
-    return set
+    return changes.result
   }
 
   /// Finds the salts of files without a header: from the live set, or from their own frames.

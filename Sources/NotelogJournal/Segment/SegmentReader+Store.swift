@@ -36,7 +36,7 @@ extension SegmentReader {
   mutating func applyLiveChanges(
     to live: inout LiveSet, from start: Int, to limit: Int
   ) throws(StorageError) {
-    var changes = LiveChanges()
+    var changes = LiveChanges(of: live)
     var place = start
     while let (next, header) = try nextFrame(from: place), next < limit {
       if header.kind == .liveChange, try isWhole(header, at: next),
@@ -46,6 +46,6 @@ extension SegmentReader {
       }
       place = next + header.frameByteCount
     }
-    if !changes.isEmpty { live.apply(changes) }
+    live = changes.result
   }
 }

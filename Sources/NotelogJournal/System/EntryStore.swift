@@ -16,7 +16,7 @@ struct IndexEntry: Equatable, Sendable, BitwiseCopyable {
 /// A fixed number of slots with one owner; all are empty at first.
 ///
 /// All but small ones are mapped, not taken from the heap: a table of ten million entries that grows a shard at a time would
-/// leave holes there that are counted as ours for ever. There are 256 such tables, so that small ones leave 4 MiB at most,
+/// leave holes there that are counted as ours for ever. There are 256 such tables, so that small ones leave a few MiB,
 /// which footers in the making fit into.
 @safe struct EntryStore: ~Copyable {
   private let base: UnsafeMutablePointer<IndexEntry>

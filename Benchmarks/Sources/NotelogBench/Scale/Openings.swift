@@ -18,9 +18,11 @@ struct Openings {
     for (step, path) in zip(steps, paths) { try fill(path, step) }
     var taken = [[(opening: UInt64, reading: UInt64)]](repeating: [], count: steps.count)
     for round in 0..<Self.rounds {
-      for (index, path) in paths.enumerated() {
-        let number = round &* 7_919 % steps[index]
-        taken[index].append(try measure(path, number))
+      // Forth and back: none always follows the same.
+      for index in round % 2 == 0 ? Array(steps.indices) : steps.indices.reversed() {
+        var state = UInt64(round)
+        let number = Int(NumberedNote.mix(&state) >> 1) % steps[index]
+        taken[index].append(try measure(paths[index], number))
       }
     }
     for (step, times) in zip(steps, taken) {
