@@ -1,4 +1,7 @@
-// A mutex and its condition variables, as the C library has them: the one file here that knows which library it is.
+// A mutex and its condition variables, as the C library has them, and threads that may wait: the one file here that knows which
+// library and system it is.
+
+internal import Dispatch
 
 #if canImport(Glibc)
   import Glibc
@@ -20,6 +23,18 @@ package enum ThreadNumber {
     // Threads' addresses lie some pages apart: multiplied, their highest bits differ.
     return Int(truncatingIfNeeded: (UInt64(thread) &* 0x9E37_79B9_7F4A_7C15) >> 58)
   }
+}
+
+/// Calls `body` on a thread that may wait, on which no task waits to run.
+package func onWaitingThread(_ body: @escaping @Sendable () -> Void) {
+  #if canImport(Darwin)
+    let queue = DispatchQueue.global()
+  #else
+    // The cooperative pool is one of the global queues: tasks would wait for a thread behind whoever waits here, and get one a
+    // second. A serial queue of its own gets a thread at once, as long as there are fewer than 255.
+    let queue = DispatchQueue(label: "notelog.waiting")
+  #endif
+  queue.async(execute: body)
 }
 
 /// A mutex that lies where its owner wants it: beside what it guards, or on a cache line of its own.

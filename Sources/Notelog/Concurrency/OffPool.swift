@@ -1,17 +1,6 @@
 // Waiting for disks and locks without holding up the threads of the cooperative pool.
 
-import Dispatch
-
-/// Where a call that may wait gets a thread.
-private var waitingQueue: DispatchQueue {
-  #if canImport(Darwin)
-    .global()
-  #else
-    // The cooperative pool is one of the global queues: tasks would wait for a thread behind whoever waits here, and get one a
-    // second. A serial queue of its own gets a thread at once, as long as there are fewer than 255.
-    DispatchQueue(label: "notelog.waiting")
-  #endif
-}
+import NotelogConcurrency
 
 /// Runs `body` on a thread that may block, and waits for it as tasks do.
 func offPool<Result: Sendable, Failure: Error>(
@@ -19,7 +8,7 @@ func offPool<Result: Sendable, Failure: Error>(
 ) async throws(Failure) -> Result {
   let outcome = await withCheckedContinuation {
     (continuation: CheckedContinuation<Outcome<Result, Failure>, Never>) in
-    waitingQueue.async { continuation.resume(returning: Outcome(body)) }
+    onWaitingThread { continuation.resume(returning: Outcome(body)) }
   }
   return try outcome.get()
 }
