@@ -55,4 +55,21 @@ import Testing
     #expect(throws: JournalError(.damaged, "")) { try Journal.open(in: more, options: .small) }
     #expect(Set(more.fileNames).subtracting(["lock"]) == Set(names))
   }
+
+  /// The same with what is to be copied: offsets in a segment end at 2 GiB.
+  @Test func `more than a segment can hold is refused, and left as it is`() throws {
+    let disk = try disk(segmentCount: 2)
+    let names = disk.fileNames
+    var examination = try Examination(disk, storeID: nil)
+    let kept = try #require(examination.kept.first)
+    #expect(examination.kept.count == 2)
+    let range = TransactionRange(
+      sequence: kept.range.sequence, start: kept.range.start, markStart: kept.range.markStart,
+      end: kept.range.start + Limits.maximumSegmentByteCount / 2, mark: kept.range.mark)
+    examination.kept[0] = Examination.KeptTransaction(segment: kept.segment, range: range)
+    #expect(throws: JournalError(.damaged, "")) {
+      try Recovery(storage: disk, examination: examination).run(number: 3, salt: 7)
+    }
+    #expect(disk.fileNames == names)
+  }
 }
