@@ -33,11 +33,11 @@ import Testing
   }
 
   @Test(arguments: ["crash", "model"])
-  func `there are suites that run optimised`(part: String) throws {
+  func `there are suites that soak`(part: String) throws {
     let suites = try Repository.swift(in: "Tests").filter { file in
       file.lines.contains { $0.hasPrefix("@Suite") && $0.lowercased().contains(part) }
     }
-    #expect(!suites.isEmpty, "make test runs suites named for \(part) optimised, but there are none")
+    #expect(!suites.isEmpty, "make soak runs suites named for \(part), but there are none")
   }
 
   @Test func `the constants of the format equal the code's`() throws {
