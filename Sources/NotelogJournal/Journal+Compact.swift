@@ -277,7 +277,7 @@ extension Journal {
     let reservation: Log.Reservation
     do {
       defer { log.gate.leave() }
-      reservation = try log.reserve(for: batch)
+      reservation = try log.reserve(for: batch, .durable)
     }
     _ = try finish(reservation, &batch, .durable)
   }

@@ -21,7 +21,7 @@ extension Journal {
     do {
       log.turn.enter()
       defer { log.turn.leave() }
-      reservation = try reserve(for: batch)
+      reservation = try reserve(for: batch, durability)
     }
     let sequence = try finish(reservation, &batch, durability)
     keepSpaceContract(written: byteCount)
@@ -29,7 +29,9 @@ extension Journal {
   }
 
   /// Reserves space for a batch. The caller has the turn.
-  private func reserve(for batch: borrowing Batch) throws(JournalError) -> Log.Reservation {
+  private func reserve(
+    for batch: borrowing Batch, _ durability: Durability
+  ) throws(JournalError) -> Log.Reservation {
     let keepsContract = options.compactsAutomatically
     if keepsContract {
       let growth = growth(by: batch)
@@ -39,7 +41,7 @@ extension Journal {
     defer { if keepsContract { log.promise(0) } }
     log.gate.enter()
     defer { log.gate.leave() }
-    return try log.reserve(for: batch)
+    return try log.reserve(for: batch, durability)
   }
 
   /// Runs a closure that reads before it writes, alone: it sees everything that came before it.
@@ -68,7 +70,7 @@ extension Journal {
       } catch { throw .journal(error) }
       do { result = try body(&turn) } catch { throw .body(error) }
       if turn.batch.isEmpty { return result }
-      do { reservation = try reserve(for: turn.batch) } catch { throw .journal(error) }
+      do { reservation = try reserve(for: turn.batch, durability) } catch { throw .journal(error) }
     }
     numbered(reservation.sequence)
     let byteCount = turn.batch.byteCount

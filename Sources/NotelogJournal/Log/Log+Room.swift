@@ -292,18 +292,23 @@ extension StorageFile {
       try retryingInterruptions { () throws(StorageError) in try allocate(range) }
     } catch {
       guard error.isUnsupported else { throw error }
-      var zeros = Buffer()
-      zeros.appendZeros(min(range.count, 1 << 16))
-      var place = range.lowerBound
-      while place < range.upperBound {
-        let count = min(zeros.count, range.upperBound - place)
-        do { try writeAll(zeros.bytes.extracting(first: count), at: place) } catch {
-          // Nothing is promised in part: what was taken is wanted elsewhere on a full disk.
-          try? truncate(to: range.lowerBound)
-          throw error
-        }
-        place += count
+      do { try writeZeros(range) } catch {
+        // Nothing is promised in part: what was taken is wanted elsewhere on a full disk.
+        try? truncate(to: range.lowerBound)
+        throw error
       }
+    }
+  }
+
+  /// Writes zeros.
+  func writeZeros(_ range: Range<Int>) throws(StorageError) {
+    var zeros = Buffer()
+    zeros.appendZeros(min(range.count, 1 << 16))
+    var place = range.lowerBound
+    while place < range.upperBound {
+      let count = min(zeros.count, range.upperBound - place)
+      try writeAll(zeros.bytes.extracting(first: count), at: place)
+      place += count
     }
   }
 }

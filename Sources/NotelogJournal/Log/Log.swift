@@ -60,14 +60,15 @@ final class Log: Sendable {
     let floor: LogPosition
   }
 
-  /// Reserves space for a batch. The caller holds the gate.
-  func reserve(for batch: borrowing Batch) throws(JournalError) -> Reservation {
+  /// Reserves space for a batch, which is to be as durable as that. The caller holds the gate.
+  func reserve(for batch: borrowing Batch, _ durability: Durability) throws(JournalError) -> Reservation {
     let byteCount = batch.byteCount
     let footerByteCount = batch.footerByteCount
     guard byteCount <= Limits.maximumTransactionByteCount else {
       throw JournalError(.limitExceeded, "a transaction of \(byteCount) bytes is larger than 64 MiB")
     }
     try makeRoom(byteCount: byteCount, footerByteCount: footerByteCount, onlyFrees: batch.onlyFrees)
+    if durability == .durable { writeZeros(aheadOf: byteCount) }
     return try state.withLock(waking: .nobody) { state throws(JournalError) in
       try state.checkWritable()
       guard state.nextSequence < Limits.maximumSequence else {

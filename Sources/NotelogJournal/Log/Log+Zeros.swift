@@ -1,0 +1,31 @@
+// Zeros ahead of durable commits: docs/decisions/0050-zeros-ahead.md.
+
+import NotelogConcurrency
+
+extension Log {
+  /// How many zeros are written at a time, at most: who commits but once has no use for so many.
+  private static let mostZerosByteCount = 256 << 10
+
+  /// Sees to it that a durable commit of so many bytes, and those that follow it, go where bytes were written before, and not
+  /// only promised: a file system notes of each promised block that it holds something now, and a sync waits for that too.
+  ///
+  /// The caller holds the gate, so that nobody else has a place behind the head's end. What promised space holds is zeros:
+  /// whether these are written, and survive, makes no difference to what is read.
+  func writeZeros(aheadOf byteCount: Int) {
+    let place = state.withLock(waking: .nobody) { state -> (file: any StorageFile, range: Range<Int>)? in
+      guard let end = state.head?.end, let allocatedEnd = state.head?.allocatedEnd,
+        let zerosEnd = state.head?.zerosEnd, let zerosByteCount = state.head?.zerosByteCount,
+        let file = state.head?.segment.file, end + byteCount > zerosEnd
+      else { return nil }
+      let start = end + byteCount
+      guard start < allocatedEnd else { return nil }
+      let newEnd = min(start + zerosByteCount, allocatedEnd)
+      state.head?.zerosEnd = newEnd
+      state.head?.zerosByteCount = min(2 * zerosByteCount, Self.mostZerosByteCount)
+      return (file, start..<newEnd)
+    }
+    guard let place else { return }
+    // Where that fails, the commit will say what is wrong.
+    try? place.file.writeZeros(place.range)
+  }
+}
