@@ -14,7 +14,7 @@ import Testing
   }
 
   /// Commits records, and says what was written to their segment.
-  private func writes(of commits: Int, _ durability: Durability) throws -> [Write] {
+  private func writes(of commits: Int, _ durability: (Int) -> Durability) throws -> [Write] {
     let disk = SimulatedDisk()
     let journal = try Journal.create(in: disk, storeID: key(99), options: JournalOptions())
     let writes = Lock<[Write]>([])
@@ -27,7 +27,9 @@ import Testing
       let write = Write(range: offset..<offset + bytes.count, isZeros: bytes.allSatisfy { $0 == 0 })
       writes.withLock { $0.append(write) }
     }
-    for number in 0..<commits { try journal.put(key(number), [UInt8](repeating: 7, count: 600), durability) }
+    for number in 0..<commits {
+      try journal.put(key(number), [UInt8](repeating: 7, count: 600), durability(number))
+    }
     disk.afterEachCall(nil)
     for number in 0..<commits {
       #expect(try journal.body(of: key(number)) == [UInt8](repeating: 7, count: 600))
@@ -38,7 +40,7 @@ import Testing
   }
 
   @Test func `durable commits go where zeros were written before`() throws {
-    let writes = try writes(of: 800, .durable)
+    let writes = try writes(of: 800) { _ in .durable }
     var (zerosEnd, dataEnd, prepared) = (0, 0, 0)
     for write in writes {
       if write.isZeros {
@@ -56,9 +58,15 @@ import Testing
   }
 
   @Test func `who commits once, or need not sync, writes next to none`() throws {
-    let once = try writes(of: 1, .durable).filter(\.isZeros)
+    let once = try writes(of: 1) { _ in .durable }.filter(\.isZeros)
     #expect(once.map(\.range.count).reduce(0, +) <= 4096)
-    #expect(try writes(of: 800, .flushed).filter(\.isZeros).isEmpty)
+    #expect(try writes(of: 800) { _ in .flushed }.filter(\.isZeros).isEmpty)
+  }
+
+  @Test func `where others went by, few zeros are written`() throws {
+    let writes = try writes(of: 800) { $0 % 40 == 39 ? .durable : .flushed }
+    let zeros = writes.filter(\.isZeros)
+    #expect(zeros.count > 10 && zeros.allSatisfy { $0.range.count <= 4096 })
   }
 
   @Test func `zeros that can't be written are no commit's failure`() throws {

@@ -3,7 +3,8 @@
 import NotelogConcurrency
 
 extension Log {
-  /// How many zeros are written at a time, at most: who commits but once has no use for so many.
+  /// How many zeros are written at first, where no durable commit used the last ones up, and at most.
+  private static let leastZerosByteCount = 4 << 10
   private static let mostZerosByteCount = 256 << 10
 
   /// Sees to it that a durable commit of so many bytes, and those that follow it, go where bytes were written before, and not
@@ -19,9 +20,11 @@ extension Log {
       else { return nil }
       let start = end + byteCount
       guard start < allocatedEnd else { return nil }
-      let newEnd = min(start + zerosByteCount, allocatedEnd)
+      let isOvertaken = zerosEnd < end
+      let count = isOvertaken ? Self.leastZerosByteCount : min(2 * zerosByteCount, Self.mostZerosByteCount)
+      let newEnd = min(start + count, allocatedEnd)
       state.head?.zerosEnd = newEnd
-      state.head?.zerosByteCount = min(2 * zerosByteCount, Self.mostZerosByteCount)
+      state.head?.zerosByteCount = count
       return (file, start..<newEnd)
     }
     guard let place else { return }

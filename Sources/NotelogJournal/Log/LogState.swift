@@ -70,9 +70,9 @@ struct Head: ~Copyable, Sendable {
   var end: Int
   /// Up to where space has been promised by the system.
   var allocatedEnd: Int
-  /// Up to where zeros were written ahead of durable commits, and how many are next.
+  /// Up to where zeros were written ahead of durable commits, and how many they were last.
   var zerosEnd = 0
-  var zerosByteCount = 4 << 10
+  var zerosByteCount = 0
   /// The bytes that the footer will take, reservations that are not filled yet included.
   var footerByteCount: Int
   var footer: FooterBuilder
