@@ -19,8 +19,9 @@ demo: libraries ## build the tool and tour a real store in a temporary folder
 	@scripts/demo "$$(swift build $(OPTIMISED) --show-bin-path)/notelog"
 
 test: libraries ## everything that proves the project
-	scripts/test --skip '$(HEAVY)' $(OPTIMISED)
-	scripts/test --filter '$(HEAVY)' $(OPTIMISED)
+	swift build --build-tests $(OPTIMISED)
+	scripts/test --skip-build --skip '$(HEAVY)' $(OPTIMISED)
+	scripts/test --skip-build --filter '$(HEAVY)' $(OPTIMISED)
 
 soak: libraries ## the crash, model and cipher tests again, with many more rounds
 	NOTELOG_SOAK=1 scripts/test --filter '$(HEAVY)|VectorTests' $(OPTIMISED)
