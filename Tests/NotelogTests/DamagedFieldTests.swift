@@ -10,7 +10,7 @@ import Testing
   /// A closed store, a record in a finished segment of it, and where its frame is.
   private struct Bench {
     let disk = SimulatedDisk()
-    let note = Note(title: "title", body: "body")
+    let note: Note
     let others = (0..<100).map { Note(title: "other \($0)") }
     let segment: String
     let frame: Range<Int>
@@ -22,7 +22,8 @@ import Testing
       return options
     }
 
-    init() throws {
+    init(_ body: String) throws {
+      note = Note(title: "title", body: body)
       let store = try Store.create(in: disk, unlocking: TemporaryFolder.key, options: Self.options)
       try store.write { [note] tx in try tx.put(note) }
       try store.putAll(others)
@@ -53,14 +54,22 @@ import Testing
     }
   }
 
-  @Test(arguments: [false, true])
-  func `a byte that is another costs what it is part of, and is never taken for tampering`(isCached: Bool)
-    throws
-  {
-    let bench = try Bench()
+  /// A body that is longer than what is read of a record for one field, also when it is compressed.
+  private static let longBody: String = {
+    var random = SeededGenerator(seed: 1)
+    return String(decoding: (0..<6000).map { _ in UInt8.random(in: 97...122, using: &random) }, as: UTF8.self)
+  }()
+
+  @Test(arguments: [false, true], ["body", longBody])
+  func `a byte that is another costs what it is part of, and is never taken for tampering`(
+    isCached: Bool, content: String
+  ) throws {
+    let bench = try Bench(content)
     let id = bench.note.id
     var opened = (titles: 0, bodies: 0)
-    for offset in bench.frame {
+    // Of a long body, every seventieth byte.
+    let start = bench.frame.lowerBound
+    for offset in bench.frame where offset - start < 300 || offset % 70 == 0 || offset >= bench.payloadEnd {
       let store = try bench.open(flipping: offset)
       if isCached {
         // Blocks are kept once a few were missed.
@@ -80,7 +89,7 @@ import Testing
           try buffer.open(body)
           return buffer.bytes.array()
         }
-        #expect(bytes == nil || bytes == Array("body".utf8))
+        #expect(bytes == nil || bytes == Array(content.utf8))
         if bytes != nil { opened.bodies += 1 }
         #expect((try unlessDamaged { try buffer.open(time) } != nil) == isPadding)
       }

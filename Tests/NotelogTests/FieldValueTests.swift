@@ -2,6 +2,7 @@
 
 import Foundation
 import NotelogJournal
+import NotelogTestSupport
 import Testing
 
 @testable import Notelog
@@ -52,7 +53,7 @@ private func expectReturns<Value: FieldValue & Equatable>(_ value: Value) throws
   }
 
   @Test func `a date loses nothing, not even its last bit`() throws {
-    var generator = SplitMix(seed: 1)
+    var generator = SeededGenerator(seed: 1)
     for _ in 0..<1_000 {
       let date = Date(timeIntervalSinceReferenceDate: Double.random(in: -1e11...1e11, using: &generator))
       let back = try load(Date.self, bytes(date))

@@ -1,6 +1,7 @@
 // A record's directory and values: what is written is read, and nothing else is (FORMAT.md 7).
 
 import NotelogJournal
+import NotelogTestSupport
 import Testing
 
 @testable import Notelog
@@ -48,6 +49,23 @@ private func check(_ bytes: [UInt8]) throws(NotelogError) {
 }
 
 @Suite struct RecordBodyTests {
+  @Test func `the beginning of a body has the same directory, or none`() throws {
+    let all = try RecordBody(checking: sample.rawSpan).entries()
+    let directoryByteCount = DirectoryWriter.byteCount(fieldCount: all.count)
+    for count in 0...sample.count {
+      let beginning = Array(sample.prefix(count))
+      do {
+        let entries = try RecordBody(checking: beginning.rawSpan, of: sample.count).entries()
+        #expect(entries == all && count >= directoryByteCount)
+      } catch {
+        #expect(error.code == .damaged && count < directoryByteCount)
+      }
+      #expect(throws: NotelogError(.damaged, "")) {
+        _ = try RecordBody(checking: beginning.rawSpan, of: sample.count + 1)
+      }
+    }
+  }
+
   @Test func `INV-D5 the table of lengths permits what the rule does`() {
     var differences: [String] = []
     for type in UInt8(0)..<20 {
@@ -68,6 +86,33 @@ private func check(_ bytes: [UInt8]) throws(NotelogError) {
       }
     }
     #expect(differences == [])
+  }
+
+  @Test func `a reference that is left out keeps nobody from the fields that are there`() throws {
+    var reference = [UInt8](repeating: 7, count: 32)
+    let long = Line(number: 1, type: .text, flags: [.sealed], key: 7, value: [UInt8](repeating: 9, count: 45))
+    func bytes() -> [UInt8] {
+      body([long, Line(number: 2, type: .bytes, flags: [.sealed, .chunked], key: 7, value: reference)])
+    }
+    let broken = bytes()
+    #expect(throws: NotelogError(.damaged, "")) { try check(broken) }
+    reference.withBytes(in: 16..<32) { span in
+      span.put(UInt64(Limits.chunkBytes + 1), at: 0)
+      span.put(UInt32(2), at: 8)
+      span.put(UInt32(0), at: 12)
+    }
+    let sound = bytes()
+    try check(sound)
+    for whole in [broken, sound] {
+      let beginning = Array(whole.dropLast())
+      let found = try RecordBody(checking: beginning.rawSpan, of: whole.count).find(1)
+      #expect(found?.range == 28..<73)
+    }
+    reference.removeLast()
+    let short = bytes()
+    #expect(throws: NotelogError(.damaged, "")) {
+      _ = try RecordBody(checking: Array(short.dropLast()).rawSpan, of: short.count)
+    }
   }
 
   @Test func `INV-D1 a body is its header, its directory and its values, to the byte`() throws {
@@ -160,7 +205,7 @@ private func check(_ bytes: [UInt8]) throws(NotelogError) {
   }
 
   @Test(arguments: 0..<8) func `random damage never traps, and what is accepted is consistent`(seed: Int) {
-    var generator = SplitMix(seed: UInt64(seed))
+    var generator = SeededGenerator(seed: UInt64(seed))
     for _ in 0..<20_000 {
       var bytes = sample
       for _ in 0..<Int.random(in: 1...6, using: &generator) {

@@ -1,6 +1,7 @@
 // The schema that the store keeps: its bytes, and what may change (FORMAT.md 9).
 
 import NotelogJournal
+import NotelogTestSupport
 import Testing
 
 @testable import Notelog
@@ -37,7 +38,7 @@ private func parse(_ bytes: [UInt8]) throws(NotelogError) -> StoredSchema {
   }
 
   @Test(arguments: 0..<4) func `a damaged schema never traps`(seed: Int) throws {
-    var generator = SplitMix(seed: UInt64(seed))
+    var generator = SeededGenerator(seed: UInt64(seed))
     let bytes = try note().encoded()
     for _ in 0..<20_000 {
       var damaged = bytes

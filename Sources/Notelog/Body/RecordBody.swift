@@ -13,7 +13,8 @@ struct FieldEntry: Hashable, Sendable {
   let range: Range<Int>
 }
 
-/// A view of a record's body, checked from end to end before the first field is touched.
+/// A view of a record's body, whose directory is checked from end to end before the first field is touched. Its last values
+/// may be left out.
 struct RecordBody: ~Escapable {
   static let version: UInt8 = 1
   static let headerByteCount = 4
@@ -26,10 +27,13 @@ struct RecordBody: ~Escapable {
 
   /// Checks the whole directory: **INV-D1** … **INV-D5**.
   @_lifetime(copy bytes)
-  init(checking bytes: RawSpan) throws(NotelogError) {
-    guard bytes.byteCount >= Self.headerByteCount, bytes.byteCount <= Limits.recordBytes else {
-      throw NotelogError(
-        .damaged, "a record of \(bytes.byteCount) bytes is shorter or longer than one can be")
+  init(checking bytes: RawSpan) throws(NotelogError) { try self.init(checking: bytes, of: bytes.byteCount) }
+
+  /// The same of a body of so many bytes, which begins with these.
+  @_lifetime(copy bytes)
+  init(checking bytes: RawSpan, of byteCount: Int) throws(NotelogError) {
+    guard bytes.byteCount >= Self.headerByteCount, byteCount <= Limits.recordBytes else {
+      throw NotelogError(.damaged, "a record of \(byteCount) bytes is shorter or longer than one can be")
     }
     guard bytes.byte(at: 0) == Self.version else {
       throw NotelogError(
@@ -47,17 +51,17 @@ struct RecordBody: ~Escapable {
     for index in 0..<count {
       let offset = Self.headerByteCount + index * Self.entryByteCount
       // Nearly all entries are of the forms that have a line in the table; what is to be said of others, `check` says.
-      let (head, room) = (bytes.u64(at: offset), bytes.byteCount - end)
+      let (head, room) = (bytes.u64(at: offset), byteCount - end)
       var length = Int(bytes.u32(at: offset + 8))
       if Int(head & 0xFFFF) <= last || length > room || !ValueLengths.permit(length, head) {
-        length = try Self.check(bytes, at: offset, after: last, room: room)
+        length = try Self.check(bytes, at: offset, after: last, valueAt: end, room: room)
       }
       last = Int(head & 0xFFFF)
       end += length
     }
-    guard end == bytes.byteCount else {
+    guard end == byteCount else {
       throw NotelogError(
-        .damaged, "\(bytes.byteCount - end) bytes follow a record's last value", offset: UInt64(end))
+        .damaged, "\(byteCount - end) bytes follow a record's last value", offset: UInt64(end))
     }
     self.bytes = bytes
     self.fieldCount = count
@@ -121,7 +125,7 @@ struct RecordBody: ~Escapable {
 
   /// Checks one entry, and returns its value's length.
   private static func check(
-    _ bytes: RawSpan, at offset: Int, after last: Int, room: Int
+    _ bytes: RawSpan, at offset: Int, after last: Int, valueAt start: Int, room: Int
   ) throws(NotelogError) -> Int {
     let place = UInt64(offset)
     guard Int(bytes.u16(at: offset)) > last else {
@@ -139,8 +143,11 @@ struct RecordBody: ~Escapable {
       throw NotelogError(.damaged, "a field's value goes beyond the record's end", offset: place)
     }
     if flags.contains(.chunked) {
-      let start = bytes.byteCount - room
-      guard type.fixedByteCount == nil, ValueReference(bytes.extracting(start..<start + length)) != nil else {
+      // One that is left out is looked at by whoever wants it.
+      let isHere = start + length <= bytes.byteCount
+      guard type.fixedByteCount == nil, length == ValueReference.byteCount,
+        !isHere || ValueReference(bytes.extracting(start..<start + length)) != nil
+      else {
         throw NotelogError(.damaged, "a field's reference to a large value is broken", offset: place)
       }
       return length

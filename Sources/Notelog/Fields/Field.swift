@@ -140,22 +140,21 @@ final class FieldHandle: Sendable {
   /// or it doesn't hold: what the disk has damaged is no tampering (docs/decisions/0045).
   func load(_ id: RecordID, _ record: inout ReadBuffer, into opening: inout Opening) throws(NotelogError) {
     if !record.isChecked {
-      if loadSealed(id, record, into: &opening) { return }
+      if loadSealed(id, &record, into: &opening) { return }
       try journaling { () throws(JournalError) in try record.check() }
     }
     try load(id, RecordBody(checking: record.body), into: &opening)
   }
 
-  /// Opens the field of a record that nobody has checked.
+  /// Opens the field of a record that nobody has checked, and that may be there in part.
   ///
   /// - Returns: Whether it is sealed in the record itself, and its tag holds.
-  private func loadSealed(_ id: RecordID, _ record: borrowing ReadBuffer, into opening: inout Opening) -> Bool
-  {
-    do throws(NotelogError) {
-      let body = try RecordBody(checking: record.body)
-      guard let entry = try body.find(number), entry.flags.contains(.sealed), !entry.flags.contains(.chunked)
-      else { return false }
-      try opening.load(entry, in: body.bytes, of: id, index, plan, opener)
+  private func loadSealed(_ id: RecordID, _ record: inout ReadBuffer, into opening: inout Opening) -> Bool {
+    do {
+      let entry = try RecordBody(checking: record.body, of: record.bodyByteCount).find(number)
+      guard let entry, entry.flags.contains(.sealed), !entry.flags.contains(.chunked) else { return false }
+      if entry.range.upperBound > record.body.byteCount { try record.complete() }
+      try opening.load(entry, in: record.body, of: id, index, plan, opener)
       return true
     } catch { return false }
   }

@@ -19,11 +19,11 @@ final class BlockCache: Sendable {
     shards = InlineArray { _ in ReadMostly(CacheShard(setCount: setCount)) }
   }
 
-  /// Appends the frame at an offset, or what is there of it, which may be nothing.
+  /// Appends the frame at an offset as far as one reaches, or what is there of it, which may be nothing.
   ///
-  /// - Returns: Whether it is there from its first byte to its last.
-  func appendFrame(_ segment: UInt32, at offset: Int, to buffer: inout Buffer) -> Bool {
-    var missing = appendFrameStart(segment, at: offset, to: &buffer)
+  /// - Returns: Whether all of that is there.
+  func appendFrame(_ segment: UInt32, at offset: Int, _ reach: Reach, to buffer: inout Buffer) -> Bool {
+    var missing = appendFrameStart(segment, at: offset, reach, to: &buffer)
     var next = offset - offset % Self.blockByteCount + Self.blockByteCount
     while missing > 0 {
       let wanted = min(missing, Self.blockByteCount)
@@ -37,7 +37,9 @@ final class BlockCache: Sendable {
   /// Appends what the frame's first block has of it.
   ///
   /// - Returns: How many bytes are in the blocks behind it; less than none where even its length is not known.
-  private func appendFrameStart(_ segment: UInt32, at offset: Int, to buffer: inout Buffer) -> Int {
+  private func appendFrameStart(
+    _ segment: UInt32, at offset: Int, _ reach: Reach, to buffer: inout Buffer
+  ) -> Int {
     let tag = Self.tag(segment, offset)
     let hash = Self.hash(tag)
     return shards[Int(hash & 15)].read { shard in
@@ -51,7 +53,7 @@ final class BlockCache: Sendable {
       // Nothing of it has been checked yet; it only says how much to copy, within what a record may have.
       let payloadByteCount = Int(block.load(UInt32.self, at: start + 4))
       guard payloadByteCount <= Limits.maximumRecordByteCount else { return -1 }
-      let wanted = aligned(Layout.frameHeaderByteCount + payloadByteCount)
+      let wanted = reach.part(of: aligned(Layout.frameHeaderByteCount + payloadByteCount))
       buffer.append(block.extracting(start..<start + min(available, wanted)))
       return max(wanted - available, 0)
     }

@@ -35,7 +35,7 @@ extension RecordFinder {
     _ id: RecordKey, _ sought: Sought, into buffer: inout ReadBuffer
   ) throws(JournalError) -> StoredRecord? {
     if !sought.place.isNone, !sought.place.isTombstone,
-      let record = readCached(id, at: sought.place, into: &buffer)
+      let record = readCached(id, at: sought.place, .field, into: &buffer)
     {
       return record
     }

@@ -26,12 +26,13 @@ package final class RecordFinder: Sendable {
   /// - Returns: Nothing where there is no such record.
   /// - Throws: `damaged`, with the place, where its frame does not check.
   package func read(_ id: RecordKey, into buffer: inout ReadBuffer) throws(JournalError) -> StoredRecord? {
-    let found = try readUnchecked(id, into: &buffer)
+    let found = try read(id, .whole, into: &buffer)
     if found != nil { try buffer.check() }
     return found
   }
 
-  /// Reads a record's newest version, and leaves it to the caller to look at the payload's checksum (``ReadBuffer/check()``).
+  /// Reads a record's newest version, of a long one only the beginning. It leaves it to the caller to read the rest
+  /// (``ReadBuffer/complete()``), and to look at the payload's checksum (``ReadBuffer/check()``).
   /// That is for whoever opens sealed values in it, whose tags say more.
   ///
   /// - Returns: Nothing where there is no such record.
@@ -39,8 +40,14 @@ package final class RecordFinder: Sendable {
   package func readUnchecked(
     _ id: RecordKey, into buffer: inout ReadBuffer
   ) throws(JournalError) -> StoredRecord? {
+    try read(id, .field, into: &buffer)
+  }
+
+  private func read(
+    _ id: RecordKey, _ reach: Reach, into buffer: inout ReadBuffer
+  ) throws(JournalError) -> StoredRecord? {
     let finding: Finding
-    do { finding = try find(id, index.fingerprint(of: id), into: &buffer) } catch {
+    do { finding = try find(id, index.fingerprint(of: id), reach, into: &buffer) } catch {
       throw JournalError(error)
     }
     switch finding {
@@ -55,7 +62,7 @@ package final class RecordFinder: Sendable {
     _ id: RecordKey, at place: Place, in segment: Segment, into buffer: inout ReadBuffer
   ) throws(JournalError) -> StoredRecord {
     let candidate = try journaling { () throws(StorageError) in
-      try readCandidate(id, at: place, in: segment, into: &buffer)
+      try readCandidate(id, at: place, in: segment, .whole, into: &buffer)
     }
     guard case .record(let record) = candidate else { throw JournalError(lost: place) }
     try buffer.check()
@@ -70,7 +77,7 @@ package final class RecordFinder: Sendable {
   }
 
   private func find(
-    _ id: RecordKey, _ fingerprint: UInt64, into buffer: inout ReadBuffer
+    _ id: RecordKey, _ fingerprint: UInt64, _ reach: Reach, into buffer: inout ReadBuffer
   ) throws(StorageError) -> Finding {
     var ordinal = 0
     var unreadable: Place?
@@ -80,13 +87,13 @@ package final class RecordFinder: Sendable {
         ordinal += 1
         continue
       }
-      if let record = readCached(id, at: place, into: &buffer) { return .record(record) }
+      if let record = readCached(id, at: place, reach, into: &buffer) { return .record(record) }
       guard let segment = segments[place.segment] else {
         // Moved by compaction in between, the entry holds another place by now.
         if try index.candidate(fingerprint, ordinal) == place { ordinal += 1 }
         continue
       }
-      switch try readCandidate(id, at: place, in: segment, into: &buffer) {
+      switch try readCandidate(id, at: place, in: segment, reach, into: &buffer) {
       case .record(let record): return .record(record)
       case .other: ordinal += 1
       case .damaged: return .damaged(place)
@@ -100,17 +107,21 @@ package final class RecordFinder: Sendable {
     return try catalog.settle(id, fingerprint)?.isTombstone == true ? .nothing : .damaged(unreadable)
   }
 
-  /// Reads a candidate whose segment is there, whose frame is in memory, and which is the record's: nearly all are.
+  /// Reads a candidate whose segment is there, whose frame is in memory and no longer than one reaches, and which is the
+  /// record's: nearly all are.
   ///
   /// - Returns: Nothing where any of that is not so; what is the case then is for ``readCandidate`` to say.
-  func readCached(_ id: RecordKey, at place: Place, into buffer: inout ReadBuffer) -> StoredRecord? {
+  func readCached(
+    _ id: RecordKey, at place: Place, _ reach: Reach, into buffer: inout ReadBuffer
+  ) -> StoredRecord? {
     guard let salt = segments.salt(of: place.segment) else { return nil }
     buffer.frame.removeAll()
-    guard cache.appendFrame(place.segment, at: place.offset, to: &buffer.frame),
+    guard cache.appendFrame(place.segment, at: place.offset, reach, to: &buffer.frame),
       case .header(let header) = FrameHeader.read(buffer.frame.bytes, at: 0, salt: salt, place: place.offset),
       header.kind == .record, header.id == id
     else { return nil }
-    return record(header, at: 0, from: place, in: &buffer)
+    let record = record(header, at: 0, from: place, in: nil, &buffer)
+    return buffer.isWhole ? record : nil
   }
 
   /// What reading a candidate's frame gave.
@@ -125,9 +136,9 @@ package final class RecordFinder: Sendable {
   }
 
   private func readCandidate(
-    _ id: RecordKey, at place: Place, in segment: Segment, into buffer: inout ReadBuffer
+    _ id: RecordKey, at place: Place, in segment: Segment, _ reach: Reach, into buffer: inout ReadBuffer
   ) throws(StorageError) -> Candidate {
-    let start = try segment.readFrame(at: place.offset, into: &buffer.frame, cache)
+    let start = try segment.readFrame(at: place.offset, reach, into: &buffer.frame, cache)
     guard buffer.frame.count - start >= Layout.frameHeaderByteCount,
       case .header(let header) = FrameHeader.read(
         buffer.frame.bytes, at: start, salt: segment.salt, place: place.offset),
@@ -138,19 +149,27 @@ package final class RecordFinder: Sendable {
       return listed.id == id ? .damaged : .other
     }
     guard header.id == id else { return .other }
-    let missing = start + header.frameByteCount - buffer.frame.count
-    if missing > 0 {
-      let end = place.offset + buffer.frame.count - start
-      try buffer.frame.fill(missing, from: segment.file, at: end)
-    }
-    return record(header, at: start, from: place, in: &buffer).map { .record($0) } ?? .damaged
+    try fill(reach.part(of: header.frameByteCount), at: start, of: place, in: segment, &buffer)
+    if let record = record(header, at: start, from: place, in: segment, &buffer) { return .record(record) }
+    // A long envelope, or one that is cut off.
+    try fill(header.frameByteCount, at: start, of: place, in: segment, &buffer)
+    return record(header, at: start, from: place, in: segment, &buffer).map { .record($0) } ?? .damaged
   }
 
-  /// The record of a frame that starts at an offset of the buffer; nothing where it isn't all there.
+  /// Reads as much of a frame as is wanted and not in the buffer yet, where it starts at an offset.
+  private func fill(
+    _ byteCount: Int, at start: Int, of place: Place, in segment: Segment, _ buffer: inout ReadBuffer
+  ) throws(StorageError) {
+    let missing = start + byteCount - buffer.frame.count
+    guard missing > 0 else { return }
+    try buffer.frame.fill(missing, from: segment.file, at: place.offset + buffer.frame.count - start)
+  }
+
+  /// The record of a frame that starts at an offset of the buffer; nothing where its envelope isn't all there.
   private func record(
-    _ header: FrameHeader, at start: Int, from place: Place, in buffer: inout ReadBuffer
+    _ header: FrameHeader, at start: Int, from place: Place, in segment: Segment?, _ buffer: inout ReadBuffer
   ) -> StoredRecord? {
-    guard buffer.divide(header, at: start, from: place) else { return nil }
+    guard buffer.divide(header, at: start, from: place, in: segment) else { return nil }
     return StoredRecord(
       id: header.id, collection: header.collection, revision: header.sequence,
       isPossiblyStale: header.sequence < staleness.below)

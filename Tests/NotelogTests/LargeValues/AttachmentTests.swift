@@ -2,6 +2,7 @@
 
 import Foundation
 import NotelogJournal
+import NotelogTestSupport
 import Testing
 
 @testable import Notelog
@@ -41,7 +42,7 @@ private struct Parcel: Record {
 
 /// Bytes that don't compress, and that a test can make again.
 func noise(_ byteCount: Int, seed: UInt64 = 1) -> [UInt8] {
-  var random = SplitMix(seed: seed)
+  var random = SeededGenerator(seed: seed)
   var bytes = [UInt8](repeating: 0, count: byteCount)
   for start in stride(from: 0, to: byteCount, by: 8) {
     let word = random.next()
@@ -122,7 +123,7 @@ func noise(_ byteCount: Int, seed: UInt64 = 1) -> [UInt8] {
     let content = try #require(try entry.content(of: \.scan))
     #expect(content.byteCount == length)
     #expect(try all(content) == bytes)
-    var random = SplitMix(seed: 9)
+    var random = SeededGenerator(seed: 9)
     for _ in 0..<20 where length > 0 {
       let start = Int.random(in: 0..<length, using: &random)
       let end = Int.random(in: start..<length + 10, using: &random)

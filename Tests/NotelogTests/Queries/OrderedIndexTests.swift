@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(arguments: 0..<8) func `an index is a sorted set, however it was filled`(seed: Int) throws {
-    var generator = SplitMix(seed: UInt64(seed))
+    var generator = SeededGenerator(seed: UInt64(seed))
     let start = (0..<Int.random(in: 0...3_000, using: &generator)).map { _ in
       entry(.random(in: 0...500, using: &generator), .random(in: 0...5, using: &generator))
     }

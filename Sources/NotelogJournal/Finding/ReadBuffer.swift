@@ -1,0 +1,131 @@
+// What a record is read into: all of it, or as much as somebody wants of it.
+
+/// How much of a frame is read at once. What is longer than that is mostly there for one field at its beginning.
+struct Reach: Sendable, BitwiseCopyable {
+  /// Frames of so many bytes are read whole.
+  let wholeByteCount: Int
+  /// Of longer ones, so many bytes are.
+  let beginningByteCount: Int
+
+  /// Every frame is read whole.
+  static let whole = Reach(wholeByteCount: .max, beginningByteCount: .max)
+  /// As much as a field is mostly in; reading the others costs no more than going back for one of them.
+  static let field = Reach(wholeByteCount: 2048, beginningByteCount: 512)
+
+  /// How much to read of a frame that has so many bytes.
+  func part(of frameByteCount: Int) -> Int {
+    frameByteCount <= wholeByteCount ? frameByteCount : min(beginningByteCount, frameByteCount)
+  }
+}
+
+/// Memory that records are read into, one at a time; it is used again and again.
+package struct ReadBuffer: ~Copyable {
+  var frame = Buffer(capacity: 4096)
+  private var bodyRange = 0..<0
+  private(set) var envelopeRange = 0..<0
+  /// The checksum that the payload has to have, as long as nobody has looked, and where the frame is.
+  private var unchecked: (checksum: UInt32, place: Place)?
+  /// Where the part of the frame is that was left out, by a reader who can still ask for it.
+  private var rest: Rest?
+
+  /// The end of a frame, where it is read from.
+  private struct Rest {
+    let segment: Segment
+    let offset: Int
+  }
+
+  package init() {}
+
+  /// The body of the record that was read last, as much of it as was asked for.
+  package var body: RawSpan {
+    @_lifetime(borrow self)
+    borrowing get { frame.bytes.extracting(bodyRange.clamped(to: 0..<frame.count)) }
+  }
+
+  /// How long all of the body is.
+  package var bodyByteCount: Int { bodyRange.count }
+
+  /// Its envelope; empty where it has none.
+  package var envelope: RawSpan {
+    @_lifetime(borrow self)
+    borrowing get { frame.bytes.extracting(envelopeRange) }
+  }
+
+  /// Whether all of the record is here.
+  package var isWhole: Bool { bodyRange.upperBound <= frame.count }
+
+  /// Whether the payload's checksum was looked at.
+  package var isChecked: Bool { unchecked == nil }
+
+  /// Reads what was left out.
+  ///
+  /// - Throws: `damaged`, with the place, where the frame is not all there.
+  package mutating func complete() throws(JournalError) {
+    guard let rest, let unchecked else { return }
+    let start = frame.count
+    let missing = bodyRange.upperBound - start
+    let done = try journaling { () throws(StorageError) in
+      try frame.fill(missing, from: rest.segment.file, at: rest.offset)
+    }
+    guard done == missing else {
+      frame.truncate(to: start)
+      throw JournalError(lost: unchecked.place)
+    }
+    self.rest = nil
+  }
+
+  /// Looks at the payload's checksum, if nobody has.
+  ///
+  /// - Throws: `damaged`, with the place, where it doesn't hold.
+  package mutating func check() throws(JournalError) {
+    guard let (checksum, place) = unchecked else { return }
+    try complete()
+    guard Checksum.of(frame.bytes.extracting(envelopeRange.lowerBound..<bodyRange.upperBound)) == checksum
+    else { throw JournalError(lost: place) }
+    unchecked = nil
+  }
+
+  /// Takes a payload that is in memory already.
+  mutating func take(_ payload: RawSpan, _ header: FrameHeader, _ envelopeByteCount: Int) -> StoredRecord {
+    frame.removeAll()
+    frame.append(payload)
+    divide(0..<payload.byteCount, envelopeByteCount: envelopeByteCount)
+    return StoredRecord(
+      id: header.id, collection: header.collection, revision: header.sequence, isPossiblyStale: false)
+  }
+
+  /// Says where in the bytes the payload is, and how it divides into envelope and body, which was checked.
+  mutating func divide(_ payload: Range<Int>, envelopeByteCount: Int) {
+    unchecked = nil
+    rest = nil
+    envelopeRange = payload.lowerBound..<payload.lowerBound + envelopeByteCount
+    bodyRange = envelopeRange.upperBound..<payload.upperBound
+  }
+
+  /// The same of a record's frame that starts at an offset of the bytes, and whose payload's checksum nobody has looked at.
+  /// What isn't there of the body can be asked for later where its segment is given.
+  ///
+  /// - Returns: Nothing where its envelope isn't all there, or it has none where its header says that it has one.
+  mutating func divide(
+    _ header: FrameHeader, at start: Int, from place: Place, in segment: Segment?
+  ) -> Bool {
+    let payloadStart = start + Layout.frameHeaderByteCount
+    let payload = payloadStart..<payloadStart + header.payloadByteCount
+    let present = payload.clamped(to: payloadStart..<max(payloadStart, frame.count))
+    guard frame.count >= payloadStart,
+      let envelopeByteCount = header.hasEnvelope
+        ? Envelope.byteCount(inPayload: frame.bytes.extracting(present)) : 0
+    else { return false }
+    divide(payload, envelopeByteCount: envelopeByteCount)
+    unchecked = (header.payloadChecksum, place)
+    if !isWhole, let segment { rest = Rest(segment: segment, offset: place.offset + frame.count - start) }
+    return true
+  }
+}
+
+extension JournalError {
+  /// A record's frame does not check.
+  init(lost place: Place) {
+    self.init(.damaged, "the record's frame does not check", segment: place.segment, offset: place.offset)
+  }
+}

@@ -1,0 +1,158 @@
+// Fields of records so long that not all of them is read for one field.
+
+import NotelogTestSupport
+import Testing
+
+@testable import Notelog
+@testable import NotelogJournal
+
+private struct Page: Record {
+  var id = RecordID()
+  var number = 0
+  var title = ""
+  var text = ""
+  static let schema = Schema<Page>("page") {
+    Plain("number", \.number, indexed: true)
+    Sealed("title", \.title)
+    Sealed("text", \.text)
+  }
+
+  /// A page with a text of so many letters, and a title of others.
+  init(_ number: Int, titleCount: Int = 12, textCount: Int) {
+    self.number = number
+    title = Self.letters(titleCount, after: number)
+    text = Self.letters(textCount, after: number + 1)
+  }
+  init() {}
+
+  private static func letters(_ count: Int, after seed: Int) -> String {
+    var random = SeededGenerator(seed: UInt64(seed))
+    return String(
+      decoding: (0..<count).map { _ in UInt8.random(in: 97...122, using: &random) }, as: UTF8.self)
+  }
+}
+
+@Suite struct LongRecordTests {
+  private static func options(cacheByteCount: Int) -> Store.Options {
+    var options = Store.Options()
+    options.cacheByteCount = cacheByteCount
+    options.segmentByteCount = 256 << 10
+    return options
+  }
+
+  /// A store with pages of sixty thousand letters, opened anew.
+  private func open(_ pages: [Page], in storage: any Storage, cacheByteCount: Int) throws -> Store {
+    let options = Self.options(cacheByteCount: cacheByteCount)
+    let store = try Store.create(in: storage, unlocking: TemporaryFolder.key, options: options)
+    try store.putAll(pages)
+    try store.close()
+    return try Store.open(in: storage, unlocking: TemporaryFolder.key, options: options)
+  }
+
+  @Test func `a short field is read without what is long in its record, and that when it is asked for`()
+    throws
+  {
+    let folder = try TemporaryFolder()
+    try SystemStorage(path: folder.path).makeStoreFolder()
+    let storage = CountingStorage(SystemStorage(path: folder.path))
+    let pages = (0..<20).map { Page($0, textCount: 60_000) }
+    let store = try open(pages, in: storage, cacheByteCount: 0)
+    let (title, text) = (try store.field(\Page.title), try store.field(\Page.text))
+    var buffer = ValueBuffer()
+    // What looking up takes once, it has taken then.
+    for page in pages { #expect(try store.get(title, of: page.id, using: &buffer) == page.title) }
+    for page in pages {
+      let before = storage.reads.byteCount
+      #expect(try store.get(title, of: page.id, using: &buffer) == page.title)
+      let titleByteCount = storage.reads.byteCount - before
+      #expect(titleByteCount > 0 && titleByteCount <= 4096)
+      try buffer.open(text)
+      let opened = buffer.bytes.array()
+      #expect(opened == Array(page.text.utf8))
+      let all = storage.reads.byteCount - before
+      #expect(all > 60_000 && all < 64_000)
+    }
+  }
+
+  @Test(arguments: [0, 16 << 20])
+  func `what was left out is of the version that was read, whatever came after it`(cacheByteCount: Int) throws
+  {
+    let folder = try TemporaryFolder()
+    try SystemStorage(path: folder.path).makeStoreFolder()
+    let pages = (0..<40).map { Page($0, textCount: 20_000) }
+    let store = try open(pages, in: SystemStorage(path: folder.path), cacheByteCount: cacheByteCount)
+    let (title, text) = (try store.field(\Page.title), try store.field(\Page.text))
+    var buffer = ValueBuffer()
+    for _ in 0..<3 {
+      for page in pages { #expect(try store.get(title, of: page.id, using: &buffer) == page.title) }
+    }
+    #expect(try store.get(title, of: pages[0].id, using: &buffer) == pages[0].title)
+    let segment = try #require(try store.journal.catalog.location(of: pages[0].id.key)).segment
+    for page in pages {
+      var newer = page
+      newer.text = "newer"
+      try store.write { tx in try tx.put(newer) }
+    }
+    _ = try store.compact()
+    #expect(store.journal.catalog.segments[segment] == nil)
+    try buffer.open(text)
+    let opened = buffer.bytes.array()
+    #expect(opened == Array(pages[0].text.utf8))
+    #expect(try store.get(text, of: pages[0].id, using: &buffer) == "newer")
+  }
+
+  @Test(arguments: [0, 16 << 20])
+  func `fields of many records come whole, however different they are in length`(cacheByteCount: Int) throws {
+    let folder = try TemporaryFolder()
+    try SystemStorage(path: folder.path).makeStoreFolder()
+    var random = SeededGenerator(seed: 3)
+    let pages = (0..<500).map {
+      Page(
+        $0, titleCount: $0 % 50 == 0 ? 3000 : .random(in: 0...300, using: &random),
+        textCount: $0 % 3 == 0
+          ? .random(in: 0...60_000, using: &random) : .random(in: 0...700, using: &random))
+    }
+    let store = try open(pages, in: SystemStorage(path: folder.path), cacheByteCount: cacheByteCount)
+    let (number, title, text) = (
+      try store.field(\Page.number), try store.field(\Page.title), try store.field(\Page.text)
+    )
+    var buffer = ValueBuffer()
+    for _ in 0..<4 {
+      let picked = pages.shuffled(using: &random)
+      let ids = picked.map(\.id)
+      var found = 0
+      try store.getMany(title, of: ids, using: &buffer) { place, value in
+        #expect(value == picked[place].title)
+        found += 1
+      }
+      try store.getMany(text, of: ids, using: &buffer) { #expect($1 == picked[$0].text) }
+      try store.getMany(number, of: ids, using: &buffer) { #expect($1 == picked[$0].number) }
+      #expect(found == pages.count)
+      for page in picked.prefix(100) {
+        #expect(try store.get(text, of: page.id, using: &buffer) == page.text)
+      }
+    }
+  }
+
+  @Test
+  func `a record that is cut off gives the fields that are there, and says that the others are damaged`()
+    throws
+  {
+    let folder = try TemporaryFolder()
+    try SystemStorage(path: folder.path).makeStoreFolder()
+    let storage = SystemStorage(path: folder.path)
+    let page = Page(1, textCount: 60_000)
+    let store = try open(
+      [page] + (2..<20).map { Page($0, textCount: 60_000) }, in: storage, cacheByteCount: 0)
+    let place = try #require(try store.journal.catalog.location(of: page.id.key)).place
+    let file = try storage.open(FileName.segment(place.segment), .update)
+    try file.truncate(to: place.offset + 5000)
+    file.close()
+    let (title, text) = (try store.field(\Page.title), try store.field(\Page.text))
+    var buffer = ValueBuffer()
+    #expect(try store.get(title, of: page.id, using: &buffer) == page.title)
+    for _ in 0..<2 { #expect(throws: NotelogError(.damaged, "")) { try buffer.open(text) } }
+    #expect(throws: NotelogError(.damaged, "")) { try store.get(text, of: page.id, using: &buffer) }
+    #expect(throws: NotelogError(.damaged, "")) { try store.get(Page.self, page.id) }
+  }
+}
