@@ -40,28 +40,39 @@ private func salvageStore(_ invocation: Invocation, _ console: Console) throws(T
   // What is wrong with the password is said before the work is done.
   let credential = try SecretSource(invocation).given()
   try invocation.checkPath()
-  let summary = try Interrupt.deferred { () throws(ToolError) in
-    try console.withProgress("salvaging") { progress throws(ToolError) in
-      do throws(NotelogError) {
-        return try Store.salvage(
-          from: invocation.store, to: new, storeID: storeID,
-          keepsOlderVersions: invocation.has(Command.olderVersions), progress: progress)
-      } catch {
-        switch error.code {
-        case .notFound: throw invocation.nothingToSalvage
-        case .alreadyExists:
-          throw ToolError(
-            .failed, "'\(new)' is not empty",
-            hint: "the new store needs a folder of its own")
-        default: throw ToolError(error)
-        }
-      }
+  let report = try Interrupt.deferred { () throws(ToolError) in
+    let summary = try save(invocation, to: new, storeID, console)
+    do throws(ToolError) {
+      return SalvageReport(summary: summary, found: try verify(new, credential, console))
+    } catch {
+      if error.code == .interrupted { console.say("note", "'\(new)' is whole, and was not verified") }
+      throw error
     }
   }
-  let report = SalvageReport(summary: summary, found: try verify(new, credential, console))
   try console.out.write(
     bytes: invocation.has(.json) ? try report.json() : Array(report.text(new, console).utf8))
   return report.isComplete ? .done : .damage
+}
+
+private func save(
+  _ invocation: Invocation, to new: String, _ storeID: RecordID?, _ console: Console
+) throws(ToolError) -> SalvageSummary {
+  try console.withProgress("salvaging") { progress throws(ToolError) in
+    do throws(NotelogError) {
+      return try Store.salvage(
+        from: invocation.store, to: new, storeID: storeID,
+        keepsOlderVersions: invocation.has(Command.olderVersions), progress: progress)
+    } catch {
+      switch error.code {
+      case .notFound: throw invocation.nothingToSalvage
+      case .alreadyExists:
+        throw ToolError(
+          .failed, "'\(new)' is not empty",
+          hint: "the new store needs a folder of its own")
+      default: throw ToolError(error)
+      }
+    }
+  }
 }
 
 /// What was saved is looked at again, as whoever goes on with it would.
