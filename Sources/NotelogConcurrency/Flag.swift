@@ -8,6 +8,9 @@ package final class Flag: Sendable {
 
   package init(_ value: Bool) { self.value = Atomic(value) }
 
+  /// Whether it is set.
+  package var isSet: Bool { value.load(ordering: .acquiring) }
+
   /// Sets the flag and returns what it was.
   package func exchange(_ newValue: Bool) -> Bool {
     value.exchange(newValue, ordering: .acquiringAndReleasing)

@@ -33,6 +33,9 @@ private struct Page: Record {
 }
 
 @Suite struct LongRecordTests {
+  /// What a byte on the disk is changed to.
+  private let noise: [UInt8] = [0xFF]
+
   private static func options(cacheByteCount: Int) -> Store.Options {
     var options = Store.Options()
     options.cacheByteCount = cacheByteCount
@@ -154,5 +157,99 @@ private struct Page: Record {
     for _ in 0..<2 { #expect(throws: NotelogError(.damaged, "")) { try buffer.open(text) } }
     #expect(throws: NotelogError(.damaged, "")) { try store.get(text, of: page.id, using: &buffer) }
     #expect(throws: NotelogError(.damaged, "")) { try store.get(Page.self, page.id) }
+  }
+
+  @Test func `a read that fails leaves no record in the buffer`() throws {
+    let folder = try TemporaryFolder()
+    try SystemStorage(path: folder.path).makeStoreFolder()
+    let storage = SystemStorage(path: folder.path)
+    let pages = (0..<20).map { Page($0, textCount: 3000) }
+    let store = try open(pages, in: storage, cacheByteCount: 0)
+    let place = try #require(try store.journal.catalog.location(of: pages[1].id.key)).place
+    let file = try storage.open(FileName.segment(place.segment), .update)
+    // A byte of the header's id.
+    try file.writeAll(noise.rawSpan, at: place.offset + 20)
+    file.close()
+    let (title, text) = (try store.field(\Page.title), try store.field(\Page.text))
+    var buffer = ValueBuffer()
+    for _ in 0..<2 {
+      #expect(try store.get(title, of: pages[0].id, using: &buffer) == pages[0].title)
+      #expect(throws: NotelogError(.damaged, "")) {
+        try store.get(Page.self, pages[1].id, using: &buffer)
+      }
+      #expect(throws: NotelogError(.notFound, "")) { try buffer.open(text) }
+      #expect(throws: NotelogError(.damaged, "")) { try store.read(title, of: pages[1].id, into: &buffer) }
+      #expect(throws: NotelogError(.notFound, "")) { try buffer.open(text) }
+    }
+  }
+
+  @Test(arguments: [0, 16 << 20])
+  func `a field opens beside damage also where the directory is longer than what is read first`(
+    cacheByteCount: Int
+  ) throws {
+    let folder = try TemporaryFolder()
+    try SystemStorage(path: folder.path).makeStoreFolder()
+    let storage = SystemStorage(path: folder.path)
+    var store = try open([Page(1, textCount: 5000)], in: storage, cacheByteCount: cacheByteCount)
+    let page = try #require(try store.query(Page.self).entries().first).record()
+    var stored = ReadBuffer()
+    let found = try #require(try store.journal.read(page.id.key, into: &stored))
+    // The same with sixty fields more, of a schema to come.
+    let body = try widened(stored.body, by: 60)
+    var batch = Batch()
+    batch.put(page.id.key, collection: found.collection, bodyByteCount: body.count) { target in
+      for (offset, byte) in body.enumerated() {
+        target.storeBytes(of: byte, toByteOffset: offset, as: UInt8.self)
+      }
+    }
+    try store.journal.commit(&batch, .buffered)
+    try store.putAll((2..<200).map { Page($0, textCount: 5000) })
+    let place = try #require(try store.journal.catalog.location(of: page.id.key)).place
+    try store.close()
+    let file = try storage.open(FileName.segment(place.segment), .update)
+    let last = place.offset + Layout.frameHeaderByteCount + body.count - 1
+    try file.writeAll(noise.rawSpan, at: last)
+    file.close()
+    let options = Self.options(cacheByteCount: cacheByteCount)
+    store = try Store.open(in: storage, unlocking: TemporaryFolder.key, options: options)
+    let (title, text) = (try store.field(\Page.title), try store.field(\Page.text))
+    var buffer = ValueBuffer()
+    for _ in 0..<5 {
+      #expect(try store.get(title, of: page.id, using: &buffer) == page.title)
+      #expect(try store.get(text, of: page.id, using: &buffer) == page.text)
+      #expect(throws: NotelogError(.damaged, "")) { try store.get(Page.self, page.id) }
+    }
+  }
+
+  /// A body with more fields behind its own, of eight bytes each.
+  private func widened(_ bytes: RawSpan, by count: Int) throws -> [UInt8] {
+    let entries = try RecordBody(checking: bytes).entries()
+    let values = entries.reduce(0) { $0 + $1.range.count } + 8 * count
+    let byteCount = DirectoryWriter.byteCount(fieldCount: entries.count + count) + values
+    var body = [UInt8](repeating: 0, count: byteCount)
+    body.withBytes(in: 0..<byteCount) { span in
+      var writer = DirectoryWriter(fieldCount: entries.count + count, into: &span)
+      for entry in entries {
+        let range = writer.add(
+          entry.number, entry.type, entry.flags, entry.keyReference, length: entry.range.count, into: &span)
+        span.put(bytes.extracting(entry.range), at: range.lowerBound)
+      }
+      for number in 0..<count {
+        _ = writer.add(UInt16(1000 + number), .integer, [], 0, length: 8, into: &span)
+      }
+    }
+    return body
+  }
+
+  @Test func `a store that was closed reads no rest, from no file`() throws {
+    let folder = try TemporaryFolder()
+    try SystemStorage(path: folder.path).makeStoreFolder()
+    let page = Page(1, textCount: 60_000)
+    let store = try open([page], in: SystemStorage(path: folder.path), cacheByteCount: 0)
+    var buffer = ValueBuffer()
+    #expect(try store.get(try store.field(\Page.title), of: page.id, using: &buffer) == page.title)
+    let text = try store.field(\Page.text)
+    try store.close()
+    #expect(throws: NotelogError(.inputOutput, "")) { try buffer.open(text) }
   }
 }

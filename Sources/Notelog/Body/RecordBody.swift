@@ -67,6 +67,12 @@ struct RecordBody: ~Escapable {
     self.fieldCount = count
   }
 
+  /// Where the directory ends of a body that begins with these bytes, which nobody has checked.
+  static func directoryEnd(_ bytes: RawSpan) -> Int {
+    bytes.byteCount < headerByteCount
+      ? headerByteCount : headerByteCount + Int(bytes.u16(at: 2)) * entryByteCount
+  }
+
   /// Takes bytes that ``init(checking:)`` accepted before.
   @_lifetime(copy bytes)
   init(checked bytes: RawSpan) {

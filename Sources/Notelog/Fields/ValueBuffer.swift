@@ -5,7 +5,7 @@ import NotelogJournal
 /// Memory to read values into, one after another: once it has grown to what they need, nothing is allocated any more.
 ///
 /// A buffer is used by one thread at a time. What it holds is overwritten by the next read, and when the buffer goes; not
-/// by ``Store/lock(_:)``.
+/// by ``Store/lock(_:)``. After a field of a long record it holds the file that the record is in, until the next read.
 public struct ValueBuffer: ~Copyable {
   var record = ReadBuffer()
   var opening = Opening()
@@ -21,10 +21,12 @@ public struct ValueBuffer: ~Copyable {
     borrowing get { opening.bytes }
   }
 
-  /// Opens another field of the record that was read last, which is in memory already.
+  /// Opens another field of the record that was read last, in the version that was read. Of a long record, what is not in
+  /// memory yet is read.
   ///
   /// - Parameter field: A field of the same record type.
-  /// - Throws: `notFound` where no record was read; `locked`, `missingKey`, `tampered`, `typeMismatch`, `damaged`.
+  /// - Throws: `notFound` where no record was read; `locked`, `missingKey`, `tampered`, `typeMismatch`, `damaged`,
+  ///   `inputOutput`.
   @inlinable
   public mutating func open<R: Record, Value: FieldValue>(_ field: Field<R, Value>) throws {
     try open(field.handle)
@@ -135,14 +137,12 @@ extension Store {
   /// - Returns: The record.
   /// - Throws: `locked`, `missingKey`, `tampered`, `typeMismatch`, `damaged`, `closed`, `inputOutput`.
   public func get<R: Record>(_ type: R.Type, _ id: RecordID, using buffer: inout ValueBuffer) throws -> R? {
+    buffer.loaded = nil
     let reader = try reader(for: type)
     let found = try journaling { () throws(JournalError) in
       try journal.read(id.key, into: &buffer.record)
     }
-    guard let found, found.collection == reader.plan.collection.number else {
-      buffer.loaded = nil
-      return nil
-    }
+    guard let found, found.collection == reader.plan.collection.number else { return nil }
     buffer.loaded = (id, found.collection)
     return try reader.record(id, buffer.record, &buffer.opening)
   }

@@ -23,15 +23,10 @@ final class BlockCache: Sendable {
   ///
   /// - Returns: Whether all of that is there.
   func appendFrame(_ segment: UInt32, at offset: Int, _ reach: Reach, to buffer: inout Buffer) -> Bool {
-    var missing = appendFrameStart(segment, at: offset, reach, to: &buffer)
-    var next = offset - offset % Self.blockByteCount + Self.blockByteCount
-    while missing > 0 {
-      let wanted = min(missing, Self.blockByteCount)
-      guard append(segment, at: next, wanted, to: &buffer) else { return false }
-      missing -= wanted
-      next += wanted
-    }
-    return missing == 0
+    let missing = appendFrameStart(segment, at: offset, reach, to: &buffer)
+    guard missing > 0 else { return missing == 0 }
+    let next = offset - offset % Self.blockByteCount + Self.blockByteCount
+    return append(segment, next..<next + missing, to: &buffer) == missing
   }
 
   /// Appends what the frame's first block has of it.
@@ -59,19 +54,27 @@ final class BlockCache: Sendable {
     }
   }
 
-  /// Appends the first bytes of a block.
+  /// Appends bytes of a segment, up to the first block that is not there or does not have them all.
   ///
-  /// - Returns: Whether the block is there and has them all.
-  private func append(_ segment: UInt32, at offset: Int, _ byteCount: Int, to buffer: inout Buffer) -> Bool {
-    let tag = Self.tag(segment, offset)
-    let hash = Self.hash(tag)
-    return shards[Int(hash & 15)].read { shard in
-      guard let slot = shard.find(tag, hash >> 4) else { return false }
-      let block = shard.block(slot)
-      guard block.byteCount >= byteCount else { return false }
-      buffer.append(block.extracting(0..<byteCount))
-      return true
+  /// - Returns: How many.
+  func append(_ segment: UInt32, _ range: Range<Int>, to buffer: inout Buffer) -> Int {
+    var next = range.lowerBound
+    while next < range.upperBound {
+      let start = next % Self.blockByteCount
+      let end = min(Self.blockByteCount, start + range.upperBound - next)
+      let tag = Self.tag(segment, next)
+      let hash = Self.hash(tag)
+      let isThere = shards[Int(hash & 15)].read { shard in
+        guard let slot = shard.find(tag, hash >> 4) else { return false }
+        let block = shard.block(slot)
+        guard block.byteCount >= end else { return false }
+        buffer.append(block.extracting(start..<end))
+        return true
+      }
+      guard isThere else { break }
+      next += end - start
     }
+    return next - range.lowerBound
   }
 
   /// Whether whoever missed a block is asked to read the whole of it and leave it here, or to read only what is needed.

@@ -34,7 +34,7 @@ extension Journal {
     _ chunk: LargeValue.Chunk, of value: RecordKey, in segment: Segment, into buffer: inout ReadBuffer
   ) throws(StorageError) -> ChunkMark? {
     let payload = Layout.frameHeaderByteCount..<Layout.frameHeaderByteCount + chunk.payloadByteCount
-    buffer.frame.removeAll()
+    buffer.removeAll()
     // Large values pass the cache by: they would drive everything else out of it.
     try buffer.frame.fill(payload.upperBound, from: segment.file, at: chunk.place.offset)
     guard buffer.frame.count == payload.upperBound,

@@ -25,13 +25,14 @@ package struct ReadBuffer: ~Copyable {
   private(set) var envelopeRange = 0..<0
   /// The checksum that the payload has to have, as long as nobody has looked, and where the frame is.
   private var unchecked: (checksum: UInt32, place: Place)?
-  /// Where the part of the frame is that was left out, by a reader who can still ask for it.
+  /// Where the part of the frame is that was left out.
   private var rest: Rest?
 
-  /// The end of a frame, where it is read from.
-  private struct Rest {
+  /// The end of a frame: its segment, which is held until then, and where in it that begins.
+  struct Rest {
     let segment: Segment
-    let offset: Int
+    let cache: BlockCache
+    fileprivate(set) var offset = 0
   }
 
   package init() {}
@@ -62,14 +63,18 @@ package struct ReadBuffer: ~Copyable {
   /// - Throws: `damaged`, with the place, where the frame is not all there.
   package mutating func complete() throws(JournalError) {
     guard let rest, let unchecked else { return }
-    let start = frame.count
-    let missing = bodyRange.upperBound - start
-    let done = try journaling { () throws(StorageError) in
-      try frame.fill(missing, from: rest.segment.file, at: rest.offset)
-    }
-    guard done == missing else {
+    let (start, end) = (frame.count, rest.offset + bodyRange.upperBound - frame.count)
+    let next = rest.offset + rest.cache.append(rest.segment.number, rest.offset..<end, to: &frame)
+    do throws(JournalError) {
+      if next < end {
+        try journaling { () throws(StorageError) in
+          _ = try frame.fill(end - next, from: rest.segment.file, at: next)
+        }
+      }
+      guard isWhole else { throw JournalError(lost: unchecked.place) }
+    } catch {
       frame.truncate(to: start)
-      throw JournalError(lost: unchecked.place)
+      throw error
     }
     self.rest = nil
   }
@@ -83,6 +88,12 @@ package struct ReadBuffer: ~Copyable {
     guard Checksum.of(frame.bytes.extracting(envelopeRange.lowerBound..<bodyRange.upperBound)) == checksum
     else { throw JournalError(lost: place) }
     unchecked = nil
+  }
+
+  /// Forgets the record.
+  mutating func removeAll() {
+    frame.removeAll()
+    divide(0..<0, envelopeByteCount: 0)
   }
 
   /// Takes a payload that is in memory already.
@@ -103,11 +114,11 @@ package struct ReadBuffer: ~Copyable {
   }
 
   /// The same of a record's frame that starts at an offset of the bytes, and whose payload's checksum nobody has looked at.
-  /// What isn't there of the body can be asked for later where its segment is given.
+  /// Where `rest` says, what isn't there of the body can be asked for later.
   ///
-  /// - Returns: Nothing where its envelope isn't all there, or it has none where its header says that it has one.
+  /// - Returns: Whether its envelope is all there, and the rest is to be had.
   mutating func divide(
-    _ header: FrameHeader, at start: Int, from place: Place, in segment: Segment?
+    _ header: FrameHeader, at start: Int, from place: Place, rest: () -> Rest?
   ) -> Bool {
     let payloadStart = start + Layout.frameHeaderByteCount
     let payload = payloadStart..<payloadStart + header.payloadByteCount
@@ -118,7 +129,13 @@ package struct ReadBuffer: ~Copyable {
     else { return false }
     divide(payload, envelopeByteCount: envelopeByteCount)
     unchecked = (header.payloadChecksum, place)
-    if !isWhole, let segment { rest = Rest(segment: segment, offset: place.offset + frame.count - start) }
+    if isWhole { return true }
+    guard var rest = rest() else {
+      divide(0..<0, envelopeByteCount: 0)
+      return false
+    }
+    rest.offset = place.offset + frame.count - start
+    self.rest = rest
     return true
   }
 }

@@ -30,7 +30,7 @@ extension RecordFinder {
   /// ``readUnchecked(_:into:)``.
   ///
   /// - Returns: Nothing where there is no such record.
-  /// - Throws: `damaged`, with the place, where its frame is not all there.
+  /// - Throws: `damaged`, with the place, where its header does not check, or its envelope is not all there.
   package func readUnchecked(
     _ id: RecordKey, _ sought: Sought, into buffer: inout ReadBuffer
   ) throws(JournalError) -> StoredRecord? {

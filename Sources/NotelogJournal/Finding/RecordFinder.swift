@@ -36,7 +36,7 @@ package final class RecordFinder: Sendable {
   /// That is for whoever opens sealed values in it, whose tags say more.
   ///
   /// - Returns: Nothing where there is no such record.
-  /// - Throws: `damaged`, with the place, where its frame is not all there.
+  /// - Throws: `damaged`, with the place, where its header does not check, or its envelope is not all there.
   package func readUnchecked(
     _ id: RecordKey, into buffer: inout ReadBuffer
   ) throws(JournalError) -> StoredRecord? {
@@ -107,21 +107,20 @@ package final class RecordFinder: Sendable {
     return try catalog.settle(id, fingerprint)?.isTombstone == true ? .nothing : .damaged(unreadable)
   }
 
-  /// Reads a candidate whose segment is there, whose frame is in memory and no longer than one reaches, and which is the
-  /// record's: nearly all are.
+  /// Reads a candidate whose segment is there, whose frame is in memory as far as one reaches, and which is the record's:
+  /// nearly all are.
   ///
   /// - Returns: Nothing where any of that is not so; what is the case then is for ``readCandidate`` to say.
   func readCached(
     _ id: RecordKey, at place: Place, _ reach: Reach, into buffer: inout ReadBuffer
   ) -> StoredRecord? {
+    buffer.removeAll()
     guard let salt = segments.salt(of: place.segment) else { return nil }
-    buffer.frame.removeAll()
     guard cache.appendFrame(place.segment, at: place.offset, reach, to: &buffer.frame),
       case .header(let header) = FrameHeader.read(buffer.frame.bytes, at: 0, salt: salt, place: place.offset),
       header.kind == .record, header.id == id
     else { return nil }
-    let record = record(header, at: 0, from: place, in: nil, &buffer)
-    return buffer.isWhole ? record : nil
+    return record(header, at: 0, from: place, in: segments[place.segment], &buffer)
   }
 
   /// What reading a candidate's frame gave.
@@ -129,7 +128,7 @@ package final class RecordFinder: Sendable {
     case record(StoredRecord)
     /// A frame of another id.
     case other
-    /// The record's frame, which is not all there.
+    /// The record's frame, of which not even the beginning is there.
     case damaged
     /// A frame of which not even the id can be told.
     case unreadable
@@ -138,6 +137,7 @@ package final class RecordFinder: Sendable {
   private func readCandidate(
     _ id: RecordKey, at place: Place, in segment: Segment, _ reach: Reach, into buffer: inout ReadBuffer
   ) throws(StorageError) -> Candidate {
+    buffer.removeAll()
     let start = try segment.readFrame(at: place.offset, reach, into: &buffer.frame, cache)
     guard buffer.frame.count - start >= Layout.frameHeaderByteCount,
       case .header(let header) = FrameHeader.read(
@@ -165,11 +165,16 @@ package final class RecordFinder: Sendable {
     try buffer.frame.fill(missing, from: segment.file, at: place.offset + buffer.frame.count - start)
   }
 
-  /// The record of a frame that starts at an offset of the buffer; nothing where its envelope isn't all there.
+  /// The record of a frame that starts at an offset of the buffer; nothing where its envelope isn't all there. Its segment is
+  /// asked for where not all of it is.
   private func record(
-    _ header: FrameHeader, at start: Int, from place: Place, in segment: Segment?, _ buffer: inout ReadBuffer
+    _ header: FrameHeader, at start: Int, from place: Place, in segment: @autoclosure () -> Segment?,
+    _ buffer: inout ReadBuffer
   ) -> StoredRecord? {
-    guard buffer.divide(header, at: start, from: place, in: segment) else { return nil }
+    let isThere = buffer.divide(header, at: start, from: place) {
+      segment().map { ReadBuffer.Rest(segment: $0, cache: cache) }
+    }
+    guard isThere else { return nil }
     return StoredRecord(
       id: header.id, collection: header.collection, revision: header.sequence,
       isPossiblyStale: header.sequence < staleness.below)

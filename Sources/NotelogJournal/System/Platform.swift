@@ -22,6 +22,7 @@ package enum SystemErrno {
   package static let invalidArgument = EINVAL
   package static let link = ELOOP
   package static let wouldBlock = EWOULDBLOCK
+  package static let badDescriptor = EBADF
   package static let notDirectory = ENOTDIR
   package static let readOnly = EROFS
   package static let accessDenied = EACCES

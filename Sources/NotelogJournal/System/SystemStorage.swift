@@ -67,7 +67,9 @@ package final class SystemFile: StorageFile {
   deinit { close() }
 
   package func read(into bytes: inout MutableRawSpan, at offset: Int) throws(StorageError) -> Int {
-    try Syscall.readAt(descriptor, &bytes, offset).orThrow(.read, name)
+    // By now the number may be another file's.
+    guard isOpen.isSet else { throw StorageError(.read, name, errno: SystemErrno.badDescriptor) }
+    return try Syscall.readAt(descriptor, &bytes, offset).orThrow(.read, name)
   }
 
   package func write(_ bytes: RawSpan, at offset: Int) throws(StorageError) -> Int {
