@@ -151,10 +151,11 @@ final class FieldHandle: Sendable {
   /// - Returns: Whether it is sealed in the record itself, and its tag holds.
   private func loadSealed(_ id: RecordID, _ record: inout ReadBuffer, into opening: inout Opening) -> Bool {
     do {
-      if RecordBody.directoryEnd(record.body) > record.body.byteCount { try record.complete() }
+      let isWhole = record.isWhole
+      if !isWhole, RecordBody.directoryEnd(record.body) > record.body.byteCount { try record.complete() }
       let entry = try RecordBody(checking: record.body, of: record.bodyByteCount).find(number)
       guard let entry, entry.flags.contains(.sealed), !entry.flags.contains(.chunked) else { return false }
-      if entry.range.upperBound > record.body.byteCount { try record.complete() }
+      if !isWhole, entry.range.upperBound > record.body.byteCount { try record.complete() }
       try opening.load(entry, in: record.body, of: id, index, plan, opener)
       return true
     } catch { return false }

@@ -40,7 +40,7 @@ package struct ReadBuffer: ~Copyable {
   /// The body of the record that was read last, as much of it as was asked for.
   package var body: RawSpan {
     @_lifetime(borrow self)
-    borrowing get { frame.bytes.extracting(bodyRange.clamped(to: 0..<frame.count)) }
+    borrowing get { frame.bytes.extracting(bodyRange.lowerBound..<min(bodyRange.upperBound, frame.count)) }
   }
 
   /// How long all of the body is.
