@@ -6,7 +6,7 @@ import Testing
 @testable import Notelog
 @testable import NotelogJournal
 
-private struct Page: Record {
+private struct Page: Record, Equatable {
   var id = RecordID()
   var number = 0
   var title = ""
@@ -34,7 +34,7 @@ private struct Page: Record {
 
 @Suite struct LongRecordTests {
   /// What a byte on the disk is changed to.
-  private let noise: [UInt8] = [0xFF]
+  private let otherByte: [UInt8] = [0xFF]
 
   private static func options(cacheByteCount: Int) -> Store.Options {
     var options = Store.Options()
@@ -43,7 +43,7 @@ private struct Page: Record {
     return options
   }
 
-  /// A store with pages of sixty thousand letters, opened anew.
+  /// A store with pages, opened anew.
   private func open(_ pages: [Page], in storage: any Storage, cacheByteCount: Int) throws -> Store {
     let options = Self.options(cacheByteCount: cacheByteCount)
     let store = try Store.create(in: storage, unlocking: TemporaryFolder.key, options: options)
@@ -168,7 +168,7 @@ private struct Page: Record {
     let place = try #require(try store.journal.catalog.location(of: pages[1].id.key)).place
     let file = try storage.open(FileName.segment(place.segment), .update)
     // A byte of the header's id.
-    try file.writeAll(noise.rawSpan, at: place.offset + 20)
+    try file.writeAll(otherByte.rawSpan, at: place.offset + 20)
     file.close()
     let (title, text) = (try store.field(\Page.title), try store.field(\Page.text))
     var buffer = ValueBuffer()
@@ -208,7 +208,7 @@ private struct Page: Record {
     try store.close()
     let file = try storage.open(FileName.segment(place.segment), .update)
     let last = place.offset + Layout.frameHeaderByteCount + body.count - 1
-    try file.writeAll(noise.rawSpan, at: last)
+    try file.writeAll(otherByte.rawSpan, at: last)
     file.close()
     let options = Self.options(cacheByteCount: cacheByteCount)
     store = try Store.open(in: storage, unlocking: TemporaryFolder.key, options: options)
@@ -241,15 +241,57 @@ private struct Page: Record {
     return body
   }
 
-  @Test func `a store that was closed reads no rest, from no file`() throws {
+  @Test func `a store that was closed reads no rest, and not of a file that has its number now`() throws {
     let folder = try TemporaryFolder()
-    try SystemStorage(path: folder.path).makeStoreFolder()
+    let storage = SystemStorage(path: folder.path)
+    try storage.makeStoreFolder()
     let page = Page(1, textCount: 60_000)
-    let store = try open([page], in: SystemStorage(path: folder.path), cacheByteCount: 0)
+    let store = try open([page], in: storage, cacheByteCount: 0)
     var buffer = ValueBuffer()
     #expect(try store.get(try store.field(\Page.title), of: page.id, using: &buffer) == page.title)
     let text = try store.field(\Page.text)
     try store.close()
+    let others = try (0..<64).map { _ in try storage.open(FileName.lock, .read) }
     #expect(throws: NotelogError(.inputOutput, "")) { try buffer.open(text) }
+    for other in others { other.close() }
+  }
+
+  @Test func `the rest of a record comes from the cache where that has it`() throws {
+    let folder = try TemporaryFolder()
+    let storage = CountingStorage(SystemStorage(path: folder.path))
+    try SystemStorage(path: folder.path).makeStoreFolder()
+    let pages = (0..<100).map { Page($0, textCount: 3000) }
+    let store = try open(pages, in: storage, cacheByteCount: 64 << 20)
+    let (title, text) = (try store.field(\Page.title), try store.field(\Page.text))
+    var buffer = ValueBuffer()
+    for _ in 0..<5 {
+      for page in pages { #expect(try store.get(Page.self, page.id, using: &buffer) == page) }
+    }
+    var uncached = 0
+    for page in pages {
+      // The index may be asked in its file for this.
+      #expect(try store.get(title, of: page.id, using: &buffer) == page.title)
+      let before = storage.reads.callCount
+      try buffer.open(text)
+      let opened = buffer.bytes.array()
+      #expect(opened == Array(page.text.utf8))
+      if storage.reads.callCount > before { uncached += 1 }
+    }
+    // The last block of a segment that is still written to is not kept.
+    #expect(uncached < 10)
+  }
+
+  @Test func `a buffer forgets a record when the next is looked for, whatever comes of it`() throws {
+    let folder = try TemporaryFolder()
+    try SystemStorage(path: folder.path).makeStoreFolder()
+    let page = Page(1, textCount: 60_000)
+    let store = try open([page], in: SystemStorage(path: folder.path), cacheByteCount: 0)
+    var buffer = ReadBuffer()
+    #expect(try store.journal.records.readUnchecked(page.id.key, into: &buffer) != nil)
+    let isWhole = buffer.isWhole
+    #expect(!isWhole)
+    #expect(try store.journal.records.readUnchecked(RecordID().key, into: &buffer) == nil)
+    let isForgotten = buffer.isWhole && buffer.bodyByteCount == 0
+    #expect(isForgotten)
   }
 }

@@ -69,8 +69,7 @@ struct RecordBody: ~Escapable {
 
   /// Where the directory ends of a body that begins with these bytes, which nobody has checked.
   static func directoryEnd(_ bytes: RawSpan) -> Int {
-    bytes.byteCount < headerByteCount
-      ? headerByteCount : headerByteCount + Int(bytes.u16(at: 2)) * entryByteCount
+    DirectoryWriter.byteCount(fieldCount: bytes.byteCount < headerByteCount ? 0 : Int(bytes.u16(at: 2)))
   }
 
   /// Takes bytes that ``init(checking:)`` accepted before.

@@ -54,6 +54,7 @@ private func salvageStore(_ invocation: Invocation, _ console: Console) throws(T
   return report.isComplete ? .done : .damage
 }
 
+/// Saves what can be read into the new store.
 private func save(
   _ invocation: Invocation, to new: String, _ storeID: RecordID?, _ console: Console
 ) throws(ToolError) -> SalvageSummary {

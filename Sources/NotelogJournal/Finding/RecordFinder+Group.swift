@@ -34,6 +34,7 @@ extension RecordFinder {
   package func readUnchecked(
     _ id: RecordKey, _ sought: Sought, into buffer: inout ReadBuffer
   ) throws(JournalError) -> StoredRecord? {
+    buffer.removeAll()
     if !sought.place.isNone, !sought.place.isTombstone,
       let record = readCached(id, at: sought.place, .field, into: &buffer)
     {

@@ -46,6 +46,7 @@ package final class RecordFinder: Sendable {
   private func read(
     _ id: RecordKey, _ reach: Reach, into buffer: inout ReadBuffer
   ) throws(JournalError) -> StoredRecord? {
+    buffer.removeAll()
     let finding: Finding
     do { finding = try find(id, index.fingerprint(of: id), reach, into: &buffer) } catch {
       throw JournalError(error)
@@ -61,6 +62,7 @@ package final class RecordFinder: Sendable {
   func read(
     _ id: RecordKey, at place: Place, in segment: Segment, into buffer: inout ReadBuffer
   ) throws(JournalError) -> StoredRecord {
+    buffer.removeAll()
     let candidate = try journaling { () throws(StorageError) in
       try readCandidate(id, at: place, in: segment, .whole, into: &buffer)
     }
@@ -114,8 +116,8 @@ package final class RecordFinder: Sendable {
   func readCached(
     _ id: RecordKey, at place: Place, _ reach: Reach, into buffer: inout ReadBuffer
   ) -> StoredRecord? {
-    buffer.removeAll()
     guard let salt = segments.salt(of: place.segment) else { return nil }
+    buffer.frame.removeAll()
     guard cache.appendFrame(place.segment, at: place.offset, reach, to: &buffer.frame),
       case .header(let header) = FrameHeader.read(buffer.frame.bytes, at: 0, salt: salt, place: place.offset),
       header.kind == .record, header.id == id
@@ -137,7 +139,6 @@ package final class RecordFinder: Sendable {
   private func readCandidate(
     _ id: RecordKey, at place: Place, in segment: Segment, _ reach: Reach, into buffer: inout ReadBuffer
   ) throws(StorageError) -> Candidate {
-    buffer.removeAll()
     let start = try segment.readFrame(at: place.offset, reach, into: &buffer.frame, cache)
     guard buffer.frame.count - start >= Layout.frameHeaderByteCount,
       case .header(let header) = FrameHeader.read(

@@ -34,6 +34,8 @@ final class Log: Sendable {
     self.options = options
     self.storeID = storeID
     allocatedByteCount = Atomic(state.head?.allocatedEnd ?? 0)
+    // What was there when the store was opened may be kept in the cache.
+    catalog.segments[state.visibleEnd.segment]?.settle(to: state.visibleEnd.offset)
     self.state = Monitor(state, roomCount: LogRoom.count)
   }
 
