@@ -11,17 +11,22 @@ internal import Dispatch
   import Darwin
 #endif
 
-/// Numbers that spread threads over copies of what they share.
+/// Numbers that tell threads apart, and spread them over copies of what they share.
 package enum ThreadNumber {
   /// A small number that is the calling thread's; others may have the same.
   package static var current: Int {
-    #if canImport(Darwin)
-      let thread = UInt(bitPattern: pthread_self())
-    #else
-      let thread = UInt(pthread_self())
-    #endif
     // Threads' addresses lie some pages apart: multiplied, their highest bits differ.
-    return Int(truncatingIfNeeded: (UInt64(thread) &* 0x9E37_79B9_7F4A_7C15) >> 58)
+    Int(truncatingIfNeeded: (UInt64(identity) &* 0x9E37_79B9_7F4A_7C15) >> 58)
+  }
+
+  /// A number that is the calling thread's alone.
+  @inline(__always)
+  package static var identity: UInt {
+    #if canImport(Darwin)
+      UInt(bitPattern: pthread_self())
+    #else
+      UInt(pthread_self())
+    #endif
   }
 }
 

@@ -53,13 +53,8 @@ extension Journal {
       }
     }
     var work = WorkProgress(total: tasks.reduce(0) { $0 + $1.found.byteCount }, progress)
-    let roundCount = threadCount == 1 ? 1 : 8 * threadCount
-    for start in stride(from: 0, to: tasks.count, by: roundCount) {
-      let round = Array(tasks[start..<min(start + roundCount, tasks.count)])
-      for outcome in SegmentTask.run(round, catalog, threadCount, visit) {
-        try verification.take(outcome)
-        try work.advance(by: outcome.byteCount)
-      }
+    for outcome in try SegmentTask.run(tasks, catalog, threadCount, &work, visit) {
+      try verification.take(outcome)
     }
     var chunks = scan.withLock { $0 }
     try journaling { () throws(StorageError) in
@@ -101,30 +96,65 @@ private struct SegmentTask: Sendable {
   let end: Int
   let staleBelow: UInt64
 
-  /// Verifies segments on several threads: each takes the next one that nobody has taken.
+  /// Verifies segments on several threads, and tells how far it has come on the caller's.
+  ///
+  /// - Returns: What each gave, in their order; nothing of those that come after a failure.
   static func run(
-    _ tasks: [SegmentTask], _ catalog: Catalog, _ threadCount: Int,
+    _ tasks: [SegmentTask], _ catalog: Catalog, _ threadCount: Int, _ progress: inout WorkProgress,
     _ visit: @Sendable ((Journal.Inspector) -> Void) -> Void
-  ) -> [Outcome] {
-    let next = Lock(0)
-    let outcomes = Lock<[Outcome?]>(Array(repeating: nil, count: tasks.count))
-    inParallel(min(threadCount, tasks.count)) { _ in
+  ) throws(JournalError) -> [Outcome] {
+    // Long ones first: threads that find nothing more to do then don't wait long for the others.
+    let order = tasks.indices.sorted { tasks[$0].found.byteCount > tasks[$1].found.byteCount }
+    let queue = WorkQueue(count: tasks.count)
+    let state = Lock(RunState(taskCount: tasks.count))
+    var refusal: JournalError?
+    func tell() {
+      let byteCount = state.withLock { $0.takeUntold() }
+      guard refusal == nil, byteCount > 0 else { return }
+      do throws(JournalError) { try progress.advance(by: byteCount) } catch {
+        refusal = error
+        state.withLock { $0.isStopped = true }
+      }
+    }
+    inParallel(max(1, min(threadCount, tasks.count)), aside: tell) { (_, tell) in
       visit { inspect in
-        while true {
-          let number = next.withLock { number in
-            defer { number += 1 }
-            return number
-          }
-          guard number < tasks.count else { return }
-          let outcome = tasks[number].run(catalog, inspect)
-          outcomes.withLock { $0[number] = outcome }
+        var window = Buffer()
+        while !state.withLock({ $0.isStopped }), let number = queue.next() {
+          let outcome = tasks[order[number]].run(catalog, through: &window, inspect)
+          state.withLock { $0.take(outcome, at: order[number]) }
+          tell()
         }
       }
     }
-    return outcomes.withLock { $0 }.compactMap { $0 }
+    // What others did last.
+    tell()
+    if let refusal { throw refusal }
+    return state.withLock { $0.outcomes }.compactMap { $0 }
   }
 
-  private func run(_ catalog: Catalog, _ inspect: Journal.Inspector) -> Outcome {
+  /// What the threads that verify segments share.
+  private struct RunState: Sendable {
+    private(set) var outcomes: [Outcome?]
+    /// Bytes that are done, and the caller has not been told of.
+    private var untoldByteCount = 0
+    var isStopped = false
+
+    init(taskCount: Int) { outcomes = Array(repeating: nil, count: taskCount) }
+
+    mutating func take(_ outcome: Outcome, at number: Int) {
+      outcomes[number] = outcome
+      untoldByteCount += outcome.byteCount
+      if outcome.failure != nil { isStopped = true }
+    }
+
+    mutating func takeUntold() -> Int {
+      defer { untoldByteCount = 0 }
+      return untoldByteCount
+    }
+  }
+
+  private func run(_ catalog: Catalog, through window: inout Buffer, _ inspect: Journal.Inspector) -> Outcome
+  {
     var outcome = Outcome(byteCount: found.byteCount)
     var verifier = SegmentVerifier(found, entry: entry, end: end)
     // Where the index came upon nothing in the segment that is dead, nothing need be looked up.
@@ -132,7 +162,7 @@ private struct SegmentTask: Sendable {
     let number = found.number
     let index = catalog.index
     do throws(StorageError) {
-      try verifier.run { header, place, payload, next throws(StorageError) in
+      try verifier.run(through: &window) { header, place, payload, next throws(StorageError) in
         // The next record's place in the index comes from memory while this one is seen to.
         if hasDead, let next { index.prefetch(index.fingerprint(of: next)) }
         guard header.kind == .record else { return }

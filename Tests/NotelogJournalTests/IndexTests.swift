@@ -122,4 +122,30 @@ import Testing
     try journal.close()
     #expect(try Journal.verify(store.storage).report.verdict == .clean)
   }
+
+  /// Fingerprints of two bits: nearly all that the threads take in looks like something that is known already.
+  @Test func `threads that share the segments know each record once, by its newest frame`() throws {
+    let store = try TemporaryStore()
+    let journal = try Journal.create(in: store.storage, storeID: key(99), options: .small)
+    let (recordCount, roundCount) = (40, 20)
+    for round in 0..<roundCount {
+      for number in 0..<recordCount {
+        try journal.put(key(number), [UInt8](repeating: UInt8(round), count: 100), .buffered)
+      }
+    }
+    try journal.close()
+    for _ in 0..<200 {
+      var examination = try Examination(store.storage, storeID: nil)
+      let catalog = Catalog(key: FingerprintKey(low: 1, high: 2, bitCount: 2))
+      try catalog.load(&examination, threadCount: 4)
+      #expect(catalog.index.recordCount == recordCount)
+      for number in 0..<recordCount {
+        let sequence = try catalog.location(of: key(number))?.sequence
+        #expect(sequence == UInt64((roundCount - 1) * recordCount + number + 1))
+      }
+      #expect(
+        catalog.liveByteCount == recordCount
+          * (Layout.frameHeaderByteCount + 104 + Layout.footerEntryByteCount))
+    }
+  }
 }

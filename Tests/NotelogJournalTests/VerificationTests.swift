@@ -44,4 +44,48 @@ import Testing
       #expect(revisions == [UInt64(newest)], "record \(number)")
     }
   }
+  /// A store of some hundred segments.
+  private func manySegments() throws -> TemporaryStore {
+    let store = try TemporaryStore()
+    let journal = try Journal.create(in: store.storage, storeID: key(99), options: .small)
+    for number in 0..<2000 { try journal.put(key(number), [UInt8](repeating: 1, count: 200)) }
+    try journal.close()
+    return store
+  }
+
+  @Test(arguments: [1, 2, 5]) func `progress is told on the caller's thread, and comes to all there is`(
+    threadCount: Int
+  ) throws {
+    let store = try manySegments()
+    let caller = ThreadNumber.identity
+    var told: [(done: Int, total: Int, isCaller: Bool)] = []
+    let verification = try Journal.verify(
+      store.storage, threadCount: threadCount,
+      progress: {
+        told.append(($0, $1, ThreadNumber.identity == caller))
+        return true
+      })
+    #expect(verification.segmentCount > 10)
+    #expect(told.last?.done == verification.byteCount)
+    for (one, next) in zip(told, told.dropFirst()) { #expect(one.done <= next.done) }
+    for (_, total, isCaller) in told { #expect(isCaller && total == verification.byteCount) }
+  }
+
+  @Test(arguments: [1, 2, 5]) func `one that is told to stop looks into little more`(threadCount: Int) throws
+  {
+    let store = try manySegments()
+    let inspected = Lock(0)
+    var tellings = 0
+    #expect(throws: JournalError.self) {
+      try Journal.verify(
+        store.storage, threadCount: threadCount,
+        progress: { (_, _) in
+          tellings += 1
+          return false
+        },
+        visit: { inspect in inspect { _, _ in inspected.withLock { $0 += 1 } } })
+    }
+    #expect(tellings == 1)
+    if threadCount == 1 { #expect(inspected.withLock { $0 } < 1000) }
+  }
 }

@@ -40,19 +40,22 @@ package struct FooterEntry: Equatable, Sendable {
   private static let sequenceBitCount: UInt64 = 48
 
   /// Reads the entry at an offset; nothing where it is not one or passes the bytes' end.
+  @inline(__always)
   init?(_ bytes: RawSpan, at start: Int) {
     guard bytes.byteCount - start >= Layout.footerEntryByteCount else { return nil }
-    let place = bytes.load(UInt32.self, at: start + 8)
+    // Of known length: where in it something is read needs no look at bounds.
+    let line = bytes.extracting(start..<start + Layout.footerEntryByteCount)
+    let place = line.load(UInt32.self, at: 8)
     guard place & Place.reserved == 0,
       let kind = FrameKind(rawValue: UInt8(place >> Place.kindShift & Place.kindMask))
     else { return nil }
     self.kind = kind
-    let stamp = bytes.load(UInt64.self, at: start)
+    let stamp = line.load(UInt64.self, at: 0)
     collection = UInt16(stamp >> Self.sequenceBitCount)
     sequence = stamp & UInt64(Limits.maximumSequence)
     offset = Int(place & Place.offsetMask) * 8
-    payloadByteCount = Int(bytes.load(UInt32.self, at: start + 12))
-    id = RecordKey(bytes, at: start + 16)
+    payloadByteCount = Int(line.load(UInt32.self, at: 12))
+    id = RecordKey(line, at: 16)
     envelopeByteCount = 0
     // An entry is a place in the index, which only takes those where a frame can be.
     guard payloadByteCount <= kind.maximumPayloadByteCount, offset >= Layout.firstFrameOffset,
@@ -69,16 +72,13 @@ package struct FooterEntry: Equatable, Sendable {
   /// Appends the entry and the envelope it was given.
   func append(to buffer: inout Buffer, envelope: RawSpan) {
     precondition(envelope.byteCount == envelopeByteCount, "an entry is written with its own envelope")
-    let start = buffer.count
-    buffer.appendZeros(Layout.footerEntryByteCount)
-    var bytes = buffer.mutableBytes
-    bytes.store(UInt64(collection) << Self.sequenceBitCount | sequence, at: start)
-    bytes.store(
+    let place =
       UInt32(offset / 8) | UInt32(kind.rawValue) << Place.kindShift
-        | (envelopeByteCount > 0 ? Place.envelopeFlag : 0), at: start + 8)
-    bytes.store(UInt32(payloadByteCount), at: start + 12)
-    id.write(into: &bytes, at: start + 16)
-    buffer.append(envelope)
+      | (envelopeByteCount > 0 ? Place.envelopeFlag : 0)
+    buffer.append(
+      UInt64(collection) << Self.sequenceBitCount | sequence, UInt64(place) | UInt64(payloadByteCount) << 32,
+      id.low, id.high)
+    if envelopeByteCount > 0 { buffer.append(envelope) }
   }
 }
 

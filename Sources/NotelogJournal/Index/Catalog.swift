@@ -3,6 +3,15 @@
 import NotelogConcurrency
 import Synchronization
 
+/// What several threads hold that take in frames of one record: only one of them compares its frame with what is known.
+final class SettlingLocks: Sendable {
+  private let locks = Locks(count: 64) { _ in () }
+
+  func withLock(of fingerprint: UInt64, _ body: () throws(StorageError) -> Void) throws(StorageError) {
+    try locks.withLock(Int(fingerprint >> 58)) { (_) throws(StorageError) in try body() }
+  }
+}
+
 /// What the store holds: the index, and the segments that it points into.
 final class Catalog: Sendable {
   let index: Index
@@ -76,9 +85,10 @@ final class Catalog: Sendable {
       entry, in: segment, after: Forerunner(fingerprint: index.fingerprint(of: entry.id), location: nil))
   }
 
-  /// Takes in frames of a segment, and counts them all at once: other threads count too.
+  /// Takes in frames of a segment while other threads take in those of others, and counts them all at once: the others count
+  /// too.
   func take(
-    _ entries: [(entry: FooterEntry, fingerprint: UInt64)], in segment: Segment
+    _ entries: [(entry: FooterEntry, fingerprint: UInt64)], in segment: Segment, _ settling: SettlingLocks
   ) throws(StorageError) {
     var (count, liveByteCount) = (0, 0)
     for (entry, fingerprint) in entries where entry.kind != .chunk {
@@ -87,7 +97,9 @@ final class Catalog: Sendable {
         count += 1
         liveByteCount += location.liveByteCount
       } else {
-        try take(entry, in: segment, after: Forerunner(fingerprint: fingerprint, location: nil))
+        try settling.withLock(of: fingerprint) { () throws(StorageError) in
+          try take(entry, in: segment, after: Forerunner(fingerprint: fingerprint, location: nil))
+        }
       }
     }
     changes.add(count, ordering: .relaxed)

@@ -9,7 +9,7 @@
 struct EntryTable: ~Copyable, Sendable {
   private var slots = EntryStore(count: 0)
   /// How many homes there are; the slots behind the last take what is pushed up.
-  private var capacity = 0
+  private(set) var capacity = 0
   /// How many entries it holds.
   private(set) var count = 0
 
@@ -53,10 +53,17 @@ struct EntryTable: ~Copyable, Sendable {
   }
 
   @inline(__always)
-  private func home(_ fingerprint: UInt64) -> Int {
+  private func home(_ fingerprint: UInt64) -> Int { Self.home(fingerprint, capacity: capacity) }
+
+  /// The slot that a fingerprint belongs in.
+  @inline(__always)
+  static func home(_ fingerprint: UInt64, capacity: Int) -> Int {
     // The highest byte chose the shard and is the same in all of its entries.
     Int((fingerprint << 8).multipliedFullWidth(by: UInt64(capacity)).high)
   }
+
+  /// The address of its first slot, which says nothing of what is there later.
+  var start: UInt { slots.start }
 
   /// The first slot, from the fingerprint's home on, that is empty or whose fingerprint is not less.
   @inline(__always)
@@ -68,11 +75,6 @@ struct EntryTable: ~Copyable, Sendable {
       slot += 1
     }
     return slot
-  }
-
-  /// Asks the processor to fetch where a fingerprint's entries are.
-  func prefetch(_ fingerprint: UInt64) {
-    if capacity > 0 { slots.prefetch(home(fingerprint)) }
   }
 
   /// The place that the nth entry of a fingerprint holds.
@@ -128,6 +130,28 @@ struct EntryTable: ~Copyable, Sendable {
       count += 1
       return
     }
+  }
+
+  /// Adds an entry if none has its fingerprint.
+  ///
+  /// - Returns: Whether it was so.
+  mutating func insertIfNew(_ fingerprint: UInt64, _ place: Place) -> Bool {
+    precondition(!place.isNone, "an entry has a place")
+    guard capacity > 0, !Self.isFull(count: count + 1, capacity: capacity) else {
+      if self.place(fingerprint, at: 0) != nil { return false }
+      insert(fingerprint, place)
+      return true
+    }
+    let slot = lowerBound(fingerprint)
+    if slot < slots.count, slots[slot].place.isNone {
+      // Mostly there is nothing where it belongs.
+      slots[slot] = IndexEntry(fingerprint: fingerprint, place: place)
+      count += 1
+      return true
+    }
+    if slot < slots.count, slots[slot].fingerprint == fingerprint { return false }
+    insert(fingerprint, place)
+    return true
   }
 
   /// Removes an entry.

@@ -1,6 +1,7 @@
 // The in-memory index: record id to the place of its newest frame. FORMAT.md §14.
 
 import NotelogConcurrency
+import Synchronization
 
 /// Where every record is, by a fingerprint of its id. Tombstones stay in it as long as their frames are needed.
 ///
@@ -11,11 +12,14 @@ final class Index: Sendable {
 
   let key: FingerprintKey
   private let shards: Locks<Shard>
+  /// Where the shards' slots are, for whoever can't wait to know for certain.
+  private let whereabouts: InlineArray<256, Whereabouts>
 
   /// An index that is empty, or holds what a checkpoint holds.
   init(key: FingerprintKey, source: ShardSource? = nil) {
     self.key = key
     shards = Locks(count: Self.shardCount) { number in Shard(number, source: source) }
+    whereabouts = InlineArray { _ in Whereabouts() }
   }
 
   /// The fingerprint that a record is found by; its highest byte is the shard's number.
@@ -27,26 +31,33 @@ final class Index: Sendable {
   private func withShard<Result>(
     of fingerprint: UInt64, _ body: (inout Shard) throws(StorageError) -> Result
   ) throws(StorageError) -> Result {
-    try shards.withLock(Int(fingerprint >> 56)) { shard throws(StorageError) in
+    try withShard(Int(fingerprint >> 56), body)
+  }
+
+  @inline(__always)
+  private func withShard<Result>(
+    _ number: Int, _ body: (inout Shard) throws(StorageError) -> Result
+  ) throws(StorageError) -> Result {
+    try shards.withLock(number) { shard throws(StorageError) in
       if shard.isCold { try shard.load() }
+      defer { whereabouts[number].note(shard.table) }
       return try body(&shard)
     }
   }
 
   /// Brings all of the index into memory.
   func loadAll() throws(StorageError) {
-    for number in 0..<Self.shardCount {
-      try shards.withLock(number) { shard throws(StorageError) in
-        if shard.isCold { try shard.load() }
-      }
-    }
+    for number in 0..<Self.shardCount { try withShard(number) { (_) throws(StorageError) in } }
   }
 
   /// The place of the nth candidate; nothing behind the last.
   @inline(__always)
   func candidate(_ fingerprint: UInt64, _ ordinal: Int) throws(StorageError) -> Place? {
     try shards.withLock(Int(fingerprint >> 56)) { shard throws(StorageError) in
-      if shard.isCold { return try shard.placeInFile(fingerprint, at: ordinal) }
+      if shard.isCold {
+        defer { whereabouts[Int(fingerprint >> 56)].note(shard.table) }
+        return try shard.placeInFile(fingerprint, at: ordinal)
+      }
       return shard.table.place(fingerprint, at: ordinal)
     }
   }
@@ -57,9 +68,7 @@ final class Index: Sendable {
   }
 
   /// Begins to fetch what is about to be looked up.
-  func prefetch(_ fingerprint: UInt64) {
-    shards.withLock(Int(fingerprint >> 56)) { $0.table.prefetch(fingerprint) }
-  }
+  func prefetch(_ fingerprint: UInt64) { whereabouts[Int(fingerprint >> 56)].prefetch(fingerprint) }
 
   /// Whether the newest frame of a record is at this place.
   func contains(_ fingerprint: UInt64, at place: Place) throws(StorageError) -> Bool {
@@ -72,7 +81,12 @@ final class Index: Sendable {
   func reserve(_ count: Int) {
     // Fingerprints are spread evenly, and hardly a shard gets a tenth more than its share.
     let share = count / Self.shardCount
-    for number in 0..<Self.shardCount { shards.withLock(number) { $0.table.reserve(share + share / 10) } }
+    for number in 0..<Self.shardCount {
+      shards.withLock(number) { shard in
+        shard.table.reserve(share + share / 10)
+        whereabouts[number].note(shard.table)
+      }
+    }
   }
 
   /// Takes in a record that is not in the index yet.
@@ -88,8 +102,7 @@ final class Index: Sendable {
   /// - Returns: Whether it was so.
   func insertIfNew(_ fingerprint: UInt64, _ place: Place) throws(StorageError) -> Bool {
     try withShard(of: fingerprint) { shard throws(StorageError) in
-      guard shard.table.place(fingerprint, at: 0) == nil else { return false }
-      shard.table.insert(fingerprint, place)
+      guard shard.table.insertIfNew(fingerprint, place) else { return false }
       if place.isTombstone { shard.tombstoneCount += 1 }
       return true
     }
@@ -136,10 +149,29 @@ final class Index: Sendable {
     _ body: (borrowing EntryTable, _ tombstoneCount: Int) throws(StorageError) -> Void
   ) throws(StorageError) {
     for number in 0..<Self.shardCount {
-      try shards.withLock(number) { shard throws(StorageError) in
-        if shard.isCold { try shard.load() }
-        try body(shard.table, shard.tombstoneCount)
-      }
+      try withShard(number) { shard throws(StorageError) in try body(shard.table, shard.tombstoneCount) }
     }
+  }
+}
+
+/// Where a shard's slots were when its lock was last held. What is fetched by it is looked up under the lock; where it is out of
+/// date, the fetching was in vain.
+private struct Whereabouts: ~Copyable, Sendable {
+  private let start = Atomic<UInt>(0)
+  private let capacity = Atomic<Int>(0)
+
+  @inline(__always)
+  borrowing func note(_ table: borrowing EntryTable) {
+    if start.load(ordering: .relaxed) == table.start, capacity.load(ordering: .relaxed) == table.capacity {
+      return
+    }
+    start.store(table.start, ordering: .relaxed)
+    capacity.store(table.capacity, ordering: .relaxed)
+  }
+
+  @inline(__always)
+  borrowing func prefetch(_ fingerprint: UInt64) {
+    let home = EntryTable.home(fingerprint, capacity: capacity.load(ordering: .relaxed))
+    SystemMemory.prefetch(start.load(ordering: .relaxed) &+ UInt(home * IndexEntry.byteCount))
   }
 }

@@ -19,16 +19,6 @@ private struct IndexSource: Sendable {
   }
 }
 
-/// The records that a thread takes in: those whose fingerprints fall to it, a range of the index's shards.
-private struct IndexShare: Sendable {
-  let number: Int
-  let count: Int
-
-  func contains(_ fingerprint: UInt64) -> Bool {
-    count == 1 || Int(fingerprint >> 56) * count / Index.shardCount == number
-  }
-}
-
 /// Entries of a segment on their way into the index: a few at a time, whose places in it are all asked for before the first
 /// one is looked at.
 private struct IndexIntake: ~Copyable {
@@ -38,32 +28,28 @@ private struct IndexIntake: ~Copyable {
   /// The catalog's: taken out of it for each entry, it would be counted, and other threads count too.
   private let index: Index
   private let segment: Segment
-  private let share: IndexShare
+  private let settling: SettlingLocks
   private var waiting: [(entry: FooterEntry, fingerprint: UInt64)] = []
 
-  init(_ catalog: Catalog, _ segment: Segment, _ share: IndexShare) {
+  init(_ catalog: Catalog, _ segment: Segment, _ settling: SettlingLocks) {
     self.catalog = catalog
     index = catalog.index
     self.segment = segment
-    self.share = share
+    self.settling = settling
     waiting.reserveCapacity(Self.size)
   }
 
-  /// Adds an entry if it is the thread's to take in.
-  ///
-  /// - Returns: Whether it is.
-  mutating func add(_ entry: FooterEntry) throws(StorageError) -> Bool {
+  /// Adds an entry.
+  mutating func add(_ entry: FooterEntry) throws(StorageError) {
     let fingerprint = index.fingerprint(of: entry.id)
-    guard share.contains(fingerprint) else { return false }
     index.prefetch(fingerprint)
     waiting.append((entry, fingerprint))
     if waiting.count == Self.size { try flush() }
-    return true
   }
 
   /// Takes in those that wait.
   mutating func flush() throws(StorageError) {
-    try catalog.take(waiting, in: segment)
+    try catalog.take(waiting, in: segment, settling)
     waiting.removeAll(keepingCapacity: true)
   }
 }
@@ -73,8 +59,7 @@ extension Catalog {
   ///
   /// - Parameters:
   ///   - examination: What is accepted; it gets what is found damaged.
-  ///   - threadCount: How many threads share the work: each goes through all segments, and takes in the records whose
-  ///     fingerprints fall to it, so that those of one record come in one at a time.
+  ///   - threadCount: How many threads share the segments.
   ///   - visit: Called on these threads with each entry, its envelope and its segment.
   /// - Throws: What stands in the way of reading.
   func load(
@@ -83,40 +68,46 @@ extension Catalog {
   ) throws(JournalError) {
     let sources = examination.indexSources
     for source in sources { segments.insert(source.segment) }
+    let queue = WorkQueue(count: sources.count)
+    let settling = SettlingLocks()
     let outcomes = Lock<[(damages: [Damage], failure: StorageError?)]>(
-      Array(repeating: ([], nil), count: threadCount))
-    inParallel(threadCount) { number in
-      let share = IndexShare(number: number, count: threadCount)
-      var damages: [Damage] = []
-      var failure: StorageError?
-      do throws(StorageError) {
-        for index in sources.indices {
-          // Each begins elsewhere: what is counted of a segment, two threads need not count at once.
-          let source = sources[(index + number * sources.count / threadCount) % sources.count]
-          let segment = source.found.number
-          try load(source, share, &damages) { visit($0, $1, segment) }
-        }
-      } catch { failure = error }
-      outcomes.withLock { [damages, failure] in $0[number] = (damages, failure) }
+      Array(repeating: ([], nil), count: sources.count))
+    inParallel(max(1, min(threadCount, sources.count))) { _ in
+      var window = Buffer()
+      while let number = queue.next() {
+        let source = sources[number]
+        let segment = source.found.number
+        var damages: [Damage] = []
+        var failure: StorageError?
+        do throws(StorageError) {
+          try load(source, settling, through: &window, &damages) { visit($0, $1, segment) }
+        } catch { failure = error }
+        outcomes.withLock { [damages, failure] in $0[number] = (damages, failure) }
+        if failure != nil { break }
+      }
     }
-    let all = outcomes.withLock { $0 }
-    if let failure = all.lazy.compactMap(\.failure).first { throw JournalError(failure) }
-    // All of them find the same.
-    let damages = all[0].damages
-    examination.report.damages += damages
-    for damage in damages where damage.kind == .lostFrames { examination.noteLostFrames(in: damage.segment) }
+    for (damages, failure) in outcomes.withLock({ $0 }) {
+      if let failure { throw JournalError(failure) }
+      examination.report.damages += damages
+      for damage in damages where damage.kind == .lostFrames {
+        examination.noteLostFrames(in: damage.segment)
+      }
+    }
   }
 
   private func load(
-    _ source: IndexSource, _ share: IndexShare, _ damages: inout [Damage],
+    _ source: IndexSource, _ settling: SettlingLocks, through window: inout Buffer, _ damages: inout [Damage],
     _ visit: (FooterEntry, RawSpan) -> Void
   ) throws(StorageError) {
     let number = source.found.number
-    var intake = IndexIntake(self, source.segment, share)
+    var intake = IndexIntake(self, source.segment, settling)
     if let trailer = source.trailer {
       var reader = SegmentReader(source.found.file, salt: source.segment.salt, end: source.found.byteCount)
+      reader.exchangeWindow(with: &window)
+      defer { reader.exchangeWindow(with: &window) }
       let state = try reader.forEachFooterEntry(trailer) { (entry, envelope) throws(StorageError) in
-        if try intake.add(entry) { visit(entry, envelope) }
+        try intake.add(entry)
+        visit(entry, envelope)
       }
       if state == .complete { return try intake.flush() }
       if state == .unreadable {
@@ -126,11 +117,15 @@ extension Catalog {
       // The frames say where others were lost.
     }
     var reader = SegmentReader(source.found.file, salt: source.segment.salt, end: source.limit)
+    reader.exchangeWindow(with: &window)
+    defer { reader.exchangeWindow(with: &window) }
     try reader.forEachContentFrame(
       from: Layout.firstFrameOffset, to: source.limit, checkingPayloads: false
     ) { (finding, envelope) throws(StorageError) in
       switch finding {
-      case .content(let entry, _): if try intake.add(entry) { visit(entry, envelope) }
+      case .content(let entry, _):
+        try intake.add(entry)
+        visit(entry, envelope)
       case .lost(let range):
         damages.append(
           Damage(.lostFrames, segment: number, offset: range.lowerBound, byteCount: range.count))

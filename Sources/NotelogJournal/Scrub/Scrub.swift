@@ -66,7 +66,8 @@ extension FoundSegment {
       damages.append(Damage(.headerCopy, segment: number, offset: place, byteCount: Layout.headerByteCount))
     }
     var verifier = SegmentVerifier(self, entry: entry, end: byteCount)
-    try verifier.run()
+    var window = Buffer()
+    try verifier.run(through: &window)
     return (damages + verifier.damages, verifier.frameCount)
   }
 }

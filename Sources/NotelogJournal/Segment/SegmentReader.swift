@@ -23,6 +23,12 @@ struct SegmentReader: ~Copyable {
     self.end = end
   }
 
+  /// Reads on through another window, and gives its own away: whoever reads one segment after the other needs only one.
+  mutating func exchangeWindow(with other: inout Buffer) {
+    swap(&window, &other)
+    window.removeAll()
+  }
+
   /// What stands at a place.
   enum Reading {
     /// Fewer bytes than a frame header are left.
@@ -68,11 +74,13 @@ struct SegmentReader: ~Copyable {
   /// Whether payload, envelope and padding of the frame at a place are what its header says.
   mutating func isWhole(_ header: FrameHeader, at place: Int) throws(StorageError) -> Bool {
     try load(place..<place + header.frameByteCount)
-    let start = place - windowStart
-    let payloadEnd = start + Layout.frameHeaderByteCount + header.payloadByteCount
-    let payload = window.bytes.extracting(start + Layout.frameHeaderByteCount..<payloadEnd)
+    let frame = window.bytes.extracting(place - windowStart..<place - windowStart + header.frameByteCount)
+    let payloadEnd = Layout.frameHeaderByteCount + header.payloadByteCount
+    let payload = frame.extracting(Layout.frameHeaderByteCount..<payloadEnd)
+    // Padding is the highest bytes of the last word, and never all of it.
+    let last = frame.load(UInt64.self, at: frame.byteCount - 8)
     return Checksum.of(payload) == header.payloadChecksum
-      && window.bytes.extracting(payloadEnd..<start + header.frameByteCount).isZero
+      && (payloadEnd == frame.byteCount || last >> UInt64(8 * (payloadEnd & 7)) == 0)
       && (!header.hasEnvelope || Envelope.byteCount(inPayload: payload) != nil)
       && (header.kind != .chunk || ChunkMark(payload) != nil)
   }

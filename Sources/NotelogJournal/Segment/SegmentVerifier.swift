@@ -20,11 +20,14 @@ struct SegmentVerifier: ~Copyable {
   private var isFinished: Bool { entry != nil && found.trailer != nil }
 
   /// Checks everything, and calls `inspect` with each frame that is whole: its header, its place, its payload, and the id
-  /// that the next frame has, if that is in memory already.
+  /// that the next frame has, if that is in memory already. It reads through a window that others have used.
   mutating func run(
+    through window: inout Buffer,
     _ inspect: (FrameHeader, Int, RawSpan, RecordKey?) throws(StorageError) -> Void = { _, _, _, _ in }
   ) throws(StorageError) {
     var reader = SegmentReader(found.file, salt: found.header.salt, end: found.byteCount)
+    reader.exchangeWindow(with: &window)
+    defer { reader.exchangeWindow(with: &window) }
     let gap = Layout.headerByteCount..<min(Layout.headerCopyOffset, found.byteCount)
     if !gap.isEmpty, try !reader.bytes(gap).isZero { add(.notZero, gap.lowerBound, gap.count) }
     try checkFrames(&reader, inspect)
@@ -92,7 +95,7 @@ struct SegmentVerifier: ~Copyable {
     var buffer = Buffer()
     _ = expected.append(to: &buffer, at: trailer.footerOffset, header: found.header, salt: found.salt)
     let range = trailer.footerOffset..<found.byteCount
-    let isEqual = try buffer.count == range.count ? reader.bytes(range).equals(buffer.bytes) : false
+    let isEqual = try buffer.count == range.count ? reader.bytes(range).elementsEqual(buffer.bytes) : false
     if !isEqual {
       // Where frames are damaged, the footer is the better witness; it has its own checksum.
       let isSound = try reader.forEachFooterEntry(trailer) { _, _ in } != .unreadable

@@ -102,6 +102,18 @@
     count += bytes.byteCount
   }
 
+  /// Appends four integers, little-endian.
+  package mutating func append(_ first: UInt64, _ second: UInt64, _ third: UInt64, _ fourth: UInt64) {
+    reserve(32)
+    // SAFETY: `reserve` made room for these bytes behind `count`.
+    let place = unsafe base + count
+    unsafe place.storeBytes(of: first.littleEndian, toByteOffset: 0, as: UInt64.self)
+    unsafe place.storeBytes(of: second.littleEndian, toByteOffset: 8, as: UInt64.self)
+    unsafe place.storeBytes(of: third.littleEndian, toByteOffset: 16, as: UInt64.self)
+    unsafe place.storeBytes(of: fourth.littleEndian, toByteOffset: 24, as: UInt64.self)
+    count += 32
+  }
+
   /// Makes room for that many bytes more, at least doubling when it must grow.
   package mutating func reserve(_ byteCount: Int) {
     precondition(byteCount >= 0, "a buffer grows by zero bytes or more")

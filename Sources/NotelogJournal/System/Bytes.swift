@@ -69,7 +69,12 @@ extension RawSpan {
     guard byteCount == other.byteCount else { return false }
     // SAFETY: both pointers cover exactly their spans' bytes and do not outlive the call.
     return unsafe withUnsafeBytes { left in
-      unsafe other.withUnsafeBytes { right in unsafe left.elementsEqual(right) }
+      unsafe other.withUnsafeBytes { right in
+        guard let start = left.baseAddress, let otherStart = right.baseAddress else {
+          return unsafe left.isEmpty
+        }
+        return unsafe memcmp(start, otherStart, left.count) == 0
+      }
     }
   }
 }

@@ -78,12 +78,9 @@ struct IndexEntry: Equatable, Sendable, BitwiseCopyable {
     }
   }
 
-  /// Asks the processor to fetch a slot that is about to be read.
-  func prefetch(_ index: Int) {
-    precondition(index >= 0 && index < count, "a slot is fetched within the store")
-    // SAFETY: the bounds were checked; nothing is read.
-    unsafe prefetch_line(base + index)
-  }
+  /// The address of the first slot.
+  // SAFETY: nothing is read.
+  var start: UInt { unsafe UInt(bitPattern: base) }
 
   /// Moves the entries of a range up or down; what they leave behind keeps its bytes.
   mutating func move(_ range: Range<Int>, by distance: Int) {

@@ -203,6 +203,13 @@ enum SystemMemory {
     return unsafe (start, rounded)
   }
 
+  /// Asks the processor to fetch what is at an address, if anything is there.
+  @inline(__always)
+  static func prefetch(_ address: UInt) {
+    // SAFETY: nothing is read, and an address of nothing is no mistake.
+    unsafe prefetch_line(UnsafeRawPointer(bitPattern: address))
+  }
+
   /// Writes zeros, also where the compiler sees that nobody reads them.
   static func overwrite(_ start: UnsafeMutableRawPointer, _ byteCount: Int) {
     // SAFETY: the caller owns that many bytes.

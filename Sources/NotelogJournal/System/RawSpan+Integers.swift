@@ -21,21 +21,6 @@ extension RawSpan {
     }
     return true
   }
-
-  /// Whether both hold the same bytes.
-  package func equals(_ other: RawSpan) -> Bool {
-    guard byteCount == other.byteCount else { return false }
-    var offset = 0
-    while offset + 8 <= byteCount {
-      if load(UInt64.self, at: offset) != other.load(UInt64.self, at: offset) { return false }
-      offset += 8
-    }
-    while offset < byteCount {
-      if load(UInt8.self, at: offset) != other.load(UInt8.self, at: offset) { return false }
-      offset += 1
-    }
-    return true
-  }
 }
 
 extension MutableRawSpan {
