@@ -199,7 +199,7 @@ extension Journal {
         try retryingInterruptions { () throws(StorageError) in try file.lock(.exclusive) }
         // For people who look for whoever holds it; nothing reads it. Cutting a file costs more than all else here.
         let process = Array("\(Syscall.processIdentifier())\n".utf8)
-        try process.withBytes { (bytes) throws(StorageError) in try file.writeAll(bytes, at: 0) }
+        try file.writeAll(process.rawSpan, at: 0)
         if try file.byteCount() > process.count {
           try retryingInterruptions { () throws(StorageError) in try file.truncate(to: process.count) }
         }

@@ -14,7 +14,7 @@ import Testing
       bytes.store(offset / 8 | UInt32(kind) << 28 | flags, at: 8)
       bytes.store(payloadByteCount, at: 12)
     }
-    return bytes.withBytes { FooterEntry($0, at: 0) }
+    return FooterEntry(bytes.rawSpan, at: 0)
   }
 
   /// A footer whose checksums fit and which lists a frame beyond 2 GiB trapped whoever indexed it: a place in the index has no room

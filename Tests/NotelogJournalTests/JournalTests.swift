@@ -55,7 +55,7 @@ import Testing
     for number in 0..<20 {
       for version in 0..<3 {
         batch.put(key(number), collection: 1, bodyByteCount: 200 + version) { bytes in
-          body(version, version: number).withBytes { bytes.copy($0, at: 0) }
+          bytes.copy(body(version, version: number).rawSpan, at: 0)
         }
       }
       if number % 4 == 0 { batch.delete(key(number), collection: 1) }
@@ -150,7 +150,7 @@ import Testing
       var buffer = ReadBuffer()
       let record = try turn.read(key(1), into: &buffer)
       #expect(record != nil)
-      #expect(Array(copying: buffer.body) == [7])
+      #expect(buffer.body.array() == [7])
     }
     #expect(throws: (any Error).self) {
       try journal.write(.flushed) { turn throws(Refusal) in

@@ -77,13 +77,12 @@ struct KilledStore {
       for block in 2..<bytes.count / 4096 { bytes[block * 4096] ^= 1 }
     }
     try change(FileName.segment(number)) { bytes in
-      let footerStart = bytes.withBytes {
-        Int($0.load(UInt32.self, at: bytes.count - Layout.trailerByteCount))
-      }
+      let footerStart = Int(
+        bytes.rawSpan.load(UInt32.self, at: bytes.count - Layout.trailerByteCount))
       if frameIsLost {
         let entries = footerStart + Layout.frameHeaderByteCount + Layout.footerPrefixByteCount
-        let listed = try #require(
-          bytes.withBytes { FooterEntry($0, at: entries + 10 * Layout.footerEntryByteCount) })
+        let tenth = FooterEntry(bytes.rawSpan, at: entries + 10 * Layout.footerEntryByteCount)
+        let listed = try #require(tenth)
         for place in listed.offset..<listed.offset + Layout.frameHeaderByteCount { bytes[place] ^= 1 }
       }
       bytes[footerStart + 3] ^= 1

@@ -12,14 +12,14 @@ import Testing
     var buffer = ReadBuffer()
     for number in 0..<idCount {
       let record = try snapshot.read(key(number), into: &buffer)
-      #expect(record.map { _ in Array(copying: buffer.body) } == model[key(number)])
+      #expect(record.map { _ in buffer.body.array() } == model[key(number)])
     }
     #expect(try snapshot.records() == model.keys.sorted())
     var scanned: [RecordKey: [UInt8]] = [:]
     var count = 0
     for part in 0..<3 {
       try snapshot.forEach(part: part, of: 3, onDamage: { Issue.record("\($0)") }) { record, _, body in
-        scanned[record.id] = Array(copying: body)
+        scanned[record.id] = body.array()
         count += 1
         return true
       }
@@ -189,9 +189,7 @@ import Testing
     for number in 0..<100 { try journal.put(key(number), [UInt8](repeating: 1, count: 100), .buffered) }
     let place = try #require(try journal.catalog.location(of: key(7)))
     let file = try store.storage.open(FileName.segment(place.segment), .update)
-    try [UInt8](repeating: 9, count: 1).withBytes { bytes in
-      _ = try file.write(bytes, at: Int(place.offset) + Layout.frameHeaderByteCount + 3)
-    }
+    _ = try file.write(([9] as [UInt8]).rawSpan, at: Int(place.offset) + Layout.frameHeaderByteCount + 3)
     var damages: [NotelogJournal.Damage] = []
     var count = 0
     try journal.snapshot().forEach(onDamage: { damages.append($0) }) { _, _, _ in

@@ -69,7 +69,7 @@ import Testing
     file.close()
     #expect((head.groupBits > 0) == (scale > 1))
     /// A record that the file speaks of.
-    func id(at place: Int) -> RecordKey { sound.withBytes { RecordKey($0, at: place / 32 * 32) } }
+    func id(at place: Int) -> RecordKey { RecordKey(sound.rawSpan, at: place / 32 * 32) }
     let entriesStart = head.firstEntryBlock * 4096
     let few = (0..<20).map { id(at: entriesStart + $0 * 5 * 32) }
     for place in sound.indices {
@@ -112,7 +112,7 @@ import Testing
       let file = try killed.store.storage.open(name, .update)
       defer { file.close() }
       try file.truncate(to: 0)
-      try Array(content).withBytes { (bytes) throws(StorageError) in try file.writeAll(bytes, at: 0) }
+      try file.writeAll(Array(content).rawSpan, at: 0)
       let head = try #require(try SortedFooterHead(from: file))
       let other = SortedFooterHead(
         storeID: head.storeID, salt: head.salt, key: FingerprintKey(low: 1, high: head.key.high),
@@ -139,7 +139,7 @@ import Testing
       var buffer = ReadBuffer()
       return try (0..<8000).map { number in
         guard let record = try journal.read(key(number), into: &buffer) else { return (nil, false) }
-        return (Array(copying: buffer.body), record.isPossiblyStale)
+        return (buffer.body.array(), record.isPossiblyStale)
       }
     }
     let journal = try Journal.open(in: killed.store.storage, options: Self.options)

@@ -61,7 +61,7 @@ extension Journal {
   func put(_ id: RecordKey, _ body: [UInt8], _ durability: Durability = .flushed) throws {
     var batch = Batch()
     batch.put(id, collection: 1, bodyByteCount: body.count) { bytes in
-      body.withBytes { bytes.copy($0, at: 0) }
+      bytes.copy(body.rawSpan, at: 0)
     }
     try commit(&batch, durability)
   }
@@ -75,6 +75,6 @@ extension Journal {
   func body(of id: RecordKey) throws -> [UInt8]? {
     var buffer = ReadBuffer()
     guard try read(id, into: &buffer) != nil else { return nil }
-    return Array(copying: buffer.body)
+    return buffer.body.array()
   }
 }

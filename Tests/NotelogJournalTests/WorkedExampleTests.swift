@@ -18,7 +18,7 @@ import Testing
     var batch = Batch()
     let body = Array("hello, journal".utf8)
     batch.put(id, collection: 7, bodyByteCount: body.count) { bytes in
-      body.withBytes { bytes.copy($0, at: 0) }
+      bytes.copy(body.rawSpan, at: 0)
     }
     try journal.commit(&batch)
     try journal.close()

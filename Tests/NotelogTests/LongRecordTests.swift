@@ -232,7 +232,7 @@ private struct Page: Record, Equatable {
       for entry in entries {
         let range = writer.add(
           entry.number, entry.type, entry.flags, entry.keyReference, length: entry.range.count, into: &span)
-        span.put(bytes.extracting(entry.range), at: range.lowerBound)
+        span.copy(bytes.extracting(entry.range), at: range.lowerBound)
       }
       for number in 0..<count {
         _ = writer.add(UInt16(1000 + number), .integer, [], 0, length: 8, into: &span)

@@ -62,7 +62,7 @@ extension TemporaryFolder {
     var body = buffer.body.array()
     body[body.count - 1] ^= 1
     var batch = Batch()
-    batch.put(key, collection: found.collection, bodyByteCount: body.count) { $0.put(body.rawSpan, at: 0) }
+    batch.put(key, collection: found.collection, bodyByteCount: body.count) { $0.copy(body.rawSpan, at: 0) }
     try journal.commit(&batch, .durable)
     try journal.close()
     #expect(try Store.verify(at: folder.path).condition == .clean)

@@ -22,7 +22,7 @@ private func body(_ lines: [Line]) -> [UInt8] {
     for line in lines {
       let range = writer.add(
         line.number, line.type, line.flags, line.key, length: line.value.count, into: &span)
-      span.put(line.value.rawSpan, at: range.lowerBound)
+      span.copy(line.value.rawSpan, at: range.lowerBound)
     }
   }
   return bytes
@@ -97,9 +97,9 @@ private func check(_ bytes: [UInt8]) throws(NotelogError) {
     let broken = bytes()
     #expect(throws: NotelogError(.damaged, "")) { try check(broken) }
     reference.withBytes(in: 16..<32) { span in
-      span.put(UInt64(Limits.chunkBytes + 1), at: 0)
-      span.put(UInt32(2), at: 8)
-      span.put(UInt32(0), at: 12)
+      span.store(UInt64(Limits.chunkBytes + 1), at: 0)
+      span.store(UInt32(2), at: 8)
+      span.store(UInt32(0), at: 12)
     }
     let sound = bytes()
     try check(sound)

@@ -42,7 +42,7 @@ import NotelogJournal
       transaction.removeAll()
       for number in start..<min(start + batch, numbers.upperBound) {
         transaction.put(Self.key(number), collection: 1, bodyByteCount: bodyByteCount) { bytes in
-          body.withBytes { bytes.copy($0, at: 0) }
+          bytes.copy(body.rawSpan, at: 0)
         }
       }
       try journal.commit(&transaction, durability.journal)

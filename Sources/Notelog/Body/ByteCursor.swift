@@ -16,13 +16,13 @@ struct ByteCursor: ~Escapable {
     bytes.byte(at: try advance(1, what))
   }
   mutating func u16(_ what: StaticString) throws(NotelogError) -> UInt16 {
-    bytes.u16(at: try advance(2, what))
+    bytes.load(UInt16.self, at: try advance(2, what))
   }
   mutating func u32(_ what: StaticString) throws(NotelogError) -> UInt32 {
-    bytes.u32(at: try advance(4, what))
+    bytes.load(UInt32.self, at: try advance(4, what))
   }
   mutating func u64(_ what: StaticString) throws(NotelogError) -> UInt64 {
-    bytes.u64(at: try advance(8, what))
+    bytes.load(UInt64.self, at: try advance(8, what))
   }
 
   /// A text of one length byte and so many bytes of UTF-8.

@@ -37,8 +37,8 @@ public struct FieldScratch {
     let end = start + 4 + stream.count
     for index in end..<count { bytes[index] = 0 }
     bytes.withBytes(in: start..<end) { target in
-      target.put(UInt32(plainCount), at: 0)
-      target.put(stream.rawSpan, at: 4)
+      target.store(UInt32(plainCount), at: 0)
+      target.copy(stream.rawSpan, at: 4)
     }
     stream.wipe()
     count = end

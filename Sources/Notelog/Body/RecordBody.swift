@@ -39,7 +39,7 @@ struct RecordBody: ~Escapable {
       throw NotelogError(
         .unsupportedVersion, "a record has layout \(bytes.byte(at: 0)), this version reads 1")
     }
-    let count = Int(bytes.u16(at: 2))
+    let count = Int(bytes.load(UInt16.self, at: 2))
     guard bytes.byte(at: 1) == 0, count <= Limits.fields else {
       throw NotelogError(.damaged, "a record's header is broken", offset: 1)
     }
@@ -51,8 +51,8 @@ struct RecordBody: ~Escapable {
     for index in 0..<count {
       let offset = Self.headerByteCount + index * Self.entryByteCount
       // Nearly all entries are of the forms that have a line in the table; what is to be said of others, `check` says.
-      let (head, room) = (bytes.u64(at: offset), byteCount - end)
-      var length = Int(bytes.u32(at: offset + 8))
+      let (head, room) = (bytes.load(UInt64.self, at: offset), byteCount - end)
+      var length = Int(bytes.load(UInt32.self, at: offset + 8))
       if Int(head & 0xFFFF) <= last || length > room || !ValueLengths.permit(length, head) {
         length = try Self.check(bytes, at: offset, after: last, valueAt: end, room: room)
       }
@@ -69,14 +69,15 @@ struct RecordBody: ~Escapable {
 
   /// Where the directory ends of a body that begins with these bytes, which nobody has checked.
   static func directoryEnd(_ bytes: RawSpan) -> Int {
-    DirectoryWriter.byteCount(fieldCount: bytes.byteCount < headerByteCount ? 0 : Int(bytes.u16(at: 2)))
+    DirectoryWriter.byteCount(
+      fieldCount: bytes.byteCount < headerByteCount ? 0 : Int(bytes.load(UInt16.self, at: 2)))
   }
 
   /// Takes bytes that ``init(checking:)`` accepted before.
   @_lifetime(copy bytes)
   init(checked bytes: RawSpan) {
     self.bytes = bytes
-    self.fieldCount = Int(bytes.u16(at: 2))
+    self.fieldCount = Int(bytes.load(UInt16.self, at: 2))
   }
 
   /// The directory's entries, in order.
@@ -110,10 +111,10 @@ struct RecordBody: ~Escapable {
     var start = Self.headerByteCount + fieldCount * Self.entryByteCount
     for index in 0..<fieldCount {
       let offset = Self.headerByteCount + index * Self.entryByteCount
-      let candidate = bytes.u16(at: offset)
+      let candidate = bytes.load(UInt16.self, at: offset)
       if candidate == number { return try entry(index, start) }
       if candidate > number { return nil }
-      start += Int(bytes.u32(at: offset + 8))
+      start += Int(bytes.load(UInt32.self, at: offset + 8))
     }
     return nil
   }
@@ -124,8 +125,10 @@ struct RecordBody: ~Escapable {
       throw NotelogError(.damaged, "a field has no known type", offset: UInt64(offset))
     }
     return FieldEntry(
-      number: bytes.u16(at: offset), type: type, flags: FieldFlags(rawValue: bytes.byte(at: offset + 3)),
-      keyReference: bytes.u32(at: offset + 4), range: start..<start + Int(bytes.u32(at: offset + 8)))
+      number: bytes.load(UInt16.self, at: offset), type: type,
+      flags: FieldFlags(rawValue: bytes.byte(at: offset + 3)),
+      keyReference: bytes.load(UInt32.self, at: offset + 4),
+      range: start..<start + Int(bytes.load(UInt32.self, at: offset + 8)))
   }
 
   /// Checks one entry, and returns its value's length.
@@ -133,7 +136,7 @@ struct RecordBody: ~Escapable {
     _ bytes: RawSpan, at offset: Int, after last: Int, valueAt start: Int, room: Int
   ) throws(NotelogError) -> Int {
     let place = UInt64(offset)
-    guard Int(bytes.u16(at: offset)) > last else {
+    guard Int(bytes.load(UInt16.self, at: offset)) > last else {
       throw NotelogError(.damaged, "field numbers don't ascend", offset: place)
     }
     guard let type = FieldType(rawValue: bytes.byte(at: offset + 2)) else {
@@ -141,10 +144,10 @@ struct RecordBody: ~Escapable {
         .damaged, "a field has the unknown type \(bytes.byte(at: offset + 2))", offset: place)
     }
     let flags = FieldFlags(rawValue: bytes.byte(at: offset + 3))
-    guard flags.isValid, (bytes.u32(at: offset + 4) != 0) == flags.contains(.sealed) else {
+    guard flags.isValid, (bytes.load(UInt32.self, at: offset + 4) != 0) == flags.contains(.sealed) else {
       throw NotelogError(.damaged, "a field's flags and key reference don't go together", offset: place)
     }
-    guard let length = Int(exactly: bytes.u32(at: offset + 8)), length <= room else {
+    guard let length = Int(exactly: bytes.load(UInt32.self, at: offset + 8)), length <= room else {
       throw NotelogError(.damaged, "a field's value goes beyond the record's end", offset: place)
     }
     if flags.contains(.chunked) {
@@ -180,9 +183,9 @@ struct DirectoryWriter {
 
   /// Starts a body of so many fields.
   init(fieldCount: Int, into bytes: inout MutableRawSpan) {
-    bytes.put(RecordBody.version, at: 0)
-    bytes.put(0 as UInt8, at: 1)
-    bytes.put(UInt16(fieldCount), at: 2)
+    bytes.store(RecordBody.version, at: 0)
+    bytes.store(0 as UInt8, at: 1)
+    bytes.store(UInt16(fieldCount), at: 2)
     valueOffset = Self.byteCount(fieldCount: fieldCount)
   }
 
@@ -196,11 +199,11 @@ struct DirectoryWriter {
     _ number: UInt16, _ type: FieldType, _ flags: FieldFlags, _ keyReference: UInt32, length: Int,
     into bytes: inout MutableRawSpan
   ) -> Range<Int> {
-    bytes.put(number, at: offset)
-    bytes.put(type.rawValue, at: offset + 2)
-    bytes.put(flags.rawValue, at: offset + 3)
-    bytes.put(keyReference, at: offset + 4)
-    bytes.put(UInt32(length), at: offset + 8)
+    bytes.store(number, at: offset)
+    bytes.store(type.rawValue, at: offset + 2)
+    bytes.store(flags.rawValue, at: offset + 3)
+    bytes.store(keyReference, at: offset + 4)
+    bytes.store(UInt32(length), at: offset + 8)
     offset += RecordBody.entryByteCount
     defer { valueOffset += length }
     return valueOffset..<valueOffset + length

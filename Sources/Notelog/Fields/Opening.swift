@@ -69,9 +69,9 @@ struct Opening: ~Copyable {
     let plainCount = isSealed ? value.byteCount - RecordBody.sealOverhead : value.byteCount
     memory.resizeForReading(to: presence + plainCount)
     var target = memory.mutableBytes
-    if presence == 1 { target.put(1 as UInt8, at: 0) }
+    if presence == 1 { target.store(1 as UInt8, at: 0) }
     guard isSealed else {
-      target.put(value, at: presence)
+      target.copy(value, at: presence)
       range = 0..<memory.count
       return
     }
@@ -106,7 +106,7 @@ struct Opening: ~Copyable {
     do throws(NotelogError) {
       try chunks.open(0..<chunks.reference.byteCount) { (part, offset) throws(NotelogError) in
         var target = memory.mutableBytes
-        target.put(part, at: presence + offset)
+        target.copy(part, at: presence + offset)
       }
     } catch {
       wipe()
@@ -114,7 +114,7 @@ struct Opening: ~Copyable {
     }
     guard presence == 1 else { return }
     var target = memory.mutableBytes
-    target.put(1 as UInt8, at: 0)
+    target.store(1 as UInt8, at: 0)
   }
 
   /// Takes bytes as they are.
@@ -167,13 +167,14 @@ struct Opening: ~Copyable {
     let end = start + value.count
     memory.resize(to: max(end, memory.count))
     var target = memory.mutableBytes
-    target.put(value.rawSpan, at: start)
+    target.copy(value.rawSpan, at: start)
     value.wipe()
     range = 0..<end
   }
 
   private static func inflated(_ packed: RawSpan) -> [UInt8]? {
-    guard packed.byteCount > 4, packed.u32(at: 0) <= Limits.recordBytes else { return nil }
-    return Deflate.inflate(packed.extracting(droppingFirst: 4), byteCount: Int(packed.u32(at: 0)))
+    guard packed.byteCount > 4, packed.load(UInt32.self, at: 0) <= Limits.recordBytes else { return nil }
+    return Deflate.inflate(
+      packed.extracting(droppingFirst: 4), byteCount: Int(packed.load(UInt32.self, at: 0)))
   }
 }

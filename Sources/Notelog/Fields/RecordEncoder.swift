@@ -135,14 +135,14 @@ struct RecordEncoder {
 
   /// Writes the envelope (FORMAT.md 5): the ids of large values, and the sort keys.
   func writeEnvelope(_ plan: CollectionPlan, carriedFrom old: RawSpan, into bytes: inout MutableRawSpan) {
-    bytes.put(UInt16(bytes.byteCount), at: 0)
-    bytes.put(UInt16(valueCount), at: 2)
+    bytes.store(UInt16(bytes.byteCount), at: 0)
+    bytes.store(UInt16(valueCount), at: 2)
     var place = 4
     if valueCount > 0 { writeValues(carriedFrom: old, into: &bytes, &place) }
     for field in fields where field.index >= 0 && plan.fields[field.index].isIndexed {
       let count = sortKeyByteCount(field, plan)
-      bytes.put(field.entry.number, at: place)
-      bytes.put(UInt16(count), at: place + 2)
+      bytes.store(field.entry.number, at: place)
+      bytes.store(UInt16(count), at: place + 2)
       var key = bytes.part(place + 4..<place + 4 + count)
       switch field.source {
       case .fresh(let range): scratch.withBytes(in: range) { writeSortKey(field, plan, $0, into: &key) }
@@ -164,8 +164,8 @@ struct RecordEncoder {
         case .carried(let range): ValueReference.value(in: old.extracting(range))
         case .uploaded(let upload): uploads[upload].value ?? .zero
         }
-      bytes.put(value.low, at: place)
-      bytes.put(value.high, at: place + 8)
+      bytes.store(value.low, at: place)
+      bytes.store(value.high, at: place + 8)
       place += 16
     }
   }
@@ -181,7 +181,7 @@ struct RecordEncoder {
       let isOptional = field.entry.flags.contains(.optional)
       return SortKey.write(field.entry.type, isOptional: isOptional, value, into: &key)
     }
-    key.put(1 as UInt8, at: 0)
+    key.store(1 as UInt8, at: 0)
     var rest = key.part(from: 1)
     SortKey.write(field.entry.type, isOptional: false, value, into: &rest)
   }
@@ -195,15 +195,15 @@ struct RecordEncoder {
   func appendAdditions(
     _ plan: CollectionPlan, _ id: RecordID, envelope: RawSpan, to additions: inout [FieldIndexes.Addition]
   ) {
-    var place = envelope.byteCount >= 4 ? 4 + 16 * Int(envelope.u16(at: 2)) : 4
+    var place = envelope.byteCount >= 4 ? 4 + 16 * Int(envelope.load(UInt16.self, at: 2)) : 4
     // Both go through the indexed fields in ascending order; what the envelope lacks, the record lacks.
     for field in plan.fields where field.isIndexed {
       let name = FieldIndexes.Name(collection: plan.schema.collection, field: field.number)
-      guard place < envelope.byteCount, envelope.u16(at: place) == field.number else {
+      guard place < envelope.byteCount, envelope.load(UInt16.self, at: place) == field.number else {
         additions.append(FieldIndexes.Addition(name: name, entry: nil))
         continue
       }
-      let key = place + 4..<place + 4 + Int(envelope.u16(at: place + 2))
+      let key = place + 4..<place + 4 + Int(envelope.load(UInt16.self, at: place + 2))
       additions.append(
         FieldIndexes.Addition(name: name, entry: IndexEntry(key: envelope.extracting(key), id)))
       place = key.upperBound
@@ -222,10 +222,10 @@ struct RecordEncoder {
       let range = directory.add(
         entry.number, entry.type, entry.flags, entry.keyReference, length: entry.range.count, into: &bytes)
       switch field.source {
-      case .carried(let source): bytes.put(old.extracting(source), at: range.lowerBound)
+      case .carried(let source): bytes.copy(old.extracting(source), at: range.lowerBound)
       case .uploaded(let upload):
         let content = uploads[upload]
-        bytes.put(content.bytes.rawSpan, at: range.lowerBound)
+        bytes.copy(content.bytes.rawSpan, at: range.lowerBound)
       case .fresh(let source):
         if let value = field.value {
           var target = bytes.part(range)
@@ -234,7 +234,7 @@ struct RecordEncoder {
         }
         var target = bytes.part(range)
         try scratch.withBytes(in: source) { plaintext throws(NotelogError) in
-          guard entry.flags.contains(.sealed) else { return target.put(plaintext) }
+          guard entry.flags.contains(.sealed) else { return target.copy(plaintext) }
           try seal(plaintext, field, id, plan, &keys, &nonces, &target)
         }
       }

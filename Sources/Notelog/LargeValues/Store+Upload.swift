@@ -49,7 +49,7 @@ extension Store {
     try upload(to: path, of: id) { bytes in
       guard let data = try file.read(upToCount: bytes.byteCount) else { return 0 }
       let piece = [UInt8](data)
-      bytes.put(piece.rawSpan, at: 0)
+      bytes.copy(piece.rawSpan, at: 0)
       return piece.count
     }
   }

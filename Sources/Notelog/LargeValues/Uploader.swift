@@ -73,7 +73,7 @@ struct Uploader: ~Copyable {
     while offset < bytes.byteCount {
       if filled == Limits.chunkBytes { try seal(isLast: false) }
       let count = min(bytes.byteCount - offset, Limits.chunkBytes - filled)
-      chunk.withBytes(in: filled..<filled + count) { $0.put(bytes.extracting(offset..<offset + count)) }
+      chunk.withBytes(in: filled..<filled + count) { $0.copy(bytes.extracting(offset..<offset + count)) }
       filled += count
       byteCount += count
       offset += count

@@ -20,9 +20,10 @@ struct ValueReference: Hashable, Sendable {
 
   /// Reads a reference; nil where nobody could have written it: **INV-V2**.
   init?(_ bytes: RawSpan) {
-    guard bytes.byteCount == Self.byteCount, bytes.u32(at: 28) == 0,
-      let byteCount = Int(exactly: bytes.u64(at: 16)), byteCount > Limits.chunkBytes,
-      byteCount <= Limits.largeValueBytes, Int(bytes.u32(at: 24)) == Self.chunkCount(of: byteCount)
+    guard bytes.byteCount == Self.byteCount, bytes.load(UInt32.self, at: 28) == 0,
+      let byteCount = Int(exactly: bytes.load(UInt64.self, at: 16)), byteCount > Limits.chunkBytes,
+      byteCount <= Limits.largeValueBytes,
+      Int(bytes.load(UInt32.self, at: 24)) == Self.chunkCount(of: byteCount)
     else { return nil }
     value = Self.value(in: bytes)
     self.byteCount = byteCount
@@ -31,15 +32,15 @@ struct ValueReference: Hashable, Sendable {
 
   /// The value's id, of a reference that was checked.
   static func value(in bytes: RawSpan) -> RecordKey {
-    RecordKey(low: bytes.u64(at: 0), high: bytes.u64(at: 8))
+    RecordKey(low: bytes.load(UInt64.self, at: 0), high: bytes.load(UInt64.self, at: 8))
   }
 
   func write(into bytes: inout MutableRawSpan) {
-    bytes.put(value.low, at: 0)
-    bytes.put(value.high, at: 8)
-    bytes.put(UInt64(byteCount), at: 16)
-    bytes.put(UInt32(chunkCount), at: 24)
-    bytes.put(0 as UInt32, at: 28)
+    bytes.store(value.low, at: 0)
+    bytes.store(value.high, at: 8)
+    bytes.store(UInt64(byteCount), at: 16)
+    bytes.store(UInt32(chunkCount), at: 24)
+    bytes.store(0 as UInt32, at: 28)
   }
 
   /// How many chunks a plaintext is cut into.

@@ -127,7 +127,7 @@ extension SchemaRegistry.Stored {
     var directory = DirectoryWriter(fieldCount: 1, into: &body)
     let range = directory.add(
       Store.schemaField, .bytes, [], 0, length: bytes.count + mac.count, into: &body)
-    body.put(bytes.rawSpan, at: range.lowerBound)
-    body.put(mac.rawSpan, at: range.lowerBound + bytes.count)
+    body.copy(bytes.rawSpan, at: range.lowerBound)
+    body.copy(mac.rawSpan, at: range.lowerBound + bytes.count)
   }
 }

@@ -16,7 +16,7 @@ public struct EncodedJSON: StoredValue, Hashable {
   /// The document's bytes.
   public var storedByteCount: Int { utf8.count }
   /// Writes the document.
-  public func store(into bytes: inout MutableRawSpan) { bytes.put(utf8.rawSpan) }
+  public func store(into bytes: inout MutableRawSpan) { bytes.copy(utf8.rawSpan) }
   /// Reads the document.
   public init(loading bytes: RawSpan) throws(NotelogError) { utf8 = bytes.array() }
 }

@@ -17,7 +17,7 @@ extension Date: FieldValue, SortableValue {
   /// Reads the seconds since 2001.
   public init(loading bytes: RawSpan) throws(NotelogError) {
     try requireByteCount(bytes, 8, .date)
-    self.init(timeIntervalSinceReferenceDate: Double(bitPattern: bytes.u64(at: 0)))
+    self.init(timeIntervalSinceReferenceDate: Double(bitPattern: bytes.load(UInt64.self, at: 0)))
   }
 }
 
@@ -31,13 +31,16 @@ extension UUID: FieldValue, SortableValue {
   /// Writes the UUID's bytes in their usual order.
   public func store(into bytes: inout MutableRawSpan) {
     let id = RecordID(self)
-    bytes.put(id.high.byteSwapped, at: 0)
-    bytes.put(id.low.byteSwapped, at: 8)
+    bytes.store(id.high.byteSwapped, at: 0)
+    bytes.store(id.low.byteSwapped, at: 8)
   }
   /// Reads 16 bytes.
   public init(loading bytes: RawSpan) throws(NotelogError) {
     try requireByteCount(bytes, 16, .uuid)
-    self = RecordID(high: bytes.u64(at: 0).byteSwapped, low: bytes.u64(at: 8).byteSwapped).uuid
+    self =
+      RecordID(
+        high: bytes.load(UInt64.self, at: 0).byteSwapped, low: bytes.load(UInt64.self, at: 8).byteSwapped
+      ).uuid
   }
 }
 

@@ -10,7 +10,7 @@ extension Bool: FieldValue, SortableValue {
   /// One byte.
   @inlinable public var storedByteCount: Int { 1 }
   /// Writes 0 or 1.
-  @inlinable public func store(into bytes: inout MutableRawSpan) { bytes.put(self ? 1 : 0 as UInt8, at: 0) }
+  @inlinable public func store(into bytes: inout MutableRawSpan) { bytes.store(self ? 1 : 0 as UInt8, at: 0) }
   /// Reads 0 or 1.
   public init(loading bytes: RawSpan) throws(NotelogError) {
     try requireByteCount(bytes, 1, .boolean)
@@ -31,11 +31,11 @@ extension Int64: FieldValue, SortableValue {
   /// 8 bytes.
   @inlinable public var storedByteCount: Int { 8 }
   /// Writes the integer, little-endian.
-  @inlinable public func store(into bytes: inout MutableRawSpan) { bytes.put(self, at: 0) }
+  @inlinable public func store(into bytes: inout MutableRawSpan) { bytes.store(self, at: 0) }
   /// Reads the integer.
   public init(loading bytes: RawSpan) throws(NotelogError) {
     try requireByteCount(bytes, 8, .integer)
-    self = Int64(bitPattern: bytes.u64(at: 0))
+    self = Int64(bitPattern: bytes.load(UInt64.self, at: 0))
   }
 }
 
@@ -51,11 +51,11 @@ extension UInt64: FieldValue, SortableValue {
   /// 8 bytes.
   @inlinable public var storedByteCount: Int { 8 }
   /// Writes the integer, little-endian.
-  @inlinable public func store(into bytes: inout MutableRawSpan) { bytes.put(self, at: 0) }
+  @inlinable public func store(into bytes: inout MutableRawSpan) { bytes.store(self, at: 0) }
   /// Reads the integer.
   public init(loading bytes: RawSpan) throws(NotelogError) {
     try requireByteCount(bytes, 8, .unsigned)
-    self = bytes.u64(at: 0)
+    self = bytes.load(UInt64.self, at: 0)
   }
 }
 
@@ -67,11 +67,11 @@ extension Double: FieldValue, SortableValue {
   /// 8 bytes.
   @inlinable public var storedByteCount: Int { 8 }
   /// Writes the double's bits.
-  @inlinable public func store(into bytes: inout MutableRawSpan) { bytes.put(bitPattern, at: 0) }
+  @inlinable public func store(into bytes: inout MutableRawSpan) { bytes.store(bitPattern, at: 0) }
   /// Reads the double's bits.
   public init(loading bytes: RawSpan) throws(NotelogError) {
     try requireByteCount(bytes, 8, .double)
-    self.init(bitPattern: bytes.u64(at: 0))
+    self.init(bitPattern: bytes.load(UInt64.self, at: 0))
   }
 }
 

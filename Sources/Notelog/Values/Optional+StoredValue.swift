@@ -14,7 +14,7 @@ extension Optional: StoredValue where Wrapped: StoredValue {
   /// Writes the presence byte, then the value.
   @inlinable
   public func store(into bytes: inout MutableRawSpan) {
-    bytes.put(self == nil ? 0 : 1 as UInt8, at: 0)
+    bytes.store(self == nil ? 0 : 1 as UInt8, at: 0)
     guard let value = self else { return }
     var rest = bytes.part(from: 1)
     value.store(into: &rest)

@@ -17,19 +17,19 @@ enum SortKey {
   static func write(_ type: FieldType, isOptional: Bool, _ value: RawSpan, into key: inout MutableRawSpan) {
     var start = 0
     if isOptional, value.byteCount > 0 {
-      key.put(value.byte(at: 0), at: 0)
+      key.store(value.byte(at: 0), at: 0)
       start = 1
     }
     guard value.byteCount > start else { return }
     switch type {
     case .boolean, .text, .bytes, .uuid, .url, .json:
-      key.put(value.extracting(start..<key.byteCount), at: start)
+      key.copy(value.extracting(start..<key.byteCount), at: start)
     case .integer:
-      key.put((value.u64(at: start) ^ 1 << 63).byteSwapped, at: start)
+      key.store((value.load(UInt64.self, at: start) ^ 1 << 63).byteSwapped, at: start)
     case .unsigned:
-      key.put(value.u64(at: start).byteSwapped, at: start)
+      key.store(value.load(UInt64.self, at: start).byteSwapped, at: start)
     case .double, .date:
-      key.put(orderedBits(Double(bitPattern: value.u64(at: start))).byteSwapped, at: start)
+      key.store(orderedBits(Double(bitPattern: value.load(UInt64.self, at: start))).byteSwapped, at: start)
     }
   }
 

@@ -10,7 +10,7 @@ extension String: FieldValue, SortableValue {
   /// The text's UTF-8 bytes.
   @inlinable public var storedByteCount: Int { utf8.count }
   /// Writes the text's UTF-8 bytes.
-  @inlinable public func store(into bytes: inout MutableRawSpan) { withUTF8Bytes { bytes.put($0) } }
+  @inlinable public func store(into bytes: inout MutableRawSpan) { withUTF8Bytes { bytes.copy($0) } }
   /// Reads UTF-8, and refuses what isn't.
   public init(loading bytes: RawSpan) throws(NotelogError) {
     guard let text = bytes.text() else { throw NotelogError(.damaged, "a text value is not UTF-8") }
@@ -26,7 +26,7 @@ extension [UInt8]: FieldValue, StoredValue, SortableValue {
   /// The bytes themselves.
   @inlinable public var storedByteCount: Int { count }
   /// Writes the bytes.
-  @inlinable public func store(into bytes: inout MutableRawSpan) { bytes.put(rawSpan) }
+  @inlinable public func store(into bytes: inout MutableRawSpan) { bytes.copy(rawSpan) }
   /// Reads the bytes.
   public init(loading bytes: RawSpan) throws(NotelogError) { self = bytes.array() }
 }

@@ -33,7 +33,7 @@ final class FrameList: Sendable {
       entry.append(to: &entries, envelope: envelope)
     }
     guard state == .complete else { return nil }
-    self.entries = Array(copying: entries.bytes)
+    self.entries = entries.bytes.array()
     self.starts = starts
     stretchShift = shift
   }
@@ -42,13 +42,16 @@ final class FrameList: Sendable {
   func entry(at offset: Int) -> FooterEntry? {
     let stretch = offset >> stretchShift
     guard stretch < starts.count else { return nil }
-    return entries.withBytes { entries in
-      var start = Int(starts[stretch])
-      while let entry = FooterEntry(entries, at: start), entry.offset <= offset {
-        if entry.offset == offset { return entry }
-        start += entry.entryByteCount
-      }
-      return nil
+    return Self.entry(at: offset, of: entries, from: Int(starts[stretch]))
+  }
+
+  private static func entry(at offset: Int, of entries: [UInt8], from start: Int) -> FooterEntry? {
+    let entries = entries.rawSpan
+    var start = start
+    while let entry = FooterEntry(entries, at: start), entry.offset <= offset {
+      if entry.offset == offset { return entry }
+      start += entry.entryByteCount
     }
+    return nil
   }
 }

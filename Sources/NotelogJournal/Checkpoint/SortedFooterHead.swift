@@ -141,7 +141,7 @@ extension SortedFooterHead {
     var groups: [UInt8] = []
     groups.reserveCapacity(blockCount)
     for block in 0..<blockCount {
-      let group = bytes.load(UInt8.self, at: Self.directoryPlace(of: block))
+      let group = bytes.byte(at: Self.directoryPlace(of: block))
       guard Int(group) < 1 << groupBits else { return nil }
       groups.append(group)
     }

@@ -47,7 +47,7 @@ package struct Envelope: Equatable, Sendable {
     for key in sortKeys {
       bytes.store(key.field, at: place)
       bytes.store(UInt16(key.bytes.count), at: place + 2)
-      key.bytes.withBytes { bytes.copy($0, at: place + 4) }
+      bytes.copy(key.bytes.rawSpan, at: place + 4)
       place += 4 + key.bytes.count
     }
   }
@@ -93,7 +93,7 @@ package struct Envelope: Equatable, Sendable {
       sortKeys.append(
         SortKey(
           field: bytes.load(UInt16.self, at: place),
-          bytes: Array(copying: bytes.extracting(place + 4..<place + 4 + length))))
+          bytes: bytes.extracting(place + 4..<place + 4 + length).array()))
       place += 4 + length
     }
   }

@@ -38,9 +38,9 @@ package struct FrameHeader: Equatable, Sendable, BitwiseCopyable {
   /// Reads the header at `offset` of the bytes, which are at `place` in their segment.
   @inline(__always)
   static func read(_ bytes: RawSpan, at offset: Int, salt: SegmentSalt, place: Int) -> Reading {
-    let first = bytes.load(UInt8.self, at: offset)
+    let first = bytes.byte(at: offset)
     guard let kind = FrameKind(rawValue: first) else { return first == 0 ? .zero : .invalid }
-    let flags = bytes.load(UInt8.self, at: offset + 1)
+    let flags = bytes.byte(at: offset + 1)
     let payloadByteCount = Int(bytes.load(UInt32.self, at: offset + 4))
     guard flags & ~1 == 0, payloadByteCount <= kind.maximumPayloadByteCount else { return .invalid }
     let checksum = salt.headerChecksum(bytes.extracting(offset..<offset + 36), place: place)

@@ -80,7 +80,7 @@ struct Recovery {
     try buffer.fill(byteCount, from: file, at: 0)
     guard buffer.count == byteCount else { return false }
     for offset in 0..<byteCount
-    where buffer.bytes.load(UInt8.self, at: offset) != bytes.load(UInt8.self, at: offset) { return false }
+    where buffer.bytes.byte(at: offset) != bytes.load(UInt8.self, at: offset) { return false }
     return true
   }
 

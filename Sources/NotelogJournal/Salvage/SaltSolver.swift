@@ -40,8 +40,8 @@ struct SaltSolver: ~Copyable {
     let share: UInt32
 
     init?(_ header: RawSpan, at place: Int) {
-      guard let kind = FrameKind(rawValue: header.load(UInt8.self, at: 0)),
-        header.load(UInt8.self, at: 1) <= 1
+      guard let kind = FrameKind(rawValue: header.byte(at: 0)),
+        header.byte(at: 1) <= 1
       else { return nil }
       payloadByteCount = Int(header.load(UInt32.self, at: 4))
       guard payloadByteCount > 0,

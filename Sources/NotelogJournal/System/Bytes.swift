@@ -1,36 +1,8 @@
-// Bounds-checked loads and copies between spans: what the standard library still marks unsafe.
+// Spans of bytes as arrays and text, and copies between them: what the standard library still marks unsafe.
 
 internal import CSystem
 
 extension RawSpan {
-  /// The byte at an offset.
-  @inlinable
-  package func byte(at offset: Int) -> UInt8 {
-    // SAFETY: bounds-checked, and every bit pattern is a byte.
-    unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt8.self)
-  }
-
-  /// The little-endian integer at an offset.
-  @inlinable
-  package func u16(at offset: Int) -> UInt16 {
-    // SAFETY: bounds-checked, and every bit pattern is an integer.
-    UInt16(littleEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt16.self))
-  }
-
-  /// The little-endian integer at an offset.
-  @inlinable
-  package func u32(at offset: Int) -> UInt32 {
-    // SAFETY: bounds-checked, and every bit pattern is an integer.
-    UInt32(littleEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self))
-  }
-
-  /// The little-endian integer at an offset.
-  @inlinable
-  package func u64(at offset: Int) -> UInt64 {
-    // SAFETY: bounds-checked, and every bit pattern is an integer.
-    UInt64(littleEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
-  }
-
   /// A copy of the bytes.
   package func array() -> [UInt8] {
     // SAFETY: the pointer covers exactly the span's bytes and does not outlive the call.
@@ -82,8 +54,9 @@ extension RawSpan {
 extension MutableRawSpan {
   /// Copies all of `source` to an offset.
   @inlinable
-  package mutating func put(_ source: RawSpan, at offset: Int = 0) {
-    precondition(offset >= 0 && source.byteCount <= byteCount - offset, "the copy would not fit")
+  @_lifetime(self: copy self)
+  package mutating func copy(_ source: RawSpan, at offset: Int = 0) {
+    precondition(offset >= 0 && source.byteCount <= byteCount - offset, "bytes are copied within the span")
     // SAFETY: the line above keeps the copy inside the destination; the spans can't overlap, one being exclusive.
     unsafe withUnsafeMutableBytes { destination in
       unsafe source.withUnsafeBytes { bytes in
@@ -102,18 +75,6 @@ extension MutableRawSpan {
   @inlinable
   @_lifetime(&self)
   package mutating func part(from offset: Int) -> MutableRawSpan { _mutatingExtracting(offset..<byteCount) }
-
-  /// Stores a byte at an offset.
-  @inlinable
-  package mutating func put(_ value: UInt8, at offset: Int) {
-    storeBytes(of: value, toByteOffset: offset, as: UInt8.self)
-  }
-
-  /// Stores a little-endian integer at an offset.
-  @inlinable
-  package mutating func put<Value: FixedWidthInteger & BitwiseCopyable>(_ value: Value, at offset: Int) {
-    storeBytes(of: value.littleEndian, toByteOffset: offset, as: Value.self)
-  }
 }
 
 extension [UInt8] {

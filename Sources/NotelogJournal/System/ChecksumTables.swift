@@ -39,7 +39,7 @@ enum ChecksumTables {
       offset += 8
     }
     while offset < bytes.byteCount {
-      register = tables[Int((register ^ UInt32(bytes.load(UInt8.self, at: offset))) & 0xFF)] ^ register >> 8
+      register = tables[Int((register ^ UInt32(bytes.byte(at: offset))) & 0xFF)] ^ register >> 8
       offset += 1
     }
     return register

@@ -257,7 +257,7 @@ import Testing
 extension Batch {
   fileprivate mutating func put(_ content: [UInt8], _ number: Int, isLast: Bool, of value: RecordKey) {
     putChunk(ChunkMark(UInt32(number), isLast: isLast), of: value, sealedByteCount: content.count) { bytes in
-      content.withBytes { bytes.copy($0, at: 0) }
+      bytes.copy(content.rawSpan, at: 0)
     }
   }
 }

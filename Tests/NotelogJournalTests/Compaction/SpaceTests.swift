@@ -215,7 +215,7 @@ import Testing
     }
     try journal.write(.flushed) { turn throws(Never) in
       turn.batch.put(id, collection: 1, bodyByteCount: body.count) { bytes in
-        body.withBytes { bytes.copy($0, at: 0) }
+        bytes.copy(body.rawSpan, at: 0)
       }
     }
   }

@@ -67,7 +67,7 @@ extension Collection<UInt8> {
   /// Lends a copy of the bytes as a span.
   func withContiguous<Result>(_ body: (RawSpan) -> Result) -> Result {
     var buffer = Buffer()
-    Array(self).withBytes { buffer.append($0) }
+    buffer.append(Array(self).rawSpan)
     return body(buffer.bytes)
   }
 }

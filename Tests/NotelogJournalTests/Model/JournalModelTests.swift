@@ -81,7 +81,7 @@ private struct JournalModel {
     for (number, body) in change {
       if let body {
         batch.put(key(number), collection: UInt16(number % 3), bodyByteCount: body.count) { bytes in
-          body.withBytes { bytes.copy($0, at: 0) }
+          bytes.copy(body.rawSpan, at: 0)
         }
       } else {
         batch.delete(key(number), collection: UInt16(number % 3))

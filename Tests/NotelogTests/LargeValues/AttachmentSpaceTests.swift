@@ -54,7 +54,7 @@ import Testing
     var offset = 0
     let upload = try store.upload(to: \Letter.scan, of: letter.id) { buffer in
       let count = min(buffer.byteCount, letter.scan.count - offset)
-      buffer.put(letter.scan.rawSpan.extracting(offset..<offset + count), at: 0)
+      buffer.copy(letter.scan.rawSpan.extracting(offset..<offset + count), at: 0)
       offset += count
       return count
     }

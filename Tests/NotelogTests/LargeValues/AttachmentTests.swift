@@ -67,7 +67,7 @@ func noise(_ byteCount: Int, seed: UInt64 = 1) -> [UInt8] {
     var offset = 0
     return try store.upload(to: \Letter.scan, of: id) { buffer in
       let count = min(piece, min(buffer.byteCount, bytes.count - offset))
-      buffer.put(bytes.rawSpan.extracting(offset..<offset + count), at: 0)
+      buffer.copy(bytes.rawSpan.extracting(offset..<offset + count), at: 0)
       offset += count
       return count
     }

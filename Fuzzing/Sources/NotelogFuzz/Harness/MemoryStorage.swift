@@ -77,7 +77,7 @@ private final class MemoryFile: StorageFile {
     let content = content
     guard offset < content.count else { return 0 }
     let count = min(span.byteCount, content.count - offset)
-    content.withBytes { span.copy($0.extracting(offset..<offset + count), at: 0) }
+    span.copy(content.rawSpan.extracting(offset..<offset + count), at: 0)
     return count
   }
 

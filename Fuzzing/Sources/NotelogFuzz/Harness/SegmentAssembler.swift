@@ -66,7 +66,7 @@ private struct Assembly {
   }
 
   private mutating func sealHeader() {
-    header.set(Array(header.prefix(508)).withBytes { Checksum.of($0) }, at: 508)
+    header.set(Checksum.of(Array(header.prefix(508)).rawSpan), at: 508)
   }
 
   mutating func add(_ frame: SegmentProgram.Frame) {
@@ -85,9 +85,9 @@ private struct Assembly {
     let id = kind?.isContent == true ? SampleStore.id(frame.id) : .zero
     head.set(id.low, at: 16)
     head.set(id.high, at: 24)
-    let checksum = payload.withBytes { Checksum.of($0) }
+    let checksum = Checksum.of(payload.rawSpan)
     head.set(checksum ^ (frame.tweaks.contains(.hasBadPayload) ? 1 : 0), at: 32)
-    let own = Array(head.prefix(36)).withBytes { salt.headerChecksum($0, place: place) }
+    let own = salt.headerChecksum(Array(head.prefix(36)).rawSpan, place: place)
     head.set(own ^ (frame.tweaks.contains(.hasBadHeader) ? 1 : 0), at: 36)
     bytes += head + payload
     while !bytes.count.isMultiple(of: 8) { bytes.append(frame.tweaks.contains(.hasBadPadding) ? 1 : 0) }
@@ -125,7 +125,7 @@ private struct Assembly {
     for place in stride(
       from: start, through: payload.count - Layout.liveEntryByteCount, by: Layout.liveEntryByteCount)
     {
-      guard let entry = known[payload.withBytes({ $0.load(UInt32.self, at: place) })] else { continue }
+      guard let entry = known[payload.rawSpan.load(UInt32.self, at: place)] else { continue }
       payload.set(UInt32(entry.byteCount), at: place + 4)
       payload.set(entry.salt, at: place + 8)
       payload.set(entry.footerChecksum, at: place + 16)
@@ -135,7 +135,7 @@ private struct Assembly {
   private mutating func take(liveSet payload: [UInt8]) {
     let extra = program.tweaks.contains(.countsOneMore) ? 1 : 0
     header.set(UInt32(payload.count / Layout.liveEntryByteCount + extra), at: 64)
-    header.set(payload.withBytes { Checksum.of($0) }, at: 68)
+    header.set(Checksum.of(payload.rawSpan), at: 68)
     sealHeader()
   }
 
@@ -156,13 +156,11 @@ private struct Assembly {
     let header = FrameHeader(
       kind, hasEnvelope: flags, collection: frame.collection, payloadByteCount: payload.count,
       sequence: frame.sequence, id: SampleStore.id(frame.id))
-    let listed = payload.withBytes { header.listedByteCount(inPayload: $0) }
+    let listed = header.listedByteCount(inPayload: payload.rawSpan)
     var buffer = Buffer()
-    payload.withBytes { bytes in
-      FooterEntry(header, offset: place, envelopeByteCount: listed)
-        .append(to: &buffer, envelope: bytes.extracting(first: listed))
-    }
-    entries += Array(copying: buffer.bytes)
+    FooterEntry(header, offset: place, envelopeByteCount: listed)
+      .append(to: &buffer, envelope: payload.rawSpan.extracting(first: listed))
+    entries += buffer.bytes.array()
     entryCount += 1
   }
 
@@ -171,7 +169,7 @@ private struct Assembly {
     var buffer = Buffer()
     Trailer(footerOffset: place, footerByteCount: bytes.count - place, footerChecksum: checksum)
       .append(to: &buffer)
-    bytes += Array(copying: buffer.bytes)
+    bytes += buffer.bytes.array()
     entry = LiveEntry(
       number: program.number, byteCount: bytes.count, salt: salt.value, footerChecksum: checksum)
   }

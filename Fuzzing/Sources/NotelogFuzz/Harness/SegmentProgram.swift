@@ -112,7 +112,7 @@ struct SegmentProgram {
 
   /// Takes a sound segment apart.
   init(takingApart file: [UInt8]) throws {
-    let header = try file.withBytes { bytes in try SegmentHeader(bytes, at: 0) }
+    let header = try SegmentHeader(file.rawSpan, at: 0)
     number = header.number
     tweaks = []
     kind = header.kind.rawValue
@@ -123,7 +123,7 @@ struct SegmentProgram {
     var place = Layout.firstFrameOffset
     let salt = SegmentSalt(header.salt)
     while place + Layout.frameHeaderByteCount <= file.count {
-      let reading = file.withBytes { FrameHeader.read($0, at: place, salt: salt, place: place) }
+      let reading = FrameHeader.read(file.rawSpan, at: place, salt: salt, place: place)
       guard case .header(let frame) = reading else { break }
       let payload =
         place + Layout.frameHeaderByteCount..<place + Layout.frameHeaderByteCount + frame.payloadByteCount

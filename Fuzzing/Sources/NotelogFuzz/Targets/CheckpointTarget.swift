@@ -29,11 +29,11 @@ enum CheckpointTarget: FuzzTarget {
   /// Makes every whole block one of this file.
   private static func seal(_ bytes: inout [UInt8]) {
     guard bytes.count >= CheckpointBlock.byteCount else { return }
-    let salt = bytes.withBytes { $0.load(UInt64.self, at: CheckpointBlock.contentByteCount) }
+    let salt = bytes.rawSpan.load(UInt64.self, at: CheckpointBlock.contentByteCount)
     var buffer = Buffer()
     let rest = bytes.count % CheckpointBlock.byteCount
-    Array(bytes.dropLast(rest)).withBytes { buffer.append($0) }
+    buffer.append(Array(bytes.dropLast(rest)).rawSpan)
     CheckpointBlock.seal(&buffer, salt: salt, first: 0)
-    bytes = Array(copying: buffer.bytes) + bytes.suffix(rest)
+    bytes = buffer.bytes.array() + bytes.suffix(rest)
   }
 }

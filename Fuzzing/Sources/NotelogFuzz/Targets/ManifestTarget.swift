@@ -24,7 +24,7 @@ enum ManifestTarget: FuzzTarget {
     var manifest = files[BackupManifest.fileName] ?? []
     Edits.apply(&reader, to: &manifest)
     if isSealed, manifest.count >= 4 {
-      manifest.set(Array(manifest.dropLast(4)).withBytes { Checksum.of($0) }, at: manifest.count - 4)
+      manifest.set(Checksum.of(Array(manifest.dropLast(4)).rawSpan), at: manifest.count - 4)
     }
     files[BackupManifest.fileName] = manifest
     let target = MemoryStorage()

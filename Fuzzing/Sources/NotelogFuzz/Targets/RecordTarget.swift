@@ -50,7 +50,7 @@ enum RecordTarget: FuzzTarget {
     guard field.flags.contains(.compressed) else { return plain }
     var value: [UInt8] = []
     value.append(integer: UInt32(plain.count))
-    value += plain.withBytes { Deflate.compress($0) } ?? plain
+    value += Deflate.compress(plain.rawSpan) ?? plain
     return value + [0x80] + [UInt8](repeating: 0, count: max(0, 39 - value.count))
   }
 
@@ -64,7 +64,7 @@ enum RecordTarget: FuzzTarget {
         let range = writer.add(
           line.field.number, line.field.type, line.field.flags, line.field.isSealed ? 1 : 0, length: length,
           into: &span)
-        span.put(line.value.rawSpan, at: range.lowerBound)
+        span.copy(line.value.rawSpan, at: range.lowerBound)
       }
     }
     return bytes
