@@ -33,6 +33,9 @@ package final class WorkQueue: Sendable {
   /// A queue of the numbers below a count.
   package init(count: Int) { self.count = count }
 
+  /// Leaves nothing to be taken: whoever is at work comes to its end, and finds nothing more to do.
+  package func stop() { taken.store(count, ordering: .relaxed) }
+
   /// A number that nobody has taken.
   package func next() -> Int? {
     let number = taken.wrappingAdd(1, ordering: .relaxed).oldValue

@@ -98,13 +98,15 @@ private struct SegmentTask: Sendable {
 
   /// Verifies segments on several threads, and tells how far it has come on the caller's.
   ///
-  /// - Returns: What each gave, in their order; nothing of those that come after a failure.
+  /// - Returns: What each gave, in their order; where one failed, some of the others are missing.
   static func run(
     _ tasks: [SegmentTask], _ catalog: Catalog, _ threadCount: Int, _ progress: inout WorkProgress,
     _ visit: @Sendable ((Journal.Inspector) -> Void) -> Void
   ) throws(JournalError) -> [Outcome] {
-    // Long ones first: threads that find nothing more to do then don't wait long for the others.
-    let order = tasks.indices.sorted { tasks[$0].found.byteCount > tasks[$1].found.byteCount }
+    // Several threads begin with the long ones: whoever finds nothing more to do then doesn't wait long for the others.
+    let order =
+      threadCount > 1
+      ? tasks.indices.sorted { tasks[$0].found.byteCount > tasks[$1].found.byteCount } : Array(tasks.indices)
     let queue = WorkQueue(count: tasks.count)
     let state = Lock(RunState(taskCount: tasks.count))
     var refusal: JournalError?
@@ -113,23 +115,27 @@ private struct SegmentTask: Sendable {
       guard refusal == nil, byteCount > 0 else { return }
       do throws(JournalError) { try progress.advance(by: byteCount) } catch {
         refusal = error
-        state.withLock { $0.isStopped = true }
+        queue.stop()
       }
     }
     inParallel(max(1, min(threadCount, tasks.count)), aside: tell) { (_, tell) in
       visit { inspect in
         var window = Buffer()
-        while !state.withLock({ $0.isStopped }), let number = queue.next() {
+        while let number = queue.next() {
           let outcome = tasks[order[number]].run(catalog, through: &window, inspect)
           state.withLock { $0.take(outcome, at: order[number]) }
+          if outcome.failure != nil { return queue.stop() }
           tell()
         }
       }
     }
+    let outcomes = state.withLock { $0.outcomes }.compactMap { $0 }
+    // Whoever is told of a failure need not be asked whether to go on.
+    if outcomes.contains(where: { $0.failure != nil }) { return outcomes }
     // What others did last.
     tell()
     if let refusal { throw refusal }
-    return state.withLock { $0.outcomes }.compactMap { $0 }
+    return outcomes
   }
 
   /// What the threads that verify segments share.
@@ -137,14 +143,12 @@ private struct SegmentTask: Sendable {
     private(set) var outcomes: [Outcome?]
     /// Bytes that are done, and the caller has not been told of.
     private var untoldByteCount = 0
-    var isStopped = false
 
     init(taskCount: Int) { outcomes = Array(repeating: nil, count: taskCount) }
 
     mutating func take(_ outcome: Outcome, at number: Int) {
       outcomes[number] = outcome
-      untoldByteCount += outcome.byteCount
-      if outcome.failure != nil { isStopped = true }
+      if outcome.failure == nil { untoldByteCount += outcome.byteCount }
     }
 
     mutating func takeUntold() -> Int {

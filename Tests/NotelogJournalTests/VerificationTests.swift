@@ -1,7 +1,9 @@
 // What verification looks into: each record's newest version, once, on however many threads.
 
+import Dispatch
 import NotelogConcurrency
 @testable import NotelogJournal
+import NotelogTestSupport
 import Testing
 
 @Suite struct VerificationTests {
@@ -75,17 +77,53 @@ import Testing
   {
     let store = try manySegments()
     let inspected = Lock(0)
+    let told = DispatchSemaphore(value: 0)
+    let caller = ThreadNumber.identity
     var tellings = 0
-    #expect(throws: JournalError.self) {
+    #expect(throws: JournalError(.cancelled, "")) {
       try Journal.verify(
         store.storage, threadCount: threadCount,
         progress: { (_, _) in
           tellings += 1
+          told.signal()
           return false
         },
-        visit: { inspect in inspect { _, _ in inspected.withLock { $0 += 1 } } })
+        visit: { inspect in
+          inspect { _, _ in
+            inspected.withLock { $0 += 1 }
+            guard ThreadNumber.identity != caller else { return }
+            // Nobody is done before the caller has been asked.
+            _ = told.wait(timeout: .now() + 5)
+            told.signal()
+          }
+        })
     }
     #expect(tellings == 1)
-    if threadCount == 1 { #expect(inspected.withLock { $0 } < 1000) }
+    #expect(inspected.withLock { $0 } < 500)
+  }
+
+  @Test(arguments: [1, 3]) func `that something can't be read is told to one who would rather stop, too`(
+    threadCount: Int
+  ) throws {
+    let disk = SimulatedDisk()
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    for number in 0..<500 { try journal.put(key(number), [UInt8](repeating: 1, count: 200), .buffered) }
+    try journal.close()
+    let failure = StorageError(.read, "", errno: SystemErrno.inputOutput)
+    var failureCount = 0
+    var passing = 0
+    while true {
+      disk.forgetFaults()
+      disk.plan(Fault(.error(SystemErrno.inputOutput), of: [.read], passing: passing, lasts: true))
+      let firedCount = disk.firedFaults.count
+      do throws(JournalError) {
+        _ = try Journal.verify(
+          disk, threadCount: threadCount, progress: { _, _ in disk.firedFaults.count == firedCount })
+        break
+      } catch { #expect(error == JournalError(failure)) }
+      failureCount += 1
+      passing += 5
+    }
+    #expect(failureCount > 10)
   }
 }

@@ -8,10 +8,19 @@ import NotelogJournal
 struct RecordVerifier: ~Copyable {
   /// Findings about records, and how much was looked into.
   struct Found: Sendable {
-    var errors: [(record: RecordID, part: Verification.Part, error: NotelogError)] = []
+    var errors: [RecordError] = []
     var recordCount = 0
     var openedCount = 0
     var lockedCount = 0
+  }
+
+  /// What is wrong with a record.
+  struct RecordError: Sendable {
+    let record: RecordID
+    /// Which version of it: what threads found is told in the order in which it was written.
+    let revision: UInt64
+    let part: Verification.Part
+    let error: NotelogError
   }
 
   private let plans: [UInt16: CollectionPlan]
@@ -46,10 +55,10 @@ struct RecordVerifier: ~Copyable {
       while let entry = try body.next(at: &place) {
         guard let index = plan.index(of: entry.number) else { continue }
         do throws(NotelogError) { try check(entry, index, plan, id, bytes) } catch {
-          note(error, entry.flags.contains(.sealed) ? .tags : .records, id)
+          note(error, entry.flags.contains(.sealed) ? .tags : .records, record)
         }
       }
-    } catch { note(error, .records, id) }
+    } catch { note(error, .records, record) }
   }
 
   private mutating func check(
@@ -76,8 +85,9 @@ struct RecordVerifier: ~Copyable {
     if isSealed { found.openedCount += 1 }
   }
 
-  private mutating func note(_ error: NotelogError, _ part: Verification.Part, _ id: RecordID) {
-    found.errors.append((id, part, error))
+  private mutating func note(_ error: NotelogError, _ part: Verification.Part, _ record: StoredRecord) {
+    found.errors.append(
+      RecordError(record: RecordID(record.id), revision: record.revision, part: part, error: error))
   }
 
   private mutating func isLocked(_ reference: UInt32) -> Bool {

@@ -155,11 +155,14 @@ extension Verification {
     tornByteCount = structure.report.torn.reduce(0) { $0 + $1.byteCount }
     findings = structure.report.damages.map(Finding.init)
     note(structure.report.checkpoint)
-    for found in parts.withLock({ $0 }) {
-      recordCount += found.recordCount
-      openedCount += found.openedCount
-      lockedCount += found.lockedCount
-      for finding in found.errors { add(finding.error, finding.part, record: finding.record) }
+    let found = parts.withLock { $0 }
+    for part in found {
+      recordCount += part.recordCount
+      openedCount += part.openedCount
+      lockedCount += part.lockedCount
+    }
+    for finding in found.flatMap(\.errors).sorted(by: { $0.revision < $1.revision }) {
+      add(finding.error, finding.part, record: finding.record)
     }
     return structure.report.verdict
   }

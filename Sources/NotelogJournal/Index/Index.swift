@@ -130,7 +130,11 @@ final class Index: Sendable {
   var recordCount: Int {
     var count = 0
     for number in 0..<Self.shardCount {
-      count += shards.withLock(number) { $0.recordCount }
+      count += shards.withLock(number) { shard in
+        // It may have to be loaded.
+        defer { whereabouts[number].note(shard.table) }
+        return shard.recordCount
+      }
     }
     return count
   }
@@ -154,8 +158,8 @@ final class Index: Sendable {
   }
 }
 
-/// Where a shard's slots were when its lock was last held. What is fetched by it is looked up under the lock; where it is out of
-/// date, the fetching was in vain.
+/// Where a shard's slots were when whoever loaded or changed it let go of its lock. What is fetched by it is looked up under the
+/// lock; where it is out of date, the fetching was in vain.
 private struct Whereabouts: ~Copyable, Sendable {
   private let start = Atomic<UInt>(0)
   private let capacity = Atomic<Int>(0)

@@ -68,13 +68,16 @@ extension Catalog {
   ) throws(JournalError) {
     let sources = examination.indexSources
     for source in sources { segments.insert(source.segment) }
+    // The one whose frames are read, if there is one, is the last of them, and takes longest.
+    let order = sources.indices.sorted { sources[$0].trailer == nil && sources[$1].trailer != nil }
     let queue = WorkQueue(count: sources.count)
     let settling = SettlingLocks()
     let outcomes = Lock<[(damages: [Damage], failure: StorageError?)]>(
       Array(repeating: ([], nil), count: sources.count))
     inParallel(max(1, min(threadCount, sources.count))) { _ in
       var window = Buffer()
-      while let number = queue.next() {
+      while let turn = queue.next() {
+        let number = order[turn]
         let source = sources[number]
         let segment = source.found.number
         var damages: [Damage] = []
@@ -83,7 +86,7 @@ extension Catalog {
           try load(source, settling, through: &window, &damages) { visit($0, $1, segment) }
         } catch { failure = error }
         outcomes.withLock { [damages, failure] in $0[number] = (damages, failure) }
-        if failure != nil { break }
+        if failure != nil { queue.stop() }
       }
     }
     for (damages, failure) in outcomes.withLock({ $0 }) {

@@ -78,10 +78,7 @@ struct Recovery {
     guard byteCount <= bytes.byteCount else { return false }
     var buffer = Buffer()
     try buffer.fill(byteCount, from: file, at: 0)
-    guard buffer.count == byteCount else { return false }
-    for offset in 0..<byteCount
-    where buffer.bytes.byte(at: offset) != bytes.load(UInt8.self, at: offset) { return false }
-    return true
+    return buffer.bytes.elementsEqual(bytes.extracting(first: byteCount))
   }
 
   /// The segments of the log that reach beyond the floor, with the length of each that lies below it.

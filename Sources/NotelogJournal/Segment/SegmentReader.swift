@@ -23,10 +23,12 @@ struct SegmentReader: ~Copyable {
     self.end = end
   }
 
-  /// Reads on through another window, and gives its own away: whoever reads one segment after the other needs only one.
+  /// Reads on through another window, and gives its own away: whoever reads one segment after the other needs only one. One
+  /// that a long footer has made large is given to nobody.
   mutating func exchangeWindow(with other: inout Buffer) {
     swap(&window, &other)
     window.removeAll()
+    if other.capacity > 4 * Self.windowByteCount { other = Buffer() }
   }
 
   /// What stands at a place.

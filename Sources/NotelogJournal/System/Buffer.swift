@@ -5,7 +5,8 @@
 /// Unlike an array it is never copied, never counted, and hands out spans without exclusivity checks in between.
 @safe package struct Buffer: ~Copyable {
   private var base: UnsafeMutableRawPointer
-  private var capacity: Int
+  /// How many it can hold without growing.
+  package private(set) var capacity: Int
   /// How many bytes from the start have ever been written.
   private var initializedCount = 0
 
