@@ -13,6 +13,8 @@ struct NoteWorkloads {
   let threads: Int
   /// Whether bodies are compressed, where the engine can.
   var isCompressed = false
+  /// For how long at least what changes nothing is repeated: once takes a tenth of a second, in which anything can come between.
+  var shortestSeconds = 0.0
   /// Names of the workloads to run; all where it is empty.
   var chosen: Set<String> = []
 
@@ -65,15 +67,31 @@ struct NoteWorkloads {
     count * thread / threads..<count * (thread + 1) / threads
   }
 
-  /// Runs `body` on a session for each thread, and counts how many operations that makes in a second.
+  /// Runs `body` on a session for each thread, again and again where it may, and counts how many operations that makes in a
+  /// second.
   private func rate(
     _ engine: any NoteEngine, _ workload: String, _ unit: String, threads: Int, count: Int,
-    staysPut: Bool = true, _ body: @escaping @Sendable (Int, any NoteSession) throws -> Void
+    staysPut: Bool = true, atLeast shortest: Double = 0,
+    _ body: @escaping @Sendable (Int, any NoteSession) throws -> Void, check: () throws -> Void = {}
   ) throws -> Figure {
     let sessions = Sessions(try (0..<threads).map { _ in try engine.session() })
-    let seconds = try Threads.run(threads, staysPut: staysPut) { try body($0, sessions[$0]) }
+    let perSecond = try Self.timesASecond(atLeast: shortest) {
+      let seconds = try Threads.run(threads, staysPut: staysPut) { try body($0, sessions[$0]) }
+      try check()
+      return seconds
+    }
     return Figure(
-      engine: engine.name, workload: workload, value: Double(count) / seconds, unit: unit + "/s")
+      engine: engine.name, workload: workload, value: Double(count) * perSecond, unit: unit + "/s")
+  }
+
+  /// How often a second something can be done that says how many seconds it took.
+  private static func timesASecond(atLeast shortest: Double, _ body: () throws -> Double) rethrows -> Double {
+    var (times, seconds) = (0.0, 0.0)
+    repeat {
+      seconds += try body()
+      times += 1
+    } while seconds < shortest
+    return times / seconds
   }
 
   /// Times single operations on one thread.
@@ -106,7 +124,9 @@ struct NoteWorkloads {
       try $1.readNotes(picks[$0], nil)
     }
     if isChosen("random-title") {
-      var figure = try rate(engine, "random-title", "titles", threads: threads, count: count) {
+      var figure = try rate(
+        engine, "random-title", "titles", threads: threads, count: count, atLeast: shortestSeconds
+      ) {
         try $1.readTitles(picks[$0], group: 1, nil)
       }
       figure.latencies = try latencies(engine, sample.count) { try $0.readTitles(sample, group: 1, $1) }
@@ -114,12 +134,16 @@ struct NoteWorkloads {
     }
     if isChosen("random-title-many") {
       report(
-        try rate(engine, "random-title-many", "titles", threads: threads, count: count) {
+        try rate(
+          engine, "random-title-many", "titles", threads: threads, count: count, atLeast: shortestSeconds
+        ) {
           try $1.readTitles(picks[$0], group: Self.groupOfMany, nil)
         })
     }
     if isChosen("random-note") {
-      var figure = try rate(engine, "random-note", "notes", threads: threads, count: count) {
+      var figure = try rate(
+        engine, "random-note", "notes", threads: threads, count: count, atLeast: shortestSeconds
+      ) {
         try $1.readNotes(picks[$0], nil)
       }
       figure.latencies = try latencies(engine, sample.count) { try $0.readNotes(sample, $1) }
@@ -132,21 +156,27 @@ struct NoteWorkloads {
     let count = dataset.count
     if isChosen("scan-titles") {
       let found = Counter()
-      let figure = try rate(engine, "scan-titles", "titles", threads: threads, count: count) {
+      let figure = try rate(
+        engine, "scan-titles", "titles", threads: threads, count: count, atLeast: shortestSeconds
+      ) {
         found.add(try $1.scanTitles(part: $0, of: threads))
+      } check: {
+        let found = found.take()
+        guard found == count else { throw Failure("\(engine.name): \(found) titles of \(count)") }
       }
-      guard found.value == count else { throw Failure("\(engine.name): \(found.value) titles of \(count)") }
       report(figure)
     }
     if isChosen("search-bodies") {
       let found = Counter()
       // Ours starts threads of its own, which would stay where their caller has to.
       let figure = try rate(
-        engine, "search-bodies", "notes", threads: threads, count: count, staysPut: false
+        engine, "search-bodies", "notes", threads: threads, count: count, staysPut: false,
+        atLeast: shortestSeconds
       ) {
         found.add(try $1.searchBodies(part: $0, of: threads))
+      } check: {
+        guard found.take() > 0 else { throw Failure("\(engine.name): nothing found") }
       }
-      guard found.value > 0 else { throw Failure("\(engine.name): nothing found") }
       report(figure)
     }
   }
@@ -155,13 +185,15 @@ struct NoteWorkloads {
     guard isChosen("verify") else { return }
     let byteCount = Self.byteCount(of: path)
     for withKey in [false, true] {
-      let start = nowNanoseconds()
-      try engine.verify(path, options, withKey: withKey)
-      let seconds = Double(nowNanoseconds() - start) / 1e9
+      let perSecond = try Self.timesASecond(atLeast: shortestSeconds) {
+        let start = nowNanoseconds()
+        try engine.verify(path, options, withKey: withKey)
+        return Double(nowNanoseconds() - start) / 1e9
+      }
       report(
         Figure(
           engine: engine.name, workload: withKey ? "verify-with-key" : "verify",
-          value: Double(byteCount) / seconds / 1e9, unit: "GB/s"))
+          value: Double(byteCount) * perSecond / 1e9, unit: "GB/s"))
     }
   }
 

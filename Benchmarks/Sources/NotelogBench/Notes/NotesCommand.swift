@@ -14,6 +14,8 @@ struct NotesCommand {
   var count = 200_000
   var threads = 1
   var rounds = 5
+  /// For how long at least what changes nothing is repeated.
+  var shortestSeconds = 1.0
   var isEnglish = false
   var isCompressed = false
   var isJSON = false
@@ -35,7 +37,7 @@ struct NotesCommand {
       case "--compressed": isCompressed = true
       case "--output": output = try Self.value(&arguments, argument)
       case "--json": isJSON = true
-      case "--quick": (count, rounds) = (5000, 1)
+      case "--quick": (count, rounds, shortestSeconds) = (5000, 1, 0)
       default: throw Failure("unknown argument \(argument)\nusage: \(Self.usage)")
       }
     }
@@ -65,7 +67,8 @@ struct NotesCommand {
   func run() throws {
     let dataset = try Dataset(count: count, english: isEnglish ? Dataset.englishText() : [])
     let workloads = NoteWorkloads(
-      dataset: dataset, threads: threads, isCompressed: isCompressed, chosen: self.workloads)
+      dataset: dataset, threads: threads, isCompressed: isCompressed, shortestSeconds: shortestSeconds,
+      chosen: self.workloads)
     var table = Table(engines: engines)
     for round in 0..<rounds {
       for name in engines where !table.missing.contains(name) {

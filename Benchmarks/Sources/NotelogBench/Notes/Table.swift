@@ -35,12 +35,14 @@ struct Table {
     }.joined(separator: "\n")
   }
 
-  /// Ours over the best peer's.
+  /// Ours over the best peer's: the median of what it was round by round, as a slow moment of the machine slows a whole round.
   private func ratio(_ workload: String) -> Double? {
-    guard let ours = median(workload, "notelog") else { return nil }
+    guard let ours = figures[workload]?["notelog"] else { return nil }
     let peers = engines.filter(PeerEngine.names.contains).compactMap { median(workload, $0) }
-    let best = ours.isRate ? peers.map(\.value).max() : peers.map(\.value).min()
-    return best.map { ours.value / $0 }
+    let best = peers.max { (ours[0].isRate ? 1 : -1) * $0.value < (ours[0].isRate ? 1 : -1) * $1.value }
+    guard let best, let theirs = figures[workload]?[best.engine] else { return nil }
+    let ratios = zip(ours, theirs).map { $0.value / $1.value }.sorted()
+    return ratios[(ratios.count - 1) / 2]
   }
 
   /// A table for people.
