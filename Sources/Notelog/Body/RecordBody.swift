@@ -50,9 +50,11 @@ struct RecordBody: ~Escapable {
     var last = 0
     for index in 0..<count {
       let offset = Self.headerByteCount + index * Self.entryByteCount
+      // Of known length: where in it something is read needs no look at bounds.
+      let line = bytes.extracting(offset..<offset + Self.entryByteCount)
       // Nearly all entries are of the forms that have a line in the table; what is to be said of others, `check` says.
-      let (head, room) = (bytes.load(UInt64.self, at: offset), byteCount - end)
-      var length = Int(bytes.load(UInt32.self, at: offset + 8))
+      let (head, room) = (line.load(UInt64.self, at: 0), byteCount - end)
+      var length = Int(line.load(UInt32.self, at: 8))
       if Int(head & 0xFFFF) <= last || length > room || !ValueLengths.permit(length, head) {
         length = try Self.check(bytes, at: offset, after: last, valueAt: end, room: room)
       }
@@ -111,24 +113,24 @@ struct RecordBody: ~Escapable {
     var start = Self.headerByteCount + fieldCount * Self.entryByteCount
     for index in 0..<fieldCount {
       let offset = Self.headerByteCount + index * Self.entryByteCount
-      let candidate = bytes.load(UInt16.self, at: offset)
+      let line = bytes.extracting(offset..<offset + Self.entryByteCount)
+      let candidate = line.load(UInt16.self, at: 0)
       if candidate == number { return try entry(index, start) }
       if candidate > number { return nil }
-      start += Int(bytes.load(UInt32.self, at: offset + 8))
+      start += Int(line.load(UInt32.self, at: 8))
     }
     return nil
   }
 
   private func entry(_ index: Int, _ start: Int) throws(NotelogError) -> FieldEntry {
     let offset = Self.headerByteCount + index * Self.entryByteCount
-    guard let type = FieldType(rawValue: bytes.byte(at: offset + 2)) else {
+    let line = bytes.extracting(offset..<offset + Self.entryByteCount)
+    guard let type = FieldType(rawValue: line.byte(at: 2)) else {
       throw NotelogError(.damaged, "a field has no known type", offset: UInt64(offset))
     }
     return FieldEntry(
-      number: bytes.load(UInt16.self, at: offset), type: type,
-      flags: FieldFlags(rawValue: bytes.byte(at: offset + 3)),
-      keyReference: bytes.load(UInt32.self, at: offset + 4),
-      range: start..<start + Int(bytes.load(UInt32.self, at: offset + 8)))
+      number: line.load(UInt16.self, at: 0), type: type, flags: FieldFlags(rawValue: line.byte(at: 3)),
+      keyReference: line.load(UInt32.self, at: 4), range: start..<start + Int(line.load(UInt32.self, at: 8)))
   }
 
   /// Checks one entry, and returns its value's length.

@@ -8,12 +8,15 @@ import NotelogJournal
 /// It belongs to one thread, which uses it for one value after another: nothing is allocated, no lock is taken, and no
 /// object that other threads use is counted up and down. Keys that were wiped since are asked for anew.
 struct Opening: ~Copyable {
-  private static let heldMax = 8
+  private static let othersMax = 7
 
   /// The value opened last, with what padding there is around it.
   private var memory = Buffer(capacity: 960, isSecret: true)
   private var range = 0..<0
-  private var held: [HeldKey] = []
+  /// The key that opened the last value; taken out and put back, it is not counted.
+  private var latest: HeldKey?
+  /// Others that opened values before.
+  private var others: [HeldKey] = []
 
   init() {}
 
@@ -128,23 +131,45 @@ struct Opening: ~Copyable {
   private mutating func unseal(
     _ value: RawSpan, _ reference: KeyReference, _ data: AdditionalData, to start: Int, _ vault: Vault
   ) throws(CryptoError) {
-    if let held = held.first(where: { $0.isNamed(reference, of: vault) }) {
+    if let held = takeKey(reference, of: vault) {
       do throws(CryptoError) {
         var all = memory.mutableBytes
         var plaintext = all.part(from: start)
-        return try held.open(value, additionalData: data.bytes, into: &plaintext)
+        try held.open(value, additionalData: data.bytes, into: &plaintext)
+        latest = held
+        return
       } catch {
         // Wiped by a lock: there may be a new one since.
-        guard case .locked = error else { throw error }
-        self.held.removeAll { $0 === held }
+        guard case .locked = error else {
+          latest = held
+          throw error
+        }
       }
     }
     let key = try vault.sealingKey(reference)
     var all = memory.mutableBytes
     var plaintext = all.part(from: start)
     try key.open(value, additionalData: data.bytes, into: &plaintext)
-    if held.count == Self.heldMax { held.removeAll() }
-    held.append(HeldKey(key, vault))
+    putBackLatest()
+    latest = HeldKey(key, vault)
+  }
+
+  /// Takes a key that is held out of those that are.
+  private mutating func takeKey(_ reference: KeyReference, of vault: Vault) -> HeldKey? {
+    if let key = latest.take() {
+      if key.isNamed(reference, of: vault) { return key }
+      latest = key
+    }
+    guard let place = others.firstIndex(where: { $0.isNamed(reference, of: vault) }) else { return nil }
+    let key = others.remove(at: place)
+    putBackLatest()
+    return key
+  }
+
+  private mutating func putBackLatest() {
+    guard let key = latest.take() else { return }
+    if others.count == Self.othersMax { others.removeAll() }
+    others.append(key)
   }
 
   private mutating func unpad(

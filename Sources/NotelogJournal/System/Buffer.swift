@@ -55,6 +55,7 @@
 
   /// Overwrites the bytes with zeros and forgets them.
   package mutating func wipe() {
+    guard count > 0 else { return }
     // SAFETY: `count` bytes from `base` are ours.
     unsafe SystemMemory.overwrite(base, count)
     initializedCount = max(initializedCount, count)
