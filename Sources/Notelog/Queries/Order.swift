@@ -49,6 +49,12 @@ struct Order<R: Record>: Sendable {
     var candidates = try CandidateReader(query, run, reader, moment)
     var found: [Entry<R>] = []
     try run.index.forEachGroup(in: run.bounds, direction, substitute: run.substitute) { group in
+      if group.count == 1 {
+        // Nothing to be sorted: so it is with nearly all values.
+        let entry = try candidates.read(group[group.startIndex]) { try $0.entry() }
+        if let entry { found.append(entry) }
+        return found.count != query.limit
+      }
       // Entries that tie may have different values, where those are long.
       var best = Best(order: order, direction: direction, limit: query.limit.map { $0 - found.count })
       for entry in group {
@@ -93,7 +99,8 @@ struct Order<R: Record>: Sendable {
 
     mutating func sorted() -> [Entry<R>] {
       cut(to: limit ?? found.count)
-      return found.map(\.entry)
+      // A key path would be made anew by the runtime for each call: it depends on the value's type.
+      return found.map { $0.entry }
     }
 
     private mutating func cut(to count: Int) {

@@ -159,8 +159,9 @@ struct OrderedIndex: Sendable {
 
   /// How many entries a run has.
   ///
-  /// - Complexity: O(*n* / ``chunkCount``).
+  /// - Complexity: O(*n* / ``chunkCount``); O(1) for the whole index.
   func count(in bounds: IndexBounds) -> Int {
+    if bounds == .all { return count }
     let touched = chunkRange(of: bounds)
     return touched.reduce(0) { count, chunk in
       let isWhole = chunk != touched.first && chunk != touched.last

@@ -9,7 +9,7 @@ extension Optional: StoredValue where Wrapped: StoredValue {
   @inlinable public static var isOptional: Bool { true }
 
   /// The presence byte, and the value if there is one.
-  @inlinable public var storedByteCount: Int { 1 + (map(\.storedByteCount) ?? 0) }
+  @inlinable public var storedByteCount: Int { 1 + (map { $0.storedByteCount } ?? 0) }
 
   /// Writes the presence byte, then the value.
   @inlinable
