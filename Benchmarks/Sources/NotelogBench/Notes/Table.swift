@@ -39,7 +39,8 @@ struct Table {
   private func ratio(_ workload: String) -> Double? {
     guard let ours = figures[workload]?["notelog"] else { return nil }
     let peers = engines.filter(PeerEngine.names.contains).compactMap { median(workload, $0) }
-    let best = peers.max { (ours[0].isRate ? 1 : -1) * $0.value < (ours[0].isRate ? 1 : -1) * $1.value }
+    let best =
+      ours[0].isRate ? peers.max { $0.value < $1.value } : peers.min { $0.value < $1.value }
     guard let best, let theirs = figures[workload]?[best.engine] else { return nil }
     let ratios = zip(ours, theirs).map { $0.value / $1.value }.sorted()
     return ratios[(ratios.count - 1) / 2]
