@@ -84,9 +84,13 @@ extension HotPath {
     var peers: [(name: String, body: Body)] {
       isSeal
         ? [
-          ("same-key", sameKeySeal), ("hkdf-per-call", usualSeal), ("ancestor", ancestorSeal),
-          ("in-runs", sealInRuns),
-        ] : [("same-key", sameKeyOpen), ("hkdf-per-call", usualOpen), ("ancestor", ancestorOpen)]
+          ("evp", evpSeal), ("same-key", sameKeySeal), ("hkdf-per-call", usualSeal),
+          ("ancestor", ancestorSeal), ("in-runs", sealInRuns),
+        ]
+        : [
+          ("evp", evpOpen), ("same-key", sameKeyOpen), ("hkdf-per-call", usualOpen),
+          ("ancestor", ancestorOpen),
+        ]
     }
 
     /// Allocations of one operation, counted over many; nil where they can't be counted.
@@ -149,33 +153,42 @@ extension HotPath {
 
     // MARK: C
 
-    @Sendable private func floorSeal(_ thread: Int, _ count: Int) throws {
+    /// One of C's functions that work with contexts of their own.
+    private typealias Call =
+      @convention(c) (
+        OpaquePointer, UnsafePointer<UInt8>, Int, UnsafePointer<UInt8>, Int, UnsafeMutablePointer<UInt8>, Int
+      ) -> Int32
+
+    private func call(_ function: Call, _ thread: Int, _ input: [UInt8], _ count: Int) throws {
       let data = HotPath.additionalData
       // SAFETY: the bench's buffer is larger than a sealed value by some bytes; here and below.
-      let failed = unsafe floor_seal(
-        benches[thread].floor, plaintext, size, data, data.count, benches[thread].output, count)
+      let failed = unsafe function(
+        benches[thread].floor, input, size, data, data.count, benches[thread].output, count)
       if failed != 0 { throw Failed() }
+    }
+
+    @Sendable private func floorSeal(_ thread: Int, _ count: Int) throws {
+      try unsafe call(floor_seal, thread, plaintext, count)
     }
 
     @Sendable private func floorOpen(_ thread: Int, _ count: Int) throws {
-      let data = HotPath.additionalData
-      let failed = unsafe floor_open(
-        benches[thread].floor, sealed[0], size, data, data.count, benches[thread].output, count)
-      if failed != 0 { throw Failed() }
+      try unsafe call(floor_open, thread, sealed[0], count)
+    }
+
+    @Sendable private func evpSeal(_ thread: Int, _ count: Int) throws {
+      try unsafe call(evp_seal, thread, plaintext, count)
+    }
+
+    @Sendable private func evpOpen(_ thread: Int, _ count: Int) throws {
+      try unsafe call(evp_open, thread, sealed[0], count)
     }
 
     @Sendable private func sameKeySeal(_ thread: Int, _ count: Int) throws {
-      let data = HotPath.additionalData
-      let failed = unsafe same_key_seal(
-        benches[thread].floor, plaintext, size, data, data.count, benches[thread].output, count)
-      if failed != 0 { throw Failed() }
+      try unsafe call(same_key_seal, thread, plaintext, count)
     }
 
     @Sendable private func sameKeyOpen(_ thread: Int, _ count: Int) throws {
-      let data = HotPath.additionalData
-      let failed = unsafe same_key_open(
-        benches[thread].floor, sealedBySameKey, size, data, data.count, benches[thread].output, count)
-      if failed != 0 { throw Failed() }
+      try unsafe call(same_key_open, thread, sealedBySameKey, count)
     }
 
     @Sendable private func usualSeal(_ thread: Int, _ count: Int) throws {

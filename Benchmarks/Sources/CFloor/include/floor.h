@@ -24,7 +24,13 @@ int floor_seal(floor_context *context, const uint8_t *plaintext, size_t size, co
 int floor_open(floor_context *context, const uint8_t *sealed, size_t size, const uint8_t *aad, size_t aad_size,
                uint8_t *output, size_t count);
 
-/// AES-256-GCM under one key for all values, random IVs drawn 4 KiB at a time.
+/// The same through EVP.
+int evp_seal(floor_context *context, const uint8_t *plaintext, size_t size, const uint8_t *aad, size_t aad_size,
+             uint8_t *output, size_t count);
+int evp_open(floor_context *context, const uint8_t *sealed, size_t size, const uint8_t *aad, size_t aad_size,
+             uint8_t *output, size_t count);
+
+/// AES-256-GCM through EVP under one key for all values, random IVs drawn 4 KiB at a time.
 int same_key_seal(floor_context *context, const uint8_t *plaintext, size_t size, const uint8_t *aad, size_t aad_size,
                   uint8_t *output, size_t count);
 int same_key_open(floor_context *context, const uint8_t *sealed, size_t size, const uint8_t *aad, size_t aad_size,

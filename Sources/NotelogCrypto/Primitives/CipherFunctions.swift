@@ -1,0 +1,109 @@
+// A cipher as OpenSSL's provider implements it: provider-cipher(7), and decision 0053.
+
+import COpenSSL
+
+/// The functions of a cipher's implementation, which EVP would call.
+///
+/// Whenever a message starts, OpenSSL 3.0's EVP asks the implementation how long the cipher's IV is, by name and out of a dozen names. With
+/// what else it checks, that is two thirds of what the cipher itself takes for a short value. We know all of it, so we call
+/// what EVP calls.
+///
+/// Which implementation it is, is EVP's business still: what the process's configuration says of providers holds here too.
+// SAFETY: @unchecked because the provider may be called from any thread, which EVP does too; nothing here changes.
+@safe
+struct CipherFunctions: @unchecked Sendable {
+  /// Begins a message: context, key and its length, IV and its length, parameters.
+  typealias Start =
+    @convention(c) (
+      UnsafeMutableRawPointer?, UnsafePointer<UInt8>?, Int, UnsafePointer<UInt8>?, Int,
+      UnsafePointer<OSSL_PARAM>?
+    ) -> Int32
+  /// Takes bytes in: context, where to put what comes out, how much that is, room for it, bytes and their length.
+  typealias Update =
+    @convention(c) (
+      UnsafeMutableRawPointer?, UnsafeMutablePointer<UInt8>?, UnsafeMutablePointer<Int>?, Int,
+      UnsafePointer<UInt8>?, Int
+    ) -> Int32
+  /// Ends a message: context, where to put what comes out, how much that is, room for it.
+  typealias Finish =
+    @convention(c) (
+      UnsafeMutableRawPointer?, UnsafeMutablePointer<UInt8>?, UnsafeMutablePointer<Int>?, Int
+    ) -> Int32
+
+  var startSealing: Start
+  var startOpening: Start
+  var update: Update
+  var finish: Finish
+  var getParameters: @convention(c) (UnsafeMutableRawPointer?, UnsafeMutablePointer<OSSL_PARAM>?) -> Int32
+  let freeContext: @convention(c) (UnsafeMutableRawPointer?) -> Void
+  private let makeContext: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?
+  // SAFETY: the provider's own, which it takes from any thread; the cipher is never freed, and keeps the provider loaded.
+  private let provider: UnsafeMutableRawPointer?
+
+  /// A context, to be freed with ``freeContext``, which cleanses it; nothing where there is no memory.
+  // SAFETY: the provider's context is the one that the function came with.
+  func newContext() -> UnsafeMutableRawPointer? { unsafe makeContext(provider) }
+
+  /// What implements a cipher; nothing where that can't be told.
+  init?(of cipher: OpaquePointer?) {
+    // SAFETY: the cipher was fetched and is kept; what its provider lists is read until it is told that we have read it.
+    guard let cipher = unsafe cipher, let provider = unsafe EVP_CIPHER_get0_provider(cipher) else {
+      return nil
+    }
+    var isVolatile: Int32 = 0
+    guard var algorithm = unsafe OSSL_PROVIDER_query_operation(provider, OSSL_OP_CIPHER, &isVolatile) else {
+      return nil
+    }
+    let algorithms = unsafe algorithm
+    defer { unsafe OSSL_PROVIDER_unquery_operation(provider, OSSL_OP_CIPHER, algorithms) }
+    var found: UnsafePointer<OSSL_DISPATCH>?
+    while let names = unsafe algorithm.pointee.algorithm_names {
+      if unsafe String(cString: names).split(separator: ":").contains(where: {
+        unsafe EVP_CIPHER_is_a(cipher, String($0)) == 1
+      }) {
+        // Of two implementations, only EVP knows which one it took.
+        guard unsafe found == nil else { return nil }
+        unsafe found = unsafe algorithm.pointee.implementation
+      }
+      unsafe algorithm += 1
+    }
+    guard let found = unsafe found else { return nil }
+    // SAFETY: a list of functions, ended by one without a number.
+    unsafe self.init(found, provider: OSSL_PROVIDER_get0_provider_ctx(provider))
+  }
+
+  /// The functions of a list; nothing where one is missing.
+  private init?(_ list: UnsafePointer<OSSL_DISPATCH>, provider: UnsafeMutableRawPointer?) {
+    func entry(_ number: Int32) -> UnsafePointer<OSSL_DISPATCH>? {
+      // SAFETY: the list ends with a number of 0.
+      var entry = unsafe list
+      while unsafe entry.pointee.function_id != 0 {
+        if unsafe entry.pointee.function_id == number { return unsafe entry }
+        unsafe entry += 1
+      }
+      return nil
+    }
+    // SAFETY: each entry is read as what its number says it is.
+    guard
+      let makeContext = unsafe entry(OSSL_FUNC_CIPHER_NEWCTX).flatMap({ unsafe OSSL_FUNC_cipher_newctx($0) }),
+      let freeContext = unsafe entry(OSSL_FUNC_CIPHER_FREECTX).flatMap({ unsafe OSSL_FUNC_cipher_freectx($0) }
+      ),
+      let startSealing = unsafe entry(OSSL_FUNC_CIPHER_ENCRYPT_INIT)
+        .flatMap({ unsafe OSSL_FUNC_cipher_encrypt_init($0) }),
+      let startOpening = unsafe entry(OSSL_FUNC_CIPHER_DECRYPT_INIT)
+        .flatMap({ unsafe OSSL_FUNC_cipher_decrypt_init($0) }),
+      let update = unsafe entry(OSSL_FUNC_CIPHER_UPDATE).flatMap({ unsafe OSSL_FUNC_cipher_update($0) }),
+      let finish = unsafe entry(OSSL_FUNC_CIPHER_FINAL).flatMap({ unsafe OSSL_FUNC_cipher_final($0) }),
+      let getParameters = unsafe entry(OSSL_FUNC_CIPHER_GET_CTX_PARAMS)
+        .flatMap({ unsafe OSSL_FUNC_cipher_get_ctx_params($0) })
+    else { return nil }
+    unsafe self.makeContext = makeContext
+    unsafe self.freeContext = freeContext
+    unsafe self.startSealing = startSealing
+    unsafe self.startOpening = startOpening
+    unsafe self.update = update
+    unsafe self.finish = finish
+    unsafe self.getParameters = getParameters
+    unsafe self.provider = provider
+  }
+}

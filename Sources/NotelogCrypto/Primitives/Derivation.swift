@@ -1,0 +1,99 @@
+// What makes keys of passwords and of other keys: SHA-256, HMAC, HKDF, scrypt, through OpenSSL 3.0's EVP.
+
+import COpenSSL
+
+/// SHA-256, HMAC-SHA256, HKDF-SHA256 and scrypt. None of them is on a hot path.
+enum Derivation {
+  static let digestSize = 32
+
+  static func sha256(_ bytes: [UInt8]) throws(CryptoError) -> [UInt8] {
+    var digest = [UInt8](repeating: 0, count: digestSize)
+    // SAFETY: the digest has SHA-256's size.
+    guard unsafe EVP_Q_digest(nil, "SHA256", nil, bytes, bytes.count, &digest, nil) == 1 else {
+      throw .library
+    }
+    return digest
+  }
+
+  /// Compares in a time that says nothing about the bytes.
+  static func areEqual(_ one: [UInt8], _ other: [UInt8]) -> Bool {
+    guard one.count == other.count else { return false }
+    // SAFETY: both hold as many bytes as are compared.
+    return unsafe CRYPTO_memcmp(one, other, one.count) == 0
+  }
+
+  static func hmacSHA256(key: RawSpan, _ message: RawSpan) throws(CryptoError) -> [UInt8] {
+    var mac = [UInt8](repeating: 0, count: digestSize)
+    // SAFETY: OpenSSL reads both within their sizes; `mac` has HMAC-SHA256's size.
+    let done = unsafe key.withUnsafeBytes { key in
+      unsafe message.withUnsafeBytes { message in
+        // SAFETY: `mac` has HMAC-SHA256's size.
+        unsafe EVP_Q_mac(
+          nil, "HMAC", nil, "SHA256", nil, key.baseAddress, key.count,
+          message.baseAddress?.assumingMemoryBound(to: UInt8.self), message.count, &mac, mac.count, nil)
+          != nil
+      }
+    }
+    guard done else { throw .library }
+    return mac
+  }
+
+  /// HKDF-SHA256 (RFC 5869), extract and expand.
+  static func hkdfSHA256(
+    _ inputKey: RawSpan, salt: [UInt8], info: [UInt8], byteCount: Int = 32, in memory: SecretMemory
+  ) throws(CryptoError) -> Secret {
+    let output = try Secret(byteCount: byteCount, in: memory)
+    var digestName = Array("SHA256".utf8CString)
+    var salt = salt
+    var info = info
+    // SAFETY: OpenSSL reads parameters and does not keep them; each points to memory that lives through the
+    // call.
+    let done = unsafe inputKey.withUnsafeBytes { key in
+      unsafe digestName.withUnsafeMutableBufferPointer { digestName in
+        unsafe salt.withUnsafeMutableBytes { salt in
+          unsafe info.withUnsafeMutableBytes { info -> Bool in
+            guard let kdf = unsafe EVP_KDF_fetch(nil, "HKDF", nil) else { return false }
+            defer { unsafe EVP_KDF_free(kdf) }
+            guard let context = unsafe EVP_KDF_CTX_new(kdf) else { return false }
+            defer { unsafe EVP_KDF_CTX_free(context) }
+            let parameters = unsafe [
+              OSSL_PARAM_construct_utf8_string(parameterName("digest"), digestName.baseAddress, 0),
+              OSSL_PARAM_construct_octet_string(
+                parameterName("key"), UnsafeMutableRawPointer(mutating: key.baseAddress), key.count),
+              OSSL_PARAM_construct_octet_string(parameterName("salt"), salt.baseAddress, salt.count),
+              OSSL_PARAM_construct_octet_string(parameterName("info"), info.baseAddress, info.count),
+              OSSL_PARAM_construct_end(),
+            ]
+            let target = unsafe output.pointer.assumingMemoryBound(to: UInt8.self)
+            return unsafe EVP_KDF_derive(context, target, byteCount, parameters) == 1
+          }
+        }
+      }
+    }
+    guard done else { throw .library }
+    return output
+  }
+
+  /// scrypt (RFC 7914). The work factor has been checked by the caller.
+  static func scrypt(
+    password: RawSpan, salt: [UInt8], n: UInt64, r: UInt64, p: UInt64, byteCount: Int = 32,
+    in memory: SecretMemory
+  ) throws(CryptoError) -> Secret {
+    let output = try Secret(byteCount: byteCount, in: memory)
+    // OpenSSL's own default of 32 MiB refuses N = 2^15; this is what RFC 7914 needs, and some slack.
+    let memoryMax = 128 * r * (n + p) + (2 << 20)
+    // SAFETY: the password is read within its size, `target` is as long as asked for. A nil password would
+    // derive nothing, silently, so an empty one still points somewhere.
+    let done = unsafe password.withUnsafeBytes { password in
+      let start = unsafe password.baseAddress?.assumingMemoryBound(to: CChar.self)
+      let target = unsafe output.pointer.assumingMemoryBound(to: UInt8.self)
+      // SAFETY: a nil password would derive nothing, silently, so an empty one still points somewhere.
+      return unsafe EVP_PBE_scrypt(
+        start ?? UnsafeRawPointer(target).assumingMemoryBound(to: CChar.self), password.count, salt,
+        salt.count,
+        n, r, p, memoryMax, target, byteCount) == 1
+    }
+    guard done else { throw .library }
+    return output
+  }
+}

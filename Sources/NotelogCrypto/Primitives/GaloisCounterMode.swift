@@ -1,0 +1,192 @@
+// AES-256-GCM, by the functions of OpenSSL's provider. An Apple build would put CryptoKit behind this file's interface.
+
+import COpenSSL
+
+/// AES-256-GCM in one direction, to be keyed again and again.
+///
+/// Traps of OpenSSL 3.0 that this type is built around: a key without an IV on a fresh context takes a random
+/// IV, silently, so each message gives an IV; an opening context keeps the tag of the message before, so each
+/// `open` sets one; a tag of one byte is accepted, so the tag's size is part of the prepared parameter.
+@safe
+struct GaloisCounterMode: ~Copyable {
+  static let keySize = 32
+  private static let vectorSize = 12
+
+  // SAFETY: fetched once and never freed; OpenSSL counts references to it atomically.
+  @unsafe private nonisolated(unsafe) static let cipher: OpaquePointer? = unsafe EVP_CIPHER_fetch(
+    nil, "AES-256-GCM", nil)
+
+  /// The functions of whatever provider EVP would use; nothing where they don't do what EVP does.
+  private static let functions: CipherFunctions? = {
+    // SAFETY: the cipher is never freed.
+    guard let functions = unsafe CipherFunctions(of: cipher), agreesWithEVP(functions) else {
+      return nil
+    }
+    return functions
+  }()
+
+  private let context: UnsafeMutableRawPointer
+  private let start: CipherFunctions.Start
+  private let functions: CipherFunctions
+  /// The tag as an OpenSSL parameter, ended by an empty one; it points to `tag`.
+  private let parameters: UnsafeMutablePointer<OSSL_PARAM>
+
+  /// - Parameters:
+  ///   - sealing: The direction, for good.
+  ///   - tag: Sixteen bytes that outlive this value, where tags are put and found.
+  /// - Throws: ``CryptoError/outOfMemory``, ``CryptoError/library``.
+  init(sealing: Bool, tag: UnsafeMutableRawPointer) throws(CryptoError) {
+    guard let functions = Self.functions else { throw .library }
+    // SAFETY: the tag is the caller's, and outlives this value.
+    try unsafe self.init(functions, sealing: sealing, tag: tag)
+  }
+
+  private init(_ functions: CipherFunctions, sealing: Bool, tag: UnsafeMutableRawPointer) throws(CryptoError)
+  {
+    // SAFETY: a new context is this value's alone; key and IV follow with each message.
+    guard let context = unsafe functions.newContext() else { throw .outOfMemory }
+    unsafe self.context = unsafe context
+    self.functions = functions
+    unsafe start = sealing ? functions.startSealing : functions.startOpening
+    unsafe parameters = UnsafeMutablePointer<OSSL_PARAM>.allocate(capacity: 2)
+    let name = unsafe parameterName("tag")
+    // SAFETY: the name lives for ever, and the tag outlives this value.
+    unsafe parameters.initialize(to: OSSL_PARAM_construct_octet_string(name, tag, SealedValue.tagSize))
+    unsafe (parameters + 1).initialize(to: OSSL_PARAM_construct_end())
+  }
+
+  deinit {
+    // SAFETY: ours alone; OpenSSL cleanses key schedule and hash key as it frees them.
+    unsafe functions.freeContext(context)
+    unsafe parameters.deallocate()
+  }
+
+  /// One message, its tag left where the parameter points. A nil key keeps the key of the message before.
+  @inline(__always)
+  borrowing func seal(
+    key: UnsafePointer<UInt8>?, initialisationVector: UnsafePointer<UInt8>,
+    additionalData: UnsafeRawBufferPointer, _ plaintext: UnsafeRawBufferPointer,
+    to output: UnsafeMutableRawPointer
+  ) -> Bool {
+    // SAFETY: the IV has twelve bytes, the key thirty-two, the output room for the plaintext's length.
+    unsafe run(key, initialisationVector, nil, additionalData, plaintext, to: output)
+      && functions.getParameters(context, parameters) == 1
+  }
+
+  /// One message, against the tag that stands where the parameter points. A nil key keeps the key before.
+  ///
+  /// - Returns: Whether it authenticates; where not, `output` holds unauthenticated bytes that the caller
+  ///   wipes.
+  @inline(__always)
+  borrowing func open(
+    key: UnsafePointer<UInt8>?, initialisationVector: UnsafePointer<UInt8>,
+    additionalData: UnsafeRawBufferPointer, _ ciphertext: UnsafeRawBufferPointer,
+    to output: UnsafeMutableRawPointer
+  ) -> Bool {
+    // SAFETY: as for `seal`; the tag is set for each message, in the same call as the IV.
+    unsafe run(key, initialisationVector, parameters, additionalData, ciphertext, to: output)
+  }
+
+  @inline(__always)
+  private borrowing func run(
+    _ key: UnsafePointer<UInt8>?, _ initialisationVector: UnsafePointer<UInt8>,
+    _ parameters: UnsafePointer<OSSL_PARAM>?, _ additionalData: UnsafeRawBufferPointer,
+    _ input: UnsafeRawBufferPointer, to output: UnsafeMutableRawPointer
+  ) -> Bool {
+    // SAFETY: as the callers say; GCM puts out as many bytes as it takes in.
+    let keySize = unsafe key == nil ? 0 : Self.keySize
+    guard unsafe start(context, key, keySize, initialisationVector, Self.vectorSize, parameters) == 1 else {
+      return false
+    }
+    var count = 0
+    if let bytes = additionalData.baseAddress, additionalData.count > 0 {
+      let bytes = unsafe bytes.assumingMemoryBound(to: UInt8.self)
+      // Without a place to put anything, what is taken in is additional data.
+      guard
+        unsafe functions.update(context, nil, &count, additionalData.count, bytes, additionalData.count) == 1
+      else { return false }
+    }
+    let target = unsafe output.assumingMemoryBound(to: UInt8.self)
+    if let bytes = input.baseAddress, input.count > 0 {
+      let bytes = unsafe bytes.assumingMemoryBound(to: UInt8.self)
+      guard unsafe functions.update(context, target, &count, input.count, bytes, input.count) == 1 else {
+        return false
+      }
+    }
+    return unsafe functions.finish(context, target + input.count, &count, 0) == 1
+  }
+}
+
+// MARK: the proof
+
+extension GaloisCounterMode {
+  /// Seals messages as EVP does and opens them again, but not with another tag: the first with a key, the others with the key
+  /// that was given before, the last of them empty.
+  ///
+  /// Once in a process: what EVP does for an implementation beyond calling it is written down for OpenSSL's own alone, and nobody's notes are to be
+  /// sealed in a way that only this machine could open.
+  static func agreesWithEVP(_ functions: CipherFunctions) -> Bool {
+    let key = [UInt8](0..<32)
+    let bound = [UInt8](50..<71)
+    let message = [UInt8](150..<187)
+    // What is sealed, its tag, and what is opened.
+    let end = message.count + SealedValue.tagSize
+    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: end + message.count, alignment: 8)
+    defer { unsafe memory.deallocate() }
+    guard let sealed = memory.baseAddress else { return false }
+    // SAFETY: the parts lie within the memory, one after the other.
+    let tag = unsafe sealed + message.count
+    guard let sealing = try? unsafe GaloisCounterMode(functions, sealing: true, tag: tag),
+      let opening = try? unsafe GaloisCounterMode(functions, sealing: false, tag: tag)
+    else { return false }
+    for (place, (bound, message)) in [(bound, message), (bound, message), ([], [])].enumerated() {
+      let vector = [UInt8](repeating: UInt8(100 + place), count: vectorSize)
+      let given = place == 0 ? key : nil
+      unsafe memory.initializeMemory(as: UInt8.self, repeating: 0)
+      guard let expected = sealByEVP(key, vector, bound, message) else { return false }
+      let agrees = unsafe bound.withUnsafeBytes { bound in
+        unsafe message.withUnsafeBytes { message in
+          let ciphertext = unsafe UnsafeRawBufferPointer(start: sealed, count: message.count)
+          guard
+            unsafe sealing.seal(
+              key: given, initialisationVector: vector, additionalData: bound, message, to: sealed),
+            unsafe ciphertext.elementsEqual(expected.text),
+            unsafe memory[tag - sealed..<end].elementsEqual(expected.tag)
+          else { return false }
+          // SAFETY: the tag's first byte; here and below.
+          unsafe tag.storeBytes(of: expected.tag[0] ^ 1, as: UInt8.self)
+          guard
+            unsafe !opening.open(
+              key: given, initialisationVector: vector, additionalData: bound, ciphertext, to: sealed + end)
+          else { return false }
+          unsafe tag.storeBytes(of: expected.tag[0], as: UInt8.self)
+          return unsafe opening.open(
+            key: nil, initialisationVector: vector, additionalData: bound, ciphertext, to: sealed + end)
+            && memory[end..<end + message.count].elementsEqual(message)
+        }
+      }
+      guard agrees else { return false }
+    }
+    return true
+  }
+
+  /// A message sealed by EVP.
+  private static func sealByEVP(
+    _ key: [UInt8], _ vector: [UInt8], _ bound: [UInt8], _ message: [UInt8]
+  ) -> (text: [UInt8], tag: [UInt8])? {
+    // SAFETY: a context of our own; key, IV and tag have the cipher's sizes, and there is room for the message and its tag.
+    guard let context = unsafe EVP_CIPHER_CTX_new() else { return nil }
+    defer { unsafe EVP_CIPHER_CTX_free(context) }
+    var sealed = [UInt8](repeating: 0, count: message.count)
+    var tag = [UInt8](repeating: 0, count: SealedValue.tagSize)
+    var count: Int32 = 0
+    guard unsafe EVP_EncryptInit_ex2(context, cipher, key, vector, nil) == 1,
+      unsafe bound.isEmpty || EVP_EncryptUpdate(context, nil, &count, bound, Int32(bound.count)) == 1,
+      unsafe message.isEmpty
+        || EVP_EncryptUpdate(context, &sealed, &count, message, Int32(message.count)) == 1,
+      unsafe EVP_EncryptFinal_ex(context, nil, &count) == 1,
+      unsafe EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, Int32(tag.count), &tag) == 1
+    else { return nil }
+    return (sealed, tag)
+  }
+}

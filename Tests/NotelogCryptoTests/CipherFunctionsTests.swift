@@ -1,0 +1,84 @@
+// The provider's functions, called without EVP: decision 0053. That they compute what they should, the published
+// vectors show.
+
+import COpenSSL
+import Testing
+
+@testable import NotelogCrypto
+
+@Suite struct CipherFunctionsTests {
+  private static let whole = implementation(of: "AES-256-GCM")
+
+  private static func implementation(of name: String) -> CipherFunctions? {
+    // SAFETY: the cipher is kept for good, as the functions need it.
+    unsafe CipherFunctions(of: EVP_CIPHER_fetch(nil, name, nil))
+  }
+
+  @Test func `an implementation is found by any of its names, and another cipher's is not used`() throws {
+    for name in ["id-aes256-GCM", "aes-256-gcm"] {
+      let functions = try #require(Self.implementation(of: name))
+      #expect(GaloisCounterMode.agreesWithEVP(functions))
+    }
+    let other = try #require(Self.implementation(of: "AES-128-GCM"))
+    #expect(!GaloisCounterMode.agreesWithEVP(other))
+    let ofNothing = unsafe CipherFunctions(of: nil)
+    #expect(ofNothing == nil)
+  }
+
+  @Test func `what agrees with EVP is used`() throws {
+    let functions = try #require(Self.whole)
+    #expect(GaloisCounterMode.agreesWithEVP(functions))
+  }
+
+  @Test func `an implementation that accepts any tag is not used`() throws {
+    var functions = try #require(Self.whole)
+    unsafe functions.finish = { context, target, count, room in
+      if let whole = CipherFunctionsTests.whole { _ = unsafe whole.finish(context, target, count, room) }
+      return 1
+    }
+    #expect(!GaloisCounterMode.agreesWithEVP(functions))
+  }
+
+  @Test func `an implementation that leaves bytes as they are is not used`() throws {
+    var functions = try #require(Self.whole)
+    unsafe functions.update = { _, target, _, _, bytes, count in
+      if let target = unsafe target, let bytes = unsafe bytes {
+        unsafe target.update(from: bytes, count: count)
+      }
+      return 1
+    }
+    #expect(!GaloisCounterMode.agreesWithEVP(functions))
+  }
+
+  @Test func `an implementation that gives no tag is not used`() throws {
+    var functions = try #require(Self.whole)
+    unsafe functions.getParameters = { _, _ in 1 }
+    #expect(!GaloisCounterMode.agreesWithEVP(functions))
+  }
+
+  @Test func `an implementation that does not open is not used`() throws {
+    var functions = try #require(Self.whole)
+    unsafe functions.startOpening = { _, _, _, _, _, _ in 0 }
+    #expect(!GaloisCounterMode.agreesWithEVP(functions))
+  }
+
+  @Test func `an implementation that wants its key each time is not used`() throws {
+    var functions = try #require(Self.whole)
+    unsafe functions.startOpening = { context, key, keySize, vector, vectorSize, parameters in
+      guard unsafe key != nil, let whole = CipherFunctionsTests.whole else { return 0 }
+      return unsafe whole.startOpening(context, key, keySize, vector, vectorSize, parameters)
+    }
+    #expect(!GaloisCounterMode.agreesWithEVP(functions))
+  }
+
+  @Test func `an implementation that refuses empty messages is not used`() throws {
+    var functions = try #require(Self.whole)
+    unsafe functions.startSealing = { context, key, keySize, vector, vectorSize, parameters in
+      guard let vector = unsafe vector, let whole = CipherFunctionsTests.whole else { return 0 }
+      // The third message is the empty one.
+      if unsafe vector[0] == 102 { return 0 }
+      return unsafe whole.startSealing(context, key, keySize, vector, vectorSize, parameters)
+    }
+    #expect(!GaloisCounterMode.agreesWithEVP(functions))
+  }
+}
