@@ -4,6 +4,10 @@
 import NotelogTestSupport
 import Testing
 
+#if os(Linux)
+  import Glibc
+#endif
+
 @Suite struct IndexTests {
   /// The published vector of SipHash-2-4 for 16 bytes 00 … 0F under the key 00 … 0F (Aumasson and Bernstein, 2012).
   @Test func `the hash is SipHash`() {
@@ -47,6 +51,25 @@ import Testing
     }
     check(table, model)
   }
+
+  #if os(Linux)
+    @Test func `the memory of a table is there before it is looked into`() {
+      func faultCount() -> Int {
+        var usage = rusage()
+        // SAFETY: the call fills the structure.
+        // 1 is RUSAGE_THREAD, which is not imported.
+        unsafe getrusage(1, &usage)
+        return usage.ru_minflt
+      }
+      let store = EntryStore(count: 100_000)
+      let before = faultCount()
+      let isEmpty = (0..<store.count).allSatisfy { store[$0] == .empty }
+      let faults = faultCount() - before
+      #expect(isEmpty)
+      // It has some four hundred pages.
+      #expect(faults < 20)
+    }
+  #endif
 
   private func check(_ table: borrowing EntryTable, _ model: [UInt64: [Place]]) {
     for (hash, places) in model {

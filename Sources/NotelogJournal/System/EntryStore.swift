@@ -40,6 +40,11 @@ struct IndexEntry: Equatable, Sendable, BitwiseCopyable {
         to: IndexEntry.self, capacity: mapping.byteCount / IndexEntry.byteCount)
       self.count = unsafe mapping.byteCount / IndexEntry.byteCount
       isMapped = true
+      // A page that is read first is one of zeros that everybody shares; to write to it then is to have it replaced, and all
+      // threads interrupted for that.
+      for offset in stride(from: 0, to: unsafe mapping.byteCount, by: 4096) {
+        unsafe mapping.start.storeBytes(of: 0, toByteOffset: offset, as: UInt8.self)
+      }
     } else if count == 0 {
       unsafe base = Self.nowhere
       self.count = 0
