@@ -80,6 +80,8 @@ import Testing
         try store.field(\Note.time), try store.field(\Note.title), try store.field(\Note.body)
       )
       var buffer = ValueBuffer()
+      // A sound record first: what was found out about that one does not hold for the next.
+      #expect(try store.get(title, of: bench.others[0].id, using: &buffer) == "other 0")
       let found = try unlessDamaged { try store.get(title, of: id, using: &buffer) }
       #expect(found == nil || found == "title")
       if found != nil {

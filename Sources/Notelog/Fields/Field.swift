@@ -153,7 +153,12 @@ final class FieldHandle: Sendable {
     do {
       let isWhole = record.isWhole
       if !isWhole, RecordBody.directoryEnd(record.body) > record.body.byteCount { try record.complete() }
-      let entry = try RecordBody(checking: record.body, of: record.bodyByteCount).find(number)
+      // Once for all the fields that are opened of it.
+      let entry =
+        record.isBodyChecked
+        ? try RecordBody(checked: record.body).find(number)
+        : try RecordBody(checking: record.body, of: record.bodyByteCount).find(number)
+      record.isBodyChecked = true
       guard let entry, entry.flags.contains(.sealed), !entry.flags.contains(.chunked) else { return false }
       if !isWhole, entry.range.upperBound > record.body.byteCount { try record.complete() }
       try opening.load(entry, in: record.body, of: id, index, plan, opener)
