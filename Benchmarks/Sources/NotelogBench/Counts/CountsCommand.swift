@@ -52,12 +52,6 @@ struct CountsCommand {
     guard over.isEmpty else { throw Failure(over.joined(separator: "; ")) }
   }
 
-  private func note(_ dataset: Dataset, _ index: Int) -> Note {
-    Note(
-      id: dataset.ids[index], time: dataset.times[index], title: dataset.titles[index],
-      body: dataset.bodies[index])
-  }
-
   /// Puts and commits: all notes once, while memory and the index grow to what they need, and once more.
   private func writes(_ store: Store, _ dataset: Dataset) throws -> [Count] {
     var batch = try store.batch(of: Note.self)
@@ -69,7 +63,7 @@ struct CountsCommand {
     for round in 0..<2 {
       for first in stride(from: 0, to: dataset.count, by: Self.batch) {
         notes.removeAll(keepingCapacity: true)
-        for index in first..<first + Self.batch { notes.append(note(dataset, index)) }
+        notes += dataset.notes[first..<first + Self.batch]
         let start = allocation_count()
         for index in notes.indices { try batch.put(notes[index]) }
         let middle = allocation_count()
@@ -105,7 +99,7 @@ struct CountsCommand {
     for round in 0..<2 {
       let start = allocation_count()
       for pick in picks {
-        let id = dataset.ids[Int(pick)]
+        let id = dataset.notes[Int(pick)].id
         guard try store.read(title, of: id, into: &buffer) else { throw Failure("a note is missing") }
         byteCount += buffer.bytes.byteCount
         guard try store.read(body, of: id, into: &buffer) else { throw Failure("a note is missing") }
@@ -140,7 +134,7 @@ struct CountsCommand {
     let commitCount = 50
     var io = ProcessIO.now
     for index in 0...commitCount {
-      let note = note(dataset, index)
+      let note = dataset.notes[index]
       let start = allocation_count()
       try batch.put(note)
       try batch.commit(.durable)

@@ -7,10 +7,8 @@ import Notelog
 @safe final class Dataset: Sendable {
   // SAFETY: made in init, never changed afterwards, freed in deinit.
   nonisolated(unsafe) let peers: UnsafeMutablePointer<CPeers.dataset>
-  let ids: [RecordID]
-  let titles: [String]
-  let bodies: [String]
-  let times: [Date]
+  /// The notes as ours takes them: each in one place, as the peers' are.
+  let notes: [Note]
   /// A substring that some bodies hold.
   let needle: String
 
@@ -24,24 +22,20 @@ import Notelog
     }
     guard let made = unsafe made else { throw Failure("no memory for \(count) notes") }
     unsafe peers = made
-    var ids: [RecordID] = []
-    var titles: [String] = []
-    var bodies: [String] = []
-    var times: [Date] = []
+    var notes: [Note] = []
+    notes.reserveCapacity(count)
     for index in 0..<count {
       // SAFETY: the dataset has `count` notes, whose text lies within its text.
       let note = unsafe made.pointee.notes[index]
       let text = unsafe UnsafeRawBufferPointer(
         start: made.pointee.text + note.textStart, count: Int(note.titleByteCount + note.bodyByteCount))
-      ids.append(RecordID(UUID(uuid: note.id)))
-      unsafe titles.append(String(decoding: text.prefix(Int(note.titleByteCount)), as: UTF8.self))
-      unsafe bodies.append(String(decoding: text.dropFirst(Int(note.titleByteCount)), as: UTF8.self))
-      times.append(Date(timeIntervalSince1970: Double(note.time) / 1000))
+      notes.append(
+        Note(
+          id: RecordID(UUID(uuid: note.id)), time: Date(timeIntervalSince1970: Double(note.time) / 1000),
+          title: unsafe String(decoding: text.prefix(Int(note.titleByteCount)), as: UTF8.self),
+          body: unsafe String(decoding: text.dropFirst(Int(note.titleByteCount)), as: UTF8.self)))
     }
-    self.ids = ids
-    self.titles = titles
-    self.bodies = bodies
-    self.times = times
+    self.notes = notes
     var needleByteCount = 0
     // SAFETY: the needle lies in the dataset's text and is copied.
     let start = unsafe datasetNeedle(made, &needleByteCount)
@@ -52,7 +46,7 @@ import Notelog
   // SAFETY: freed once, when nobody uses it any more.
   deinit { unsafe datasetDestroy(peers) }
 
-  var count: Int { ids.count }
+  var count: Int { notes.count }
 
   /// A note's id, out of the memory that the peers have it from.
   func id(_ index: Int) -> RecordID {

@@ -14,6 +14,7 @@ struct NoteWorkloads {
   /// Whether bodies are compressed, where the engine can.
   var isCompressed = false
   /// For how long at least what changes nothing is repeated: once takes a tenth of a second, in which anything can come between.
+  /// For so long the disk is left alone, too, before something is written.
   var shortestSeconds = 0.0
   /// Names of the workloads to run; all where it is empty.
   var chosen: Set<String> = []
@@ -27,6 +28,7 @@ struct NoteWorkloads {
   /// Runs the workloads on an engine in a folder of its own, and hands each figure on.
   func run(_ engine: any NoteEngine, in folder: URL, _ report: (Figure) -> Void) throws {
     let path = try Self.makeFolder(folder, "notes")
+    letDiskRest()
     try engine.open(path, options)
     let io = ProcessIO.now
     var bulk = try insertAll(engine)
@@ -54,6 +56,14 @@ struct NoteWorkloads {
     try newest(engine, folder, report)
     try durable(engine, folder, writers: 1, "durable-insert", report)
     try durable(engine, folder, writers: 16, "durable-insert-16", report)
+  }
+
+  /// Waits until the disk has what was written, and has had a moment for what was deleted: neither is to be in the time of
+  /// what comes next.
+  private func letDiskRest() {
+    guard shortestSeconds > 0 else { return }
+    sync()
+    Thread.sleep(forTimeInterval: shortestSeconds)
   }
 
   private static func makeFolder(_ folder: URL, _ name: String) throws -> String {
@@ -205,6 +215,7 @@ struct NoteWorkloads {
       dataset.distinctPicks(
         share($0, of: threads, count).count, batch: min(Self.batch, dataset.count), seed: UInt64(20 + $0))
     }
+    letDiskRest()
     report(
       try rate(engine, "random-update", "notes", threads: threads, count: count) {
         try $1.update(picks[$0], batch: min(Self.batch, self.dataset.count), version: 7)
@@ -278,6 +289,7 @@ struct NoteWorkloads {
   ) throws {
     guard isChosen(workload) else { return }
     let path = try Self.makeFolder(folder, workload)
+    letDiskRest()
     try engine.open(path, EngineOptions(isDurable: true))
     let count = min(dataset.count, Self.durableCount * (writers == 1 ? 1 : 4))
     let times = LatencyTable(count)

@@ -155,9 +155,9 @@ final class NotelogSession<R: StoredNote>: NoteSession {
   }
 
   private func note(_ index: Int, text source: Int) -> R {
-    R(
-      id: dataset.ids[index], time: dataset.times[index], title: dataset.titles[source],
-      body: dataset.bodies[source])
+    let text = dataset.notes[source]
+    return R(
+      id: dataset.notes[index].id, time: dataset.notes[index].time, title: text.title, body: text.body)
   }
 
   /// Runs `body` for one operation after another, and takes the time of each where that is asked for.
@@ -232,7 +232,7 @@ final class NotelogSession<R: StoredNote>: NoteSession {
   }
 
   func firstTitle(_ pick: Int) throws -> Int {
-    try store.get(R.self, dataset.ids[pick])?.value(of: R.titlePath).utf8.count ?? 0
+    try store.get(R.self, dataset.notes[pick].id)?.value(of: R.titlePath).utf8.count ?? 0
   }
 
   func readNewest(_ limit: Int) throws -> Int {

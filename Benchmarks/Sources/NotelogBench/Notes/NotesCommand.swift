@@ -71,7 +71,9 @@ struct NotesCommand {
       chosen: self.workloads)
     var table = Table(engines: engines)
     for round in 0..<rounds {
-      for name in engines where !table.missing.contains(name) {
+      // Each engine follows another one in each round, as what one leaves to the disk the next has to bear.
+      let turn = round % engines.count
+      for name in engines[turn...] + engines[..<turn] where !table.missing.contains(name) {
         let engine = makeEngine(name, dataset)
         let scratch = folder.appending(path: "notelog-bench-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: scratch) }
