@@ -169,11 +169,10 @@ long peerUpdate(
 
 // MARK: Reading
 
-/// What a visitor opens, and what it compares it with or looks for.
+/// What a visitor opens, and what it has to be, or what is looked for in it.
 typedef struct {
   peerSession *session;
-  const dataset *notes;
-  const note *expected;
+  const wantedNote *wanted;
   bool opensTitle, opensBody;
   const char *needle;
   size_t needleByteCount;
@@ -199,14 +198,12 @@ static bool openFields(void *context, const sealedNote *note) {
       return false;
     }
   }
-  if (opening->expected) {
-    size_t expectedCount = (opening->opensTitle ? opening->expected->titleByteCount : 0)
-      + (opening->opensBody ? opening->expected->bodyByteCount : 0);
-    if ((size_t)(titleCount + bodyCount) != expectedCount
-        || memcmp(text, opening->notes->text + opening->expected->textStart, expectedCount) != 0) {
-      session->error = "a note is not what was written";
-      return false;
-    }
+  const wantedNote *wanted = opening->wanted;
+  if (wanted
+      && ((opening->opensTitle && !isWantedTitle(wanted, text, (size_t)titleCount))
+          || (opening->opensBody && !isWantedBody(wanted, text + titleCount, (size_t)bodyCount)))) {
+    session->error = "a note is not what was written";
+    return false;
   }
   opening->byteCount += (long)(note->titleByteCount + note->bodyByteCount + idByteCount);
   opening->count += !opening->needle
@@ -215,20 +212,18 @@ static bool openFields(void *context, const sealedNote *note) {
 }
 
 static long readNotes(
-  peerSession *session, const dataset *notes, const uint32_t *picks, size_t count, size_t group, readKind kind,
-  uint64_t *latencies
+  peerSession *session, const wantedNote *wanted, size_t count, size_t group, readKind kind, uint64_t *latencies
 ) {
   const engine *engine = session->peer->engine;
-  opening opening = {
-    .session = session, .notes = notes, .opensTitle = true, .opensBody = kind == readNote};
+  opening opening = {.session = session, .opensTitle = true, .opensBody = kind == readNote};
   size_t operation = 0;
   for (size_t done = 0; done < count;) {
     uint64_t start = latencies ? nowNanoseconds() : 0;
     size_t taken = count - done < group ? count - done : group;
     if (group > 1 && !engine->beginReads(session->session)) return -1;
     for (size_t i = 0; i < taken; i++) {
-      opening.expected = &notes->notes[picks[done + i]];
-      if (!engine->get(session->session, opening.expected->id, kind, openFields, &opening)) return -1;
+      opening.wanted = &wanted[done + i];
+      if (!engine->get(session->session, opening.wanted->id, kind, openFields, &opening)) return -1;
     }
     if (group > 1) engine->endReads(session->session);
     if (latencies) latencies[operation++] = nowNanoseconds() - start;
@@ -238,16 +233,13 @@ static long readNotes(
 }
 
 long peerReadTitles(
-  peerSession *session, const dataset *notes, const uint32_t *picks, size_t count, size_t group,
-  uint64_t *latencies
+  peerSession *session, const wantedNote *wanted, size_t count, size_t group, uint64_t *latencies
 ) {
-  return readNotes(session, notes, picks, count, group, readTitle, latencies);
+  return readNotes(session, wanted, count, group, readTitle, latencies);
 }
 
-long peerReadNotes(
-  peerSession *session, const dataset *notes, const uint32_t *picks, size_t count, uint64_t *latencies
-) {
-  return readNotes(session, notes, picks, count, 1, readNote, latencies);
+long peerReadNotes(peerSession *session, const wantedNote *wanted, size_t count, uint64_t *latencies) {
+  return readNotes(session, wanted, count, 1, readNote, latencies);
 }
 
 long peerFirstTitle(peerSession *session, const dataset *notes, size_t pick) {

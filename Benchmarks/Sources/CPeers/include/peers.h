@@ -45,6 +45,18 @@ void datasetPick(uint32_t *picks, size_t count, size_t limit, uint64_t seed);
 /// A substring that one body in a few hundred holds.
 const char *datasetNeedle(const dataset *notes, size_t *byteCount);
 
+/// A note that is to be read: its id, and what tells whether a text is its. Made in the order of reading before the clock runs,
+/// as looking notes up in the dataset, and comparing texts with it, takes processors longer than some engines take.
+typedef struct {
+  uint8_t id[idByteCount];
+  uint32_t titleByteCount, bodyByteCount;
+  uint64_t titleDigest, bodyDigest;
+} wantedNote;
+
+void datasetWant(const dataset *notes, const uint32_t *picks, size_t count, wantedNote *wanted);
+bool isWantedTitle(const wantedNote *wanted, const void *text, size_t byteCount);
+bool isWantedBody(const wantedNote *wanted, const void *text, size_t byteCount);
+
 // MARK: Peers
 
 typedef struct peer peer;
@@ -80,13 +92,11 @@ long peerInsert(
 long peerUpdate(
   peerSession *session, const dataset *notes, const uint32_t *picks, size_t count, size_t batch, uint32_t version,
   uint64_t *latencies);
-/// Opens the titles of the notes picked, `group` of them under one view of the store, and compares them.
+/// Opens titles, `group` of them under one view of the store, and checks that they are what was written.
 long peerReadTitles(
-  peerSession *session, const dataset *notes, const uint32_t *picks, size_t count, size_t group,
-  uint64_t *latencies);
-/// Opens titles and bodies of the notes picked and compares them.
-long peerReadNotes(
-  peerSession *session, const dataset *notes, const uint32_t *picks, size_t count, uint64_t *latencies);
+  peerSession *session, const wantedNote *wanted, size_t count, size_t group, uint64_t *latencies);
+/// Opens titles and bodies and checks them.
+long peerReadNotes(peerSession *session, const wantedNote *wanted, size_t count, uint64_t *latencies);
 /// Opens one note's title, whatever its version, and returns its length.
 long peerFirstTitle(peerSession *session, const dataset *notes, size_t pick);
 /// Opens the titles of the `limit` newest notes.

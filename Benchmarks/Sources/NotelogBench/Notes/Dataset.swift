@@ -48,35 +48,6 @@ import Notelog
 
   var count: Int { notes.count }
 
-  /// A note's id, out of the memory that the peers have it from.
-  func id(_ index: Int) -> RecordID {
-    // SAFETY: the dataset has `count` notes.
-    RecordID(UUID(uuid: unsafe peers.pointee.notes[index].id))
-  }
-
-  /// Whether bytes are a note's title, compared as the peers compare them.
-  func isTitle(_ bytes: RawSpan, of index: Int) -> Bool {
-    // SAFETY: as above.
-    let note = unsafe peers.pointee.notes[index]
-    return bytes.byteCount == Int(note.titleByteCount) && isText(bytes, at: note.textStart)
-  }
-
-  /// Whether bytes are a note's body.
-  func isBody(_ bytes: RawSpan, of index: Int) -> Bool {
-    // SAFETY: as above.
-    let note = unsafe peers.pointee.notes[index]
-    return bytes.byteCount == Int(note.bodyByteCount)
-      && isText(bytes, at: note.textStart + Int(note.titleByteCount))
-  }
-
-  private func isText(_ bytes: RawSpan, at start: Int) -> Bool {
-    // SAFETY: titles and bodies lie within the dataset's text, and lengths were compared.
-    unsafe bytes.withUnsafeBytes { bytes in
-      guard let first = bytes.baseAddress else { return true }
-      return unsafe memcmp(first, peers.pointee.text + start, bytes.count) == 0
-    }
-  }
-
   /// The bytes of ids, times, titles and bodies.
   // SAFETY: the dataset lives as long as this value.
   var logicalByteCount: Int { unsafe datasetLogicalByteCount(peers) }
@@ -87,6 +58,16 @@ import Notelog
     return unsafe [UInt32](unsafeUninitializedCapacity: count) { buffer, initialized in
       // SAFETY: the call fills exactly `count` numbers.
       unsafe datasetPick(buffer.baseAddress, count, limit, seed)
+      initialized = count
+    }
+  }
+
+  /// What is to be read where notes are picked at random.
+  func wanted(_ count: Int, seed: UInt64) -> [wantedNote] {
+    let picks = picks(count, seed: seed)
+    return unsafe [wantedNote](unsafeUninitializedCapacity: count) { buffer, initialized in
+      // SAFETY: the call fills one note for each pick.
+      unsafe datasetWant(peers, picks, count, buffer.baseAddress)
       initialized = count
     }
   }
@@ -116,5 +97,22 @@ import Notelog
       }
     }
     return text
+  }
+}
+
+extension wantedNote {
+  var recordID: RecordID { RecordID(UUID(uuid: id)) }
+
+  // SAFETY (of both): the calls read the bytes that they are told of, and nothing of them is kept.
+  func isTitle(_ text: RawSpan) -> Bool {
+    unsafe withUnsafePointer(to: self) { wanted in
+      unsafe text.withUnsafeBytes { unsafe isWantedTitle(wanted, $0.baseAddress, $0.count) }
+    }
+  }
+
+  func isBody(_ text: RawSpan) -> Bool {
+    unsafe withUnsafePointer(to: self) { wanted in
+      unsafe text.withUnsafeBytes { unsafe isWantedBody(wanted, $0.baseAddress, $0.count) }
+    }
   }
 }

@@ -52,9 +52,9 @@ protocol NoteSession: AnyObject {
   func insert(_ range: Range<Int>, batch: Int, _ latencies: LatencySink?) throws
   /// Writes new versions: each note gets the text of the one `version` further on.
   func update(_ picks: [UInt32], batch: Int, version: Int) throws
-  /// Reads titles, `group` under one view of the store, and compares them with what was written.
-  func readTitles(_ picks: [UInt32], group: Int, _ latencies: LatencySink?) throws
-  func readNotes(_ picks: [UInt32], _ latencies: LatencySink?) throws
+  /// Reads titles, `group` under one view of the store, and checks that they are what was written.
+  func readTitles(_ wanted: [wantedNote], group: Int, _ latencies: LatencySink?) throws
+  func readNotes(_ wanted: [wantedNote], _ latencies: LatencySink?) throws
   /// Opens one note's title and returns its length.
   func firstTitle(_ pick: Int) throws -> Int
   func readNewest(_ limit: Int) throws -> Int

@@ -125,19 +125,19 @@ struct NoteWorkloads {
 
   private func reads(_ engine: any NoteEngine, _ report: (Figure) -> Void) throws {
     let count = dataset.count
-    let picks = (0..<threads).map {
-      dataset.picks(share($0, of: threads, count).count, seed: UInt64(10 + $0))
+    let wanted = (0..<threads).map {
+      dataset.wanted(share($0, of: threads, count).count, seed: UInt64(10 + $0))
     }
-    let sample = Array(picks[0].prefix(20_000))
+    let sample = Array(wanted[0].prefix(20_000))
     // One round without a clock, so that every engine's cache is as warm as it gets.
     _ = try rate(engine, "warm-up", "", threads: threads, count: count) {
-      try $1.readNotes(picks[$0], nil)
+      try $1.readNotes(wanted[$0], nil)
     }
     if isChosen("random-title") {
       var figure = try rate(
         engine, "random-title", "titles", threads: threads, count: count, atLeast: shortestSeconds
       ) {
-        try $1.readTitles(picks[$0], group: 1, nil)
+        try $1.readTitles(wanted[$0], group: 1, nil)
       }
       figure.latencies = try latencies(engine, sample.count) { try $0.readTitles(sample, group: 1, $1) }
       report(figure)
@@ -147,14 +147,14 @@ struct NoteWorkloads {
         try rate(
           engine, "random-title-many", "titles", threads: threads, count: count, atLeast: shortestSeconds
         ) {
-          try $1.readTitles(picks[$0], group: Self.groupOfMany, nil)
+          try $1.readTitles(wanted[$0], group: Self.groupOfMany, nil)
         })
     }
     if isChosen("random-note") {
       var figure = try rate(
         engine, "random-note", "notes", threads: threads, count: count, atLeast: shortestSeconds
       ) {
-        try $1.readNotes(picks[$0], nil)
+        try $1.readNotes(wanted[$0], nil)
       }
       figure.latencies = try latencies(engine, sample.count) { try $0.readNotes(sample, $1) }
       report(figure)

@@ -191,23 +191,22 @@ final class NotelogSession<R: StoredNote>: NoteSession {
   }
 
   @_specialize(where R == Note)
-  func readTitles(_ picks: [UInt32], group: Int, _ latencies: LatencySink?) throws {
+  func readTitles(_ wanted: [wantedNote], group: Int, _ latencies: LatencySink?) throws {
     let title = try store.field(R.titlePath)
     var buffer = ValueBuffer()
     var ids: [RecordID] = []
-    try timed((picks.count + group - 1) / group, latencies) { operation in
+    try timed((wanted.count + group - 1) / group, latencies) { operation in
       let start = operation * group
       if group == 1 {
-        let pick = Int(picks[start])
-        guard try store.read(title, of: dataset.id(pick), into: &buffer),
-          dataset.isTitle(buffer.bytes, of: pick)
+        guard try store.read(title, of: wanted[start].recordID, into: &buffer),
+          wanted[start].isTitle(buffer.bytes)
         else { throw Failure("notelog: a title is not what was written") }
         return
       }
       ids.removeAll(keepingCapacity: true)
-      for pick in picks[start..<min(start + group, picks.count)] { ids.append(dataset.id(Int(pick))) }
+      for place in start..<min(start + group, wanted.count) { ids.append(wanted[place].recordID) }
       try store.readMany(title, of: ids, into: &buffer) { place, bytes in
-        guard dataset.isTitle(bytes, of: Int(picks[start + place])) else {
+        guard wanted[start + place].isTitle(bytes) else {
           throw Failure("notelog: a title is not what was written")
         }
       }
@@ -215,17 +214,16 @@ final class NotelogSession<R: StoredNote>: NoteSession {
   }
 
   @_specialize(where R == Note)
-  func readNotes(_ picks: [UInt32], _ latencies: LatencySink?) throws {
+  func readNotes(_ wanted: [wantedNote], _ latencies: LatencySink?) throws {
     let title = try store.field(R.titlePath)
     let body = try store.field(R.bodyPath)
     var buffer = ValueBuffer()
-    try timed(picks.count, latencies) { operation in
-      let pick = Int(picks[operation])
-      guard try store.read(title, of: dataset.id(pick), into: &buffer),
-        dataset.isTitle(buffer.bytes, of: pick)
+    try timed(wanted.count, latencies) { operation in
+      guard try store.read(title, of: wanted[operation].recordID, into: &buffer),
+        wanted[operation].isTitle(buffer.bytes)
       else { throw Failure("notelog: a note is not what was written") }
       try buffer.open(body)
-      guard dataset.isBody(buffer.bytes, of: pick) else {
+      guard wanted[operation].isBody(buffer.bytes) else {
         throw Failure("notelog: a note is not what was written")
       }
     }
