@@ -8,10 +8,13 @@
 #include <openssl/params.h>
 #include <openssl/provider.h>
 #include <openssl/rand.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { key_size = 32, salt_size = 12, iv_size = 12, nonce_size = 24, tag_size = 16, buffer_size = 160 * nonce_size };
+/// How many values may share a salt, as the last byte of the IV counts them.
+enum { run_count = 256 };
 
 /// What implements AES-256-GCM, as provider-cipher(7) describes it.
 typedef struct {
@@ -34,6 +37,10 @@ struct floor_context {
   uint8_t tag[tag_size];
   uint64_t prefixes[4];
   uint8_t subkey[key_size];
+  // Of values that share a salt: how many more the nonce is good for, and the salt that the opening context has its key by.
+  unsigned left_in_run;
+  uint8_t run[nonce_size], opening_salt[salt_size];
+  bool has_opening_salt;
   size_t cursor;
   uint8_t nonces[buffer_size];
 };
@@ -133,35 +140,74 @@ static inline int derive(floor_context *c, const uint8_t *salt) {
   return EVP_EncryptUpdate(c->blocks, c->subkey, &n, (const uint8_t *)blocks, 32) != 1;
 }
 
-int floor_seal(floor_context *c, const uint8_t *plaintext, size_t size, const uint8_t *aad, size_t aad_size,
-               uint8_t *output, size_t count) {
+/// Seals under the nonce that is there already, and under the key that the context has where none is given.
+static inline int seal_one(floor_context *c, const uint8_t *key, const uint8_t *plaintext, size_t size,
+                           const uint8_t *aad, size_t aad_size, uint8_t *output) {
   size_t n;
   uint8_t *text = output + nonce_size;
+  if (c->functions.start_sealing(c->sealing, key, key ? key_size : 0, output + salt_size, iv_size, NULL) != 1) return 1;
+  if (c->functions.update(c->sealing, NULL, &n, aad_size, aad, aad_size) != 1) return 1;
+  if (c->functions.update(c->sealing, text, &n, size, plaintext, size) != 1) return 1;
+  if (c->functions.finish(c->sealing, text + size, &n, 0) != 1) return 1;
+  if (c->functions.get_parameters(c->sealing, c->tag_parameter) != 1) return 1;
+  memcpy(text + size, c->tag, tag_size);
+  return 0;
+}
+
+static inline int open_one(floor_context *c, const uint8_t *key, const uint8_t *sealed, size_t size,
+                           const uint8_t *aad, size_t aad_size, uint8_t *output) {
+  size_t n;
+  const uint8_t *text = sealed + nonce_size, *iv = sealed + salt_size;
+  memcpy(c->tag, text + size, tag_size);
+  if (c->functions.start_opening(c->opening, key, key ? key_size : 0, iv, iv_size, c->tag_parameter) != 1) return 1;
+  if (c->functions.update(c->opening, NULL, &n, aad_size, aad, aad_size) != 1) return 1;
+  if (c->functions.update(c->opening, output, &n, size, text, size) != 1) return 1;
+  return c->functions.finish(c->opening, output + size, &n, 0) != 1;
+}
+
+int floor_seal(floor_context *c, const uint8_t *plaintext, size_t size, const uint8_t *aad, size_t aad_size,
+               uint8_t *output, size_t count) {
   for (size_t i = 0; i < count; i++) {
     if (draw(c, output) || derive(c, output)) return 1;
-    if (c->functions.start_sealing(c->sealing, c->subkey, key_size, output + salt_size, iv_size, NULL) != 1) return 1;
-    if (c->functions.update(c->sealing, NULL, &n, aad_size, aad, aad_size) != 1) return 1;
-    if (c->functions.update(c->sealing, text, &n, size, plaintext, size) != 1) return 1;
-    if (c->functions.finish(c->sealing, text + size, &n, 0) != 1) return 1;
-    if (c->functions.get_parameters(c->sealing, c->tag_parameter) != 1) return 1;
-    memcpy(text + size, c->tag, tag_size);
+    if (seal_one(c, c->subkey, plaintext, size, aad, aad_size, output)) return 1;
   }
   return 0;
 }
 
 int floor_open(floor_context *c, const uint8_t *sealed, size_t size, const uint8_t *aad, size_t aad_size,
                uint8_t *output, size_t count) {
-  size_t n;
-  const uint8_t *text = sealed + nonce_size, *iv = sealed + salt_size;
   for (size_t i = 0; i < count; i++) {
     if (derive(c, sealed)) return 1;
-    memcpy(c->tag, text + size, tag_size);
-    if (c->functions.start_opening(c->opening, c->subkey, key_size, iv, iv_size, c->tag_parameter) != 1) return 1;
-    if (c->functions.update(c->opening, NULL, &n, aad_size, aad, aad_size) != 1) return 1;
-    if (c->functions.update(c->opening, output, &n, size, text, size) != 1) return 1;
-    if (c->functions.finish(c->opening, output + size, &n, 0) != 1) return 1;
+    if (open_one(c, c->subkey, sealed, size, aad, aad_size, output)) return 1;
   }
   return 0;
+}
+
+// MARK: with a salt for several values
+
+int floor_seal_in_run(floor_context *c, const uint8_t *plaintext, size_t size, const uint8_t *aad, size_t aad_size,
+                      uint8_t *output) {
+  const uint8_t *key = NULL;
+  if (c->left_in_run == 0) {
+    if (draw(c, c->run) || derive(c, c->run)) return 1;
+    c->left_in_run = run_count;
+    key = c->subkey;
+  }
+  c->run[nonce_size - 1] = (uint8_t)--c->left_in_run;
+  memcpy(output, c->run, nonce_size);
+  return seal_one(c, key, plaintext, size, aad, aad_size, output);
+}
+
+int floor_open_in_run(floor_context *c, const uint8_t *sealed, size_t size, const uint8_t *aad, size_t aad_size,
+                      uint8_t *output) {
+  const uint8_t *key = NULL;
+  if (!c->has_opening_salt || memcmp(c->opening_salt, sealed, salt_size) != 0) {
+    if (derive(c, sealed)) return 1;
+    memcpy(c->opening_salt, sealed, salt_size);
+    key = c->subkey;
+  }
+  c->has_opening_salt = open_one(c, key, sealed, size, aad, aad_size, output) == 0;
+  return !c->has_opening_salt;
 }
 
 // MARK: by EVP

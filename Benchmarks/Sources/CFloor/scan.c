@@ -6,8 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-// The journal's own checksum, so that both pay the same for it.
+// The journal's own checksum and search, so that both pay the same for them.
 #include "../../../Sources/CSystem/checksum.h"
+#include "../../../Sources/CSystem/substring.h"
 #include "floor.h"
 
 enum { window_size = 1 << 20, seal_size = 40, aad_size = 64, id_size = 16, text_max = 4096 };
@@ -78,9 +79,9 @@ int floor_log_append(floor_log *log, const uint8_t *id, const void *title, size_
   if (log->held + size > window_size && floor_log_flush(log)) return 1;
   uint8_t *start = log->window + log->held, *values = start + sizeof(note_header);
   bind_to(log, id, 0);
-  if (floor_seal(log->context, title, title_size, log->aad, aad_size, values, 1)) return 1;
+  if (floor_seal_in_run(log->context, title, title_size, log->aad, aad_size, values)) return 1;
   bind_to(log, id, 1);
-  if (floor_seal(log->context, body, body_size, log->aad, aad_size, values + title_size + seal_size, 1)) return 1;
+  if (floor_seal_in_run(log->context, body, body_size, log->aad, aad_size, values + title_size + seal_size)) return 1;
   note_header header = {(uint32_t)(title_size + seal_size), (uint32_t)(body_size + seal_size)};
   header.checksum = checksum(values, size - sizeof header);
   memcpy(header.id, id, id_size);
@@ -98,8 +99,8 @@ static int visit(floor_log *log, const note_header *header, const uint8_t *value
   size_t size = (field == 0 ? header->title_size : header->body_size) - seal_size;
   if (size > text_max) return -1;
   bind_to(log, header->id, (uint8_t)field);
-  if (floor_open(log->context, sealed, size, log->aad, aad_size, log->text, 1)) return -1;
-  return !needle || memmem(log->text, size, needle, needle_size) != NULL;
+  if (floor_open_in_run(log->context, sealed, size, log->aad, aad_size, log->text)) return -1;
+  return !needle || bytes_contain(log->text, size, needle, needle_size);
 }
 
 long floor_log_scan(floor_log *log, int field, const void *needle, size_t needle_size) {

@@ -24,7 +24,13 @@ int floor_seal(floor_context *context, const uint8_t *plaintext, size_t size, co
 int floor_open(floor_context *context, const uint8_t *sealed, size_t size, const uint8_t *aad, size_t aad_size,
                uint8_t *output, size_t count);
 
-/// The same through EVP.
+/// The same for values that share a salt, up to 256 of them, so that few need a key of their own: one value.
+int floor_seal_in_run(floor_context *context, const uint8_t *plaintext, size_t size, const uint8_t *aad,
+                      size_t aad_size, uint8_t *output);
+int floor_open_in_run(floor_context *context, const uint8_t *sealed, size_t size, const uint8_t *aad,
+                      size_t aad_size, uint8_t *output);
+
+/// The same as the first two through EVP.
 int evp_seal(floor_context *context, const uint8_t *plaintext, size_t size, const uint8_t *aad, size_t aad_size,
              uint8_t *output, size_t count);
 int evp_open(floor_context *context, const uint8_t *sealed, size_t size, const uint8_t *aad, size_t aad_size,
@@ -47,7 +53,7 @@ int usual_open(const uint8_t *key, const uint8_t *sealed, size_t size, const uin
 int ancestor_seal(const uint8_t *key, const uint8_t *plaintext, size_t size, uint8_t *output, size_t count);
 int ancestor_open(const uint8_t *key, const uint8_t *sealed, size_t size, uint8_t *output, size_t count);
 
-/// A file of notes, each with a checksum over two values sealed as `floor_seal` does: a scan with nothing around it. One
+/// A file of notes, each with a checksum over two values sealed as `floor_seal_in_run` does: a scan with nothing around it. One
 /// thread's own.
 typedef struct floor_log floor_log;
 
