@@ -6,9 +6,8 @@
 int fallocate(int descriptor, int mode, off_t offset, off_t count);
 int sync_file_range(int descriptor, off_t offset, off_t count, unsigned flags);
 #endif
-void *memmem(const void *haystack, size_t haystackCount, const void *needle, size_t needleCount);
-
 /// Asks for a cache line that is about to be read.
 static inline void prefetch_line(const void *address) { __builtin_prefetch(address); }
 
 #include "checksum.h"
+#include "substring.h"

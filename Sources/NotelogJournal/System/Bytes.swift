@@ -22,7 +22,7 @@ extension RawSpan {
       unsafe needle.withUnsafeBytes { needle in
         guard let first = needle.baseAddress, needle.count > 0 else { return true }
         guard let start = hay.baseAddress, hay.count >= needle.count else { return false }
-        return unsafe memmem(start, hay.count, first, needle.count) != nil
+        return unsafe bytes_contain(start, hay.count, first, needle.count)
       }
     }
   }
