@@ -35,7 +35,7 @@ import Testing
       block.appendZeros(BlockCache.blockByteCount)
       var bytes = block.mutableBytes
       bytes.store(UInt32(number), at: 4096)
-      cache.keep(block.bytes, of: 7, at: number * BlockCache.blockByteCount)
+      cache.keep(block.bytes, of: 7, SegmentSalt(7), at: number * BlockCache.blockByteCount)
     }
     for number in 0..<2000 {
       let found = withScratch { bytes in
@@ -55,7 +55,8 @@ import Testing
     var block = Buffer()
     block.appendZeros(BlockCache.blockByteCount)
     for number in 0..<2000 {
-      cache.keep(block.bytes, of: UInt32(7 + number % 2), at: number * BlockCache.blockByteCount)
+      cache.keep(
+        block.bytes, of: UInt32(7 + number % 2), SegmentSalt(7), at: number * BlockCache.blockByteCount)
     }
     func isThere(_ segment: UInt32) -> Bool {
       (0..<2000).contains { number in

@@ -121,6 +121,54 @@ private struct After: Record {
     #expect(found == expected)
   }
 
+  /// Records are looked up ahead of the one that is read, and what was found is out of date by then.
+  @Test func `what is written while many are read is seen in those that are further on`() throws {
+    let folder = try TemporaryFolder()
+    var options = Store.Options()
+    options.segmentByteCount = 16 << 10
+    options.compaction = .whenAsked
+    let store = try Store.create(at: folder.path, unlocking: TemporaryFolder.key, options: options)
+    var notes = (0..<400).map { Note(title: "title \($0)") }
+    try store.putAll(notes)
+    let title = try store.field(\Note.title)
+    // What each was before, and where in the reading it was changed last.
+    var before: [String?] = notes.map(\.title)
+    var now = before
+    var changed = [Int](repeating: -1000, count: notes.count)
+    var buffer = ValueBuffer()
+    var seen = (old: 0, new: 0)
+    for round in 0..<2 {
+      try store.getMany(title, of: notes.map(\.id), using: &buffer) { place, value in
+        if value == now[place] {
+          seen.new += changed[place] >= 0 ? 1 : 0
+        } else {
+          #expect(value == before[place] && place - changed[place] <= 32)
+          seen.old += 1
+        }
+        for (step, target) in [place + 1, place + 6, place + 12, place + 40].enumerated()
+        where target < notes.count && target % 5 == step {
+          changed[target] = place
+          before[target] = now[target]
+          if target % 3 == 0 {
+            now[target] = nil
+            try store.write { tx in _ = try tx.delete(Note.self, notes[target].id) }
+          } else {
+            notes[target].title = "round \(round), at \(place)"
+            now[target] = notes[target].title
+            try store.write { tx in try tx.put(notes[target]) }
+          }
+        }
+        if place % 60 == 0 { _ = try store.compact() }
+      }
+      changed = [Int](repeating: -1000, count: notes.count)
+    }
+    // Some of both, or nothing was looked up ahead.
+    #expect(seen.old > 20 && seen.new > 20)
+    for (note, value) in zip(notes, now) {
+      #expect(try store.get(title, of: note.id, using: &buffer) == value)
+    }
+  }
+
   @Test
   func `a field that was looked up before the schema was stored, or before it changed, goes on to work`()
     throws

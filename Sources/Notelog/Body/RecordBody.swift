@@ -32,10 +32,28 @@ struct RecordBody: ~Escapable {
   /// The same of a body of so many bytes, which begins with these.
   @_lifetime(copy bytes)
   init(checking bytes: RawSpan, of byteCount: Int) throws(NotelogError) {
-    guard bytes.byteCount >= Self.headerByteCount, byteCount <= Limits.recordBytes else {
+    fieldCount = try Self.check(bytes, of: byteCount, lookingFor: 0).fieldCount
+    self.bytes = bytes
+  }
+
+  /// Checks the whole directory of a body of so many bytes, which begins with these, and finds the entry with a number on the
+  /// way: for whoever wants that one alone.
+  @inline(__always)
+  static func find(
+    _ number: UInt16, checking bytes: RawSpan, of byteCount: Int
+  ) throws(NotelogError) -> FieldEntry? {
+    let found = try check(bytes, of: byteCount, lookingFor: number)
+    return found.offset == 0 ? nil : try entry(bytes, at: found.offset, found.start)
+  }
+
+  /// - Returns: How many fields there are, and where the entry and the value of one of them begin.
+  private static func check(
+    _ bytes: RawSpan, of byteCount: Int, lookingFor number: UInt16
+  ) throws(NotelogError) -> (fieldCount: Int, offset: Int, start: Int) {
+    guard bytes.byteCount >= headerByteCount, byteCount <= Limits.recordBytes else {
       throw NotelogError(.damaged, "a record of \(byteCount) bytes is shorter or longer than one can be")
     }
-    guard bytes.byte(at: 0) == Self.version else {
+    guard bytes.byte(at: 0) == version else {
       throw NotelogError(
         .unsupportedVersion, "a record has layout \(bytes.byte(at: 0)), this version reads 1")
     }
@@ -43,30 +61,31 @@ struct RecordBody: ~Escapable {
     guard bytes.byte(at: 1) == 0, count <= Limits.fields else {
       throw NotelogError(.damaged, "a record's header is broken", offset: 1)
     }
-    var end = Self.headerByteCount + count * Self.entryByteCount
-    guard end <= bytes.byteCount else {
+    let directoryEnd = headerByteCount + count * entryByteCount
+    guard directoryEnd <= bytes.byteCount else {
       throw NotelogError(.damaged, "a record's directory of \(count) fields goes beyond its end", offset: 2)
     }
-    var last = 0
-    for index in 0..<count {
-      let offset = Self.headerByteCount + index * Self.entryByteCount
+    var (offset, end, last) = (headerByteCount, directoryEnd, 0)
+    var found = (offset: 0, start: 0)
+    while offset < directoryEnd {
       // Of known length: where in it something is read needs no look at bounds.
-      let line = bytes.extracting(offset..<offset + Self.entryByteCount)
+      let line = bytes.extracting(offset..<offset + entryByteCount)
       // Nearly all entries are of the forms that have a line in the table; what is to be said of others, `check` says.
       let (head, room) = (line.load(UInt64.self, at: 0), byteCount - end)
       var length = Int(line.load(UInt32.self, at: 8))
       if Int(head & 0xFFFF) <= last || length > room || !ValueLengths.permit(length, head) {
-        length = try Self.check(bytes, at: offset, after: last, valueAt: end, room: room)
+        length = try check(bytes, at: offset, after: last, valueAt: end, room: room)
       }
       last = Int(head & 0xFFFF)
+      if last == Int(number) { found = (offset, end) }
       end += length
+      offset += entryByteCount
     }
     guard end == byteCount else {
       throw NotelogError(
         .damaged, "\(byteCount - end) bytes follow a record's last value", offset: UInt64(end))
     }
-    self.bytes = bytes
-    self.fieldCount = count
+    return (count, found.offset, found.start)
   }
 
   /// Where the directory ends of a body that begins with these bytes, which nobody has checked.
@@ -103,7 +122,8 @@ struct RecordBody: ~Escapable {
   /// The entry at a place, which moves on to the next; nil behind the last.
   func next(at place: inout Place) throws(NotelogError) -> FieldEntry? {
     guard place.index < fieldCount else { return nil }
-    let entry = try entry(place.index, place.valueStart)
+    let offset = Self.headerByteCount + place.index * Self.entryByteCount
+    let entry = try Self.entry(bytes, at: offset, place.valueStart)
     place = Place(index: place.index + 1, valueStart: entry.range.upperBound)
     return entry
   }
@@ -115,16 +135,17 @@ struct RecordBody: ~Escapable {
       let offset = Self.headerByteCount + index * Self.entryByteCount
       let line = bytes.extracting(offset..<offset + Self.entryByteCount)
       let candidate = line.load(UInt16.self, at: 0)
-      if candidate == number { return try entry(index, start) }
+      if candidate == number { return try Self.entry(bytes, at: offset, start) }
       if candidate > number { return nil }
       start += Int(line.load(UInt32.self, at: 8))
     }
     return nil
   }
 
-  private func entry(_ index: Int, _ start: Int) throws(NotelogError) -> FieldEntry {
-    let offset = Self.headerByteCount + index * Self.entryByteCount
-    let line = bytes.extracting(offset..<offset + Self.entryByteCount)
+  /// The entry at an offset, whose value starts at another.
+  private static func entry(_ bytes: RawSpan, at offset: Int, _ start: Int) throws(NotelogError) -> FieldEntry
+  {
+    let line = bytes.extracting(offset..<offset + entryByteCount)
     guard let type = FieldType(rawValue: line.byte(at: 2)) else {
       throw NotelogError(.damaged, "a field has no known type", offset: UInt64(offset))
     }

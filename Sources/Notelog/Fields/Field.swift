@@ -111,13 +111,14 @@ final class FieldHandle: Sendable {
   /// - Returns: Whether there is such a record.
   @usableFromInline
   func read(
-    _ id: RecordID, _ group: borrowing ReadGroup, _ place: Int, of store: Store,
+    _ id: RecordID, _ ahead: inout ReadAhead, _ place: Int, of store: Store,
     into buffer: inout ValueBuffer
   ) throws -> Bool {
     precondition(store === self.store, "a field belongs to the store that it was looked up in")
     buffer.loaded = nil
+    let sought = ahead.take(place)
     let found = try journaling { () throws(JournalError) in
-      try records.readUnchecked(id.key, group[place], into: &buffer.record)
+      try records.readUnchecked(id.key, sought, into: &buffer.record)
     }
     return try open(found, id, &buffer)
   }
@@ -153,13 +154,10 @@ final class FieldHandle: Sendable {
     do {
       let isWhole = record.isWhole
       if !isWhole, RecordBody.directoryEnd(record.body) > record.body.byteCount { try record.complete() }
-      // Once for all the fields that are opened of it.
-      let entry =
-        record.isBodyChecked
-        ? try RecordBody(checked: record.body).find(number)
-        : try RecordBody(checking: record.body, of: record.bodyByteCount).find(number)
-      record.isBodyChecked = true
-      guard let entry, entry.flags.contains(.sealed), !entry.flags.contains(.chunked) else { return false }
+      let found = try RecordBody.find(number, checking: record.body, of: record.bodyByteCount)
+      guard let entry = found, entry.flags.contains(.sealed), !entry.flags.contains(.chunked) else {
+        return false
+      }
       if !isWhole, entry.range.upperBound > record.body.byteCount { try record.complete() }
       try opening.load(entry, in: record.body, of: id, index, plan, opener)
       return true

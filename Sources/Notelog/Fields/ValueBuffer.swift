@@ -79,8 +79,8 @@ extension Store {
 
   /// Calls `body` with the values that a field has in records, in the order of the ids.
   ///
-  /// What is in memory of several records is fetched at once, so that one doesn't wait for the other. They are looked up
-  /// 64 at a time: what is written meanwhile, by `body` for instance, may not show in those that were looked up before.
+  /// While one value is opened, what is in memory of the next ones is fetched. Records are looked up some way ahead: what is
+  /// written meanwhile, by `body` for instance, may not show in those that were looked up before.
   ///
   /// - Parameters:
   ///   - field: The field.
@@ -93,15 +93,13 @@ extension Store {
     _ field: Field<R, Value>, of ids: [RecordID], using buffer: inout ValueBuffer,
     _ body: (Int, Value?) throws -> Void
   ) throws {
-    for start in stride(from: 0, to: ids.count, by: ReadGroup.limit) {
-      let group = ReadGroup(ids[start..<min(start + ReadGroup.limit, ids.count)], self)
-      for place in start..<start + group.count {
-        guard try field.handle.read(ids[place], group, place - start, of: self, into: &buffer) else {
-          try body(place, nil)
-          continue
-        }
-        try body(place, try Value(stored: Value.Stored(loading: buffer.bytes)))
+    var ahead = ReadAhead(ids, self)
+    for place in ids.indices {
+      guard try field.handle.read(ids[place], &ahead, place, of: self, into: &buffer) else {
+        try body(place, nil)
+        continue
       }
+      try body(place, try Value(stored: Value.Stored(loading: buffer.bytes)))
     }
   }
 
@@ -119,12 +117,9 @@ extension Store {
     _ field: Field<R, Value>, of ids: [RecordID], into buffer: inout ValueBuffer,
     _ body: (Int, RawSpan) throws -> Void
   ) throws {
-    for start in stride(from: 0, to: ids.count, by: ReadGroup.limit) {
-      let group = ReadGroup(ids[start..<min(start + ReadGroup.limit, ids.count)], self)
-      for place in start..<start + group.count
-      where try field.handle.read(ids[place], group, place - start, of: self, into: &buffer) {
-        try body(place, buffer.bytes)
-      }
+    var ahead = ReadAhead(ids, self)
+    for place in ids.indices where try field.handle.read(ids[place], &ahead, place, of: self, into: &buffer) {
+      try body(place, buffer.bytes)
     }
   }
 

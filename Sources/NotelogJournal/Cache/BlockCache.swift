@@ -21,36 +21,45 @@ final class BlockCache: Sendable {
 
   /// Appends the frame at an offset as far as one reaches, or what is there of it, which may be nothing.
   ///
-  /// - Returns: Whether all of that is there.
-  func appendFrame(_ segment: UInt32, at offset: Int, _ reach: Reach, to buffer: inout Buffer) -> Bool {
-    let missing = appendFrameStart(segment, at: offset, reach, to: &buffer)
-    guard missing > 0 else { return missing == 0 }
+  /// What ``prefetch(_:at:)`` was called for a while ago is on its way.
+  ///
+  /// - Returns: Its segment's salt, where all of that is there.
+  func appendFrame(
+    _ segment: UInt32, at offset: Int, _ reach: Reach, isOnItsWay: Bool = false, to buffer: inout Buffer
+  ) -> SegmentSalt? {
+    guard let start = appendFrameStart(segment, at: offset, reach, isOnItsWay, to: &buffer) else {
+      return nil
+    }
+    if start.missingByteCount == 0 { return start.salt }
     let next = offset - offset % Self.blockByteCount + Self.blockByteCount
-    return append(segment, next..<next + missing, to: &buffer) == missing
+    let isThere =
+      append(segment, next..<next + start.missingByteCount, to: &buffer) == start.missingByteCount
+    return isThere ? start.salt : nil
   }
 
   /// Appends what the frame's first block has of it.
   ///
-  /// - Returns: How many bytes are in the blocks behind it; less than none where even its length is not known.
+  /// - Returns: How many bytes are in the blocks behind it; nothing where even its length is not known.
+  @inline(__always)
   private func appendFrameStart(
-    _ segment: UInt32, at offset: Int, _ reach: Reach, to buffer: inout Buffer
-  ) -> Int {
+    _ segment: UInt32, at offset: Int, _ reach: Reach, _ isOnItsWay: Bool, to buffer: inout Buffer
+  ) -> (salt: SegmentSalt, missingByteCount: Int)? {
     let tag = Self.tag(segment, offset)
     let hash = Self.hash(tag)
     return shards[Int(hash & 15)].read { shard in
-      guard let slot = shard.find(tag, hash >> 4) else { return -1 }
+      guard let slot = shard.find(tag, hash >> 4) else { return nil }
       let start = offset % Self.blockByteCount
       // All lines of it at once: its length is not known yet, and waiting for one line after the other takes longer.
-      shard.prefetch(slot, from: start)
+      if !isOnItsWay { shard.prefetch(slot, from: start) }
       let block = shard.block(slot)
       let available = block.byteCount - start
-      guard available >= Layout.frameHeaderByteCount else { return -1 }
+      guard available >= Layout.frameHeaderByteCount else { return nil }
       // Nothing of it has been checked yet; it only says how much to copy, within what a record may have.
       let payloadByteCount = Int(block.load(UInt32.self, at: start + 4))
-      guard payloadByteCount <= Limits.maximumRecordByteCount else { return -1 }
+      guard payloadByteCount <= Limits.maximumRecordByteCount else { return nil }
       let wanted = reach.part(of: aligned(Layout.frameHeaderByteCount + payloadByteCount))
       buffer.append(block.extracting(start..<start + min(available, wanted)))
-      return max(wanted - available, 0)
+      return (shard.salt(slot), max(wanted - available, 0))
     }
   }
 
@@ -111,12 +120,12 @@ final class BlockCache: Sendable {
   }
 
   /// Keeps a block: the whole of it, or what is left of the segment where it begins.
-  func keep(_ block: RawSpan, of segment: UInt32, at offset: Int) {
+  func keep(_ block: RawSpan, of segment: UInt32, _ salt: SegmentSalt, at offset: Int) {
     precondition(
       offset % Self.blockByteCount == 0 && block.byteCount <= Self.blockByteCount, "a block is kept whole")
     let tag = Self.tag(segment, offset)
     let hash = Self.hash(tag)
-    shards[Int(hash & 15)].change { $0.keep(block, tag, hash >> 4) }
+    shards[Int(hash & 15)].change { $0.keep(block, salt, tag, hash >> 4) }
   }
 
   /// Makes room of the blocks of a segment that is gone: nobody will ask for them.

@@ -13,6 +13,8 @@ struct CacheShard: ~Copyable, Sendable {
   /// Which block each slot holds; 0 is none, as there is no segment 0.
   private var tags: [UInt64] = []
   private var byteCounts: [Int] = []
+  /// The salt of each block's segment: what its frames are checked with.
+  private var salts: [SegmentSalt] = []
   private var marks = UseMarks(count: 0)
   private var hands: [UInt8] = []
   private var occupiedCount = 0
@@ -40,6 +42,9 @@ struct CacheShard: ~Copyable, Sendable {
     return store.bytes.extracting(start..<start + byteCounts[slot])
   }
 
+  /// The salt of the segment that a slot's block is of.
+  func salt(_ slot: Int) -> SegmentSalt { salts[slot] }
+
   /// Asks the processor to fetch what a slot has from an offset on, as much as most records take.
   func prefetch(_ slot: Int, from offset: Int) {
     let start = slot * BlockCache.blockByteCount
@@ -61,7 +66,7 @@ struct CacheShard: ~Copyable, Sendable {
   }
 
   /// Keeps a block.
-  mutating func keep(_ bytes: RawSpan, _ tag: UInt64, _ hash: UInt64) {
+  mutating func keep(_ bytes: RawSpan, _ salt: SegmentSalt, _ tag: UInt64, _ hash: UInt64) {
     guard setCount > 0, find(tag, hash) == nil else { return }
     if tags.isEmpty { allocate() }
     guard store.byteCount > 0 else { return }
@@ -70,6 +75,7 @@ struct CacheShard: ~Copyable, Sendable {
     tags[slot] = tag
     marks.set(slot)
     byteCounts[slot] = bytes.byteCount
+    salts[slot] = salt
     store.copy(bytes, at: slot * BlockCache.blockByteCount)
   }
 
@@ -98,6 +104,7 @@ struct CacheShard: ~Copyable, Sendable {
     store = PageStore(byteCount: slotCount * BlockCache.blockByteCount)
     tags = Array(repeating: 0, count: slotCount)
     byteCounts = Array(repeating: 0, count: slotCount)
+    salts = Array(repeating: SegmentSalt(share: 0), count: slotCount)
     marks = UseMarks(count: slotCount)
     hands = Array(repeating: 0, count: setCount)
   }

@@ -11,7 +11,7 @@ extension Segment {
     at offset: Int, _ reach: Reach, into buffer: inout Buffer, _ cache: BlockCache
   ) throws(StorageError) -> Int {
     buffer.removeAll()
-    if cache.appendFrame(number, at: offset, reach, to: &buffer) { return 0 }
+    if cache.appendFrame(number, at: offset, reach, to: &buffer) != nil { return 0 }
     var start = 0
     if buffer.count == 0 {
       start = offset % BlockCache.blockByteCount
@@ -22,7 +22,7 @@ extension Segment {
       if isKept, cache.wantsMissing(number, at: offset) {
         try buffer.fill(max(settled, 0), from: file, at: blockStart)
         // A file that got shorter is not kept as if it were whole.
-        if buffer.count == settled { cache.keep(buffer.bytes, of: number, at: blockStart) }
+        if buffer.count == settled { cache.keep(buffer.bytes, of: number, salt, at: blockStart) }
         start = min(start, buffer.count)
       } else {
         start = 0

@@ -36,7 +36,7 @@ extension RecordFinder {
   ) throws(JournalError) -> StoredRecord? {
     buffer.removeAll()
     if !sought.place.isNone, !sought.place.isTombstone,
-      let record = readCached(id, at: sought.place, .field, into: &buffer)
+      let record = readCached(id, at: sought.place, .field, isOnItsWay: true, into: &buffer)
     {
       return record
     }

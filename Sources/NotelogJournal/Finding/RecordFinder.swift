@@ -109,16 +109,19 @@ package final class RecordFinder: Sendable {
     return try catalog.settle(id, fingerprint)?.isTombstone == true ? .nothing : .damaged(unreadable)
   }
 
-  /// Reads a candidate whose segment is there, whose frame is in memory as far as one reaches, and which is the record's:
-  /// nearly all are.
+  /// Reads a candidate whose frame is in memory as far as one reaches, and which is the record's: nearly all are.
+  ///
+  /// Its segment may be gone: compaction forgets its blocks a moment later. Then this is what the record was when it was
+  /// looked up.
   ///
   /// - Returns: Nothing where any of that is not so; what is the case then is for ``readCandidate`` to say.
   func readCached(
-    _ id: RecordKey, at place: Place, _ reach: Reach, into buffer: inout ReadBuffer
+    _ id: RecordKey, at place: Place, _ reach: Reach, isOnItsWay: Bool = false, into buffer: inout ReadBuffer
   ) -> StoredRecord? {
-    guard let salt = segments.salt(of: place.segment) else { return nil }
     buffer.frame.removeAll()
-    guard cache.appendFrame(place.segment, at: place.offset, reach, to: &buffer.frame),
+    guard
+      let salt = cache.appendFrame(
+        place.segment, at: place.offset, reach, isOnItsWay: isOnItsWay, to: &buffer.frame),
       case .header(let header) = FrameHeader.read(buffer.frame.bytes, at: 0, salt: salt, place: place.offset),
       header.kind == .record, header.id == id
     else { return nil }

@@ -9,15 +9,9 @@ final class SegmentTable: Sendable {
   private struct Row: Sendable {
     var numbers: [UInt32] = []
     var segments: [Segment] = []
-    var salts: [SegmentSalt] = []
 
     /// The first place whose number is not less.
     func place(of number: UInt32) -> Int { numbers.firstPlace(notBelow: number) { $0 } }
-
-    func salt(of number: UInt32) -> SegmentSalt? {
-      let place = place(of: number)
-      return place < numbers.count && numbers[place] == number ? salts[place] : nil
-    }
 
     func find(_ number: UInt32) -> Segment? {
       let place = place(of: number)
@@ -34,8 +28,7 @@ final class SegmentTable: Sendable {
   init(_ segments: [Segment] = []) {
     let segments = segments.sorted { $0.number < $1.number }
     row = ReadMostly(
-      Row(
-        numbers: segments.map(\.number), segments: segments, salts: segments.map(\.salt)))
+      Row(numbers: segments.map(\.number), segments: segments))
     liveByteTotal = Atomic(segments.reduce(0) { $0 + $1.liveBytes })
     finishedByteTotal = Atomic(segments.reduce(0) { $0 + $1.byteCount })
   }
@@ -81,10 +74,6 @@ final class SegmentTable: Sendable {
 
   subscript(number: UInt32) -> Segment? { row.read { $0.find(number) } }
 
-  /// The salt of a segment; nothing where there is no such segment. Unlike the segment itself, it is not counted by
-  /// whoever has it.
-  func salt(of number: UInt32) -> SegmentSalt? { row.read { $0.salt(of: number) } }
-
   var count: Int { row.read { $0.numbers.count } }
 
   var all: [Segment] { row.read { $0.segments } }
@@ -95,12 +84,10 @@ final class SegmentTable: Sendable {
       if place < row.numbers.count, row.numbers[place] == segment.number {
         let replaced = row.segments[place]
         row.segments[place] = segment
-        row.salts[place] = segment.salt
         return replaced.byteCount
       }
       row.numbers.insert(segment.number, at: place)
       row.segments.insert(segment, at: place)
-      row.salts.insert(segment.salt, at: place)
       return 0
     }
     finishedByteTotal.add(segment.byteCount - replacedByteCount, ordering: .relaxed)
@@ -113,7 +100,6 @@ final class SegmentTable: Sendable {
       let place = row.place(of: number)
       row.numbers.remove(at: place)
       row.segments.remove(at: place)
-      row.salts.remove(at: place)
       return segment
     }
     if let removed { finishedByteTotal.subtract(removed.byteCount, ordering: .relaxed) }

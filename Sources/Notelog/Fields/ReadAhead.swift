@@ -1,0 +1,35 @@
+// Records that are read one after another, and looked up ahead.
+
+import NotelogJournal
+
+/// Where the records of some ids are: while one is opened, the next ones come from memory.
+///
+/// What says where a record is, is asked for a while before it is looked up, and its frame a while before it is read. All of
+/// them at once would have the processor wait until memory has given them, and memory wait while values are opened.
+@usableFromInline
+struct ReadAhead: ~Copyable {
+  /// How far ahead of the one that is read one looks for records, and where their frames are asked for.
+  private static let beginDistance = 16
+  private static let locateDistance = 8
+
+  private let ids: [RecordID]
+  private let records: RecordFinder
+  /// What is known of the record at a place, by the place's lowest bits.
+  private var sought = InlineArray<32, Sought>(repeating: .unknown)
+
+  @usableFromInline
+  init(_ ids: [RecordID], _ store: Store) {
+    self.ids = ids
+    records = store.journal.records
+    for place in 0..<min(Self.beginDistance, ids.count) { sought[place] = records.begin(ids[place].key) }
+    for place in 0..<min(Self.locateDistance, ids.count) { records.locate(&sought[place]) }
+  }
+
+  /// What is known of the record at a place, which is to be read now. Places are asked for one after another.
+  mutating func take(_ place: Int) -> Sought {
+    let (began, located) = (place + Self.beginDistance, place + Self.locateDistance)
+    if began < ids.count { sought[began & 31] = records.begin(ids[began].key) }
+    if located < ids.count { records.locate(&sought[located & 31]) }
+    return sought[place & 31]
+  }
+}
