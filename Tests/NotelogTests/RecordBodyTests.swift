@@ -66,7 +66,7 @@ private func check(_ bytes: [UInt8]) throws(NotelogError) {
     }
   }
 
-  @Test func `INV-D5 the table of lengths permits what the rule does`() {
+  @Test func `INV-D5 what is permitted at once is what the rules permit`() {
     var differences: [String] = []
     for type in UInt8(0)..<20 {
       for flags in UInt8(0)..<64 {

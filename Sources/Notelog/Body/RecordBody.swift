@@ -70,7 +70,7 @@ struct RecordBody: ~Escapable {
     while offset < directoryEnd {
       // Of known length: where in it something is read needs no look at bounds.
       let line = bytes.extracting(offset..<offset + entryByteCount)
-      // Nearly all entries are of the forms that have a line in the table; what is to be said of others, `check` says.
+      // Nearly all entries are of forms that are permitted at once; what is to be said of others, `check` says.
       let (head, room) = (line.load(UInt64.self, at: 0), byteCount - end)
       var length = Int(line.load(UInt32.self, at: 8))
       if Int(head & 0xFFFF) <= last || length > room || !ValueLengths.permit(length, head) {

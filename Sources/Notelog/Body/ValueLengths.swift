@@ -1,47 +1,33 @@
-// The lengths that values can have, by type and flags: worked out once, and looked up for each field of each record that is
-// read.
+// The lengths that values can have, by type and flags: asked for each field of each record that is read, so it is worked out
+// without a branch for each type, and without a table that somebody would have to make first.
 
-/// The lengths that stored values of one type and one set of flags can have: a range of them, or one more.
-struct ValueLengths: Sendable, BitwiseCopyable {
-  private var least: UInt32 = 1
-  private var most: UInt32 = 0
-  private var other: UInt32 = .max
+enum ValueLengths {
+  /// The sets of flags that go together, chunked ones left out: a bit for each.
+  private static var validFlags: UInt64 { 0b1010_0000_1010_1111 }
 
-  /// By flags and type: five bits and four. Where a form is unknown, or more than its length has to be looked at, no
-  /// length is permitted.
-  private static let table: InlineArray<512, ValueLengths> = InlineArray { line in
-    let flags = FieldFlags(rawValue: UInt8(line >> 4))
-    guard let type = FieldType(rawValue: UInt8(line & 15)), flags.isValid, !flags.contains(.chunked) else {
-      return ValueLengths()
-    }
-    return ValueLengths(type, flags)
+  /// How long a value of each type is, five bits for each.
+  private static var byteCounts: UInt64 {
+    let (any, eight): (UInt64, UInt64) = (anyByteCount, 8)
+    return 1 << 5 | eight << 10 | eight << 15 | eight << 20 | any << 25 | any << 30 | eight << 35 | 16 << 40
+      | any << 45 | any << 50
   }
+  private static var anyByteCount: UInt64 { 31 }
 
-  private init() {}
-
-  /// What **INV-D5** says, the seal included.
-  private init(_ type: FieldType, _ flags: FieldFlags) {
-    let seal = flags.contains(.sealed) ? UInt32(RecordBody.sealOverhead) : 0
-    let presence: UInt32 = flags.contains(.optional) ? 1 : 0
-    most = .max - 1
-    if flags.contains(.padded) {
-      least = seal + UInt32(Limits.paddingBucket)
-    } else if let fixed = type.fixedByteCount {
-      least = seal + presence + UInt32(fixed)
-      most = least
-      if presence == 1 { other = seal + 1 }
-    } else {
-      least = seal + presence
-    }
-  }
-
-  /// Whether a value can have a length, given the first eight bytes of its directory entry: number, type, flags and key
-  /// reference. There is a key if it is sealed, and none if it isn't.
+  /// Whether a value can have a length (**INV-D3**, **INV-D4**, **INV-D5**), given the first eight bytes of its directory entry:
+  /// number, type, flags and key reference. Of a chunked one it is not known here.
   @inline(__always)
   static func permit(_ length: Int, _ head: UInt64) -> Bool {
-    let (type, flags) = (head >> 16 & 0xFF, head >> 24 & 0xFF)
-    guard type < 16, flags < 32, (head >> 32 != 0) == (flags & 1 == 1) else { return false }
-    let lengths = table[Int(flags << 4 | type)]
-    return (length >= Int(lengths.least) && length <= Int(lengths.most)) || length == Int(lengths.other)
+    let (type, flags, isSealed) = (head &>> 16 & 0xFF, head &>> 24 & 0xFF, head &>> 24 & 1)
+    guard type <= 10, flags < 16, validFlags &>> flags & 1 == 1, (head &>> 32 != 0) == (isSealed == 1) else {
+      return false
+    }
+    let byteCount = byteCounts &>> (5 &* type) & 31
+    let seal = Int(isSealed) * RecordBody.sealOverhead
+    let least = seal + Int(flags &>> 1 & 1)
+    if byteCount == 0 { return false }
+    if flags & UInt64(FieldFlags.padded.rawValue) != 0 { return length >= seal + Limits.paddingBucket }
+    if byteCount == anyByteCount { return length >= least }
+    // An optional value that is absent is its presence byte alone.
+    return length == least + Int(byteCount) || (least > seal && length == least)
   }
 }

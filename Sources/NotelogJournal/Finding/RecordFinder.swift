@@ -47,10 +47,22 @@ package final class RecordFinder: Sendable {
     _ id: RecordKey, _ reach: Reach, into buffer: inout ReadBuffer
   ) throws(JournalError) -> StoredRecord? {
     buffer.removeAll()
-    let finding: Finding
-    do { finding = try find(id, index.fingerprint(of: id), reach, into: &buffer) } catch {
-      throw JournalError(error)
+    let fingerprint = index.fingerprint(of: id)
+    // Nearly always the first candidate is the record's, and in memory.
+    if let place = try? index.candidate(fingerprint, 0), !place.isTombstone,
+      let record = readCached(id, at: place, reach, into: &buffer)
+    {
+      return record
     }
+    return try readBeyondMemory(id, fingerprint, reach, into: &buffer)
+  }
+
+  @inline(never)
+  private func readBeyondMemory(
+    _ id: RecordKey, _ fingerprint: UInt64, _ reach: Reach, into buffer: inout ReadBuffer
+  ) throws(JournalError) -> StoredRecord? {
+    let finding: Finding
+    do { finding = try find(id, fingerprint, reach, into: &buffer) } catch { throw JournalError(error) }
     switch finding {
     case .record(let record): return record
     case .nothing: return nil
