@@ -50,6 +50,57 @@ import Testing
     #expect(kept >= 200)
   }
 
+  @Test func `a block has its own segment's salt with it, whatever was in its slot before`() {
+    let cache = BlockCache(byteCount: 4 << 20)
+    var block = Buffer()
+    // Zeros are a frame without a payload, as far as the cache looks.
+    block.appendZeros(BlockCache.blockByteCount)
+    for number in 1..<2000 as Range<UInt32> {
+      cache.keep(block.bytes, of: number, SegmentSalt(UInt64(number)), at: 0)
+    }
+    var kept = 0
+    var frame = Buffer()
+    for number in 1..<2000 as Range<UInt32> {
+      frame.removeAll()
+      guard let salt = cache.appendFrame(number, at: 0, .whole, to: &frame) else { continue }
+      kept += 1
+      #expect(salt == SegmentSalt(UInt64(number)))
+      let byteCount = frame.count
+      #expect(byteCount == Layout.frameHeaderByteCount)
+    }
+    #expect(kept > 100 && kept <= 256)
+  }
+
+  @Test
+  func `a record whose segment is gone is what it was when it was looked up, as long as its block is there`()
+    throws
+  {
+    let store = try TemporaryStore()
+    let journal = try Journal.create(in: store.storage, storeID: key(99), options: .small)
+    for number in 0..<400 { try journal.put(key(number), [UInt8](repeating: 1, count: 200)) }
+    let catalog = journal.catalog
+    var sought = journal.records.begin(key(0))
+    journal.records.locate(&sought)
+    let segment = try #require(catalog.segments[sought.place.segment])
+    let blockStart = sought.place.offset - sought.place.offset % BlockCache.blockByteCount
+    var block = Buffer()
+    try block.fill(
+      min(BlockCache.blockByteCount, segment.byteCount - blockStart), from: segment.file, at: blockStart)
+    for number in 0..<400 { try journal.put(key(number), [UInt8](repeating: 2, count: 200)) }
+    _ = try journal.compact()
+    #expect(catalog.segments[segment.number] == nil)
+    var buffer = ReadBuffer()
+    _ = try #require(try journal.records.readUnchecked(key(0), sought, into: &buffer))
+    let newest = buffer.body.array()
+    #expect(newest == [UInt8](repeating: 2, count: 200))
+    // Somebody who was reading it has left it there.
+    catalog.cache.keep(block.bytes, of: segment.number, segment.salt, at: blockStart)
+    _ = try #require(try journal.records.readUnchecked(key(0), sought, into: &buffer))
+    let older = buffer.body.array()
+    #expect(older == [UInt8](repeating: 1, count: 200))
+    try journal.close()
+  }
+
   @Test func `the blocks of a segment that is gone make room for others`() {
     let cache = BlockCache(byteCount: 4 << 20)
     var block = Buffer()

@@ -119,6 +119,16 @@ private struct After: Record {
       found.append(value)
     }
     #expect(found == expected)
+    // Fewer than are looked up ahead, as many, and more.
+    for count in [0, 1, 7, 8, 9, 15, 16, 17, 33] {
+      var places: [Int] = []
+      try store.readMany(title, of: Array(ids.prefix(count)), into: &buffer) { place, bytes in
+        let value = bytes.array()
+        #expect(value == expected[place].map { Array($0.utf8) })
+        places.append(place)
+      }
+      #expect(places == Array(0..<count))
+    }
   }
 
   /// Records are looked up ahead of the one that is read, and what was found is out of date by then.
@@ -142,7 +152,7 @@ private struct After: Record {
         if value == now[place] {
           seen.new += changed[place] >= 0 ? 1 : 0
         } else {
-          #expect(value == before[place] && place - changed[place] <= 32)
+          #expect(value == before[place] && place - changed[place] <= 8)
           seen.old += 1
         }
         for (step, target) in [place + 1, place + 6, place + 12, place + 40].enumerated()

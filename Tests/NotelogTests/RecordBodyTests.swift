@@ -68,9 +68,10 @@ private func check(_ bytes: [UInt8]) throws(NotelogError) {
 
   @Test func `INV-D5 what is permitted at once is what the rules permit`() {
     var differences: [String] = []
-    for type in UInt8(0)..<20 {
-      for flags in UInt8(0)..<64 {
-        for (key, length) in [0, 7].flatMap({ key in (0..<90).map { (key, $0) } }) {
+    let lengths = Array(0..<90) + [1 << 31, 1 << 32 - 1]
+    for type in Array(0..<20) + [31, 32, 63, 64, 128, 255] as [UInt8] {
+      for flags in Array(0..<64) + [64, 65, 127, 128, 129, 255] as [UInt8] {
+        for (key, length) in [0, 7].flatMap({ key in lengths.map { (key, $0) } }) {
           let head = UInt64(type) << 16 | UInt64(flags) << 24 | UInt64(key) << 32 | 5
           let known = FieldFlags(rawValue: flags)
           let isSealed = known.contains(.sealed)

@@ -167,6 +167,7 @@ static inline int open_one(floor_context *c, const uint8_t *key, const uint8_t *
 
 int floor_seal(floor_context *c, const uint8_t *plaintext, size_t size, const uint8_t *aad, size_t aad_size,
                uint8_t *output, size_t count) {
+  c->left_in_run = 0;
   for (size_t i = 0; i < count; i++) {
     if (draw(c, output) || derive(c, output)) return 1;
     if (seal_one(c, c->subkey, plaintext, size, aad, aad_size, output)) return 1;
@@ -176,6 +177,7 @@ int floor_seal(floor_context *c, const uint8_t *plaintext, size_t size, const ui
 
 int floor_open(floor_context *c, const uint8_t *sealed, size_t size, const uint8_t *aad, size_t aad_size,
                uint8_t *output, size_t count) {
+  c->has_opening_salt = false;
   for (size_t i = 0; i < count; i++) {
     if (derive(c, sealed)) return 1;
     if (open_one(c, c->subkey, sealed, size, aad, aad_size, output)) return 1;
@@ -195,7 +197,9 @@ int floor_seal_in_run(floor_context *c, const uint8_t *plaintext, size_t size, c
   }
   c->run[nonce_size - 1] = (uint8_t)--c->left_in_run;
   memcpy(output, c->run, nonce_size);
-  return seal_one(c, key, plaintext, size, aad, aad_size, output);
+  if (seal_one(c, key, plaintext, size, aad, aad_size, output) == 0) return 0;
+  c->left_in_run = 0;
+  return 1;
 }
 
 int floor_open_in_run(floor_context *c, const uint8_t *sealed, size_t size, const uint8_t *aad, size_t aad_size,

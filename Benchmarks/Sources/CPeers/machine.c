@@ -68,7 +68,3 @@ long bareAppendAndSync(const char *path, size_t byteCount, size_t count, uint64_
   unlink(path);
   return done;
 }
-
-bool find(const void *bytes, size_t byteCount, const void *needle, size_t needleByteCount) {
-  return memmem(bytes, byteCount, needle, needleByteCount) != NULL;
-}

@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include <stdio.h>
 
+// What the journal searches with, so that all pay the same for it.
+#include "../../../Sources/CSystem/substring.h"
 #include "engine.h"
 #include "sealing.h"
 
@@ -207,7 +209,7 @@ static bool openFields(void *context, const sealedNote *note) {
   }
   opening->byteCount += (long)(note->titleByteCount + note->bodyByteCount + idByteCount);
   opening->count += !opening->needle
-    || memmem(text + titleCount, (size_t)bodyCount, opening->needle, opening->needleByteCount) != NULL;
+    || bytes_contain(text + titleCount, (size_t)bodyCount, opening->needle, opening->needleByteCount);
   return true;
 }
 

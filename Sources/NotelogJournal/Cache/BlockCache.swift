@@ -128,7 +128,7 @@ final class BlockCache: Sendable {
     shards[Int(hash & 15)].change { $0.keep(block, salt, tag, hash >> 4) }
   }
 
-  /// Makes room of the blocks of a segment that is gone: nobody will ask for them.
+  /// Makes room of the blocks of a segment that is gone: hardly anybody will ask for them.
   func forget(_ segment: UInt32) {
     lists.forget(segment)
     for number in shards.indices { shards[number].change { $0.forget { tag in tag >> 32 == segment } } }

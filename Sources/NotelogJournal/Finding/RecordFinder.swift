@@ -48,21 +48,23 @@ package final class RecordFinder: Sendable {
   ) throws(JournalError) -> StoredRecord? {
     buffer.removeAll()
     let fingerprint = index.fingerprint(of: id)
+    let first: Place?
+    do { first = try index.candidate(fingerprint, 0) } catch { throw JournalError(error) }
+    guard let first else { return nil }
     // Nearly always the first candidate is the record's, and in memory.
-    if let place = try? index.candidate(fingerprint, 0), !place.isTombstone,
-      let record = readCached(id, at: place, reach, into: &buffer)
-    {
-      return record
-    }
-    return try readBeyondMemory(id, fingerprint, reach, into: &buffer)
+    if !first.isTombstone, let record = readCached(id, at: first, reach, into: &buffer) { return record }
+    return try readBeyondMemory(id, fingerprint, first, reach, into: &buffer)
   }
 
+  /// Reads a record's newest version whose first candidate's frame is not in memory, or not the record's.
   @inline(never)
   private func readBeyondMemory(
-    _ id: RecordKey, _ fingerprint: UInt64, _ reach: Reach, into buffer: inout ReadBuffer
+    _ id: RecordKey, _ fingerprint: UInt64, _ first: Place, _ reach: Reach, into buffer: inout ReadBuffer
   ) throws(JournalError) -> StoredRecord? {
     let finding: Finding
-    do { finding = try find(id, fingerprint, reach, into: &buffer) } catch { throw JournalError(error) }
+    do { finding = try find(id, fingerprint, first, reach, into: &buffer) } catch {
+      throw JournalError(error)
+    }
     switch finding {
     case .record(let record): return record
     case .nothing: return nil
@@ -91,30 +93,28 @@ package final class RecordFinder: Sendable {
   }
 
   private func find(
-    _ id: RecordKey, _ fingerprint: UInt64, _ reach: Reach, into buffer: inout ReadBuffer
+    _ id: RecordKey, _ fingerprint: UInt64, _ first: Place, _ reach: Reach, into buffer: inout ReadBuffer
   ) throws(StorageError) -> Finding {
-    var ordinal = 0
+    var (ordinal, candidate): (Int, Place?) = (0, first)
     var unreadable: Place?
-    while let place = try index.candidate(fingerprint, ordinal) {
+    while let place = candidate {
       // A tombstone is no version to read, and if it is this record's, no other candidate is the record's.
       if place.isTombstone {
         ordinal += 1
-        continue
-      }
-      if let record = readCached(id, at: place, reach, into: &buffer) { return .record(record) }
-      guard let segment = segments[place.segment] else {
-        // Moved by compaction in between, the entry holds another place by now.
-        if try index.candidate(fingerprint, ordinal) == place { ordinal += 1 }
-        continue
-      }
-      switch try readCandidate(id, at: place, in: segment, reach, into: &buffer) {
-      case .record(let record): return .record(record)
-      case .other: ordinal += 1
-      case .damaged: return .damaged(place)
-      case .unreadable:
-        unreadable = place
+      } else if let segment = segments[place.segment] {
+        switch try readCandidate(id, at: place, in: segment, reach, into: &buffer) {
+        case .record(let record): return .record(record)
+        case .other: ordinal += 1
+        case .damaged: return .damaged(place)
+        case .unreadable:
+          unreadable = place
+          ordinal += 1
+        }
+      } else if try index.candidate(fingerprint, ordinal) == place {
+        // Unless it was moved by compaction in between: the entry holds another place then.
         ordinal += 1
       }
+      candidate = try index.candidate(fingerprint, ordinal)
     }
     guard let unreadable else { return .nothing }
     // It may have been this record's, unless a deletion that can be read came after it.
@@ -123,7 +123,7 @@ package final class RecordFinder: Sendable {
 
   /// Reads a candidate whose frame is in memory as far as one reaches, and which is the record's: nearly all are.
   ///
-  /// Its segment may be gone: compaction forgets its blocks a moment later. Then this is what the record was when it was
+  /// Its segment may be gone, and its blocks about to be forgotten or pushed out. Then this is what the record was when it was
   /// looked up.
   ///
   /// - Returns: Nothing where any of that is not so; what is the case then is for ``readCandidate`` to say.

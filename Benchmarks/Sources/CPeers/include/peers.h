@@ -120,5 +120,3 @@ void stayOnProcessor(size_t index);
 size_t folderByteCount(const char *path);
 /// Appends `count` records of `byteCount` bytes to a preallocated file, each followed by fdatasync: what the device can do.
 long bareAppendAndSync(const char *path, size_t byteCount, size_t count, uint64_t *latencies);
-/// Whether `needle` occurs in `bytes`.
-bool find(const void *bytes, size_t byteCount, const void *needle, size_t needleByteCount);
