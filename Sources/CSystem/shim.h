@@ -6,6 +6,7 @@
 int fallocate(int descriptor, int mode, off_t offset, off_t count);
 int sync_file_range(int descriptor, off_t offset, off_t count, unsigned flags);
 #endif
+
 /// Asks for a cache line that is about to be read.
 static inline void prefetch_line(const void *address) { __builtin_prefetch(address); }
 

@@ -154,7 +154,12 @@ final class FieldHandle: Sendable {
     do {
       let isWhole = record.isWhole
       if !isWhole, RecordBody.directoryEnd(record.body) > record.body.byteCount { try record.complete() }
-      let found = try RecordBody.find(number, checking: record.body, of: record.bodyByteCount)
+      // Once for all the fields that are opened of it.
+      let found =
+        record.isBodyChecked
+        ? try RecordBody(checked: record.body).find(number)
+        : try RecordBody.find(number, checking: record.body, of: record.bodyByteCount)
+      record.isBodyChecked = true
       guard let entry = found, entry.flags.contains(.sealed), !entry.flags.contains(.chunked) else {
         return false
       }

@@ -28,6 +28,9 @@ package struct ReadBuffer: ~Copyable {
   /// Where the part of the frame is that was left out.
   private var rest: Rest?
 
+  /// Whether whoever reads bodies has checked how this one is made; the journal neither looks nor knows.
+  package var isBodyChecked = false
+
   /// The end of a frame: its segment, which is held until then, and where in it that begins.
   struct Rest {
     let segment: Segment
@@ -109,6 +112,7 @@ package struct ReadBuffer: ~Copyable {
   mutating func divide(_ payload: Range<Int>, envelopeByteCount: Int) {
     unchecked = nil
     rest = nil
+    isBodyChecked = false
     envelopeRange = payload.lowerBound..<payload.lowerBound + envelopeByteCount
     bodyRange = envelopeRange.upperBound..<payload.upperBound
   }
