@@ -28,15 +28,15 @@ import Testing
     #expect(Set(nonces).count == nonces.count)
   }
 
-  @Test func `a run shares its salt for 256 values, and only the last byte of the IV counts`() throws {
+  @Test func `a run shares its salt for 4,096 values, and only the last two bytes of the IV count`() throws {
     let key = try SealingKey(byte: 9)
     var run = NonceRun()
-    let nonces = try (0..<600).map { _ in Array(try key.seal([], run: &run).prefix(SealedValue.nonceSize)) }
-    let prefixes = nonces.map { Array($0.prefix(23)) }
+    let nonces = try (0..<9_000).map { _ in Array(try key.seal([], run: &run).prefix(SealedValue.nonceSize)) }
+    let prefixes = nonces.map { Array($0.prefix(22)) }
     #expect(Set(prefixes).count == 3)
-    #expect(Set(prefixes[0..<256]).count == 1 && Set(prefixes[256..<512]).count == 1)
-    #expect(Set(nonces[0..<256].map { $0[23] }).count == 256)
-    #expect(Set(nonces).count == 600)
+    #expect(Set(prefixes[0..<4_096]).count == 1 && Set(prefixes[4_096..<8_192]).count == 1)
+    #expect(Set(nonces[0..<4_096].map { $0[22...] }).count == 4_096)
+    #expect(Set(nonces).count == 9_000)
   }
 
   @Test func `what a run sealed opens by itself, in any order`() throws {

@@ -2,7 +2,7 @@
 
 import COpenSSL
 
-/// AES-256-GCM in one direction, to be keyed again and again.
+/// AES-256-GCM, in contexts that are keyed again and again.
 ///
 /// Traps of OpenSSL 3.0 that this type is built around: a key without an IV on a fresh context takes a random
 /// IV, silently, so each message gives an IV; an opening context keeps the tag of the message before, so each
@@ -25,29 +25,20 @@ struct GaloisCounterMode: ~Copyable {
     return functions
   }()
 
-  private let context: UnsafeMutableRawPointer
-  private let start: CipherFunctions.Start
   private let functions: CipherFunctions
   /// The tag as an OpenSSL parameter, ended by an empty one; it points to `tag`.
   private let parameters: UnsafeMutablePointer<OSSL_PARAM>
 
-  /// - Parameters:
-  ///   - sealing: The direction, for good.
-  ///   - tag: Sixteen bytes that outlive this value, where tags are put and found.
-  /// - Throws: ``CryptoError/outOfMemory``, ``CryptoError/library``.
-  init(sealing: Bool, tag: UnsafeMutableRawPointer) throws(CryptoError) {
+  /// - Parameter tag: Sixteen bytes that outlive this value, where tags are put and found.
+  /// - Throws: ``CryptoError/library``.
+  init(tag: UnsafeMutableRawPointer) throws(CryptoError) {
     guard let functions = Self.functions else { throw .library }
     // SAFETY: the tag is the caller's, and outlives this value.
-    try unsafe self.init(functions, sealing: sealing, tag: tag)
+    unsafe self.init(functions, tag: tag)
   }
 
-  private init(_ functions: CipherFunctions, sealing: Bool, tag: UnsafeMutableRawPointer) throws(CryptoError)
-  {
-    // SAFETY: a new context is this value's alone; key and IV follow with each message.
-    guard let context = unsafe functions.newContext() else { throw .outOfMemory }
-    unsafe self.context = unsafe context
+  private init(_ functions: CipherFunctions, tag: UnsafeMutableRawPointer) {
     self.functions = functions
-    unsafe start = sealing ? functions.startSealing : functions.startOpening
     unsafe parameters = UnsafeMutablePointer<OSSL_PARAM>.allocate(capacity: 2)
     let name = unsafe parameterName("tag")
     // SAFETY: the name lives for ever, and the tag outlives this value.
@@ -55,22 +46,26 @@ struct GaloisCounterMode: ~Copyable {
     unsafe (parameters + 1).initialize(to: OSSL_PARAM_construct_end())
   }
 
-  deinit {
-    // SAFETY: ours alone; OpenSSL cleanses key schedule and hash key as it frees them.
-    unsafe functions.freeContext(context)
-    unsafe parameters.deallocate()
-  }
+  // SAFETY: nobody else points to them.
+  deinit { unsafe parameters.deallocate() }
+
+  /// A context without a key, for one direction.
+  ///
+  /// - Throws: ``CryptoError/outOfMemory``.
+  func makeContext() throws(CryptoError) -> CipherContext { try CipherContext(functions) }
 
   /// One message, its tag left where the parameter points. A nil key keeps the key of the message before.
   @inline(__always)
   borrowing func seal(
-    key: UnsafePointer<UInt8>?, initialisationVector: UnsafePointer<UInt8>,
+    in context: borrowing CipherContext, key: UnsafePointer<UInt8>?,
+    initialisationVector: UnsafePointer<UInt8>,
     additionalData: UnsafeRawBufferPointer, _ plaintext: UnsafeRawBufferPointer,
     to output: UnsafeMutableRawPointer
   ) -> Bool {
     // SAFETY: the IV has twelve bytes, the key thirty-two, the output room for the plaintext's length.
-    unsafe run(key, initialisationVector, nil, additionalData, plaintext, to: output)
-      && functions.getParameters(context, parameters) == 1
+    unsafe start(functions.startSealing, context, key, initialisationVector, nil)
+      && run(context, additionalData, plaintext, to: output)
+      && functions.getParameters(context.pointer, parameters) == 1
   }
 
   /// One message, against the tag that stands where the parameter points. A nil key keeps the key before.
@@ -79,25 +74,33 @@ struct GaloisCounterMode: ~Copyable {
   ///   wipes.
   @inline(__always)
   borrowing func open(
-    key: UnsafePointer<UInt8>?, initialisationVector: UnsafePointer<UInt8>,
+    in context: borrowing CipherContext, key: UnsafePointer<UInt8>?,
+    initialisationVector: UnsafePointer<UInt8>,
     additionalData: UnsafeRawBufferPointer, _ ciphertext: UnsafeRawBufferPointer,
     to output: UnsafeMutableRawPointer
   ) -> Bool {
     // SAFETY: as for `seal`; the tag is set for each message, in the same call as the IV.
-    unsafe run(key, initialisationVector, parameters, additionalData, ciphertext, to: output)
+    unsafe start(functions.startOpening, context, key, initialisationVector, parameters)
+      && run(context, additionalData, ciphertext, to: output)
+  }
+
+  @inline(__always)
+  private borrowing func start(
+    _ start: CipherFunctions.Start, _ context: borrowing CipherContext, _ key: UnsafePointer<UInt8>?,
+    _ initialisationVector: UnsafePointer<UInt8>, _ parameters: UnsafePointer<OSSL_PARAM>?
+  ) -> Bool {
+    // SAFETY: as the callers say.
+    let keySize = unsafe key == nil ? 0 : Self.keySize
+    return unsafe start(context.pointer, key, keySize, initialisationVector, Self.vectorSize, parameters) == 1
   }
 
   @inline(__always)
   private borrowing func run(
-    _ key: UnsafePointer<UInt8>?, _ initialisationVector: UnsafePointer<UInt8>,
-    _ parameters: UnsafePointer<OSSL_PARAM>?, _ additionalData: UnsafeRawBufferPointer,
+    _ context: borrowing CipherContext, _ additionalData: UnsafeRawBufferPointer,
     _ input: UnsafeRawBufferPointer, to output: UnsafeMutableRawPointer
   ) -> Bool {
     // SAFETY: as the callers say; GCM puts out as many bytes as it takes in.
-    let keySize = unsafe key == nil ? 0 : Self.keySize
-    guard unsafe start(context, key, keySize, initialisationVector, Self.vectorSize, parameters) == 1 else {
-      return false
-    }
+    let context = unsafe context.pointer
     var count = 0
     if let bytes = additionalData.baseAddress, additionalData.count > 0 {
       let bytes = unsafe bytes.assumingMemoryBound(to: UInt8.self)
@@ -136,9 +139,8 @@ extension GaloisCounterMode {
     guard let sealed = memory.baseAddress else { return false }
     // SAFETY: the parts lie within the memory, one after the other.
     let tag = unsafe sealed + message.count
-    guard let sealing = try? unsafe GaloisCounterMode(functions, sealing: true, tag: tag),
-      let opening = try? unsafe GaloisCounterMode(functions, sealing: false, tag: tag)
-    else { return false }
+    let mode = unsafe GaloisCounterMode(functions, tag: tag)
+    guard let sealing = try? mode.makeContext(), let opening = try? mode.makeContext() else { return false }
     for (place, (bound, message)) in [(bound, message), (bound, message), ([], [])].enumerated() {
       let vector = [UInt8](repeating: UInt8(100 + place), count: vectorSize)
       let given = place == 0 ? key : nil
@@ -148,20 +150,23 @@ extension GaloisCounterMode {
         unsafe message.withUnsafeBytes { message in
           let ciphertext = unsafe UnsafeRawBufferPointer(start: sealed, count: message.count)
           guard
-            unsafe sealing.seal(
-              key: given, initialisationVector: vector, additionalData: bound, message, to: sealed),
+            unsafe mode.seal(
+              in: sealing, key: given, initialisationVector: vector, additionalData: bound, message,
+              to: sealed),
             unsafe ciphertext.elementsEqual(expected.text),
             unsafe memory[tag - sealed..<end].elementsEqual(expected.tag)
           else { return false }
           // SAFETY: the tag's first byte; here and below.
           unsafe tag.storeBytes(of: expected.tag[0] ^ 1, as: UInt8.self)
           guard
-            unsafe !opening.open(
-              key: given, initialisationVector: vector, additionalData: bound, ciphertext, to: sealed + end)
+            unsafe !mode.open(
+              in: opening, key: given, initialisationVector: vector, additionalData: bound, ciphertext,
+              to: sealed + end)
           else { return false }
           unsafe tag.storeBytes(of: expected.tag[0], as: UInt8.self)
-          return unsafe opening.open(
-            key: nil, initialisationVector: vector, additionalData: bound, ciphertext, to: sealed + end)
+          return unsafe mode.open(
+            in: opening, key: nil, initialisationVector: vector, additionalData: bound, ciphertext,
+            to: sealed + end)
             && memory[end..<end + message.count].elementsEqual(message)
         }
       }

@@ -3,8 +3,8 @@
 import COpenSSL
 import Synchronization
 
-/// Everything that one call of seal or open touches: the key's block cipher, a sealing and an opening GCM
-/// context, and one page of secret memory that holds derived keys and the nonces to come.
+/// Everything that one call of seal or open touches: the key's block cipher, a sealing context and the opening
+/// ones, and one page of secret memory that holds derived keys and the nonces to come.
 ///
 /// Used by one thread at a time; who uses it is the business of ``SealingKey``.
 struct SealingContext: ~Copyable {
@@ -26,8 +26,6 @@ struct SealingContext: ~Copyable {
     static let entropy = 24
     /// The salt that the sealing context is keyed with: a word, half a word, and 1 where there is one.
     static let sealingSalt = 48
-    /// The same of the opening context.
-    static let openingSalt = 72
     static let tag = 96
     /// CMAC's first subkey K1.
     static let cmacKey = 112
@@ -43,8 +41,9 @@ struct SealingContext: ~Copyable {
   private static let markValue: UInt64 = 0x4E4C_4E4F_4E43_4553
 
   private let cipher: BlockCipher
-  private let sealing: GaloisCounterMode
-  private let opening: GaloisCounterMode
+  private let mode: GaloisCounterMode
+  private let sealing: CipherContext
+  private let opening: OpeningKeys
   private let page: Secret
   private let source: NonceSource?
   /// Whether the page would survive a fork, so that the process must be asked.
@@ -63,14 +62,16 @@ struct SealingContext: ~Copyable {
     // SAFETY: the key has thirty-two bytes, and all offsets lie within the page.
     let base = unsafe page.pointer
     let cipher = try unsafe BlockCipher(key: key.pointer.assumingMemoryBound(to: UInt8.self))
-    let sealing = try unsafe GaloisCounterMode(sealing: true, tag: base + Page.tag)
-    let opening = try unsafe GaloisCounterMode(sealing: false, tag: base + Page.tag)
+    let mode = try unsafe GaloisCounterMode(tag: base + Page.tag)
+    let sealing = try mode.makeContext()
+    let opening = try unsafe OpeningKeys(GaloisCounterMode(tag: base + Page.tag))
     unsafe base.storeBytes(of: Self.markValue, toByteOffset: Page.mark, as: UInt64.self)
     unsafe base.storeBytes(of: Page.size, toByteOffset: Page.cursor, as: Int.self)
     unsafe base.storeBytes(of: .max, toByteOffset: Page.epoch, as: UInt64.self)
     try unsafe Self.prepareDerivation(cipher, base)
     self.page = page
     self.cipher = cipher
+    self.mode = mode
     self.sealing = sealing
     self.opening = opening
     self.source = source
@@ -127,8 +128,8 @@ struct SealingContext: ~Copyable {
       guard deriveKey(nonce) else { return .library }
       unsafe remember(nonce, at: base + Page.sealingSalt)
     }
-    let sealed = unsafe sealing.seal(
-      key: isKeyed ? nil : (base + Page.subkey).assumingMemoryBound(to: UInt8.self),
+    let sealed = unsafe mode.seal(
+      in: sealing, key: isKeyed ? nil : (base + Page.subkey).assumingMemoryBound(to: UInt8.self),
       initialisationVector: (base + Page.initialisationVector).assumingMemoryBound(to: UInt8.self),
       additionalData: additionalData, plaintext, to: output + SealedValue.nonceSize)
     guard sealed else {
@@ -162,22 +163,19 @@ struct SealingContext: ~Copyable {
     }
     let count = sealed.count - SealedValue.overhead
     // SAFETY: as above; the tag is the sealed value's last sixteen bytes.
-    let isKeyed = unsafe keyed(with: nonce, at: base + Page.openingSalt)
-    if !isKeyed {
-      guard deriveKey(nonce) else { return .library }
-      unsafe remember(nonce, at: base + Page.openingSalt)
-    }
+    let place = opening.place(of: nonce)
+    let isKeyed = opening.isKeyed(at: place)
+    guard isKeyed || deriveKey(nonce) else { return .library }
     unsafe (base + Page.tag).copyMemory(
       from: start + (SealedValue.nonceSize + count), byteCount: SealedValue.tagSize)
     // An empty value has no buffer, and OpenSSL still wants a pointer: the tag's place, never written to.
     let target = unsafe output.baseAddress ?? base + Page.tag
     let ciphertext = unsafe UnsafeRawBufferPointer(start: start + SealedValue.nonceSize, count: count)
     let opened = unsafe opening.open(
-      key: isKeyed ? nil : (base + Page.subkey).assumingMemoryBound(to: UInt8.self),
+      at: place, key: isKeyed ? nil : (base + Page.subkey).assumingMemoryBound(to: UInt8.self),
       initialisationVector: (start + SealedValue.saltSize).assumingMemoryBound(to: UInt8.self),
       additionalData: additionalData, ciphertext, to: target)
     if opened { return .done }
-    unsafe base.storeBytes(of: 0, toByteOffset: Page.openingSalt + 16, as: UInt64.self)
     if count > 0 { unsafe OPENSSL_cleanse(target, count) }
     return .tampered
   }
@@ -320,7 +318,7 @@ struct SealingContext: ~Copyable {
     return .done
   }
 
-  /// Moves a run on to its next nonce: the last byte of the IV counts up, from where it started and around.
+  /// Moves a run on to its next nonce: the last two bytes of the IV count up, the upper last, from where they started and around.
   @inline(__always)
   private borrowing func advance(_ run: inout NonceRun) -> Outcome {
     guard isAlive else { return .forked }
@@ -328,7 +326,7 @@ struct SealingContext: ~Copyable {
     let epoch = source.epoch.load(ordering: .acquiring)
     if run.left > 0, run.epoch == epoch, run.source == ObjectIdentifier(source) {
       run.left -= 1
-      run.words[2] = run.words[2] & ~(0xFF << 56) | (run.words[2] &+ 1 << 56) & (0xFF << 56)
+      run.words[2] &+= 1 << 48
       return .done
     }
     let drawn = drawNonce(&run.words)
