@@ -64,7 +64,7 @@ import Testing
       frame.removeAll()
       guard let salt = cache.appendFrame(number, at: 0, .whole, to: &frame) else { continue }
       kept += 1
-      #expect(salt == SegmentSalt(UInt64(number)))
+      #expect(salt.share == SegmentSalt(UInt64(number)).share)
       let byteCount = frame.count
       #expect(byteCount == Layout.frameHeaderByteCount)
     }
@@ -80,7 +80,7 @@ import Testing
     for number in 0..<400 { try journal.put(key(number), [UInt8](repeating: 1, count: 200)) }
     let catalog = journal.catalog
     var sought = journal.records.begin(key(0))
-    journal.records.locate(&sought)
+    journal.records.locate(&sought, onlyBeginning: false)
     let segment = try #require(catalog.segments[sought.place.segment])
     let blockStart = sought.place.offset - sought.place.offset % BlockCache.blockByteCount
     var block = Buffer()
@@ -99,6 +99,50 @@ import Testing
     let older = buffer.body.array()
     #expect(older == [UInt8](repeating: 1, count: 200))
     try journal.close()
+  }
+
+  @Test func `of a record's beginning memory gives 256 bytes, and the rest of it never`() throws {
+    let store = try TemporaryStore()
+    let journal = try Journal.create(in: store.storage, storeID: key(99), options: .small)
+    let lengths = [0, 100, 192, 193, 500, 3000]
+    for (number, length) in lengths.enumerated() {
+      try journal.put(key(number), [UInt8](repeating: UInt8(number), count: length))
+    }
+    try journal.put(key(50), [1])
+    try journal.delete(key(50))
+    // So that their block is full, and kept.
+    for number in 70..<110 { try journal.put(key(number), [UInt8](repeating: 0, count: 1000)) }
+    try journal.close()
+    let opened = try Journal.open(in: store.storage, options: .small)
+    var buffer = ReadBuffer()
+    for round in 0..<4 {
+      for (number, length) in lengths.enumerated() {
+        let id = key(number)
+        var sought = opened.records.begin(id)
+        opened.records.locate(&sought, onlyBeginning: true)
+        let found = opened.records.readBeginning(id, sought, into: &buffer)
+        if round == 0, number == 0 { #expect(found == nil, "nothing is in memory yet") }
+        if round == 3 {
+          #expect(found?.id == id)
+          let (isWhole, body) = (buffer.isWhole, buffer.body.array())
+          #expect(
+            body == [UInt8](repeating: UInt8(number), count: min(length, 256 - Layout.frameHeaderByteCount)))
+          #expect(isWhole == (length <= 256 - Layout.frameHeaderByteCount))
+          #expect(buffer.bodyByteCount == length)
+          if !isWhole {
+            #expect(throws: JournalError(.damaged, "")) { try buffer.complete() }
+            #expect(throws: JournalError(.damaged, "")) { try buffer.check() }
+          }
+        }
+        _ = try #require(try opened.records.read(id, into: &buffer))
+      }
+      for missing in [key(50), key(60)] {
+        var sought = opened.records.begin(missing)
+        opened.records.locate(&sought, onlyBeginning: true)
+        #expect(opened.records.readBeginning(missing, sought, into: &buffer) == nil)
+      }
+    }
+    try opened.close()
   }
 
   @Test func `the blocks of a segment that is gone make room for others`() {

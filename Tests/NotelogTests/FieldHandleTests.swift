@@ -229,6 +229,28 @@ private struct After: Record {
     #expect(throws: NotelogError(.notFound, "")) { try buffer.open(body) }
   }
 
+  @Test func `after many records none is in the buffer, however much was read of them`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let notes = (0..<40).map { Note(title: "title \($0)", body: String(repeating: "body", count: $0 * 20)) }
+    try store.putAll(notes)
+    let title = try store.field(\Note.title)
+    let body = try store.field(\Note.body)
+    var buffer = ValueBuffer()
+    for _ in 0..<3 {
+      for field in [title, body] {
+        for count in [1, 10, 40] {
+          try store.readMany(field, of: notes.prefix(count).map(\.id), into: &buffer) { _, _ in }
+          #expect(throws: NotelogError(.notFound, "")) { try buffer.open(title) }
+        }
+      }
+      #expect(try store.read(title, of: notes[30].id, into: &buffer))
+      try buffer.open(body)
+      let bytes = buffer.bytes.array()
+      #expect(bytes == Array(notes[30].body.utf8))
+    }
+  }
+
   @Test func `a property that the schema doesn't name is no field`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.create()

@@ -106,7 +106,8 @@ final class FieldHandle: Sendable {
     return try open(found, id, &buffer)
   }
 
-  /// Reads the field of a record that was looked up with others into a buffer.
+  /// Reads the field of a record that was looked up with others into a buffer, from which no other field of it can be opened
+  /// then.
   ///
   /// - Returns: Whether there is such a record.
   @usableFromInline
@@ -117,10 +118,25 @@ final class FieldHandle: Sendable {
     precondition(store === self.store, "a field belongs to the store that it was looked up in")
     buffer.loaded = nil
     let sought = ahead.take(place)
+    if ahead.takesBeginnings, let found = records.readBeginning(id.key, sought, into: &buffer.record) {
+      if try openBeginning(found, id, &buffer) { return true }
+      ahead.takesBeginnings = false
+    }
     let found = try journaling { () throws(JournalError) in
       try records.readUnchecked(id.key, sought, into: &buffer.record)
     }
+    defer { buffer.loaded = nil }
     return try open(found, id, &buffer)
+  }
+
+  /// Opens the field where it is in the beginning of the record, and sealed.
+  ///
+  /// - Returns: Whether it was, and its tag holds.
+  private func openBeginning(
+    _ found: StoredRecord, _ id: RecordID, _ buffer: inout ValueBuffer
+  ) throws -> Bool {
+    if try renewed() != nil { return false }
+    return found.collection == plan.number && loadSealed(id, &buffer.record, into: &buffer.opening)
   }
 
   /// Opens the field of what was read, by the handle that holds now.

@@ -16,20 +16,24 @@ struct ReadAhead: ~Copyable {
   private let records: RecordFinder
   /// What is known of the record at a place, by the place's lowest bits.
   private var sought = InlineArray<32, Sought>(repeating: .unknown)
+  /// Whether all that was wanted so far lay at the records' beginnings: then no more is asked for.
+  var takesBeginnings = true
 
   @usableFromInline
   init(_ ids: [RecordID], _ store: Store) {
     self.ids = ids
     records = store.journal.records
     for place in 0..<min(Self.beginDistance, ids.count) { sought[place] = records.begin(ids[place].key) }
-    for place in 0..<min(Self.locateDistance, ids.count) { records.locate(&sought[place]) }
+    for place in 0..<min(Self.locateDistance, ids.count) {
+      records.locate(&sought[place], onlyBeginning: takesBeginnings)
+    }
   }
 
   /// What is known of the record at a place, which is to be read now. Places are asked for one after another.
   mutating func take(_ place: Int) -> Sought {
     let (began, located) = (place + Self.beginDistance, place + Self.locateDistance)
     if began < ids.count { sought[began & 31] = records.begin(ids[began].key) }
-    if located < ids.count { records.locate(&sought[located & 31]) }
+    if located < ids.count { records.locate(&sought[located & 31], onlyBeginning: takesBeginnings) }
     return sought[place & 31]
   }
 }

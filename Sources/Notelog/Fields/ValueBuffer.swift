@@ -80,7 +80,8 @@ extension Store {
   /// Calls `body` with the values that a field has in records, in the order of the ids.
   ///
   /// While one value is opened, what is in memory of the next ones is fetched. Records are looked up some way ahead: what is
-  /// written meanwhile, by `body` for instance, may not show in those that were looked up before.
+  /// written meanwhile, by `body` for instance, may not show in those that were looked up before. No record is in the buffer then,
+  /// of which other fields could be opened.
   ///
   /// - Parameters:
   ///   - field: The field.

@@ -21,9 +21,9 @@ final class BlockCache: Sendable {
 
   /// Appends the frame at an offset as far as one reaches, or what is there of it, which may be nothing.
   ///
-  /// What ``prefetch(_:at:)`` was called for a while ago is on its way.
+  /// What ``prefetch(_:at:_:)`` was called for a while ago is on its way.
   ///
-  /// - Returns: Its segment's salt, where all of that is there.
+  /// - Returns: Its segment's salt, as far as checksums need it, where all of that is there.
   func appendFrame(
     _ segment: UInt32, at offset: Int, _ reach: Reach, isOnItsWay: Bool = false, to buffer: inout Buffer
   ) -> SegmentSalt? {
@@ -50,7 +50,7 @@ final class BlockCache: Sendable {
       guard let slot = shard.find(tag, hash >> 4) else { return nil }
       let start = offset % Self.blockByteCount
       // All lines of it at once: its length is not known yet, and waiting for one line after the other takes longer.
-      if !isOnItsWay { shard.prefetch(slot, from: start) }
+      if !isOnItsWay { shard.prefetch(slot, from: start, reach.usualByteCount) }
       let block = shard.block(slot)
       let available = block.byteCount - start
       guard available >= Layout.frameHeaderByteCount else { return nil }
@@ -109,13 +109,13 @@ final class BlockCache: Sendable {
     }
   }
 
-  /// Asks the processor to fetch the frame at an offset, if its block is there.
-  func prefetch(_ segment: UInt32, at offset: Int) {
+  /// Asks the processor to fetch the frame at an offset, as far as one reaches, if its block is there.
+  func prefetch(_ segment: UInt32, at offset: Int, _ reach: Reach) {
     let tag = Self.tag(segment, offset)
     let hash = Self.hash(tag)
     shards[Int(hash & 15)].read { shard in
       guard let slot = shard.find(tag, hash >> 4) else { return }
-      shard.prefetch(slot, from: offset % Self.blockByteCount)
+      shard.prefetch(slot, from: offset % Self.blockByteCount, reach.usualByteCount)
     }
   }
 

@@ -6,11 +6,20 @@ struct Reach: Sendable, BitwiseCopyable {
   let wholeByteCount: Int
   /// Of longer ones, so many bytes are.
   let beginningByteCount: Int
+  /// How much most records take of that, which is fetched before it is known how much it is.
+  let usualByteCount: Int
+  /// Whether what is left out can be had later.
+  let keepsRest: Bool
 
   /// Every frame is read whole.
-  static let whole = Reach(wholeByteCount: .max, beginningByteCount: .max)
+  static let whole = Reach(
+    wholeByteCount: .max, beginningByteCount: .max, usualByteCount: 640, keepsRest: false)
   /// As much as a field is mostly in; reading the others costs no more than going back for one of them.
-  static let field = Reach(wholeByteCount: 2048, beginningByteCount: 512)
+  static let field = Reach(
+    wholeByteCount: 2048, beginningByteCount: 512, usualByteCount: 640, keepsRest: true)
+  /// As much as a short field at the record's beginning takes, for whoever wants no other.
+  static let beginning = Reach(
+    wholeByteCount: 256, beginningByteCount: 256, usualByteCount: 256, keepsRest: false)
 
   /// How much to read of a frame that has so many bytes.
   func part(of frameByteCount: Int) -> Int {
@@ -32,10 +41,10 @@ package struct ReadBuffer: ~Copyable {
   package var isBodyChecked = false
 
   /// The end of a frame: its segment, which is held until then, and where in it that begins.
-  struct Rest {
+  private struct Rest {
     let segment: Segment
     let cache: BlockCache
-    fileprivate(set) var offset = 0
+    let offset: Int
   }
 
   package init() {}
@@ -63,9 +72,10 @@ package struct ReadBuffer: ~Copyable {
 
   /// Reads what was left out.
   ///
-  /// - Throws: `damaged`, with the place, where the frame is not all there.
+  /// - Throws: `damaged`, with the place, where the frame is not all there, or the rest wasn't kept.
   package mutating func complete() throws(JournalError) {
-    guard let rest, let unchecked else { return }
+    guard !isWhole, let unchecked else { return }
+    guard let rest else { throw JournalError(lost: unchecked.place) }
     let (start, end) = (frame.count, rest.offset + bodyRange.upperBound - frame.count)
     let next = rest.offset + rest.cache.append(rest.segment.number, rest.offset..<end, to: &frame)
     do throws(JournalError) {
@@ -118,12 +128,9 @@ package struct ReadBuffer: ~Copyable {
   }
 
   /// The same of a record's frame that starts at an offset of the bytes, and whose payload's checksum nobody has looked at.
-  /// Where `rest` says, what isn't there of the body can be asked for later.
   ///
-  /// - Returns: Whether its envelope is all there, and the rest is to be had.
-  mutating func divide(
-    _ header: FrameHeader, at start: Int, from place: Place, rest: () -> Rest?
-  ) -> Bool {
+  /// - Returns: Whether its envelope is all there.
+  mutating func divide(_ header: FrameHeader, at start: Int, from place: Place) -> Bool {
     let payloadStart = start + Layout.frameHeaderByteCount
     let payload = payloadStart..<payloadStart + header.payloadByteCount
     let present = payload.clamped(to: payloadStart..<max(payloadStart, frame.count))
@@ -133,14 +140,12 @@ package struct ReadBuffer: ~Copyable {
     else { return false }
     divide(payload, envelopeByteCount: envelopeByteCount)
     unchecked = (header.payloadChecksum, place)
-    if isWhole { return true }
-    guard var rest = rest() else {
-      divide(0..<0, envelopeByteCount: 0)
-      return false
-    }
-    rest.offset = place.offset + frame.count - start
-    self.rest = rest
     return true
+  }
+
+  /// Keeps what isn't there of the frame that starts at an offset of the bytes.
+  mutating func keepRest(of segment: Segment, _ cache: BlockCache, at start: Int, from place: Place) {
+    rest = Rest(segment: segment, cache: cache, offset: place.offset + frame.count - start)
   }
 }
 

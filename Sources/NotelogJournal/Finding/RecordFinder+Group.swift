@@ -18,12 +18,25 @@ extension RecordFinder {
     return Sought(fingerprint: fingerprint)
   }
 
-  /// Goes on: where it is, is known then, and its frame on its way from memory.
-  package func locate(_ sought: inout Sought) {
+  /// Goes on: where it is, is known then, and its frame on its way from memory, or as much of it as
+  /// ``readBeginning(_:_:into:)`` takes.
+  package func locate(_ sought: inout Sought, onlyBeginning: Bool) {
     // What can't be looked up now is an error when it is read.
     guard let place = try? index.candidate(sought.fingerprint, 0) else { return }
     sought.place = place
-    cache.prefetch(place.segment, at: place.offset)
+    cache.prefetch(place.segment, at: place.offset, onlyBeginning ? .beginning : .field)
+  }
+
+  /// Reads the beginning of the version that the record had when it was located, where memory has it: 256 bytes of its frame,
+  /// and nothing more of it later.
+  ///
+  /// - Returns: Nothing where that is not so; what is the case then is for ``readUnchecked(_:_:into:)`` to say.
+  package func readBeginning(
+    _ id: RecordKey, _ sought: Sought, into buffer: inout ReadBuffer
+  ) -> StoredRecord? {
+    buffer.removeAll()
+    if sought.place.isNone || sought.place.isTombstone { return nil }
+    return readCached(id, at: sought.place, .beginning, isOnItsWay: true, into: &buffer)
   }
 
   /// Reads the version that the record had when it was located, or its newest; its payload unchecked, as by

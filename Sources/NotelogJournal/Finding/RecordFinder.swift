@@ -137,7 +137,7 @@ package final class RecordFinder: Sendable {
       case .header(let header) = FrameHeader.read(buffer.frame.bytes, at: 0, salt: salt, place: place.offset),
       header.kind == .record, header.id == id
     else { return nil }
-    return record(header, at: 0, from: place, in: segments[place.segment], &buffer)
+    return record(header, at: 0, reach, from: place, in: segments[place.segment], &buffer)
   }
 
   /// What reading a candidate's frame gave.
@@ -166,10 +166,12 @@ package final class RecordFinder: Sendable {
     }
     guard header.id == id else { return .other }
     try fill(reach.part(of: header.frameByteCount), at: start, of: place, in: segment, &buffer)
-    if let record = record(header, at: start, from: place, in: segment, &buffer) { return .record(record) }
+    if let record = record(header, at: start, reach, from: place, in: segment, &buffer) {
+      return .record(record)
+    }
     // A long envelope, or one that is cut off.
     try fill(header.frameByteCount, at: start, of: place, in: segment, &buffer)
-    return record(header, at: start, from: place, in: segment, &buffer).map { .record($0) } ?? .damaged
+    return record(header, at: start, reach, from: place, in: segment, &buffer).map { .record($0) } ?? .damaged
   }
 
   /// Reads as much of a frame as is wanted and not in the buffer yet, where it starts at an offset.
@@ -182,15 +184,17 @@ package final class RecordFinder: Sendable {
   }
 
   /// The record of a frame that starts at an offset of the buffer; nothing where its envelope isn't all there. Its segment is
-  /// asked for where not all of it is.
+  /// asked for where not all of it is, and the rest is to be kept.
   private func record(
-    _ header: FrameHeader, at start: Int, from place: Place, in segment: @autoclosure () -> Segment?,
+    _ header: FrameHeader, at start: Int, _ reach: Reach, from place: Place,
+    in segment: @autoclosure () -> Segment?,
     _ buffer: inout ReadBuffer
   ) -> StoredRecord? {
-    let isThere = buffer.divide(header, at: start, from: place) {
-      segment().map { ReadBuffer.Rest(segment: $0, cache: cache) }
+    guard buffer.divide(header, at: start, from: place) else { return nil }
+    if reach.keepsRest, !buffer.isWhole {
+      guard let segment = segment() else { return nil }
+      buffer.keepRest(of: segment, cache, at: start, from: place)
     }
-    guard isThere else { return nil }
     return StoredRecord(
       id: header.id, collection: header.collection, revision: header.sequence,
       isPossiblyStale: header.sequence < staleness.below)

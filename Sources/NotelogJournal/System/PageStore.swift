@@ -40,7 +40,7 @@ internal import CSystem
   func prefetch(_ range: Range<Int>) {
     precondition(range.lowerBound >= 0 && range.upperBound <= byteCount, "bytes are fetched within the store")
     guard let base = unsafe base else { return }
-    for offset in stride(from: range.lowerBound, to: range.upperBound, by: 64) {
+    for offset in stride(from: range.lowerBound & ~63, to: range.upperBound, by: 64) {
       // SAFETY: the range was checked; nothing is read.
       unsafe prefetch_line(base + offset)
     }
