@@ -39,6 +39,18 @@ import Testing
     #expect(Set(nonces).count == 9_000)
   }
 
+  @Test func `a run counts on from its highest number to its lowest, and changes nothing else`() throws {
+    let key = try SealingKey(byte: 9)
+    var run = NonceRun()
+    let first = try key.seal([], run: &run).prefix(22)
+    run.words[2] |= 0xFFFF << 48
+    for last: [UInt8] in [[0, 0], [1, 0], [2, 0]] {
+      #expect(try Array(key.seal([], run: &run).prefix(24)) == first + last)
+    }
+    run.words[2] |= 0xFF << 48
+    #expect(try Array(key.seal([], run: &run).prefix(24)) == first + [0, 1])
+  }
+
   @Test func `what a run sealed opens by itself, in any order`() throws {
     let key = try SealingKey(byte: 9)
     var run = NonceRun()

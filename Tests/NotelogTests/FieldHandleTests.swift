@@ -229,6 +229,30 @@ private struct After: Record {
     #expect(throws: NotelogError(.notFound, "")) { try buffer.open(body) }
   }
 
+  @Test func `many are read by a field looked up before the schema was there, and none of another type`()
+    throws
+  {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let title = try store.field(\Note.title)
+    let notes = (0..<20).map { Note(title: "title \($0)") }
+    try store.putAll(notes)
+    let other = sample()
+    try store.write { tx in try tx.put(other) }
+    var buffer = ValueBuffer()
+    for _ in 0..<3 {
+      var found: [String?] = []
+      try store.getMany(title, of: [other.id] + notes.map(\.id) + [other.id], using: &buffer) { _, value in
+        found.append(value)
+      }
+      #expect(found == [nil] + notes.map(\.title) + [nil])
+    }
+    store.lock()
+    #expect(throws: NotelogError(.locked, "")) {
+      try store.readMany(title, of: notes.map(\.id), into: &buffer) { _, _ in }
+    }
+  }
+
   @Test func `after many records none is in the buffer, however much was read of them`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.create()
@@ -239,7 +263,8 @@ private struct After: Record {
     var buffer = ValueBuffer()
     for _ in 0..<3 {
       for field in [title, body] {
-        for count in [1, 10, 40] {
+        for count in [0, 1, 10, 40] {
+          #expect(try store.read(title, of: notes[7].id, into: &buffer))
           try store.readMany(field, of: notes.prefix(count).map(\.id), into: &buffer) { _, _ in }
           #expect(throws: NotelogError(.notFound, "")) { try buffer.open(title) }
         }

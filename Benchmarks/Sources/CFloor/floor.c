@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum { key_size = 32, salt_size = 12, iv_size = 12, nonce_size = 24, tag_size = 16, buffer_size = 160 * nonce_size };
-/// How many values may share a salt, as the last byte of the IV counts them.
+/// How many values may share a salt, as the last byte of the IV counts them: fewer than in the library, where that makes no difference any more.
 enum { run_count = 256 };
 
 /// What implements AES-256-GCM, as provider-cipher(7) describes it.

@@ -135,7 +135,7 @@ final class FieldHandle: Sendable {
   private func openBeginning(
     _ found: StoredRecord, _ id: RecordID, _ buffer: inout ValueBuffer
   ) throws -> Bool {
-    if try renewed() != nil { return false }
+    if let handle = try renewed() { return try handle.openBeginning(found, id, &buffer) }
     return found.collection == plan.number && loadSealed(id, &buffer.record, into: &buffer.opening)
   }
 

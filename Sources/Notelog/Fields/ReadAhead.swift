@@ -19,8 +19,13 @@ struct ReadAhead: ~Copyable {
   /// Whether all that was wanted so far lay at the records' beginnings: then no more is asked for.
   var takesBeginnings = true
 
+  /// - Parameters:
+  ///   - ids: Which records.
+  ///   - store: Where they are.
+  ///   - buffer: What they are read into; it holds none of them afterwards.
   @usableFromInline
-  init(_ ids: [RecordID], _ store: Store) {
+  init(_ ids: [RecordID], _ store: Store, into buffer: inout ValueBuffer) {
+    buffer.loaded = nil
     self.ids = ids
     records = store.journal.records
     for place in 0..<min(Self.beginDistance, ids.count) { sought[place] = records.begin(ids[place].key) }

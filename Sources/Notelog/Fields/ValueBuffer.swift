@@ -2,7 +2,8 @@
 
 import NotelogJournal
 
-/// Memory to read values into, one after another: once it has grown to what they need, nothing is allocated any more.
+/// Memory to read values into, one after another: once it has grown to what they need, nothing is allocated any more, but a
+/// kilobyte for a derived key that is needed a second time, at most 256 of them a thread.
 ///
 /// A buffer is used by one thread at a time. What it holds is overwritten by the next read, and when the buffer goes; not
 /// by ``Store/lock(_:)``. After a field of a long record it holds the file that the record is in, until the next read.
@@ -94,7 +95,7 @@ extension Store {
     _ field: Field<R, Value>, of ids: [RecordID], using buffer: inout ValueBuffer,
     _ body: (Int, Value?) throws -> Void
   ) throws {
-    var ahead = ReadAhead(ids, self)
+    var ahead = ReadAhead(ids, self, into: &buffer)
     for place in ids.indices {
       guard try field.handle.read(ids[place], &ahead, place, of: self, into: &buffer) else {
         try body(place, nil)
@@ -118,7 +119,7 @@ extension Store {
     _ field: Field<R, Value>, of ids: [RecordID], into buffer: inout ValueBuffer,
     _ body: (Int, RawSpan) throws -> Void
   ) throws {
-    var ahead = ReadAhead(ids, self)
+    var ahead = ReadAhead(ids, self, into: &buffer)
     for place in ids.indices where try field.handle.read(ids[place], &ahead, place, of: self, into: &buffer) {
       try body(place, buffer.bytes)
     }

@@ -6,8 +6,8 @@
 /// it reads again and again: a salt that comes a second time gets a context of its own. All others share one, so that a scan
 /// of notes that were saved one by one takes neither memory nor the place of what is kept.
 ///
-/// A salt has a set of four places, by its lowest bits. Those without a key remember the salts that came last; where all four have
-/// keys, those that aren't asked for lose theirs.
+/// A salt has a set of four places, by some of its bits. Those without a key remember the salts that came last; where all four have
+/// keys, each salt that comes tries the patience of one of them, which is whole again when that key is asked for.
 @safe
 struct OpeningKeys: ~Copyable {
   /// How many contexts there are at most, beside the one for all others: a quarter of a megabyte.
@@ -143,6 +143,9 @@ struct OpeningKeys: ~Copyable {
       unsafe swap(&high, &places[place].saltHigh)
       isRemembered = true
     }
-    if !isRemembered { for place in set { unsafe places[place].patience -= 1 } }
+    if isRemembered { return }
+    // One of the four at a time, and which, is chance: a scan takes the first key that it finds unused, and no other.
+    let place = set.lowerBound + Int(truncatingIfNeeded: low >> 32) & (Self.setSize - 1)
+    unsafe places[place].patience -= 1
   }
 }

@@ -6,8 +6,8 @@ import Synchronization
 /// One data key with the contexts that use it.
 ///
 /// Any thread may call at any time. Each has a lane of its own here, found by its number and taken with one
-/// atomic operation: no lock is waited for, and nothing is allocated once a thread has its lane. The contexts
-/// belong to the key and not to the threads, so that ``wipe()`` reaches all of them.
+/// atomic operation: no lock is waited for, and nothing is allocated once a thread has its lane, but contexts
+/// for salts that come again (``OpeningKeys``). The contexts belong to the key and not to the threads, so that ``wipe()`` reaches all of them.
 package final class SealingKey: Sendable {
   package let reference: KeyReference
   package let accessClass: AccessClass
@@ -110,7 +110,7 @@ package final class SealingKey: Sendable {
   ///   - output: Exactly ``SealedValue/overhead`` bytes fewer; not overlapping. Wiped where the value is
   ///     refused.
   /// - Throws: ``CryptoError/tampered`` where it does not authenticate, or is too short to be a sealed value.
-  /// - Complexity: O(*n*); allocates nothing.
+  /// - Complexity: O(*n*); allocates nothing, but a context where a salt comes a second time.
   package func open(
     _ sealed: RawSpan, additionalData: RawSpan, into output: inout MutableRawSpan
   ) throws(CryptoError) {

@@ -135,7 +135,9 @@ final class BlockCache: Sendable {
   }
 
   private static func tag(_ segment: UInt32, _ offset: Int) -> UInt64 {
-    UInt64(segment) << 32 | UInt64(offset / blockByteCount)
+    // 0 is the tag of an empty slot.
+    precondition(segment != 0, "no segment has the number 0")
+    return UInt64(segment) << 32 | UInt64(offset / blockByteCount)
   }
 
   private static func hash(_ tag: UInt64) -> UInt64 {

@@ -9,7 +9,7 @@ struct CacheShard: ~Copyable, Sendable {
   /// How many misses bring nothing in, before the first that does.
   private static let coldMissCount = 2
 
-  /// What else is known of a slot's block: so little that a set's slots share a line of memory.
+  /// What else is known of a slot's block, in one place: a line of memory fewer to wait for.
   private struct Content {
     var byteCount: UInt32 = 0
     /// What the segment's salt contributes to the checksums of its frames.

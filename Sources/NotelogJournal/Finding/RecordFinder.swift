@@ -192,7 +192,10 @@ package final class RecordFinder: Sendable {
   ) -> StoredRecord? {
     guard buffer.divide(header, at: start, from: place) else { return nil }
     if reach.keepsRest, !buffer.isWhole {
-      guard let segment = segment() else { return nil }
+      guard let segment = segment() else {
+        buffer.removeAll()
+        return nil
+      }
       buffer.keepRest(of: segment, cache, at: start, from: place)
     }
     return StoredRecord(

@@ -63,13 +63,14 @@ import Notelog
   }
 
   /// What is to be read where notes are picked at random.
-  func wanted(_ count: Int, seed: UInt64) -> [wantedNote] {
+  func wanted(_ count: Int, seed: UInt64) -> Wanted {
     let picks = picks(count, seed: seed)
-    return unsafe [wantedNote](unsafeUninitializedCapacity: count) { buffer, initialized in
+    let notes = unsafe [wantedNote](unsafeUninitializedCapacity: count) { buffer, initialized in
       // SAFETY: the call fills one note for each pick.
       unsafe datasetWant(peers, picks, count, buffer.baseAddress)
       initialized = count
     }
+    return Wanted(notes: notes, ids: notes.map { RecordID(UUID(uuid: $0.id)) })
   }
 
   /// Numbers of notes at random, none of them twice within a batch.
@@ -100,9 +101,19 @@ import Notelog
   }
 }
 
-extension wantedNote {
-  var recordID: RecordID { RecordID(UUID(uuid: id)) }
+/// Notes to be read one after another.
+struct Wanted {
+  /// With their ids as the peers take them.
+  let notes: [wantedNote]
+  /// Their ids as the library takes them.
+  let ids: [RecordID]
 
+  func prefix(_ count: Int) -> Wanted {
+    Wanted(notes: Array(notes.prefix(count)), ids: Array(ids.prefix(count)))
+  }
+}
+
+extension wantedNote {
   // SAFETY (of both): the calls read the bytes that they are told of, and nothing of them is kept.
   func isTitle(_ text: RawSpan) -> Bool {
     unsafe withUnsafePointer(to: self) { wanted in

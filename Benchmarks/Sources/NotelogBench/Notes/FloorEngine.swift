@@ -70,10 +70,10 @@ final class FloorEngine: NoteEngine {
   }
 
   func update(_ picks: [UInt32], batch: Int, version: Int) throws { throw Self.onlyScans }
-  func readTitles(_ wanted: [wantedNote], group: Int, _ latencies: LatencySink?) throws {
+  func readTitles(_ wanted: Wanted, group: Int, _ latencies: LatencySink?) throws {
     throw Self.onlyScans
   }
-  func readNotes(_ wanted: [wantedNote], _ latencies: LatencySink?) throws { throw Self.onlyScans }
+  func readNotes(_ wanted: Wanted, _ latencies: LatencySink?) throws { throw Self.onlyScans }
   func firstTitle(_ pick: Int) throws -> Int { throw Self.onlyScans }
   func readNewest(_ limit: Int) throws -> Int { throw Self.onlyScans }
 

@@ -53,8 +53,8 @@ protocol NoteSession: AnyObject {
   /// Writes new versions: each note gets the text of the one `version` further on.
   func update(_ picks: [UInt32], batch: Int, version: Int) throws
   /// Reads titles, `group` under one view of the store, and checks that they are what was written.
-  func readTitles(_ wanted: [wantedNote], group: Int, _ latencies: LatencySink?) throws
-  func readNotes(_ wanted: [wantedNote], _ latencies: LatencySink?) throws
+  func readTitles(_ wanted: Wanted, group: Int, _ latencies: LatencySink?) throws
+  func readNotes(_ wanted: Wanted, _ latencies: LatencySink?) throws
   /// Opens one note's title and returns its length.
   func firstTitle(_ pick: Int) throws -> Int
   func readNewest(_ limit: Int) throws -> Int

@@ -128,7 +128,7 @@ struct NoteWorkloads {
     let wanted = (0..<threads).map {
       dataset.wanted(share($0, of: threads, count).count, seed: UInt64(10 + $0))
     }
-    let sample = Array(wanted[0].prefix(20_000))
+    let sample = wanted[0].prefix(20_000)
     // One round without a clock, so that every engine's cache is as warm as it gets.
     _ = try rate(engine, "warm-up", "", threads: threads, count: count) {
       try $1.readNotes(wanted[$0], nil)
@@ -139,7 +139,7 @@ struct NoteWorkloads {
       ) {
         try $1.readTitles(wanted[$0], group: 1, nil)
       }
-      figure.latencies = try latencies(engine, sample.count) { try $0.readTitles(sample, group: 1, $1) }
+      figure.latencies = try latencies(engine, sample.ids.count) { try $0.readTitles(sample, group: 1, $1) }
       report(figure)
     }
     if isChosen("random-title-many") {
@@ -156,7 +156,7 @@ struct NoteWorkloads {
       ) {
         try $1.readNotes(wanted[$0], nil)
       }
-      figure.latencies = try latencies(engine, sample.count) { try $0.readNotes(sample, $1) }
+      figure.latencies = try latencies(engine, sample.ids.count) { try $0.readNotes(sample, $1) }
       report(figure)
     }
   }

@@ -191,22 +191,22 @@ final class NotelogSession<R: StoredNote>: NoteSession {
   }
 
   @_specialize(where R == Note)
-  func readTitles(_ wanted: [wantedNote], group: Int, _ latencies: LatencySink?) throws {
+  func readTitles(_ wanted: Wanted, group: Int, _ latencies: LatencySink?) throws {
     let title = try store.field(R.titlePath)
     var buffer = ValueBuffer()
     var ids: [RecordID] = []
-    try timed((wanted.count + group - 1) / group, latencies) { operation in
+    try timed((wanted.ids.count + group - 1) / group, latencies) { operation in
       let start = operation * group
       if group == 1 {
-        guard try store.read(title, of: wanted[start].recordID, into: &buffer),
-          wanted[start].isTitle(buffer.bytes)
+        guard try store.read(title, of: wanted.ids[start], into: &buffer),
+          wanted.notes[start].isTitle(buffer.bytes)
         else { throw Failure("notelog: a title is not what was written") }
         return
       }
       ids.removeAll(keepingCapacity: true)
-      for place in start..<min(start + group, wanted.count) { ids.append(wanted[place].recordID) }
+      ids.append(contentsOf: wanted.ids[start..<min(start + group, wanted.ids.count)])
       try store.readMany(title, of: ids, into: &buffer) { place, bytes in
-        guard wanted[start + place].isTitle(bytes) else {
+        guard wanted.notes[start + place].isTitle(bytes) else {
           throw Failure("notelog: a title is not what was written")
         }
       }
@@ -214,16 +214,16 @@ final class NotelogSession<R: StoredNote>: NoteSession {
   }
 
   @_specialize(where R == Note)
-  func readNotes(_ wanted: [wantedNote], _ latencies: LatencySink?) throws {
+  func readNotes(_ wanted: Wanted, _ latencies: LatencySink?) throws {
     let title = try store.field(R.titlePath)
     let body = try store.field(R.bodyPath)
     var buffer = ValueBuffer()
-    try timed(wanted.count, latencies) { operation in
-      guard try store.read(title, of: wanted[operation].recordID, into: &buffer),
-        wanted[operation].isTitle(buffer.bytes)
+    try timed(wanted.ids.count, latencies) { operation in
+      guard try store.read(title, of: wanted.ids[operation], into: &buffer),
+        wanted.notes[operation].isTitle(buffer.bytes)
       else { throw Failure("notelog: a note is not what was written") }
       try buffer.open(body)
-      guard wanted[operation].isBody(buffer.bytes) else {
+      guard wanted.notes[operation].isBody(buffer.bytes) else {
         throw Failure("notelog: a note is not what was written")
       }
     }

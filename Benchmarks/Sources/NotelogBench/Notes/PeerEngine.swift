@@ -86,12 +86,12 @@ import CPeers
     unsafe try check(peerUpdate(session, dataset.peers, picks, picks.count, batch, UInt32(version), nil))
   }
 
-  func readTitles(_ wanted: [wantedNote], group: Int, _ latencies: LatencySink?) throws {
-    unsafe try check(peerReadTitles(session, wanted, wanted.count, group, latencies?.base))
+  func readTitles(_ wanted: Wanted, group: Int, _ latencies: LatencySink?) throws {
+    unsafe try check(peerReadTitles(session, wanted.notes, wanted.notes.count, group, latencies?.base))
   }
 
-  func readNotes(_ wanted: [wantedNote], _ latencies: LatencySink?) throws {
-    unsafe try check(peerReadNotes(session, wanted, wanted.count, latencies?.base))
+  func readNotes(_ wanted: Wanted, _ latencies: LatencySink?) throws {
+    unsafe try check(peerReadNotes(session, wanted.notes, wanted.notes.count, latencies?.base))
   }
 
   func firstTitle(_ pick: Int) throws -> Int {
