@@ -136,7 +136,21 @@ final class FieldHandle: Sendable {
     _ found: StoredRecord, _ id: RecordID, _ buffer: inout ValueBuffer
   ) throws -> Bool {
     if let handle = try renewed() { return try handle.openBeginning(found, id, &buffer) }
-    return found.collection == plan.number && loadSealed(id, &buffer.record, into: &buffer.opening)
+    return found.collection == plan.number && loadBeginning(id, buffer.record, into: &buffer.opening)
+  }
+
+  private func loadBeginning(
+    _ id: RecordID, _ record: borrowing ReadBuffer, into opening: inout Opening
+  ) -> Bool {
+    let body = record.body
+    do {
+      guard let entry = try RecordBody.find(number, checking: body, of: record.bodyByteCount),
+        entry.flags.contains(.sealed), !entry.flags.contains(.chunked),
+        entry.range.upperBound <= body.byteCount
+      else { return false }
+      try opening.load(entry, in: body, of: id, index, plan, opener)
+      return true
+    } catch { return false }
   }
 
   /// Opens the field of what was read, by the handle that holds now.
