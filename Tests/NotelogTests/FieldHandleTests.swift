@@ -235,10 +235,11 @@ private struct After: Record {
     let folder = try TemporaryFolder()
     let store = try folder.create()
     let title = try store.field(\Note.title)
-    let notes = (0..<20).map { Note(title: "title \($0)") }
-    try store.putAll(notes)
     let other = sample()
     try store.write { tx in try tx.put(other) }
+    // So many that blocks of them are full, and in memory when they are read again.
+    let notes = (0..<200).map { Note(title: "title \($0)", body: String(repeating: "body", count: 60)) }
+    try store.putAll(notes)
     var buffer = ValueBuffer()
     for _ in 0..<3 {
       var found: [String?] = []

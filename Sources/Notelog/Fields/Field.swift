@@ -103,7 +103,9 @@ final class FieldHandle: Sendable {
     let found = try journaling { () throws(JournalError) in
       try records.readUnchecked(id.key, into: &buffer.record)
     }
-    return try open(found, id, &buffer)
+    guard try open(found, id, &buffer), let found else { return false }
+    buffer.loaded = (id, found.collection)
+    return true
   }
 
   /// Reads the field of a record that was looked up with others into a buffer, from which no other field of it can be opened
@@ -116,7 +118,6 @@ final class FieldHandle: Sendable {
     into buffer: inout ValueBuffer
   ) throws -> Bool {
     precondition(store === self.store, "a field belongs to the store that it was looked up in")
-    buffer.loaded = nil
     let sought = ahead.take(place)
     if ahead.takesBeginnings, let found = records.readBeginning(id.key, sought, into: &buffer.record) {
       if try openBeginning(found, id, &buffer) { return true }
@@ -125,7 +126,6 @@ final class FieldHandle: Sendable {
     let found = try journaling { () throws(JournalError) in
       try records.readUnchecked(id.key, sought, into: &buffer.record)
     }
-    defer { buffer.loaded = nil }
     return try open(found, id, &buffer)
   }
 
@@ -161,7 +161,6 @@ final class FieldHandle: Sendable {
       return false
     }
     try load(id, &buffer.record, into: &buffer.opening)
-    buffer.loaded = (id, found.collection)
     return true
   }
 

@@ -55,7 +55,7 @@ struct OpeningKeys: ~Copyable {
     if isKeyed(at: Self.common), isRemembered(low, high, at: Self.common) { return Self.common }
     let first = Self.firstPlace(of: low)
     for place in first..<first + Self.setSize where isRemembered(low, high, at: place) {
-      return hasContext(at: place) ? place : commonPlace(for: low, high)
+      return isKeyed(at: place) || makeContext(at: place) ? place : commonPlace(for: low, high)
     }
     findRoom(for: low, high)
     return commonPlace(for: low, high)
@@ -114,12 +114,9 @@ struct OpeningKeys: ~Copyable {
     unsafe places[place].patience = 0
   }
 
-  /// Whether there is a context, which is made now if not, and if there is memory for it.
-  @inline(__always)
-  private borrowing func hasContext(at place: Int) -> Bool {
-    isKeyed(at: place) || makeContext(at: place)
-  }
-
+  /// Makes the place's context, if it has none yet.
+  ///
+  /// - Returns: Whether it has one now; where there is no memory, it doesn't.
   @inline(never)
   private borrowing func makeContext(at place: Int) -> Bool {
     // SAFETY: as above.
