@@ -18,13 +18,17 @@ extension Snapshot {
     _ body: (StoredRecord, RawSpan, RawSpan) throws(JournalError) -> Bool
   ) throws(JournalError) {
     precondition(part >= 0 && part < partCount, "a part is one of the parts")
+    var window = Buffer()
     for place in stride(from: part, to: segments.count, by: partCount) {
-      guard try scan(segments[place], isWhole: areWhole[place], collection, onDamage, body) else { return }
+      guard
+        try scan(segments[place], isWhole: areWhole[place], collection, through: &window, onDamage, body)
+      else { return }
     }
   }
 
   private func scan(
-    _ segment: Segment, isWhole: Bool, _ collection: UInt16?, _ onDamage: (Damage) -> Void,
+    _ segment: Segment, isWhole: Bool, _ collection: UInt16?, through window: inout Buffer,
+    _ onDamage: (Damage) -> Void,
     _ body: (StoredRecord, RawSpan, RawSpan) throws(JournalError) -> Bool
   ) throws(JournalError) -> Bool {
     let index = journal.catalog.index
@@ -35,7 +39,9 @@ extension Snapshot {
       // A damaged segment may be shorter than it was.
       try min(scanEnd(of: segment), segment.file.byteCount())
     }
-    var reader = SegmentReader(segment.file, salt: segment.salt.value, end: limit)
+    var reader = SegmentReader(segment.file, salt: segment.salt, end: limit)
+    reader.exchangeWindow(with: &window)
+    defer { reader.exchangeWindow(with: &window) }
     var place = Layout.firstFrameOffset
     var lastFrames = LastFrames()
     while true {
