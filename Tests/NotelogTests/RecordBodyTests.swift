@@ -6,35 +6,13 @@ import Testing
 
 @testable import Notelog
 
-private struct Line {
-  var number: UInt16
-  var type: FieldType
-  var flags: FieldFlags = []
-  var key: UInt32 = 0
-  var value: [UInt8]
-}
-
-private func body(_ lines: [Line]) -> [UInt8] {
-  let size = DirectoryWriter.byteCount(fieldCount: lines.count) + lines.reduce(0) { $0 + $1.value.count }
-  var bytes = [UInt8](repeating: 0, count: size)
-  bytes.withBytes(in: 0..<size) { span in
-    var writer = DirectoryWriter(fieldCount: lines.count, into: &span)
-    for line in lines {
-      let range = writer.add(
-        line.number, line.type, line.flags, line.key, length: line.value.count, into: &span)
-      span.copy(line.value.rawSpan, at: range.lowerBound)
-    }
-  }
-  return bytes
-}
-
-private let sample = body([
-  Line(number: 1, type: .date, value: [1, 2, 3, 4, 5, 6, 7, 8]),
-  Line(number: 2, type: .text, flags: [.sealed], key: 7, value: [UInt8](repeating: 9, count: 45)),
-  Line(
+private let sample = recordBody([
+  BodyLine(number: 1, type: .date, value: [1, 2, 3, 4, 5, 6, 7, 8]),
+  BodyLine(number: 2, type: .text, flags: [.sealed], key: 7, value: [UInt8](repeating: 9, count: 45)),
+  BodyLine(
     number: 9, type: .text, flags: [.sealed, .padded, .compressed], key: 8,
     value: [UInt8](repeating: 5, count: 72)),
-  Line(number: 300, type: .integer, flags: [.optional], value: [0]),
+  BodyLine(number: 300, type: .integer, flags: [.optional], value: [0]),
 ])
 
 private func check(_ bytes: [UInt8]) throws(NotelogError) {
@@ -68,7 +46,7 @@ private func check(_ bytes: [UInt8]) throws(NotelogError) {
 
   @Test func `INV-D5 what is permitted at once is what the rules permit`() {
     var differences: [String] = []
-    let lengths = Array(0..<90) + [1 << 31, 1 << 32 - 1]
+    let lengths = Array(0..<90) + [1 << 31, (1 << 32) - 1]
     for type in Array(0..<20) + [31, 32, 63, 64, 128, 255] as [UInt8] {
       for flags in Array(0..<64) + [64, 65, 127, 128, 129, 255] as [UInt8] {
         for (key, length) in [0, 7].flatMap({ key in lengths.map { (key, $0) } }) {
@@ -80,7 +58,7 @@ private func check(_ bytes: [UInt8]) throws(NotelogError) {
               known.isValid && !known.contains(.chunked) && isSealed == (key != 0)
                 && RecordBody.isPossible(isSealed ? length - 40 : length, type, known)
             } ?? false
-          if ValueLengths.permit(length, head) != isPermitted {
+          if (ValueLengths(head)?.contain(UInt32(length)) ?? false) != isPermitted {
             differences.append("type \(type), flags \(flags), key \(key), length \(length)")
           }
         }
@@ -91,9 +69,12 @@ private func check(_ bytes: [UInt8]) throws(NotelogError) {
 
   @Test func `a reference that is left out keeps nobody from the fields that are there`() throws {
     var reference = [UInt8](repeating: 7, count: 32)
-    let long = Line(number: 1, type: .text, flags: [.sealed], key: 7, value: [UInt8](repeating: 9, count: 45))
+    let long = BodyLine(
+      number: 1, type: .text, flags: [.sealed], key: 7, value: [UInt8](repeating: 9, count: 45))
     func bytes() -> [UInt8] {
-      body([long, Line(number: 2, type: .bytes, flags: [.sealed, .chunked], key: 7, value: reference)])
+      recordBody([
+        long, BodyLine(number: 2, type: .bytes, flags: [.sealed, .chunked], key: 7, value: reference),
+      ])
     }
     let broken = bytes()
     #expect(throws: NotelogError(.damaged, "")) { try check(broken) }
@@ -136,10 +117,10 @@ private func check(_ bytes: [UInt8]) throws(NotelogError) {
   }
 
   @Test func `INV-D2 numbers that don't ascend are refused`() {
-    let line = Line(number: 4, type: .boolean, value: [0])
-    #expect(throws: NotelogError(.damaged, "")) { try check(body([line, line])) }
+    let line = BodyLine(number: 4, type: .boolean, value: [0])
+    #expect(throws: NotelogError(.damaged, "")) { try check(recordBody([line, line])) }
     #expect(throws: NotelogError(.damaged, "")) {
-      try check(body([Line(number: 0, type: .boolean, value: [0])]))
+      try check(recordBody([BodyLine(number: 0, type: .boolean, value: [0])]))
     }
   }
 
@@ -152,8 +133,8 @@ private func check(_ bytes: [UInt8]) throws(NotelogError) {
     for raw in UInt8.min...UInt8.max {
       let flags = FieldFlags(rawValue: raw)
       let isSealed = flags.contains(.sealed)
-      let bytes = body([
-        Line(
+      let bytes = recordBody([
+        BodyLine(
           number: 1, type: .text, flags: flags, key: isSealed ? 1 : 0, value: [UInt8](repeating: 0, count: 80)
         )
       ])
@@ -169,29 +150,35 @@ private func check(_ bytes: [UInt8]) throws(NotelogError) {
   @Test func `INV-D4 a sealed value names a key, and a plain one names none`() {
     #expect(throws: NotelogError(.damaged, "")) {
       try check(
-        body([Line(number: 1, type: .text, flags: [.sealed], value: [UInt8](repeating: 0, count: 40))]))
+        recordBody([
+          BodyLine(number: 1, type: .text, flags: [.sealed], value: [UInt8](repeating: 0, count: 40))
+        ]))
     }
     #expect(throws: NotelogError(.damaged, "")) {
-      try check(body([Line(number: 1, type: .text, key: 1, value: [])]))
+      try check(recordBody([BodyLine(number: 1, type: .text, key: 1, value: [])]))
     }
   }
 
   @Test func `INV-D5 a value is as long as its type and its seal say`() {
     for length in 0...20 {
       let value = [UInt8](repeating: 0, count: length)
-      let isPlain = (try? check(body([Line(number: 1, type: .date, value: value)]))) != nil
+      let isPlain = (try? check(recordBody([BodyLine(number: 1, type: .date, value: value)]))) != nil
       #expect(isPlain == (length == 8))
       let isOptional =
-        (try? check(body([Line(number: 1, type: .date, flags: .optional, value: value)]))) != nil
+        (try? check(recordBody([BodyLine(number: 1, type: .date, flags: .optional, value: value)]))) != nil
       #expect(isOptional == (length == 9 || length == 1))
     }
     #expect(throws: NotelogError(.damaged, "")) {
       try check(
-        body([Line(number: 1, type: .text, flags: .sealed, key: 1, value: [UInt8](repeating: 0, count: 39))]))
+        recordBody([
+          BodyLine(number: 1, type: .text, flags: .sealed, key: 1, value: [UInt8](repeating: 0, count: 39))
+        ]))
     }
     #expect(throws: NotelogError(.damaged, "")) {
       try check(
-        body([Line(number: 1, type: .uuid, flags: .sealed, key: 1, value: [UInt8](repeating: 0, count: 55))]))
+        recordBody([
+          BodyLine(number: 1, type: .uuid, flags: .sealed, key: 1, value: [UInt8](repeating: 0, count: 55))
+        ]))
     }
   }
 

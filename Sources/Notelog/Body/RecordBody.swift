@@ -36,18 +36,15 @@ struct RecordBody: ~Escapable {
     self.bytes = bytes
   }
 
-  /// Checks the whole directory of a body of so many bytes, which begins with these, and finds the entry with a number on the
-  /// way: for whoever wants that one alone.
-  @inline(__always)
-  static func find(
-    _ number: UInt16, checking bytes: RawSpan, of byteCount: Int
-  ) throws(NotelogError) -> FieldEntry? {
-    let found = try check(bytes, of: byteCount, lookingFor: number)
-    return found.offset == 0 ? nil : try entry(bytes, at: found.offset, found.start)
+  /// The same for whoever checks one body after the other.
+  @_lifetime(copy bytes)
+  init(checking bytes: RawSpan, by form: inout DirectoryForm) throws(NotelogError) {
+    try form.check(bytes, of: bytes.byteCount)
+    self.init(checked: bytes)
   }
 
   /// - Returns: How many fields there are, and where the entry and the value of one of them begin.
-  private static func check(
+  static func check(
     _ bytes: RawSpan, of byteCount: Int, lookingFor number: UInt16
   ) throws(NotelogError) -> (fieldCount: Int, offset: Int, start: Int) {
     guard bytes.byteCount >= headerByteCount, byteCount <= Limits.recordBytes else {
@@ -72,8 +69,9 @@ struct RecordBody: ~Escapable {
       let line = bytes.extracting(offset..<offset + entryByteCount)
       // Nearly all entries are of forms that are permitted at once; what is to be said of others, `check` says.
       let (head, room) = (line.load(UInt64.self, at: 0), byteCount - end)
-      var length = Int(line.load(UInt32.self, at: 8))
-      if Int(head & 0xFFFF) <= last || length > room || !ValueLengths.permit(length, head) {
+      let stored = line.load(UInt32.self, at: 8)
+      var length = Int(stored)
+      if Int(head & 0xFFFF) <= last || length > room || ValueLengths(head)?.contain(stored) != true {
         length = try check(bytes, at: offset, after: last, valueAt: end, room: room)
       }
       last = Int(head & 0xFFFF)
@@ -143,15 +141,18 @@ struct RecordBody: ~Escapable {
   }
 
   /// The entry at an offset, whose value starts at another.
-  private static func entry(_ bytes: RawSpan, at offset: Int, _ start: Int) throws(NotelogError) -> FieldEntry
-  {
+  @inline(__always)
+  static func entry(_ bytes: RawSpan, at offset: Int, _ start: Int) throws(NotelogError) -> FieldEntry {
     let line = bytes.extracting(offset..<offset + entryByteCount)
-    guard let type = FieldType(rawValue: line.byte(at: 2)) else {
+    let head = line.load(UInt64.self, at: 0)
+    guard let type = FieldType(rawValue: UInt8(truncatingIfNeeded: head &>> 16)) else {
       throw NotelogError(.damaged, "a field has no known type", offset: UInt64(offset))
     }
     return FieldEntry(
-      number: line.load(UInt16.self, at: 0), type: type, flags: FieldFlags(rawValue: line.byte(at: 3)),
-      keyReference: line.load(UInt32.self, at: 4), range: start..<start + Int(line.load(UInt32.self, at: 8)))
+      number: UInt16(truncatingIfNeeded: head), type: type,
+      flags: FieldFlags(rawValue: UInt8(truncatingIfNeeded: head &>> 24)),
+      keyReference: UInt32(truncatingIfNeeded: head &>> 32),
+      range: start..<start + Int(line.load(UInt32.self, at: 8)))
   }
 
   /// Checks one entry, and returns its value's length.

@@ -1,7 +1,17 @@
-// The lengths that values can have, by type and flags: asked for each field of each record that is read, so it is worked out
+// The lengths that values can have, by type and flags: asked for fields of each record that is read, so it is worked out
 // without a branch for each type, and without a table that somebody would have to make first.
 
-enum ValueLengths {
+/// The lengths that values of an entry's type and flags can have: those between two, and that of one that is absent.
+struct ValueLengths {
+  let least: UInt32
+  let most: UInt32
+  let absent: UInt32
+
+  @inline(__always)
+  func contain(_ length: UInt32) -> Bool { (length >= least && length <= most) || length == absent }
+}
+
+extension ValueLengths {
   /// The sets of flags that go together, chunked ones left out: a bit for each.
   private static var validFlags: UInt64 { 0b1010_0000_1010_1111 }
 
@@ -13,21 +23,30 @@ enum ValueLengths {
   }
   private static var anyByteCount: UInt64 { 31 }
 
-  /// Whether a value can have a length (**INV-D3**, **INV-D4**, **INV-D5**), given the first eight bytes of its directory entry:
-  /// number, type, flags and key reference. Of a chunked one it is not known here.
+  /// Those that the rules permit (**INV-D3**, **INV-D4**, **INV-D5**), given the first eight bytes of a directory entry: number,
+  /// type, flags and key reference. Nothing where these don't go together, or the value is chunked, of which more is asked.
   @inline(__always)
-  static func permit(_ length: Int, _ head: UInt64) -> Bool {
+  init?(_ head: UInt64) {
     let (type, flags, isSealed) = (head &>> 16 & 0xFF, head &>> 24 & 0xFF, head &>> 24 & 1)
-    guard type <= 10, flags < 16, validFlags &>> flags & 1 == 1, (head &>> 32 != 0) == (isSealed == 1) else {
-      return false
-    }
-    let byteCount = byteCounts &>> (5 &* type) & 31
-    let seal = Int(isSealed) * RecordBody.sealOverhead
-    let least = seal + Int(flags &>> 1 & 1)
-    if byteCount == 0 { return false }
-    if flags & UInt64(FieldFlags.padded.rawValue) != 0 { return length >= seal + Limits.paddingBucket }
-    if byteCount == anyByteCount { return length >= least }
+    guard type <= 10, flags < 16, Self.validFlags &>> flags & 1 == 1, (head &>> 32 != 0) == (isSealed == 1)
+    else { return nil }
+    let byteCount = Self.byteCounts &>> (5 &* type) & 31
+    let seal = UInt32(isSealed) * UInt32(RecordBody.sealOverhead)
     // An optional value that is absent is its presence byte alone.
-    return length == least + Int(byteCount) || (least > seal && length == least)
+    let presence = UInt32(flags &>> 1 & 1)
+    if byteCount == 0 { return nil }
+    if flags & UInt64(FieldFlags.padded.rawValue) != 0 {
+      least = seal + UInt32(Limits.paddingBucket)
+      most = .max
+      absent = least
+    } else if byteCount == Self.anyByteCount {
+      least = seal + presence
+      most = .max
+      absent = least
+    } else {
+      least = seal + presence + UInt32(byteCount)
+      most = least
+      absent = presence == 1 ? seal + 1 : least
+    }
   }
 }

@@ -136,15 +136,16 @@ final class FieldHandle: Sendable {
     _ found: StoredRecord, _ id: RecordID, _ buffer: inout ValueBuffer
   ) throws -> Bool {
     if let handle = try renewed() { return try handle.openBeginning(found, id, &buffer) }
-    return found.collection == plan.number && loadBeginning(id, buffer.record, into: &buffer.opening)
+    return found.collection == plan.number
+      && loadBeginning(id, buffer.record, &buffer.form, into: &buffer.opening)
   }
 
   private func loadBeginning(
-    _ id: RecordID, _ record: borrowing ReadBuffer, into opening: inout Opening
+    _ id: RecordID, _ record: borrowing ReadBuffer, _ form: inout DirectoryForm, into opening: inout Opening
   ) -> Bool {
     let body = record.body
     do {
-      guard let entry = try RecordBody.find(number, checking: body, of: record.bodyByteCount),
+      guard let entry = try form.find(number, checking: body, of: record.bodyByteCount),
         entry.flags.contains(.sealed), !entry.flags.contains(.chunked),
         entry.range.upperBound <= body.byteCount
       else { return false }
@@ -160,7 +161,7 @@ final class FieldHandle: Sendable {
       buffer.opening.wipe()
       return false
     }
-    try load(id, &buffer.record, into: &buffer.opening)
+    try load(id, &buffer.record, &buffer.form, into: &buffer.opening)
     return true
   }
 
@@ -168,9 +169,11 @@ final class FieldHandle: Sendable {
   ///
   /// A sealed value's tag vouches for it better than the record's checksum does. That is looked at where there is no tag,
   /// or it doesn't hold: what the disk has damaged is no tampering (docs/decisions/0045).
-  func load(_ id: RecordID, _ record: inout ReadBuffer, into opening: inout Opening) throws(NotelogError) {
+  func load(
+    _ id: RecordID, _ record: inout ReadBuffer, _ form: inout DirectoryForm, into opening: inout Opening
+  ) throws(NotelogError) {
     if !record.isChecked {
-      if loadSealed(id, &record, into: &opening) { return }
+      if loadSealed(id, &record, &form, into: &opening) { return }
       try journaling { () throws(JournalError) in try record.check() }
     }
     try load(id, RecordBody(checking: record.body), into: &opening)
@@ -179,7 +182,9 @@ final class FieldHandle: Sendable {
   /// Opens the field of a record that nobody has checked, and that may be there in part.
   ///
   /// - Returns: Whether it is sealed in the record itself, and its tag holds.
-  private func loadSealed(_ id: RecordID, _ record: inout ReadBuffer, into opening: inout Opening) -> Bool {
+  private func loadSealed(
+    _ id: RecordID, _ record: inout ReadBuffer, _ form: inout DirectoryForm, into opening: inout Opening
+  ) -> Bool {
     do {
       let isWhole = record.isWhole
       if !isWhole, RecordBody.directoryEnd(record.body) > record.body.byteCount { try record.complete() }
@@ -187,7 +192,7 @@ final class FieldHandle: Sendable {
       let found =
         record.isBodyChecked
         ? try RecordBody(checked: record.body).find(number)
-        : try RecordBody.find(number, checking: record.body, of: record.bodyByteCount)
+        : try form.find(number, checking: record.body, of: record.bodyByteCount)
       record.isBodyChecked = true
       guard let entry = found, entry.flags.contains(.sealed), !entry.flags.contains(.chunked) else {
         return false

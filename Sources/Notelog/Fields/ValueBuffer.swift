@@ -10,6 +10,8 @@ import NotelogJournal
 public struct ValueBuffer: ~Copyable {
   var record = ReadBuffer()
   var opening = Opening()
+  /// What the directory of the record read last is like.
+  var form = DirectoryForm()
   /// Which record was read last.
   var loaded: (id: RecordID, collection: UInt16)?
 
@@ -39,7 +41,7 @@ public struct ValueBuffer: ~Copyable {
     let renewed = try field.renewed()
     let field = renewed ?? field
     precondition(loaded.collection == field.plan.number, "a field is opened of a record of its own type")
-    try field.load(loaded.id, &record, into: &opening)
+    try field.load(loaded.id, &record, &form, into: &opening)
   }
 
   /// Overwrites the value.

@@ -26,6 +26,7 @@ struct RecordVerifier: ~Copyable {
   private let plans: [UInt16: CollectionPlan]
   private let opener: FieldOpener
   private var opening = Opening()
+  private var form = DirectoryForm()
   private var lastPlan: CollectionPlan?
   /// Whether keys can't be used: asking for each value would only make errors. The one asked for last comes first.
   private var lastKey: (reference: UInt32, isLocked: Bool) = (0, false)
@@ -49,7 +50,7 @@ struct RecordVerifier: ~Copyable {
   private mutating func check(_ record: StoredRecord, _ bytes: RawSpan, _ plan: CollectionPlan) {
     let id = RecordID(record.id)
     do throws(NotelogError) {
-      let body = try RecordBody(checking: bytes)
+      let body = try RecordBody(checking: bytes, by: &form)
       found.recordCount += 1
       var place = body.start
       while let entry = try body.next(at: &place) {

@@ -66,6 +66,7 @@ extension Snapshot {
     _ body: (ScannedRecord) throws -> Bool
   ) throws {
     var failure: (any Error)?
+    var form = DirectoryForm()
     try journaling { () throws(JournalError) in
       try forEach(
         in: collection, part: part, of: partCount,
@@ -79,7 +80,7 @@ extension Snapshot {
           guard failure == nil else { return false }
           do {
             return try body(
-              ScannedRecord(RecordID(record.id), record.revision, RecordBody(checking: bytes)))
+              ScannedRecord(RecordID(record.id), record.revision, RecordBody(checking: bytes, by: &form)))
           } catch {
             failure = error
             return false

@@ -1,0 +1,30 @@
+// Records' bodies, for tests of whoever reads them.
+
+import NotelogJournal
+import NotelogTestSupport
+
+@testable import Notelog
+
+/// A line of a directory, and its value.
+struct BodyLine {
+  var number: UInt16
+  var type: FieldType
+  var flags: FieldFlags = []
+  var key: UInt32 = 0
+  var value: [UInt8]
+}
+
+/// A record's body with these lines.
+func recordBody(_ lines: [BodyLine]) -> [UInt8] {
+  let size = DirectoryWriter.byteCount(fieldCount: lines.count) + lines.reduce(0) { $0 + $1.value.count }
+  var bytes = [UInt8](repeating: 0, count: size)
+  bytes.withBytes(in: 0..<size) { span in
+    var writer = DirectoryWriter(fieldCount: lines.count, into: &span)
+    for line in lines {
+      let range = writer.add(
+        line.number, line.type, line.flags, line.key, length: line.value.count, into: &span)
+      span.copy(line.value.rawSpan, at: range.lowerBound)
+    }
+  }
+  return bytes
+}
