@@ -53,6 +53,50 @@ import Testing
     #expect(kept >= slotCount * 3 / 4)
   }
 
+  @Test func `what is fetched ahead is where it is read, and nothing of what is gone`() {
+    let cache = BlockCache(byteCount: 4 << 20)
+    #expect(cache.whereabouts(7, at: 0) == nil)
+    var block = Buffer()
+    block.appendZeros(BlockCache.blockByteCount)
+    for number in 0..<100 {
+      for segment in [7, 9] as [UInt32] {
+        cache.keep(block.bytes, of: segment, SegmentSalt(7), at: number * BlockCache.blockByteCount)
+      }
+    }
+    func places(_ segment: UInt32) -> [UInt?] {
+      (0..<100).map { cache.whereabouts(segment, at: $0 * BlockCache.blockByteCount + 99) }
+    }
+    func isThere(_ segment: UInt32) -> [Bool] {
+      (0..<100).map { number in
+        withScratch { cache.copy(segment, at: number * BlockCache.blockByteCount, into: &$0) }
+      }
+    }
+    #expect(places(7).map { $0 != nil } == isThere(7) && places(9).map { $0 != nil } == isThere(9))
+    let found = (places(7) + places(9)).compactMap { $0 }
+    #expect(found.count > 100 && Set(found).count == found.count)
+    #expect(found.allSatisfy { $0 % 4096 == 0 })
+    cache.forget(7)
+    #expect(places(7).allSatisfy { $0 == nil } && places(9).map { $0 != nil } == isThere(9))
+  }
+
+  @Test func `fetching ahead waits for nobody, while blocks come and go`() {
+    let cache = BlockCache(byteCount: 2 << 20)
+    DispatchQueue.concurrentPerform(iterations: 4) { thread in
+      var block = Buffer()
+      block.appendZeros(BlockCache.blockByteCount)
+      for number in 0..<2_000 {
+        let offset = number % 300 * BlockCache.blockByteCount
+        if thread == 0 {
+          cache.keep(block.bytes, of: 7, SegmentSalt(7), at: offset)
+          if number % 500 == 0 { cache.forget(7) }
+        }
+        cache.prefetchSet(7, at: offset)
+        cache.prefetch(7, at: offset + 8 * number % BlockCache.blockByteCount, .field)
+        _ = withScratch { cache.copy(7, at: offset, into: &$0) }
+      }
+    }
+  }
+
   @Test func `a block has its own segment's salt with it, whatever was in its slot before`() {
     let cache = BlockCache(byteCount: 4 << 20)
     var block = Buffer()
@@ -83,7 +127,7 @@ import Testing
     for number in 0..<400 { try journal.put(key(number), [UInt8](repeating: 1, count: 200)) }
     let catalog = journal.catalog
     var sought = journal.records.begin(key(0))
-    journal.records.locate(&sought, onlyBeginning: false)
+    journal.records.locate(&sought)
     let segment = try #require(catalog.segments[sought.place.segment])
     let blockStart = sought.place.offset - sought.place.offset % BlockCache.blockByteCount
     var block = Buffer()
@@ -122,7 +166,7 @@ import Testing
       for (number, length) in lengths.enumerated() {
         let id = key(number)
         var sought = opened.records.begin(id)
-        opened.records.locate(&sought, onlyBeginning: true)
+        opened.records.locate(&sought)
         let found = opened.records.readBeginning(id, sought, into: &buffer)
         if round == 0, number == 0 { #expect(found == nil, "nothing is in memory yet") }
         if round == 3 {
@@ -141,7 +185,7 @@ import Testing
       }
       for missing in [key(50), key(60)] {
         var sought = opened.records.begin(missing)
-        opened.records.locate(&sought, onlyBeginning: true)
+        opened.records.locate(&sought)
         #expect(opened.records.readBeginning(missing, sought, into: &buffer) == nil)
       }
     }

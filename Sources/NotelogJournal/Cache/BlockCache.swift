@@ -9,13 +9,17 @@ final class BlockCache: Sendable {
   private static let shardCount = 16
 
   private let shards: InlineArray<16, ReadMostly<CacheShard>>
+  private let outlines = InlineArray<16, CacheSets.Outline> { _ in CacheSets.Outline() }
+  /// In each shard.
+  private let setCount: Int
   /// What footers list, in an eighth as much memory again.
   let lists: FrameLists
 
   /// A cache of at most that many bytes; of none, it holds nothing.
   init(byteCount: Int) {
     lists = FrameLists(byteCount: byteCount / 8)
-    let setCount = byteCount / Self.blockByteCount / CacheShard.wayCount / Self.shardCount
+    let setCount = byteCount / Self.blockByteCount / CacheSets.wayCount / Self.shardCount
+    self.setCount = setCount
     shards = InlineArray { _ in ReadMostly(CacheShard(setCount: setCount)) }
   }
 
@@ -109,14 +113,26 @@ final class BlockCache: Sendable {
     }
   }
 
-  /// Asks the processor to fetch the frame at an offset, as far as one reaches, if its block is there.
+  /// Asks the processor to fetch what says whether the block at an offset is here.
+  func prefetchSet(_ segment: UInt32, at offset: Int) {
+    let hash = Self.hash(Self.tag(segment, offset))
+    outlines[Int(hash & 15)].prefetch(set: CacheShard.set(of: hash >> 4, setCount))
+  }
+
+  /// Asks the processor to fetch the frame at an offset, as far as one reaches, if its block is here.
   func prefetch(_ segment: UInt32, at offset: Int, _ reach: Reach) {
+    guard let block = whereabouts(segment, at: offset) else { return }
+    let start = offset % Self.blockByteCount
+    SystemMemory.prefetch(
+      block &+ UInt(start), min(reach.usualByteCount, Self.blockByteCount - start))
+  }
+
+  /// Where in memory the block at an offset begins, as far as can be told without a lock.
+  @inline(__always)
+  func whereabouts(_ segment: UInt32, at offset: Int) -> UInt? {
     let tag = Self.tag(segment, offset)
     let hash = Self.hash(tag)
-    shards[Int(hash & 15)].read { shard in
-      guard let slot = shard.find(tag, hash >> 4) else { return }
-      shard.prefetch(slot, from: offset % Self.blockByteCount, reach.usualByteCount)
-    }
+    return outlines[Int(hash & 15)].block(tag, in: CacheShard.set(of: hash >> 4, setCount))
   }
 
   /// Keeps a block: the whole of it, or what is left of the segment where it begins.
@@ -125,7 +141,11 @@ final class BlockCache: Sendable {
       offset % Self.blockByteCount == 0 && block.byteCount <= Self.blockByteCount, "a block is kept whole")
     let tag = Self.tag(segment, offset)
     let hash = Self.hash(tag)
-    shards[Int(hash & 15)].change { $0.keep(block, salt, tag, hash >> 4) }
+    let number = Int(hash & 15)
+    shards[number].change { shard in
+      shard.keep(block, salt, tag, hash >> 4)
+      outlines[number].note(shard.sets, blocks: shard.store.address)
+    }
   }
 
   /// Makes room of the blocks of a segment that is gone: hardly anybody will ask for them.

@@ -5,60 +5,50 @@ import Synchronization
 /// A block may lie in any slot of one set. The slot that makes room is the first, from the set's hand on, that was not
 /// used since the hand last passed it.
 struct CacheShard: ~Copyable, Sendable {
-  static let wayCount = 8
   /// How many misses bring nothing in, before the first that does.
   private static let coldMissCount = 2
 
-  /// What else is known of a slot's block, in one place: a line of memory fewer to wait for.
-  private struct Content {
-    var byteCount: UInt32 = 0
-    /// What the segment's salt contributes to the checksums of its frames.
-    var saltShare: UInt32 = 0
-  }
-
   private let setCount: Int
-  /// Which block each slot holds; 0 is none, as there is no segment 0.
-  private var tags: [SIMD8<UInt64>] = []
-  private var contents: [Content] = []
-  private var marks = UseMarks(count: 0)
+  private(set) var sets = CacheSets(count: 0)
   private var hands: [UInt8] = []
   private var occupiedCount = 0
   private let missCount = Atomic<Int>(0)
-  private var store = PageStore(byteCount: 0)
+  private(set) var store = PageStore(byteCount: 0)
 
   init(setCount: Int) { self.setCount = setCount }
 
+  /// A slot that holds a block.
+  struct Slot {
+    fileprivate let set: Int
+    fileprivate let way: Int
+  }
+
   /// The slot that holds a block.
   @inline(__always)
-  func find(_ tag: UInt64, _ hash: UInt64) -> Int? {
-    guard !tags.isEmpty else { return nil }
-    let set = set(of: hash)
-    // All of them: where in its set a block lies, the processor can't foresee, and it loses more by a wrong guess than by looking.
-    let ways = tags[set] ^ SIMD8(repeating: tag)
-    // All ones where the tag is, and zeros elsewhere.
-    let matches = ((ways | (0 &- ways)) &>> 63) &- 1
-    let found = Int((matches & SIMD8(1, 2, 3, 4, 5, 6, 7, 8)).wrappedSum())
-    guard found > 0 else { return nil }
-    let slot = set * Self.wayCount + found - 1
-    marks.set(slot)
-    return slot
+  func find(_ tag: UInt64, _ hash: UInt64) -> Slot? {
+    guard sets.count > 0 else { return nil }
+    let set = Self.set(of: hash, setCount)
+    guard let way = sets.way(of: tag, in: set) else { return nil }
+    sets.markUsed(set, way)
+    return Slot(set: set, way: way)
   }
 
   /// A slot's bytes.
   @_lifetime(borrow self)
-  func block(_ slot: Int) -> RawSpan {
-    let start = slot * BlockCache.blockByteCount
-    return store.bytes.extracting(start..<start + Int(contents[slot].byteCount))
+  func block(_ slot: Slot) -> RawSpan {
+    let start = Self.offset(slot.set, slot.way)
+    return store.bytes.extracting(start..<start + Int(sets.content(slot.set, slot.way).byteCount))
   }
 
   /// The salt of the segment that a slot's block is of: what its frames are checked with.
-  func salt(_ slot: Int) -> SegmentSalt { SegmentSalt(share: contents[slot].saltShare) }
+  func salt(_ slot: Slot) -> SegmentSalt { SegmentSalt(share: sets.content(slot.set, slot.way).saltShare) }
 
   /// Asks the processor to fetch what a slot has from an offset on.
-  func prefetch(_ slot: Int, from offset: Int, _ byteCount: Int) {
-    let start = slot * BlockCache.blockByteCount
-    let end = min(offset + byteCount, Int(contents[slot].byteCount))
-    if end > offset { store.prefetch(start + offset..<start + end) }
+  @inline(__always)
+  func prefetch(_ slot: Slot, from offset: Int, _ byteCount: Int) {
+    let start = Self.offset(slot.set, slot.way) + offset
+    SystemMemory.prefetch(
+      store.address &+ UInt(start), min(byteCount, BlockCache.blockByteCount - offset))
   }
 
   /// Whether a block that is missing is to be brought in.
@@ -72,29 +62,31 @@ struct CacheShard: ~Copyable, Sendable {
     guard setCount > 0 else { return false }
     let missCount = missCount.wrappingAdd(1, ordering: .relaxed).newValue
     if missCount <= Self.coldMissCount { return false }
-    return occupiedCount < setCount * Self.wayCount * 7 / 8 || missCount % 16 == 0
+    return occupiedCount < setCount * CacheSets.wayCount * 7 / 8 || missCount % 16 == 0
   }
 
   /// Keeps a block.
   mutating func keep(_ bytes: RawSpan, _ salt: SegmentSalt, _ tag: UInt64, _ hash: UInt64) {
     guard setCount > 0, find(tag, hash) == nil else { return }
-    if tags.isEmpty { allocate() }
+    if sets.count == 0 { allocate() }
     guard store.byteCount > 0 else { return }
-    let set = set(of: hash)
+    let set = Self.set(of: hash, setCount)
     let way = victim(in: set)
-    let slot = set * Self.wayCount + way
-    if tags[set][way] == 0 { occupiedCount += 1 }
-    tags[set][way] = tag
-    marks.set(slot)
-    contents[slot] = Content(byteCount: UInt32(bytes.byteCount), saltShare: salt.share)
-    store.copy(bytes, at: slot * BlockCache.blockByteCount)
+    if sets.tag(set, way) == 0 { occupiedCount += 1 }
+    // Whoever reads, waits; what is fetched meanwhile, is fetched in vain.
+    sets.fill(
+      set, way, tag, CacheSets.Content(saltShare: salt.share, byteCount: UInt16(bytes.byteCount)))
+    sets.markUsed(set, way)
+    store.copy(bytes, at: Self.offset(set, way))
   }
 
   /// Empties slots.
   mutating func forget(_ isGone: (UInt64) -> Bool) {
-    for set in tags.indices {
-      for way in tags[set].indices where tags[set][way] != 0 && isGone(tags[set][way]) {
-        tags[set][way] = 0
+    for set in 0..<sets.count {
+      for way in 0..<CacheSets.wayCount {
+        let tag = sets.tag(set, way)
+        guard tag != 0, isGone(tag) else { continue }
+        sets.empty(set, way)
         occupiedCount -= 1
       }
     }
@@ -103,23 +95,27 @@ struct CacheShard: ~Copyable, Sendable {
   private mutating func victim(in set: Int) -> Int {
     while true {
       let way = Int(hands[set])
-      hands[set] = (hands[set] + 1) % UInt8(Self.wayCount)
-      if tags[set][way] == 0 || !marks.take(set * Self.wayCount + way) { return way }
+      hands[set] = (hands[set] + 1) % UInt8(CacheSets.wayCount)
+      if sets.tag(set, way) == 0 || !sets.takeMark(set, way) { return way }
     }
   }
 
-  /// By the upper bits, without a division.
-  private func set(of hash: UInt64) -> Int {
+  /// Which of so many sets: by the upper bits, without a division.
+  @inline(__always)
+  static func set(of hash: UInt64, _ setCount: Int) -> Int {
     Int((hash << 4).multipliedFullWidth(by: UInt64(setCount)).high)
   }
 
-  /// A shard that is never used takes no memory.
+  /// Where a slot's block lies.
+  private static func offset(_ set: Int, _ way: Int) -> Int {
+    (set * CacheSets.wayCount + way) * BlockCache.blockByteCount
+  }
+
+  /// A shard that is never used takes no memory. From here on, sets and blocks stay where they are.
   private mutating func allocate() {
-    let slotCount = setCount * Self.wayCount
-    store = PageStore(byteCount: slotCount * BlockCache.blockByteCount)
-    tags = Array(repeating: SIMD8(repeating: 0), count: setCount)
-    contents = Array(repeating: Content(), count: slotCount)
-    marks = UseMarks(count: slotCount)
+    store = PageStore(byteCount: setCount * CacheSets.wayCount * BlockCache.blockByteCount)
+    guard store.byteCount > 0 else { return }
+    sets = CacheSets(count: setCount)
     hands = Array(repeating: 0, count: setCount)
   }
 }

@@ -18,13 +18,18 @@ extension RecordFinder {
     return Sought(fingerprint: fingerprint)
   }
 
-  /// Goes on: where it is, is known then, and its frame on its way from memory, or as much of it as
-  /// ``readBeginning(_:_:into:)`` takes.
-  package func locate(_ sought: inout Sought, onlyBeginning: Bool) {
+  /// Goes on: where it is, is known then, and what says whether memory has it, on its way.
+  package func locate(_ sought: inout Sought) {
     // What can't be looked up now is an error when it is read.
     guard let place = try? index.candidate(sought.fingerprint, 0) else { return }
     sought.place = place
-    cache.prefetch(place.segment, at: place.offset, onlyBeginning ? .beginning : .field)
+    cache.prefetchSet(place.segment, at: place.offset)
+  }
+
+  /// Goes on: its frame is on its way from memory then, or as much of it as ``readBeginning(_:_:into:)`` takes.
+  package func fetch(_ sought: Sought, onlyBeginning: Bool) {
+    guard !sought.place.isNone else { return }
+    cache.prefetch(sought.place.segment, at: sought.place.offset, onlyBeginning ? .beginning : .field)
   }
 
   /// Reads the beginning of the version that the record had when it was located, where memory has it: 256 bytes of its frame,

@@ -36,15 +36,9 @@ internal import CSystem
     }
   }
 
-  /// Asks the processor to fetch bytes that are about to be read.
-  func prefetch(_ range: Range<Int>) {
-    precondition(range.lowerBound >= 0 && range.upperBound <= byteCount, "bytes are fetched within the store")
-    guard let base = unsafe base else { return }
-    for offset in stride(from: range.lowerBound & ~63, to: range.upperBound, by: 64) {
-      // SAFETY: the range was checked; nothing is read.
-      unsafe prefetch_line(base + offset)
-    }
-  }
+  // SAFETY: only where it is, is taken.
+  /// Where the bytes begin; 0 where there are none. Not to be read by.
+  var address: UInt { unsafe UInt(bitPattern: base) }
 
   /// Copies bytes to an offset.
   mutating func copy(_ source: RawSpan, at offset: Int) {

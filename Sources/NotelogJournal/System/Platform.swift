@@ -210,6 +210,16 @@ enum SystemMemory {
     unsafe prefetch_line(UnsafeRawPointer(bitPattern: address))
   }
 
+  /// The same of all the lines that some bytes are on.
+  @inline(__always)
+  static func prefetch(_ address: UInt, _ byteCount: Int) {
+    var line = address & ~63
+    while line < address &+ UInt(byteCount) {
+      prefetch(line)
+      line &+= 64
+    }
+  }
+
   /// Writes zeros, also where the compiler sees that nobody reads them.
   static func overwrite(_ start: UnsafeMutableRawPointer, _ byteCount: Int) {
     // SAFETY: the caller owns that many bytes.
