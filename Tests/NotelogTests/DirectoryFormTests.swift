@@ -23,12 +23,15 @@ private func fresh(_ number: UInt16, in bytes: [UInt8], of byteCount: Int) -> An
   }
 }
 
-private func note(_ title: Int, _ body: Int, due: Int = 9, key: UInt32 = 7) -> [UInt8] {
+private func note(
+  _ title: Int, _ body: Int, due: Int = 9, key: UInt32 = 7, isCompressed: Bool = false
+) -> [UInt8] {
   recordBody([
     BodyLine(number: 1, type: .date, value: [UInt8](repeating: 1, count: 8)),
     BodyLine(number: 2, type: .text, flags: .sealed, key: key, value: [UInt8](repeating: 2, count: title)),
     BodyLine(
-      number: 5, type: .text, flags: [.sealed, .padded], key: key, value: [UInt8](repeating: 3, count: body)),
+      number: 5, type: .text, flags: isCompressed ? [.sealed, .padded, .compressed] : [.sealed, .padded],
+      key: key, value: [UInt8](repeating: 3, count: body)),
     BodyLine(number: 8, type: .date, flags: .optional, value: [UInt8](repeating: 0, count: due)),
   ])
 }
@@ -101,6 +104,42 @@ private func note(_ title: Int, _ body: Int, due: Int = 9, key: UInt32 = 7) -> [
           try form.find(5, checking: beginning.rawSpan, of: byteCount)
         }
         #expect(found == fresh(5, in: beginning, of: byteCount), "\(count) of \(byteCount)")
+      }
+    }
+  }
+
+  @Test func `a body like the one before is taken by comparing it, whether values are compressed or absent`()
+    throws
+  {
+    var form = DirectoryForm()
+    let first = note(45, 80)
+    #expect(form.compare(first.rawSpan, of: first.count, lookingFor: 2) == nil)
+    try form.check(first.rawSpan, of: first.count)
+    for bytes in [note(40, 72), note(46, 999, due: 1), note(46, 999, isCompressed: true)] {
+      let found = form.compare(bytes.rawSpan, of: bytes.count, lookingFor: 2)
+      #expect(found?.offset == 16 && found?.start == 60)
+    }
+    let other = note(45, 80, key: 8)
+    #expect(form.compare(other.rawSpan, of: other.count, lookingFor: 2) == nil)
+  }
+
+  @Test func `nothing is like nothing`() throws {
+    let large = recordBody([
+      BodyLine(number: 1, type: .bytes, flags: [.sealed, .chunked], key: 7, value: reference)
+    ])
+    // A header alone, of nothing or of what was seen before.
+    for bytes in [[0, 0, 0, 0], [1, 0, 4, 0], [1, 0, 1, 0]] as [[UInt8]] {
+      var form = DirectoryForm()
+      for seen in [[], [note(45, 80)], [note(45, 80), large], [large]] as [[[UInt8]]] {
+        for body in seen { try form.check(body.rawSpan, of: body.count) }
+        let found = answer { () throws(NotelogError) in
+          try form.find(1, checking: bytes.rawSpan, of: bytes.count)
+        }
+        #expect(found == fresh(1, in: bytes, of: bytes.count))
+        guard case .refused = found else {
+          Issue.record("a header alone was taken")
+          return
+        }
       }
     }
   }

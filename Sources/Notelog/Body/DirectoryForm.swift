@@ -10,7 +10,25 @@ struct DirectoryForm: ~Copyable {
   private struct Line {
     /// Number, type, flags and key reference.
     let head: UInt64
+    /// Its bits, but for those in which a record may differ from the next.
+    let constant: UInt64
     let lengths: ValueLengths
+
+    init?(_ head: UInt64) {
+      // Of a value that is elsewhere, more is to be checked than its length.
+      guard let lengths = ValueLengths(head) else { return nil }
+      self.head = head
+      self.lengths = lengths
+      // A padded value is compressed where that makes it shorter; the rules are the same for both.
+      constant = head & Self.bits(.padded) == 0 ? .max : ~Self.bits(.compressed)
+    }
+
+    @inline(__always)
+    func permits(_ head: UInt64, _ length: UInt32) -> Bool {
+      (head ^ self.head) & constant == 0 && lengths.contain(length)
+    }
+
+    private static func bits(_ flags: FieldFlags) -> UInt64 { UInt64(flags.rawValue) << 24 }
   }
 
   /// The body's header, in which is how many lines there are.
@@ -42,9 +60,10 @@ struct DirectoryForm: ~Copyable {
     return (found.offset, found.start)
   }
 
-  /// - Returns: Nothing where the directory has another form, or a value a length that it can't have.
+  /// - Returns: Where the entry and the value of one of the fields begin; nothing where that isn't known to be sound, or nothing
+  ///   is remembered.
   @inline(__always)
-  private func compare(
+  func compare(
     _ bytes: RawSpan, of byteCount: Int, lookingFor number: UInt16
   ) -> (offset: Int, start: Int)? {
     var offset = RecordBody.headerByteCount
@@ -55,7 +74,7 @@ struct DirectoryForm: ~Copyable {
     var found = (offset: 0, start: 0)
     for line in lines {
       let (head, length) = (bytes.load(UInt64.self, at: offset), bytes.load(UInt32.self, at: offset &+ 8))
-      guard head == line.head, line.lengths.contain(length) else { return nil }
+      guard line.permits(head, length) else { return nil }
       if UInt16(truncatingIfNeeded: head) == number { found = (offset, end) }
       end &+= Int(length)
       offset &+= RecordBody.entryByteCount
@@ -68,9 +87,8 @@ struct DirectoryForm: ~Copyable {
     lines.removeAll(keepingCapacity: true)
     for index in 0..<fieldCount {
       let head = bytes.load(UInt64.self, at: RecordBody.headerByteCount + index * RecordBody.entryByteCount)
-      // Of a value that is elsewhere, more is to be checked than its length.
-      guard let lengths = ValueLengths(head) else { return lines.removeAll(keepingCapacity: true) }
-      lines.append(Line(head: head, lengths: lengths))
+      guard let line = Line(head) else { return lines.removeAll(keepingCapacity: true) }
+      lines.append(line)
     }
     header = bytes.load(UInt32.self, at: 0)
   }

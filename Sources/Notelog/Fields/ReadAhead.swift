@@ -4,12 +4,12 @@ import NotelogJournal
 
 /// Where the records of some ids are: while one is opened, the next ones come from memory.
 ///
-/// What says where a record is, is asked for a while before it is looked up; what says where in memory that is, a while before
-/// that is; and its frame a while before it is read. All of them at once would have the processor wait until memory has given
-/// them, and memory wait while values are opened.
+/// What is to be looked at is asked of memory a while before: first what says where the record is, then what says where in memory
+/// its block lies, at last its frame. All of them at once would have the processor wait until memory has given them, and memory
+/// wait while values are opened.
 @usableFromInline
 struct ReadAhead: ~Copyable {
-  /// How far ahead of the one that is read each step is taken: behind the second, what is written doesn't show any more.
+  /// How far ahead of the one that is read each step is taken. Once a record is located, what is written of it may not show.
   private static let beginDistance = 12
   private static let locateDistance = 8
   private static let fetchDistance = 4

@@ -10,7 +10,7 @@ import NotelogJournal
 public struct ValueBuffer: ~Copyable {
   var record = ReadBuffer()
   var opening = Opening()
-  /// What the directory of the record read last is like.
+  /// What the directories of the records are like of which fields are opened.
   var form = DirectoryForm()
   /// Which record was read last.
   var loaded: (id: RecordID, collection: UInt16)?

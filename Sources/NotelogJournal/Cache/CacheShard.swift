@@ -12,6 +12,8 @@ struct CacheShard: ~Copyable, Sendable {
   private(set) var sets = CacheSets(count: 0)
   private var hands: [UInt8] = []
   private var occupiedCount = 0
+  /// Whether the system had no memory for blocks: it isn't asked again.
+  private var isRefused = false
   private let missCount = Atomic<Int>(0)
   private(set) var store = PageStore(byteCount: 0)
 
@@ -43,7 +45,7 @@ struct CacheShard: ~Copyable, Sendable {
   /// The salt of the segment that a slot's block is of: what its frames are checked with.
   func salt(_ slot: Slot) -> SegmentSalt { SegmentSalt(share: sets.content(slot.set, slot.way).saltShare) }
 
-  /// Asks the processor to fetch what a slot has from an offset on.
+  /// Asks the processor to fetch some of what there may be in a slot from an offset on.
   @inline(__always)
   func prefetch(_ slot: Slot, from offset: Int, _ byteCount: Int) {
     let start = Self.offset(slot.set, slot.way) + offset
@@ -67,9 +69,9 @@ struct CacheShard: ~Copyable, Sendable {
 
   /// Keeps a block.
   mutating func keep(_ bytes: RawSpan, _ salt: SegmentSalt, _ tag: UInt64, _ hash: UInt64) {
-    guard setCount > 0, find(tag, hash) == nil else { return }
+    guard setCount > 0, !isRefused, find(tag, hash) == nil else { return }
     if sets.count == 0 { allocate() }
-    guard store.byteCount > 0 else { return }
+    guard !isRefused else { return }
     let set = Self.set(of: hash, setCount)
     let way = victim(in: set)
     if sets.tag(set, way) == 0 { occupiedCount += 1 }
@@ -111,10 +113,13 @@ struct CacheShard: ~Copyable, Sendable {
     (set * CacheSets.wayCount + way) * BlockCache.blockByteCount
   }
 
-  /// A shard that is never used takes no memory. From here on, sets and blocks stay where they are.
+  /// A shard that is never used takes hardly any memory. From here on, sets and blocks stay where they are.
   private mutating func allocate() {
     store = PageStore(byteCount: setCount * CacheSets.wayCount * BlockCache.blockByteCount)
-    guard store.byteCount > 0 else { return }
+    guard store.byteCount > 0 else {
+      isRefused = true
+      return
+    }
     sets = CacheSets(count: setCount)
     hands = Array(repeating: 0, count: setCount)
   }

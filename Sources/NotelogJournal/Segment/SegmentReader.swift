@@ -24,7 +24,7 @@ struct SegmentReader: ~Copyable {
   }
 
   /// Reads on through another window, and gives its own away: whoever reads one segment after the other needs only one. One
-  /// that a long footer has made large is given to nobody.
+  /// that a long footer or record has made large is given to nobody.
   mutating func exchangeWindow(with other: inout Buffer) {
     swap(&window, &other)
     window.removeAll()

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Sets of eight slots, any of which may hold a block whose hash leads to the set.
 ///
-/// What there is to know of a set takes two cache lines side by side, which processors fetch together.
+/// What a reader has to know of a set takes two cache lines side by side, which processors fetch together.
 @safe struct CacheSets: ~Copyable {
   static let wayCount = 8
 
@@ -30,7 +30,7 @@ import Synchronization
     /// All of them are looked at: where in its set a block lies, the processor can't foresee, and it loses more by a wrong
     /// guess than by looking.
     @inline(__always)
-    func way(of tag: UInt64) -> Int? {
+    static func way(of tag: UInt64, among tags: borrowing InlineArray<8, Atomic<UInt64>>) -> Int? {
       var found: UInt = 0
       for way in 0..<8 { found |= (tags[way].load(ordering: .relaxed) == tag ? 1 : 0) &<< UInt(way) }
       return found == 0 ? nil : found.trailingZeroBitCount
@@ -69,7 +69,7 @@ import Synchronization
     let set = unsafe pointer(set)
     // What is known of the slots comes while tags are compared.
     SystemMemory.prefetch(UInt(bitPattern: set) &+ 64)
-    return unsafe set.pointee.way(of: tag)
+    return unsafe Set.way(of: tag, among: set.pointee.tags)
   }
 
   /// The block that a slot holds; 0 is none.
@@ -149,7 +149,7 @@ extension CacheSets {
     func block(_ tag: UInt64, in set: Int) -> UInt? {
       // SAFETY: the sets were initialised before they were noted, and last as long as this; their number doesn't change.
       guard let base = unsafe UnsafePointer<Set>(bitPattern: sets.load(ordering: .acquiring)),
-        let way = unsafe (base + set).pointee.way(of: tag)
+        let way = unsafe Set.way(of: tag, among: (base + set).pointee.tags)
       else { return nil }
       return blocks.load(ordering: .relaxed)
         &+ UInt((set * wayCount + way) * BlockCache.blockByteCount)
