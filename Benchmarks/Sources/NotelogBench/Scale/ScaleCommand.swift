@@ -128,7 +128,8 @@ struct ScaleCommand {
       figure("get", Double(picks.count) / getting, "titles/s"),
       figure("update", Double(count / 20) / max(updating, 1e-9), "notes/s"),
       figure("compact a twentieth", compacting * 1000, "ms"),
-      figure("memory", Double(memory) / Double(max(count - present, 1)), "B/note"),
+      // The index is of all notes, also of those that were there before this step.
+      figure("memory", Double(memory) / Double(count), "B/note"),
     ]
   }
 

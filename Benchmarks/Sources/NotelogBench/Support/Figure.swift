@@ -29,7 +29,7 @@ struct Figure {
 
   /// A line for people.
   var row: String {
-    let name = workload.padding(toLength: 28, withPad: " ", startingAt: 0)
+    let name = workload.padding(toLength: max(36, workload.count), withPad: " ", startingAt: 0)
     let number = Self.text(value)
     let times = (latencies?.named ?? []).map { "\($0.name) \(Self.text(Double($0.value) / 1e6)) ms" }
     let details = (times + counts.map { "\($0.name) \(Self.text($0.value))" }).joined(separator: ", ")
