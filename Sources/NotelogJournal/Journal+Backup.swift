@@ -16,7 +16,8 @@ extension Journal {
   ///   - companions: Copies what else belongs to the backup, after the segments and before it becomes the new one:
   ///     what segments need must not be older than they are.
   /// - Returns: What was copied, and what does not check in the store.
-  /// - Throws: What stood in the way; then the backup is the one before.
+  /// - Throws: `alreadyExists` where the folder holds anything but a backup of this store, `busy` where one is being made in it;
+  ///   what else stood in the way. The backup is then the one before.
   package static func backup(
     from source: any Storage, to target: any Storage, random: UInt64 = .random(in: 0...UInt64.max),
     progress: @escaping WorkProgress.Report = { _, _ in true },
@@ -29,10 +30,12 @@ extension Journal {
     }
     // What was read may not be durable yet; a copy of it must not outlive it.
     try examination.synchronize()
+    let claim = try BackupClaim.take(target, for: examination.storeID)
     var backup = Backup(of: examination, to: target, progress)
     try backup.copy()
     try companions()
     try backup.publish()
+    _ = consume claim
     _ = consume pin
     return backup.report
   }
@@ -51,7 +54,8 @@ extension Journal {
     from backup: any Storage, to target: any Storage,
     progress report: @escaping WorkProgress.Report = { _, _ in true }
   ) throws(JournalError) -> [Damage] {
-    guard let manifest = try BackupManifest.read(backup) else {
+    // One without parts was begun, and never came to its end: a store has a head at least.
+    guard let manifest = try BackupManifest.read(backup), !manifest.parts.isEmpty else {
       throw JournalError(.notAStore, "there is no backup here")
     }
     let names = try journaling { () throws(StorageError) in try target.names(in: "") }
@@ -97,51 +101,5 @@ extension Journal {
         try target.rename(name + FileName.partialSuffix, to: name)
       }
     }
-  }
-}
-
-extension Examination {
-  /// How often a finding that may be due to a writer's going on is looked at again.
-  private static let maximumAttempts = 1000
-  /// How often it must be the same in a row to be believed.
-  private static let believedAfter = 4
-
-  /// Examines a store that another process may be writing to.
-  ///
-  /// While it looks, segments may go, and come, and be finished. What looks like damage, or a file that is missing or shorter
-  /// than it was, is only believed when it is found again and again, among the same files.
-  static func settled(
-    _ storage: any Storage, storeID: StoreID? = nil
-  ) throws(JournalError) -> Examination {
-    var previous: (damages: [Damage], error: String, names: Set<String>)?
-    var repetitions = 1
-    for attempt in 1... {
-      var examined: Examination?
-      var failure: JournalError?
-      do { examined = try Examination(storage, storeID: storeID) } catch { failure = error }
-      if let examined, examined.report.damages.isEmpty, !examined.isBeingRecovered { return examined }
-      // A head that was finished meanwhile is shorter than it was: where there is another since, somebody is writing.
-      let names = Set((try? storage.names(in: "")) ?? [])
-      let finding = (examined?.report.damages ?? [], failure?.message ?? "", names)
-      let isSame = previous.map { $0 == finding } ?? false
-      repetitions = isSame ? repetitions + 1 : 1
-      previous = finding
-      guard repetitions == believedAfter || attempt == maximumAttempts else { continue }
-      if let examined { return examined }
-      if let failure { throw failure }
-    }
-    throw JournalError(.inputOutput, "the store could not be read")
-  }
-
-  /// Whether a recovered segment's sources have not been cut and finished yet.
-  var isBeingRecovered: Bool { log.contains(where: \.isCut) }
-
-  /// Makes durable what was found, whoever wrote it.
-  func synchronize() throws(JournalError) {
-    do {
-      for number in survey.segments.keys.sorted() where number >= report.floor.segment {
-        try survey.segments[number]?.file.sync()
-      }
-    } catch { throw JournalError(error) }
   }
 }

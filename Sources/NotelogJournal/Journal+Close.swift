@@ -18,8 +18,9 @@ extension Journal {
     if log.state.withLock({ $0.isClosed }) { return }
     defer {
       log.state.withLock { $0.isClosed = true }
-      lock?.close()
+      // Before the lock: after a failure some may still be writing, and whoever opens the store next must not meet them.
       for segment in catalog.segments.all { segment.file.close() }
+      lock?.close()
     }
     if options.isReadOnly { return }
     compactor.abandon()

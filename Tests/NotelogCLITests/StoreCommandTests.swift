@@ -154,7 +154,7 @@ import Testing
       notelog: hint: did you mean 'title'?
       notelog: error: the store has no collection 'nots'
       notelog: hint: did you mean 'note'?
-      notelog: error: 'yesterday' is not a date value, which time takes
+      notelog: error: time takes a date value
       notelog: error: 'note' has no field 'tim'
       notelog: hint: did you mean 'time'?
       notelog: error: 'title' is no condition

@@ -25,6 +25,33 @@ import Testing
     #expect(try Journal.verify(store.storage).report.verdict == .clean)
   }
 
+  @Test func `what is taken back from a batch was never in it`() throws {
+    let store = try TemporaryStore()
+    let journal = try Journal.create(in: store.storage, storeID: key(99), options: .small)
+    var batch = Batch()
+    func add(_ number: Int, to batch: inout Batch) {
+      let body = body(number)
+      batch.put(key(number), collection: 1, bodyByteCount: body.count) { bytes in
+        for index in body.indices { bytes.store(body[index], at: index) }
+      }
+    }
+    add(1, to: &batch)
+    let end = batch.end
+    batch.putChunk(ChunkMark(0, isLast: true), of: key(5), sealedByteCount: 500) { _ in }
+    add(2, to: &batch)
+    batch.removeAll(since: end)
+    #expect(batch.count == 1)
+    add(3, to: &batch)
+    try journal.commit(&batch)
+    #expect(try journal.body(of: key(1)) == body(1))
+    #expect(try journal.body(of: key(2)) == nil)
+    #expect(try journal.body(of: key(3)) == body(3))
+    let statistics = journal.statistics
+    #expect(statistics.liveByteCount < 600)
+    try journal.close()
+    #expect(try Journal.verify(store.storage).report.verdict == .clean)
+  }
+
   @Test func `a store that was not closed is recovered, twice the same`() throws {
     let store = try TemporaryStore()
     do {

@@ -95,6 +95,9 @@ import Testing
     var change = Buffer()
     LiveChange(added: [entry], removed: []).append(to: &change)
     #expect(LiveChange(payload: change.bytes) == nil)
+    var removal = Buffer()
+    LiveChange(added: [], removed: [1, number]).append(to: &removal)
+    #expect(LiveChange(payload: removal.bytes) == nil)
   }
 
   @Test func `file names above the limit are none of the store's`() {

@@ -75,6 +75,26 @@ import Testing
     #expect(after[5] == nil && after[2]?.footerChecksum == 7)
   }
 
+  /// The bug: the reserved bytes of what a change adds were not looked at, those of a live set were.
+  @Test func `a change whose reserved bytes are not zero is none`() {
+    for change in [
+      LiveChange(added: [], removed: []), LiveChange(added: [], removed: [1]),
+      LiveChange(added: [entry(2), entry(1)], removed: [3, 3]),
+    ] {
+      var buffer = Buffer()
+      change.append(to: &buffer)
+      let bytes = buffer.bytes.array()
+      #expect(bytes.withContiguous { LiveChange(payload: $0) == change })
+      for place in bytes.indices {
+        let isReserved = place >= 8 && place < 8 + 24 * change.added.count && (place - 8) % 24 >= 20
+        guard isReserved else { continue }
+        var forged = bytes
+        forged[place] = 1
+        #expect(forged.withContiguous { LiveChange(payload: $0) == nil })
+      }
+    }
+  }
+
   @Test func `what changes make of a segment is known before they are applied`() {
     var changes = LiveChanges(of: LiveSet(ascending: [entry(1), entry(2)]))
     changes.remove(1)

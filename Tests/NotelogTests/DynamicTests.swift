@@ -139,4 +139,15 @@ private let noteFields: [FieldDescription] = [
       #expect(throws: NotelogError(.invalidArgument, "")) { try DynamicValue(text: text, as: type) }
     }
   }
+
+  /// The bug: the text stood in the error's message, though it may have been meant for a sealed field.
+  @Test func `no message of a text that is no value of its type holds the text`() {
+    let types: [FieldType] = [.boolean, .integer, .unsigned, .double, .bytes, .date, .uuid, .json]
+    var messages: [String] = []
+    for type in types {
+      do { _ = try DynamicValue(text: "secret lane", as: type) } catch { messages.append("\(error)") }
+    }
+    #expect(messages.count == types.count)
+    for message in messages { #expect(!message.contains("secret lane")) }
+  }
 }

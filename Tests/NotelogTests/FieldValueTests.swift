@@ -31,6 +31,21 @@ private func expectReturns<Value: FieldValue & Equatable>(_ value: Value) throws
   #expect(try Value(stored: back) == value)
 }
 
+/// A value that can't be encoded, as its error says, the value in it.
+private struct Unsayable: Codable, FieldValue {
+  var text = ""
+  func encode(to encoder: any Encoder) throws {
+    throw EncodingError.invalidValue(
+      text, EncodingError.Context(codingPath: [], debugDescription: "\(text) is unsayable"))
+  }
+}
+
+private struct Unsent: Record {
+  var id = RecordID()
+  var words = Unsayable()
+  static let schema = Schema<Unsent>("unsent") { Sealed("words", \.words) }
+}
+
 @Suite struct FieldValueTests {
   @Test func `every kind of value comes back as it was`() throws {
     try expectReturns(true)
@@ -120,17 +135,34 @@ private func expectReturns<Value: FieldValue & Equatable>(_ value: Value) throws
     #expect(RecordID(String(repeating: "g", count: 32)) == nil)
   }
 
-  /// The bug: an integer that did not fit, and what a decoder said of a JSON document, stood in the error's message, though
+  /// The bug: a number that did not fit, and what a decoder said of a JSON document, stood in the error's message, though
   /// both may have been sealed.
   @Test func `no message of a value that doesn't fit its property holds the value`() {
     var messages: [String] = []
     do { _ = try Int8(stored: 31_415) } catch { messages.append("\(error)") }
     do { _ = try UInt8(stored: 27_182) } catch { messages.append("\(error)") }
+    do { _ = try Float(stored: 1.41421) } catch { messages.append("\(error)") }
     let json = EncodedJSON(utf8: Array(#"{"street":"secret lane","number":"16180"}"#.utf8))
     do { _ = try Address(stored: json) } catch { messages.append("\(error)") }
-    #expect(messages.count == 3)
-    for secret in ["31415", "27182", "16180", "secret lane"] {
+    #expect(messages.count == 4)
+    for secret in ["31415", "27182", "1.41421", "16180", "secret lane"] {
       #expect(!messages.contains { $0.contains(secret) })
+    }
+  }
+
+  /// The bug: what an app's encoder said of a value that it could not encode stood in the error's message, and such an error
+  /// names the value, which may be one to be sealed.
+  @Test func `no message of a value that can't be stored holds the value`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let letter = Unsent(words: Unsayable(text: "secret lane"))
+    var messages: [String] = []
+    do { try store.write { tx in try tx.put(letter) } } catch { messages.append("\(error)") }
+    do { try store.putAll([letter]) } catch { messages.append("\(error)") }
+    #expect(messages.count == 2)
+    for message in messages {
+      #expect(message.contains("unsent.words") && message.contains("EncodingError"))
+      #expect(!message.contains("secret lane"))
     }
   }
 }

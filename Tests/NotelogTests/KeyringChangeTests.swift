@@ -72,6 +72,54 @@ import Testing
     try folder.open(Self.third).close()
   }
 
+  /// What a process leaves that dies between the two files.
+  @Test func `a copy that is older opens with what was given up, until the next change`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let keyring = URL(filePath: folder.path + "/keyring")
+    let copy = URL(filePath: folder.path + "/keyring.copy")
+    let old = try Data(contentsOf: copy)
+    try store.changeCredential(TemporaryFolder.key, to: Self.second)
+    try store.close()
+    try old.write(to: copy)
+    let new = try Data(contentsOf: keyring)
+    #expect(throws: NotelogError(.wrongPassword, "")) { try folder.open() }
+    try FileManager.default.removeItem(at: keyring)
+    try folder.open().close()
+    try new.write(to: keyring)
+    let reopened = try folder.open(Self.second)
+    #expect(reopened.info.keyring == "sound, keyring.copy is older")
+    try reopened.changeCredential(Self.second, to: Self.third)
+    try reopened.close()
+    try FileManager.default.removeItem(at: keyring)
+    #expect(throws: NotelogError(.wrongPassword, "")) { try folder.open() }
+    try folder.open(Self.third).close()
+  }
+
+  /// The slot is found by unlocking, as the documentation of both says.
+  @Test func `changing or removing a credential unlocks a locked store`() throws {
+    for isRemoved in [false, true] {
+      let folder = try TemporaryFolder()
+      try folder.create().close()
+      let store = try folder.open(nil)
+      #expect(!store.isUnlocked)
+      #expect(throws: NotelogError(.wrongPassword, "")) {
+        try store.changeCredential(Self.second, to: Self.third)
+      }
+      #expect(!store.isUnlocked)
+      if isRemoved {
+        // The last one stays; the store was unlocked to find that out.
+        #expect(throws: NotelogError(.invalidArgument, "")) {
+          try store.removeCredential(TemporaryFolder.key)
+        }
+      } else {
+        try store.changeCredential(TemporaryFolder.key, to: Self.second)
+      }
+      #expect(store.isUnlocked)
+      try store.close()
+    }
+  }
+
   /// The bug: a file that somebody, or a program that keeps folders alike, left under this name made a sound store pass for
   /// an unfinished one, whose files the next creation removed.
   @Test func `a file that merely bears the name of the mark takes no store away`() throws {

@@ -48,6 +48,47 @@ private struct Row: Record {
     #expect(store.info.nextRevision == revision)
   }
 
+  /// The bug: frames were counted, and a value over 64 KiB has frames of its own: a loop that waited for a number stepped over it.
+  @Test func `records are counted, however many chunks their values take`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    var batch = try store.batch(of: Letter.self)
+    let letters = (1...3).map { Letter(scan: noise(3 * Limits.chunkBytes, seed: $0)) }
+    for (index, letter) in letters.enumerated() {
+      try batch.put(letter)
+      let count = batch.count
+      #expect(count == index + 1)
+    }
+    #expect(throws: NotelogError(.invalidArgument, "")) { try batch.put(letters[0]) }
+    var count = batch.count
+    #expect(count == 3)
+    try batch.commit(.buffered)
+    count = batch.count
+    #expect(count == 0)
+    try batch.put(letters[0])
+    batch.removeAll()
+    count = batch.count
+    #expect(count == 0)
+    #expect(try store.query(Letter.self).count() == 3)
+  }
+
+  @Test func `a batch that no transaction has room for is refused, and keeps its records`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    var batch = try store.batch(of: Letter.self)
+    let scan = [UInt8](repeating: 7, count: Limits.transactionBytes / 5 + 1)
+    for _ in 0..<5 { try batch.put(Letter(scan: scan)) }
+    #expect(throws: NotelogError(.limitExceeded, "")) { try batch.commit(.buffered) }
+    let count = batch.count
+    #expect(count == 5)
+    #expect(try store.query(Letter.self).count() == 0)
+    // One fewer than that has room.
+    batch.removeAll()
+    for _ in 0..<4 { try batch.put(Letter(scan: scan)) }
+    try batch.commit(.buffered)
+    #expect(try store.query(Letter.self).count() == 4)
+  }
+
   @Test func `a record that can't be put leaves the others as they were`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.create()

@@ -24,7 +24,8 @@ extension DynamicValue {
       case .url: URL(string: text).map(Self.url)
       case .json: Self.isJSON(text) ? .json(Array(text.utf8)) : nil
       }
-    guard let value else { throw NotelogError(.invalidArgument, "\"\(text)\" is not a \(type.name) value") }
+    // The text is not quoted: it may have been meant for a sealed field.
+    guard let value else { throw NotelogError(.invalidArgument, "the text is not a \(type.name) value") }
     self = value
   }
 

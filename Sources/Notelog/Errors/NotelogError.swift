@@ -26,7 +26,7 @@ public struct NotelogError: Error, Sendable {
     case busy
     /// The operating system refused a call; `errno` says why.
     case inputOutput
-    /// The disk is full: nothing was promised; delete or compact, and go on.
+    /// The disk is full: nothing was promised; delete, compact, and go on, or make room elsewhere.
     case full
     /// An earlier write or sync failed: reopen the store to go on writing.
     case poisoned

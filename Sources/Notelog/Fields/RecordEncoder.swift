@@ -60,7 +60,10 @@ struct RecordEncoder {
     } catch let error as NotelogError {
       throw error
     } catch {
-      throw NotelogError(.invalidArgument, "\(plan.schema.name).\(plan.fields[index].field.name): \(error)")
+      // The error's own words may quote the value, which may be one to be sealed.
+      throw NotelogError(
+        .invalidArgument,
+        "\(plan.schema.name).\(plan.fields[index].field.name): can't be stored (\(type(of: error)))")
     }
     let flags = plan.fields[index].flags
     var written = try pack(start, flags, plan, index)

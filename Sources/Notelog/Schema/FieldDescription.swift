@@ -12,7 +12,7 @@ public struct FieldDescription: Hashable, Sendable {
   public var isOptional = false
   /// The named key that seals the field; nil for a plain field.
   public var key: String?
-  /// Whether an ordered index is kept; only of plain fields.
+  /// Whether an ordered index is kept; only of plain fields. An optional field's keys are written, and no query uses them.
   public var isIndexed = false
   /// Whether values are padded before sealing.
   public var isPadded = false

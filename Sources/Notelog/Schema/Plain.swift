@@ -20,7 +20,8 @@ public struct Plain<R: Record, Value: FieldValue> {
   /// - Parameters:
   ///   - name: The field's name in the store.
   ///   - path: The property.
-  ///   - indexed: Whether an ordered index is kept, for sorting and for ranges.
+  ///   - indexed: Whether an ordered index is kept, for sorting and for ranges. Don't ask for one of an optional property: its
+  ///     keys are written with every record, and no query uses them.
   ///   - formerly: Names the field had in earlier versions of the schema.
   @inlinable
   public init(_ name: String, _ path: FieldPath<R, Value>, indexed: Bool, formerly: String...)

@@ -8,7 +8,8 @@ import NotelogJournal
 struct KeySet {
   private var slots: [RecordKey] = []
   private var isTaken: [Bool] = []
-  private var count = 0
+  /// How many ids are in it.
+  private(set) var count = 0
   private let seed = UInt64.random(in: .min ... .max)
 
   /// Adds an id.

@@ -10,7 +10,7 @@ import NotelogJournal
 /// var batch = try store.batch(of: Note.self)
 /// for line in lines {
 ///   try batch.put(Note(title: line))
-///   if batch.count == 1_000 { try batch.commit(.flushed) }
+///   if batch.count >= 1_000 { try batch.commit(.flushed) }
 /// }
 /// try batch.commit()
 /// ```
@@ -38,7 +38,7 @@ public struct RecordBatch<R: Record>: ~Copyable {
   }
 
   /// How many records were put since the last commit.
-  public var count: Int { batch.count }
+  public var count: Int { written.count }
 
   /// Seals a record; it is written by the next commit.
   ///
@@ -64,7 +64,8 @@ public struct RecordBatch<R: Record>: ~Copyable {
   ///
   /// - Parameter durability: What the commit survives.
   /// - Returns: The revision that all of the records have now.
-  /// - Throws: `full`, and the records are still in the batch; `poisoned`, `closed`.
+  /// - Throws: `full`, and `limitExceeded` where they take more than ``Limits/transactionBytes``: the records are then still in
+  ///   the batch; `poisoned`, `closed`.
   @discardableResult
   public mutating func commit(_ durability: Durability = .durable) throws(NotelogError) -> UInt64 {
     let ticket = additions.isEmpty ? nil : store.indexes.begin(additions)
@@ -121,7 +122,8 @@ extension Store {
   ///   - records: The records; each takes the place of an earlier version. No id may occur twice.
   ///   - durability: What the commit survives.
   /// - Returns: The revision that all of them have now.
-  /// - Throws: `locked`, `limitExceeded`, `invalidArgument`, `full`, `poisoned`, `closed`.
+  /// - Throws: `limitExceeded` where a record is too long, or all of them take more than ``Limits/transactionBytes``; `locked`,
+  ///   `invalidArgument`, `full`, `poisoned`, `closed`.
   @discardableResult
   public func putAll<R: Record>(
     _ records: some Sequence<R>, _ durability: Durability = .durable

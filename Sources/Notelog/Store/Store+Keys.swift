@@ -64,6 +64,12 @@ extension Store {
   }
 
   /// Adds a slot: another password or key that unlocks the same store.
+  ///
+  /// - Parameters:
+  ///   - credential: What unlocks the store too from now on.
+  ///   - work: For a password, the exponent of scrypt's *N*, from 14 to 18. With less than 16 the password is cheap to guess for
+  ///     whoever has the files, and nothing warns of that here.
+  /// - Throws: `locked`; `limitExceeded` where there are too many slots, or the work is out of range; `full`, `inputOutput`.
   public func addCredential(_ credential: Credential, work: UInt8 = 17) throws(NotelogError) {
     try changeKeyring("adding \(credential)", credential) { secret throws(CryptoError) in
       try vault.addingSlot(secret, work: WorkFactor(logN: work))
@@ -72,11 +78,16 @@ extension Store {
 
   /// Replaces the password that is in force by another: one slot is written again, and no data.
   ///
+  /// Afterwards the store is unlocked, also where it was locked before: finding the slot unlocks it, even if the change then
+  /// fails. Whoever kept a copy of the keyring as it was opens it with the old password for ever, and with it keys made since.
+  ///
   /// - Parameters:
   ///   - old: The password in force, which finds its slot.
   ///   - new: What takes its place.
-  ///   - work: For a password, the exponent of scrypt's *N*.
-  /// - Throws: `wrongPassword`, `tampered`, `full`, `inputOutput`.
+  ///   - work: For a password, the exponent of scrypt's *N*, from 14 to 18. With less than 16 the password is cheap to guess for
+  ///     whoever has the files, and nothing warns of that here.
+  /// - Throws: `wrongPassword`, `tampered`; `limitExceeded` where there are too many passwords, or the work is out of range;
+  ///   `full`, `inputOutput`.
   public func changeCredential(
     _ old: Credential, to new: Credential, work: UInt8 = 17
   ) throws(NotelogError) {
@@ -92,8 +103,8 @@ extension Store {
 
   /// Removes every slot that a credential opens: it unlocks the store no longer. No data is written again.
   ///
-  /// Afterwards the store is unlocked. Whoever knew the credential may have kept a copy of the keyring as it was: where
-  /// that matters, new data belong under a new key.
+  /// Afterwards the store is unlocked. Whoever kept a copy of the keyring as it was opens it with the credential for ever,
+  /// and with it keys made since: where that matters, new data belong in a new store.
   ///
   /// - Parameter credential: The one to give up; it finds its slot.
   /// - Throws: `wrongPassword`; `invalidArgument` where it is the last way to unlock the store; `full`, `inputOutput`.

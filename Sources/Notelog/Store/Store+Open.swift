@@ -7,16 +7,21 @@ import NotelogJournal
 extension Store {
   /// What may be chosen when a store is created or opened.
   public struct Options: Sendable {
-    /// Whether nothing may be written; no lock is then taken.
+    /// Whether nothing may be written; no lock is then taken. The store shows what was committed when it was opened, and nothing
+    /// later, for as long as it is open: to see more, open it again.
     public var isReadOnly = false
-    /// The size of a segment in bytes; chosen by what the store holds where nothing is said.
+    /// The size of a segment in bytes; chosen by what the store holds where nothing is said. What is outside of
+    /// `segmentByteCounts` is taken as the nearest bound.
     public var segmentByteCount: Int?
+    /// The sizes that a segment may have: 16 KiB to 64 MiB.
+    public static let segmentByteCounts = SegmentSize.choices
     /// The most memory that blocks of the store's files are kept in, sealed as they are there; an eighth as much again holds what
     /// updates ask for of records that they replace.
     public var cacheByteCount = 64 << 20
     /// When compaction runs.
     public var compaction = CompactionPolicy.whenAsked
-    /// How much work a guess of the password costs, as the exponent of scrypt's *N*; less than 16 only in tests.
+    /// How much work a guess of the password costs, as the exponent of scrypt's *N*, from 14 to 18. With less than 16 the password
+    /// is cheap to guess for whoever has the files, and nothing warns of that here: only for tests.
     public var passwordWork: UInt8 = 17
 
     /// The options that most apps want.
@@ -25,7 +30,8 @@ extension Store {
     var journal: JournalOptions {
       var options = JournalOptions()
       options.isReadOnly = isReadOnly
-      options.segmentByteCount = segmentByteCount
+      let sizes = Self.segmentByteCounts
+      options.segmentByteCount = segmentByteCount.map { min(max($0, sizes.lowerBound), sizes.upperBound) }
       options.cacheByteCount = cacheByteCount
       options.compactsAutomatically = compaction == .automatic
       return options

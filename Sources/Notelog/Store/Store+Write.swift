@@ -18,7 +18,8 @@ extension Store {
   ///   - durability: What the commit survives.
   ///   - body: The closure.
   /// - Returns: What the closure returns.
-  /// - Throws: `locked`, `full`, `poisoned`, `closed`, and what the closure throws.
+  /// - Throws: `limitExceeded` where what the closure wrote takes more than ``Limits/transactionBytes``; `locked`, `full`,
+  ///   `poisoned`, `closed`, and what the closure throws.
   @discardableResult
   public func write<Result>(
     _ durability: Durability = .durable, _ body: (inout Transaction) throws -> Result

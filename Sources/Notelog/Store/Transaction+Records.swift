@@ -178,16 +178,23 @@ extension RecordEncoder {
       throw NotelogError(
         .limitExceeded, "record \(id) of \(plan.schema.name) has too many indexed fields, or large values")
     }
-    try writeChunks(id, of: plan, keys: &keys, nonces: &nonces, into: &batch)
-    try batch.put(
-      id.key, collection: plan.schema.collection, envelopeByteCount: envelopeByteCount,
-      bodyByteCount: bodyByteCount
-    ) { (bytes: inout MutableRawSpan) throws(NotelogError) in
-      var envelope = bytes.part(0..<envelopeByteCount)
-      if envelopeByteCount > 0 { writeEnvelope(plan, carriedFrom: old.rawSpan, into: &envelope) }
-      if plan.hasIndexes { appendAdditions(plan, id, envelope: envelope.bytes, to: &additions) }
-      var body = bytes.part(from: envelopeByteCount)
-      try write(id, of: plan, carriedFrom: old.rawSpan, keys: &keys, nonces: &nonces, into: &body)
+    let end = batch.end
+    do throws(NotelogError) {
+      try writeChunks(id, of: plan, keys: &keys, nonces: &nonces, into: &batch)
+      try batch.put(
+        id.key, collection: plan.schema.collection, envelopeByteCount: envelopeByteCount,
+        bodyByteCount: bodyByteCount
+      ) { (bytes: inout MutableRawSpan) throws(NotelogError) in
+        var envelope = bytes.part(0..<envelopeByteCount)
+        if envelopeByteCount > 0 { writeEnvelope(plan, carriedFrom: old.rawSpan, into: &envelope) }
+        if plan.hasIndexes { appendAdditions(plan, id, envelope: envelope.bytes, to: &additions) }
+        var body = bytes.part(from: envelopeByteCount)
+        try write(id, of: plan, carriedFrom: old.rawSpan, keys: &keys, nonces: &nonces, into: &body)
+      }
+    } catch {
+      // The chunks of a record that isn't there would be nobody's.
+      batch.removeAll(since: end)
+      throw error
     }
   }
 }

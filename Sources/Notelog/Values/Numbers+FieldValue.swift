@@ -122,7 +122,7 @@ extension Float: FieldValue {
   public init(stored: Double) throws {
     let value = Float(stored)
     guard stored.isNaN || Double(value) == stored else {
-      throw NotelogError(.typeMismatch, "the stored double \(stored) doesn't fit the property's type Float")
+      throw NotelogError(.typeMismatch, "the stored double doesn't fit the property's type Float")
     }
     self = value
   }

@@ -30,11 +30,6 @@ struct Invocation: Sendable {
 }
 
 extension Invocation {
-  /// What `--segment-size` asks for.
-  func segmentByteCount() throws(ToolError) -> Int? {
-    try byteCount(of: .segmentSize, in: 16 << 10...64 << 20)
-  }
-
   /// The option's value as a number of bytes: `65536`, `64K`, `4M` or `1G`.
   func byteCount(of option: Option, in range: ClosedRange<Int>) throws(ToolError) -> Int? {
     guard let text = value(of: option) else { return nil }

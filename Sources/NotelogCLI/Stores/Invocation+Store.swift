@@ -3,6 +3,11 @@ import Foundation
 import Notelog
 
 extension Invocation {
+  /// What `--segment-size` asks for.
+  func segmentByteCount() throws(ToolError) -> Int? {
+    try byteCount(of: .segmentSize, in: Store.Options.segmentByteCounts)
+  }
+
   /// Whether a command shows or writes sealed content.
   enum KeyUse {
     /// It does: a key that was not given is asked for.

@@ -72,7 +72,8 @@ struct Assignment: Sendable {
     do {
       return try DynamicValue(text: text, as: type)
     } catch {
-      throw ToolError(.failed, "'\(text)' is not a \(type.name) value, which \(name) takes")
+      // The text is not quoted: it may have been meant for a sealed field, or come from a file.
+      throw ToolError(.failed, "\(name) takes a \(type.name) value")
     }
   }
 

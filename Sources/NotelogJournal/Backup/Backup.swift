@@ -29,9 +29,6 @@ struct Backup {
 
   /// Copies and verifies what the backup lacks. It is not the backup yet.
   mutating func copy() throws(JournalError) {
-    if let before = try BackupManifest.read(target), before.storeID != source.storeID {
-      throw JournalError(.alreadyExists, "there is a backup of another store here")
-    }
     let present = Set(try journaling { () throws(StorageError) in try target.names(in: "") })
     for entry in source.live.entries {
       try progress.advance(by: entry.byteCount)
@@ -40,7 +37,7 @@ struct Backup {
         continue
       }
       let part = BackupManifest.Part(entry: entry, kind: .segment)
-      if present.contains(part.name) {
+      if present.contains(part.name), isWhole(part) {
         report.keptSegments += 1
         parts.append(part)
         continue
@@ -88,6 +85,13 @@ struct Backup {
     return part
   }
 
+  /// Whether a part that is there has its length. What it holds was read back when it was copied; restoring looks again.
+  private func isWhole(_ part: BackupManifest.Part) -> Bool {
+    guard let file = try? target.open(part.name, .read) else { return false }
+    defer { file.close() }
+    return (try? file.byteCount()) == part.entry.byteCount
+  }
+
   private static func damages(
     of file: any StorageFile, _ entry: LiveEntry
   ) throws(StorageError) -> [Damage] {
@@ -115,7 +119,7 @@ struct Backup {
         number: head.number, byteCount: end + closing.count, salt: head.salt.value,
         footerChecksum: checksum.value),
       kind: .end)
-    if present.contains(part.name) { return part }
+    if present.contains(part.name), isWhole(part) { return part }
     let temporary = part.name + FileName.partialSuffix
     let file = try target.openEmpty(temporary)
     defer { file.close() }

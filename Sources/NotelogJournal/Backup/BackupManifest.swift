@@ -4,6 +4,7 @@
 struct BackupManifest: Equatable, Sendable {
   static let magic: UInt64 = 0x0A1A_4B42_4C4E_0D89
   static let fileName = "manifest"
+  static let temporaryName = fileName + FileName.partialSuffix
   /// What is refused before anything is allocated for it.
   static let maximumByteCount = 1 << 26
 
@@ -31,6 +32,11 @@ struct BackupManifest: Equatable, Sendable {
     var entry: LiveEntry
     var kind: Kind
 
+    init(entry: LiveEntry, kind: Kind) {
+      self.entry = entry
+      self.kind = kind
+    }
+
     /// The name that tells it from every other: what has this name already need not be copied.
     var name: String {
       let salt = String(entry.salt, radix: 16)
@@ -42,7 +48,21 @@ struct BackupManifest: Equatable, Sendable {
     static func isName(_ name: String) -> Bool {
       let whole =
         name.hasSuffix(FileName.partialSuffix) ? name.dropLast(FileName.partialSuffix.count) : name[...]
-      return [Kind.segment, .end, .damagedSegment].contains { whole.hasSuffix($0.suffix) }
+      return [Kind.segment, .end, .damagedSegment].contains { kind in
+        Part(name: whole, kind).map { $0.name == whole } ?? false
+      }
+    }
+
+    /// What a name says; whether it says it as a name does, the name made of it tells.
+    private init?(name: Substring, _ kind: Kind) {
+      guard name.hasSuffix(kind.suffix) else { return nil }
+      let parts = name.dropLast(kind.suffix.count).split(separator: "-", omittingEmptySubsequences: false)
+      guard parts.count == 4, let number = UInt32(parts[0]), let salt = UInt64(parts[1], radix: 16),
+        let checksum = UInt32(parts[2], radix: 16), let byteCount = Int(parts[3])
+      else { return nil }
+      self.init(
+        entry: LiveEntry(number: number, byteCount: byteCount, salt: salt, footerChecksum: checksum),
+        kind: kind)
     }
   }
 
@@ -119,12 +139,13 @@ struct BackupManifest: Equatable, Sendable {
   func write(to storage: any Storage) throws(StorageError) {
     var buffer = Buffer()
     append(to: &buffer)
-    let temporary = Self.fileName + FileName.partialSuffix
-    let file = try storage.openEmpty(temporary)
+    let file = try storage.openEmpty(Self.temporaryName)
     defer { file.close() }
     try file.writeAll(buffer.bytes, at: 0)
     try file.sync()
-    try retryingInterruptions { () throws(StorageError) in try storage.rename(temporary, to: Self.fileName) }
+    try retryingInterruptions { () throws(StorageError) in
+      try storage.rename(Self.temporaryName, to: Self.fileName)
+    }
     try retryingInterruptions { () throws(StorageError) in try storage.syncFolder("") }
   }
 }

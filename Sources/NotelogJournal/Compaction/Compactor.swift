@@ -81,34 +81,3 @@ final class Compactor: Sendable {
     if let unfinished = state.withLock({ $0.unfinished.take() }) { unfinished.abandon() }
   }
 }
-
-extension Segment {
-  /// The highest sequence number of its frames: its footer's header says so.
-  func lastSequence() -> UInt64? {
-    do throws(StorageError) {
-      guard let trailer = try trailer() else { return nil }
-      var buffer = Buffer()
-      try buffer.fill(Layout.frameHeaderByteCount, from: file, at: trailer.footerOffset)
-      guard buffer.count == Layout.frameHeaderByteCount,
-        case .header(let header) = FrameHeader.read(
-          buffer.bytes, at: 0, salt: salt, place: trailer.footerOffset), header.kind == .footer
-      else { return nil }
-      return header.sequence
-    } catch { return nil }
-  }
-}
-
-extension Examination {
-  /// Segments whose files are there although a live compacted segment has taken their place, by the number of that.
-  var replaced: [UInt32: UInt32] {
-    var replaced: [UInt32: UInt32] = [:]
-    for segment in survey.segments.values
-    where segment.header.kind == .compacted && live[segment.number] != nil {
-      for source in segment.header.sources
-      where survey.segments[source.segment] != nil && live[source.segment] == nil {
-        replaced[source.segment] = segment.number
-      }
-    }
-    return replaced
-  }
-}

@@ -116,15 +116,24 @@ struct LiveChange: Equatable, Sendable {
     self.removed = removed
   }
 
+  /// Reads a live change's payload; nothing where it is not one.
   init?(payload bytes: RawSpan) {
     guard bytes.byteCount >= 8 else { return nil }
     let addedCount = Int(bytes.load(UInt32.self, at: 0))
     let removedCount = Int(bytes.load(UInt32.self, at: 4))
     guard bytes.byteCount == 8 + Layout.liveEntryByteCount * addedCount + 4 * removedCount else { return nil }
     let removedStart = 8 + Layout.liveEntryByteCount * addedCount
-    added = (0..<addedCount).map { LiveEntry(bytes, at: 8 + Layout.liveEntryByteCount * $0) }
+    added = []
+    added.reserveCapacity(addedCount)
+    for offset in stride(from: 8, to: removedStart, by: Layout.liveEntryByteCount) {
+      let entry = LiveEntry(bytes, at: offset)
+      guard bytes.load(UInt32.self, at: offset + 20) == 0, FileName.isSegmentNumber(entry.number) else {
+        return nil
+      }
+      added.append(entry)
+    }
     removed = (0..<removedCount).map { bytes.load(UInt32.self, at: removedStart + 4 * $0) }
-    guard added.allSatisfy({ FileName.isSegmentNumber($0.number) }) else { return nil }
+    guard removed.allSatisfy({ FileName.isSegmentNumber($0) }) else { return nil }
   }
 
   func append(to buffer: inout Buffer) {

@@ -48,6 +48,25 @@ package struct Batch: ~Copyable {
     footerByteCount = 0
   }
 
+  /// Where a batch ends at some time.
+  package struct End: Sendable {
+    fileprivate let byteCount: Int
+    fileprivate let frameCount: Int
+    fileprivate let footerByteCount: Int
+  }
+
+  /// Where it ends now.
+  package var end: End {
+    End(byteCount: buffer.count, frameCount: frames.count, footerByteCount: footerByteCount)
+  }
+
+  /// Takes back what was added since it ended there.
+  package mutating func removeAll(since end: End) {
+    buffer.truncate(to: end.byteCount)
+    frames.removeLast(frames.count - end.frameCount)
+    footerByteCount = end.footerByteCount
+  }
+
   /// Adds a record, whose body `write` fills in.
   ///
   /// Of several frames of one id in a transaction the last one counts.

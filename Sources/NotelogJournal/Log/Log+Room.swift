@@ -27,7 +27,8 @@ extension Log {
     return Reserve(storage).release()
   }
 
-  /// Fills the reserve again, if there is room.
+  /// Fills the reserve again, if there is room. It has two of the smallest segments: a deletion always fits, and a compaction as
+  /// far as little lives in its segment. Two of the largest would be an eighth of what lives.
   func refillReserve() {
     let isThere = Reserve(storage).fill(segmentByteCount: options.segmentByteCount ?? SegmentSize.smallest)
     isSparing.store(!isThere, ordering: .relaxed)
@@ -42,7 +43,6 @@ extension Log {
     let allocatedEnd: Int
     let footerByteCount: Int
     let isEmpty: Bool
-    let unproven: Range<Int>?
   }
 
   /// Collects the footer of a head that was opened and not written to yet. The caller holds the gate.
@@ -69,6 +69,7 @@ extension Log {
   private func tryMakeRoom(byteCount: Int, footerByteCount: Int) throws(JournalError) {
     let aim = self.aim
     try readFooter()
+    try writeUnprovenAgain()
     let room = try state.withLock(waking: .nobody) { state throws(JournalError) -> HeadRoom? in
       try state.checkWritable()
       guard let segment = state.head?.segment, let end = state.head?.end,
@@ -76,13 +77,12 @@ extension Log {
       else { return nil }
       return HeadRoom(
         segment: segment, end: end, allocatedEnd: allocatedEnd, footerByteCount: footer,
-        isEmpty: footer == FooterBuilder().byteCount, unproven: state.head?.unproven)
+        isEmpty: footer == FooterBuilder().byteCount)
     }
     guard let room else {
       try openHead(aim: aim, needing: byteCount + footerByteCount)
       return
     }
-    if let unproven = room.unproven { try rewrite(unproven, room.segment) }
     let needed = room.end + byteCount + room.footerByteCount + footerByteCount + Self.closeMarkByteCount + 8
     if needed > aim, !room.isEmpty {
       try switchSegment(aim: aim, needing: byteCount + footerByteCount)
@@ -101,8 +101,14 @@ extension Log {
   ///
   /// A process that was killed, or a sync that failed, before the store was reopened may have left it in memory only,
   /// looking as if it were on the medium. A mark written again is covered by the next sync. A start must be durable,
-  /// and the segment's name with it, before anything goes into the segment.
-  private func rewrite(_ unproven: Range<Int>, _ segment: Segment) throws(JournalError) {
+  /// and the segment's name with it, before anything goes into the segment, or the segment is finished.
+  private func writeUnprovenAgain() throws(JournalError) {
+    let head = try state.withLock(waking: .nobody) { state throws(JournalError) -> (Segment, Range<Int>)? in
+      try state.checkWritable()
+      guard let segment = state.head?.segment, let unproven = state.head?.unproven else { return nil }
+      return (segment, unproven)
+    }
+    guard let (segment, unproven) = head else { return }
     do {
       var buffer = Buffer()
       try buffer.fill(unproven.count, from: segment.file, at: unproven.lowerBound)
@@ -154,6 +160,7 @@ extension Log {
   /// Finishes the head and goes on in a new segment. The caller holds the gate.
   func switchSegment(aim: Int, needing byteCount: Int) throws(JournalError) {
     try waitUntilQuiet()
+    try writeUnprovenAgain()
     try syncOlderSegments()
     // Nobody adds to it: there are no writers now.
     var footer = FooterBuilder()

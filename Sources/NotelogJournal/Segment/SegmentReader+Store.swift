@@ -27,7 +27,8 @@ extension SegmentReader {
     let place = Layout.firstFrameOffset
     guard case .frame(let header) = try frame(at: place), header.kind == .liveSet,
       try isWhole(header, at: place),
-      let set = LiveSet(payload: try payload(of: header, at: place)), set.count == segment.liveCount
+      let set = LiveSet(payload: try payload(of: header, at: place)), set.count == segment.liveCount,
+      header.payloadChecksum == segment.liveChecksum
     else { return nil }
     return (set, place + header.frameByteCount)
   }

@@ -6,7 +6,7 @@ struct Reserve {
 
   init(_ storage: any Storage) { self.storage = storage }
 
-  /// Sets space for two segments aside, if there is room: one for a deletion, one for the compaction after it.
+  /// Sets space for two segments of a size aside, if there is room: one for a deletion, one for the compaction after it.
   ///
   /// Not having a reserve is no error: the store is the poorer for it only when the disk is full.
   ///

@@ -58,6 +58,9 @@ package final class SystemFile: StorageFile {
   private let isOpen = Flag(true)
   /// The process that locked the file through this descriptor; 0 while nobody has.
   private let locker = Atomic<Int32>(0)
+  /// Those who change it, or sync it, just now.
+  private let changers = Occupancy()
+  private let opener = Syscall.processIdentifier()
 
   init(descriptor: Int32, name: String) {
     self.descriptor = descriptor
@@ -73,19 +76,28 @@ package final class SystemFile: StorageFile {
   }
 
   package func write(_ bytes: RawSpan, at offset: Int) throws(StorageError) -> Int {
-    try Syscall.writeAt(descriptor, bytes, offset).orThrow(.write, name)
+    try changing(.write) { Syscall.writeAt(descriptor, bytes, offset) }
   }
 
   package func allocate(_ range: Range<Int>) throws(StorageError) {
-    try Syscall.allocate(descriptor, range).orThrow(.allocate, name)
+    _ = try changing(.allocate) { Syscall.allocate(descriptor, range) }
   }
 
   package func truncate(to byteCount: Int) throws(StorageError) {
-    try Syscall.truncate(descriptor, byteCount).orThrow(.truncate, name)
+    _ = try changing(.truncate) { Syscall.truncate(descriptor, byteCount) }
   }
 
   package func sync() throws(StorageError) {
-    try Syscall.syncData(descriptor).orThrow(.sync, name)
+    _ = try changing(.sync) { Syscall.syncData(descriptor) }
+  }
+
+  /// Runs a call that must not reach another file, which the descriptor's number may be as soon as this one is closed.
+  private func changing<Value>(
+    _ call: StorageError.Call, _ body: () -> Result<Value, Errno>
+  ) throws(StorageError) -> Value {
+    guard changers.enter() else { throw StorageError(call, name, errno: SystemErrno.badDescriptor) }
+    defer { changers.leave() }
+    return try body().orThrow(call, name)
   }
 
   package func startWriteback() { Syscall.startWriteback(descriptor) }
@@ -101,6 +113,9 @@ package final class SystemFile: StorageFile {
 
   package func close() {
     guard isOpen.exchange(false) else { return }
+    changers.bar()
+    // In a child that was forked, those who were inside are not there, and never leave.
+    if opener == Syscall.processIdentifier() { changers.waitUntilEmpty() }
     // A child that was just forked, on its way to another program, holds the lock with its copy of the descriptor: closing
     // ours would not release it. A forked child that closes its copy must not release the lock of its parent.
     let locker = locker.load(ordering: .acquiring)

@@ -107,7 +107,8 @@ import Testing
     for number in 0..<100 { try journal.put(key(number), Self.body(number, 0)) }
     let backup = SimulatedDisk()
     _ = try Journal.backup(from: disk, to: backup)
-    for name in backup.fileNames {
+    // The lock holds nothing.
+    for name in backup.fileNames where name != FileName.lock {
       let image = backup.copy()
       var bytes = try #require(image.contents(name))
       bytes[bytes.count / 2] ^= 4
@@ -116,6 +117,64 @@ import Testing
       image.replace(name, with: nil)
       #expect(Self.isNoticed(image), "\(name) gone")
     }
+  }
+
+  /// Its keyring replaced that of the store whose folder was named by mistake, and nobody could open that any more.
+  @Test func `a folder with anything else than a backup is left as it is`() throws {
+    let disk = SimulatedDisk()
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    try journal.put(key(1), Self.body(1, 0))
+    for other in [
+      ["keyring"], ["000000000001.journal", "keyring", "lock"], ["chapter.end"], ["manifest.txt"],
+    ] {
+      let target = SimulatedDisk()
+      for name in other { target.replace(name, with: [1, 2, 3]) }
+      #expect(throws: JournalError(.alreadyExists, "")) { try Journal.backup(from: disk, to: target) }
+      #expect(target.fileNames == other)
+    }
+    // What an interrupted first one leaves behind is no hindrance.
+    let target = SimulatedDisk()
+    for name in ["lock", "manifest.partial"] { target.replace(name, with: []) }
+    _ = try Journal.backup(from: disk, to: target)
+    #expect(try Journal.restore(from: target, to: SimulatedDisk()).isEmpty)
+    try journal.close()
+  }
+
+  @Test func `a backup removes what belonged to the one before, and no file that merely ends like it`() throws
+  {
+    let disk = SimulatedDisk()
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    try journal.put(key(1), Self.body(1, 0))
+    let backup = SimulatedDisk()
+    _ = try Journal.backup(from: disk, to: backup)
+    let before = backup.fileNames
+    let others = ["chapter.end", "1-2-3.end", "01-2-3-4.end", "1-2-g-4.segment", "a.damaged.partial"]
+    for name in others { backup.replace(name, with: [1]) }
+    try journal.put(key(2), Self.body(2, 0))
+    _ = try Journal.backup(from: disk, to: backup)
+    #expect(Set(others).isSubset(of: backup.fileNames))
+    #expect(before.contains { $0.hasSuffix(".end") && !backup.fileNames.contains($0) })
+    try journal.close()
+  }
+
+  @Test func `two backups at once into one folder are refused, and a part that was cut is copied again`()
+    throws
+  {
+    let disk = SimulatedDisk()
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    for number in 0..<150 { try journal.put(key(number), Self.body(number, 0)) }
+    let backup = SimulatedDisk()
+    _ = try Journal.backup(from: disk, to: backup)
+    let held = try backup.open(FileName.lock, .update)
+    try held.lock(.exclusive)
+    #expect(throws: JournalError(.busy, "")) { try Journal.backup(from: disk, to: backup) }
+    held.close()
+    let part = try #require(backup.fileNames.first { $0.hasSuffix(".segment") })
+    let bytes = try #require(backup.contents(part))
+    backup.replace(part, with: Array(bytes.dropLast(8)))
+    #expect(try Journal.backup(from: disk, to: backup).copiedSegments == 1)
+    #expect(backup.contents(part) == bytes)
+    try journal.close()
   }
 
   /// A head that is finished is cut to its length. Whoever had asked for the length before, read beyond the end; busy writers

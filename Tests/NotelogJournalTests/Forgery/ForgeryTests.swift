@@ -223,6 +223,22 @@ import Testing
     }
   }
 
+  /// The bug: the header's count was compared, and not the checksum.
+  @Test(arguments: [64, 68])
+  func `a live set of which its segment's header says otherwise is damage`(place: Int) throws {
+    let disk = try finishedStore()
+    #expect(try damages(disk).isEmpty)
+    let newest = try #require(disk.fileNames.last { $0.hasSuffix(".journal") })
+    var file = try ForgedFile(newest, on: disk)
+    #expect(file.integer(64, 4) > 0)
+    for copy in [0, 4096] {
+      file.bytes[copy + place] ^= 1
+      file.seal(headerAt: copy)
+    }
+    file.put(on: disk)
+    #expect(try damages(disk) == [.liveSet])
+  }
+
   @Test func `a trailer whose checksum does not fit is none`() throws {
     let disk = try finishedStore()
     let file = try ForgedFile(FileName.segment(2), on: disk)

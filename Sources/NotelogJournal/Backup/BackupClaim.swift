@@ -1,0 +1,60 @@
+// Whose a backup's folder is: FORMAT.md §13, "Backup".
+
+/// Holds a folder for backups of one store, for as long as one is being made.
+///
+/// The folder belongs to that store from the first moment: a manifest without parts says so before anything else is written.
+/// What holds something else, another store above all, is left as it is.
+struct BackupClaim: ~Copyable {
+  private let lock: any StorageFile
+
+  private init(lock: any StorageFile) { self.lock = lock }
+
+  deinit { lock.close() }
+
+  /// - Throws: `alreadyExists` where the folder holds anything but a backup of the store; `busy` where one is being made now.
+  static func take(_ target: any Storage, for storeID: StoreID) throws(JournalError) -> BackupClaim {
+    // Before anything is touched: the lock of a store has the same name.
+    try check(target, storeID)
+    let claim = BackupClaim(lock: try takeLock(target))
+    // Whoever held the lock may have begun a backup.
+    if try !check(target, storeID) {
+      let manifest = BackupManifest(storeID: storeID, position: .zero, parts: [])
+      try journaling { () throws(StorageError) in try manifest.write(to: target) }
+    }
+    return claim
+  }
+
+  /// - Returns: Whether there is a manifest of the store.
+  @discardableResult
+  private static func check(_ target: any Storage, _ storeID: StoreID) throws(JournalError) -> Bool {
+    if let manifest = try BackupManifest.read(target) {
+      guard manifest.storeID == storeID else {
+        throw JournalError(.alreadyExists, "there is a backup of another store here")
+      }
+      return true
+    }
+    let names = try journaling { () throws(StorageError) in try target.names(in: "") }
+    guard names.allSatisfy({ $0 == FileName.lock || $0 == BackupManifest.temporaryName }) else {
+      throw JournalError(.alreadyExists, "the folder holds something else than a backup")
+    }
+    return false
+  }
+
+  private static func takeLock(_ target: any Storage) throws(JournalError) -> any StorageFile {
+    do throws(StorageError) {
+      let file = try retryingInterruptions { () throws(StorageError) in
+        try target.open(FileName.lock, .createIfMissing)
+      }
+      do {
+        try retryingInterruptions { () throws(StorageError) in try file.lock(.exclusive) }
+      } catch {
+        file.close()
+        throw error
+      }
+      return file
+    } catch {
+      guard error.call == .lock, error.errno == SystemErrno.wouldBlock else { throw JournalError(error) }
+      throw JournalError(.busy, "a backup is being made in this folder", cause: error)
+    }
+  }
+}
