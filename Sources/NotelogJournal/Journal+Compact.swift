@@ -273,13 +273,14 @@ extension Journal {
   private func publish(_ change: LiveChange) throws(JournalError) {
     var batch = Batch()
     batch.publish(change)
+    let forerunners = try log.forerunners(of: &batch)
     log.gate.enter()
     let reservation: Log.Reservation
     do {
       defer { log.gate.leave() }
       reservation = try log.reserve(for: batch, .durable)
     }
-    _ = try finish(reservation, &batch, .durable)
+    _ = try finish(reservation, &batch, after: forerunners, .durable)
   }
 
   /// Sets the reserve aside again, if it was given up and there is room now.

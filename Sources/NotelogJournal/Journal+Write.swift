@@ -17,13 +17,14 @@ extension Journal {
     try checkWritable()
     if batch.isEmpty { return log.state.withLock { $0.nextVisible - 1 } }
     let byteCount = batch.byteCount
+    let forerunners = try log.forerunners(of: &batch)
     let reservation: Log.Reservation
     do {
       log.turn.enter()
       defer { log.turn.leave() }
       reservation = try reserve(for: batch, durability)
     }
-    let sequence = try finish(reservation, &batch, durability)
+    let sequence = try finish(reservation, &batch, after: forerunners, durability)
     keepSpaceContract(written: byteCount)
     return sequence
   }
@@ -60,6 +61,7 @@ extension Journal {
   ) throws(WriteError<Failure>) -> Result {
     var turn = Turn(self)
     let result: Result
+    let forerunners: [Catalog.Forerunner]
     let reservation: Log.Reservation
     do {
       log.turn.enter()
@@ -70,11 +72,16 @@ extension Journal {
       } catch { throw .journal(error) }
       do { result = try body(&turn) } catch { throw .body(error) }
       if turn.batch.isEmpty { return result }
-      do { reservation = try reserve(for: turn.batch, durability) } catch { throw .journal(error) }
+      do {
+        forerunners = try log.forerunners(of: &turn.batch)
+        reservation = try reserve(for: turn.batch, durability)
+      } catch { throw .journal(error) }
     }
     numbered(reservation.sequence)
     let byteCount = turn.batch.byteCount
-    do { _ = try finish(reservation, &turn.batch, durability) } catch { throw .journal(error) }
+    do { _ = try finish(reservation, &turn.batch, after: forerunners, durability) } catch {
+      throw .journal(error)
+    }
     keepSpaceContract(written: byteCount)
     return result
   }
@@ -90,9 +97,10 @@ extension Journal {
   }
 
   func finish(
-    _ reservation: Log.Reservation, _ batch: inout Batch, _ durability: Durability
+    _ reservation: Log.Reservation, _ batch: inout Batch, after forerunners: consuming [Catalog.Forerunner],
+    _ durability: Durability
   ) throws(JournalError) -> UInt64 {
-    try log.fill(reservation, with: &batch)
+    try log.fill(reservation, with: &batch, after: forerunners)
     batch.removeAll()
     if durability == .durable { try log.awaitDurable(reservation.sequence) }
     return reservation.sequence

@@ -24,6 +24,8 @@ package struct JournalError: Error, Sendable, Equatable {
     case limitExceeded
     /// The store was opened for reading.
     case readOnly
+    /// A record of that id is in another collection.
+    case conflict
     /// Whoever asked for the work stopped it.
     case cancelled
   }
@@ -34,6 +36,8 @@ package struct JournalError: Error, Sendable, Equatable {
   package var segment: UInt32?
   /// The offset in that segment.
   package var offset: Int?
+  /// The record it is about, where there is one.
+  package var record: RecordKey?
   /// The system call that failed, where one did.
   package var cause: StorageError?
 

@@ -8,6 +8,8 @@ package struct JournalOptions: Sendable {
   package var isReadOnly = false
   /// Whether whoever writes does a share of compaction, so that the space contract holds.
   package var compactsAutomatically = false
+  /// Whether a record stays in its collection: one of the same id in another is refused, and not replaced.
+  package var keepsCollections = false
   /// How many entries of finished segments' footers an opening may have to go through: 40 ms of it. Whoever writes more sorts
   /// them.
   package var unsortedTail = 1 << 20

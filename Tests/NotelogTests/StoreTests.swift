@@ -5,6 +5,12 @@ import Testing
 
 @testable import Notelog
 
+private struct Remark: Record {
+  var id = RecordID()
+  var text = ""
+  static let schema = Schema<Remark>("remark") { Sealed("text", \.text) }
+}
+
 @Suite struct StoreTests {
   @Test func `the README's program does what it says`() throws {
     let folder = try TemporaryFolder()
@@ -137,6 +143,42 @@ import Testing
     #expect(throws: NotelogError(.notFound, "")) {
       try store.write { tx in try tx.update(Note.self, RecordID()) { _ in } }
     }
+  }
+
+  /// The bug: an id that two types shared, as a note and what belongs to it, was one record: the second took the first's place,
+  /// whose type then knew nothing of it.
+  @Test func `a record of another type is not replaced`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let note = Note(title: "kept")
+    try store.write { tx in try tx.put(note) }
+    var remark = Remark()
+    remark.id = note.id
+    for condition in [Condition.always, .absent] {
+      #expect(throws: NotelogError(.conflict, "")) {
+        try store.write { tx in
+          try tx.put(Note(title: "beside it"))
+          try tx.put(remark, if: condition)
+        }
+      }
+    }
+    #expect(throws: NotelogError(.conflict, "")) { try store.putAll([Remark(), remark]) }
+    var batch = try store.batch(of: Remark.self)
+    try batch.put(remark)
+    do {
+      _ = try batch.commit()
+      Issue.record("another type's record was replaced")
+    } catch {
+      #expect(error.code == .conflict && error.message.contains("\(note.id)"))
+    }
+    #expect(try store.get(Note.self, note.id)?.title == "kept")
+    #expect(try store.query(Remark.self).count() == 0 && store.query(Note.self).count() == 1)
+    // An id that was given up is free.
+    _ = try store.write { tx in try tx.delete(Note.self, note.id) }
+    try store.putAll([remark])
+    #expect(try store.get(Remark.self, note.id) != nil)
+    try store.close()
+    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).condition == .clean)
   }
 
   @Test func `a locked store lists, sorts, updates and deletes, and carries sealed bytes as they were`()

@@ -18,10 +18,12 @@ extension NotelogError {
       case .closed: .closed
       case .limitExceeded: .limitExceeded
       case .readOnly: .readOnly
+      case .conflict: .conflict
       case .cancelled: .cancelled
       }
     self.init(
-      code, error.message, segment: error.segment.map(UInt64.init), offset: error.offset.map(UInt64.init),
+      code, error.message + (error.record.map { ": \(RecordID($0))" } ?? ""),
+      segment: error.segment.map(UInt64.init), offset: error.offset.map(UInt64.init),
       errno: error.cause?.errno)
   }
 

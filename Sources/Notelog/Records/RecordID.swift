@@ -5,7 +5,10 @@ import NotelogJournal
 
 /// A record's identity: 16 bytes, random unless the app brings its own.
 ///
-/// An id is kept for the record's whole life: updates, compaction, backup and restore don't change it.
+/// An id is kept for the record's whole life: updates, compaction, backup and restore don't change it. It is one record's in the
+/// whole store, whatever its type: a record of another type under the same id is refused with `conflict`, and what belongs to
+/// a record has an id of its own, and a field that says whose it is. Once a record is deleted, its id is free for any type; a
+/// transaction later, not in the same.
 public struct RecordID: Hashable, Sendable, BitwiseCopyable {
   let high: UInt64
   let low: UInt64

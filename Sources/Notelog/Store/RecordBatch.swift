@@ -64,7 +64,7 @@ public struct RecordBatch<R: Record>: ~Copyable {
   ///
   /// - Parameter durability: What the commit survives.
   /// - Returns: The revision that all of the records have now.
-  /// - Throws: `full`, and `limitExceeded` where they take more than ``Limits/transactionBytes``: the records are then still in
+  /// - Throws: `conflict` where a record of another type has one of the ids; `full`, and `limitExceeded` where they take more than ``Limits/transactionBytes``: the records are then still in
   ///   the batch; `poisoned`, `closed`.
   @discardableResult
   public mutating func commit(_ durability: Durability = .durable) throws(NotelogError) -> UInt64 {
@@ -122,7 +122,7 @@ extension Store {
   ///   - records: The records; each takes the place of an earlier version. No id may occur twice.
   ///   - durability: What the commit survives.
   /// - Returns: The revision that all of them have now.
-  /// - Throws: `limitExceeded` where a record is too long, or all of them take more than ``Limits/transactionBytes``; `locked`,
+  /// - Throws: `conflict` where a record of another type has one of the ids; `limitExceeded` where a record is too long, or all of them take more than ``Limits/transactionBytes``; `locked`,
   ///   `invalidArgument`, `full`, `poisoned`, `closed`.
   @discardableResult
   public func putAll<R: Record>(

@@ -34,6 +34,7 @@ extension Store {
       options.segmentByteCount = segmentByteCount.map { min(max($0, sizes.lowerBound), sizes.upperBound) }
       options.cacheByteCount = cacheByteCount
       options.compactsAutomatically = compaction == .automatic
+      options.keepsCollections = true
       return options
     }
   }

@@ -10,7 +10,8 @@ extension Transaction {
   ///   - record: The record. All its sealed fields are sealed anew.
   ///   - condition: What must be so.
   /// - Returns: The record's id.
-  /// - Throws: `locked`, `conflict`, `limitExceeded`, `schemaConflict`, and what a value's encoding throws.
+  /// - Throws: `locked`, `conflict`, `limitExceeded`, `schemaConflict`, and what a value's encoding throws. Where there is a record
+  ///   of another type under the id, the transaction's commit throws `conflict`, and nothing of it is written.
   @discardableResult
   public mutating func put<R: Record>(_ record: R, if condition: Condition = .always) throws(NotelogError)
     -> RecordID

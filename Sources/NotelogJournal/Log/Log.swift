@@ -91,15 +91,11 @@ final class Log: Sendable {
     }
   }
 
-  /// Writes a batch into its place, and makes it visible when everything before it is.
-  func fill(_ reservation: Reservation, with batch: inout Batch) throws(JournalError) {
-    batch.complete(
-      sequence: reservation.sequence, salt: reservation.segment.salt, place: reservation.offset,
-      floor: reservation.floor)
-    do { try reservation.segment.file.writeAll(batch.buffer.bytes, at: reservation.offset) } catch {
-      throw poison(error)
-    }
-    // What the frames replace is read out of the others' way, and looked at again when it is their turn.
+  /// Looks up what a batch's frames replace: out of the others' way, and before anything is written. It is looked at again when
+  /// it is the batch's turn.
+  ///
+  /// - Throws: `conflict` where that is a record of another collection, and records stay in theirs.
+  func forerunners(of batch: inout Batch) throws(JournalError) -> [Catalog.Forerunner] {
     var forerunners = batch.takeForerunners()
     for frame in batch.frames {
       forerunners.append(frame.header.kind.isVersion ? catalog.beginForerunner(of: frame.header.id) : .none)
@@ -108,7 +104,29 @@ final class Log: Sendable {
       for index in forerunners.indices where batch.frames[index].header.kind.isVersion {
         try catalog.find(&forerunners[index], of: batch.frames[index].header.id)
       }
-    } catch { throw poison(error) }
+    } catch { throw JournalError(error) }
+    guard options.keepsCollections else { return forerunners }
+    for index in forerunners.indices {
+      guard let known = forerunners[index].location, !known.isTombstone,
+        known.collection != batch.frames[index].header.collection
+      else { continue }
+      var error = JournalError(.conflict, "there is a record of another type under the same id")
+      error.record = batch.frames[index].header.id
+      throw error
+    }
+    return forerunners
+  }
+
+  /// Writes a batch into its place, and makes it visible when everything before it is.
+  func fill(
+    _ reservation: Reservation, with batch: inout Batch, after forerunners: consuming [Catalog.Forerunner]
+  ) throws(JournalError) {
+    batch.complete(
+      sequence: reservation.sequence, salt: reservation.segment.salt, place: reservation.offset,
+      floor: reservation.floor)
+    do { try reservation.segment.file.writeAll(batch.buffer.bytes, at: reservation.offset) } catch {
+      throw poison(error)
+    }
     try show(batch, at: reservation, after: &forerunners)
     batch.keep(forerunners)
   }
