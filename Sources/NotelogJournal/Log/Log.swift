@@ -104,7 +104,11 @@ final class Log: Sendable {
       for index in forerunners.indices where batch.frames[index].header.kind.isVersion {
         try catalog.find(&forerunners[index], of: batch.frames[index].header.id)
       }
-    } catch { throw JournalError(error) }
+    } catch {
+      // A log that takes no more writes says so, whatever else can't be read.
+      try state.withLock { state throws(JournalError) in try state.checkWritable() }
+      throw JournalError(error)
+    }
     guard options.keepsCollections else { return forerunners }
     for index in forerunners.indices {
       guard let known = forerunners[index].location, !known.isTombstone,
