@@ -6,7 +6,6 @@ import Foundation
 struct NoteWorkloads {
   static let batch = 1000
   static let groupOfMany = 64
-  static let durableCount = 2000
   static let newestLimit = 50
 
   let dataset: Dataset
@@ -21,7 +20,7 @@ struct NoteWorkloads {
 
   private var options: EngineOptions { EngineOptions(threadCount: threads, isCompressed: isCompressed) }
 
-  private func isChosen(_ names: String...) -> Bool {
+  func isChosen(_ names: String...) -> Bool {
     chosen.isEmpty || names.contains { chosen.contains($0) }
   }
 
@@ -54,13 +53,11 @@ struct NoteWorkloads {
     try space(engine, path, report)
     try reopening(engine, path, report)
     try newest(engine, folder, report)
-    try durable(engine, folder, writers: 1, "durable-insert", report)
-    try durable(engine, folder, writers: 16, "durable-insert-16", report)
   }
 
   /// Waits until the disk has what was written, and has had a moment for what was deleted: neither is to be in the time of
   /// what comes next.
-  private func letDiskRest() {
+  func letDiskRest() {
     guard shortestSeconds > 0 else { return }
     sync()
     Thread.sleep(forTimeInterval: shortestSeconds)
@@ -283,51 +280,14 @@ struct NoteWorkloads {
     }
     try engine.close()
   }
-
-  private func durable(
-    _ engine: any NoteEngine, _ folder: URL, writers: Int, _ workload: String, _ report: (Figure) -> Void
-  ) throws {
-    guard isChosen(workload) else { return }
-    let path = try Self.makeFolder(folder, workload)
-    letDiskRest()
-    try engine.open(path, EngineOptions(isDurable: true))
-    let count = min(dataset.count, Self.durableCount * (writers == 1 ? 1 : 4))
-    let times = LatencyTable(count)
-    var figure = try rate(engine, workload, "notes", threads: writers, count: count) { writer, session in
-      let range = share(writer, of: writers, count)
-      try session.insert(range, batch: 1, times.sink.dropping(range.lowerBound))
-    }
-    figure.latencies = times.latencies
-    try engine.close()
-    report(figure)
-  }
 }
 
 /// Sessions, each used by the thread of its number alone.
-private final class Sessions: @unchecked Sendable {
+final class Sessions: @unchecked Sendable {
   // SAFETY: never changed after init; element *n* is touched by thread *n* only.
   private let sessions: [any NoteSession]
 
   init(_ sessions: [any NoteSession]) { self.sessions = sessions }
 
   subscript(index: Int) -> any NoteSession { sessions[index] }
-}
-
-/// The times of operations that several threads do, each in places of its own.
-@safe private final class LatencyTable: Sendable {
-  // SAFETY: allocated in init, freed in deinit.
-  private nonisolated(unsafe) let base: UnsafeMutablePointer<UInt64>
-  private let count: Int
-
-  init(_ count: Int) {
-    self.count = count
-    unsafe base = .allocate(capacity: count)
-    unsafe base.initialize(repeating: 0, count: count)
-  }
-
-  deinit { unsafe base.deallocate() }
-
-  var sink: LatencySink { unsafe LatencySink(base) }
-
-  var latencies: Latencies? { unsafe Latencies(Array(UnsafeBufferPointer(start: base, count: count))) }
 }

@@ -63,6 +63,21 @@ struct NotesCommand {
     }
   }
 
+  /// Has the engines insert durably, all of them in turns.
+  private func insertDurably(
+    _ dataset: Dataset, _ workloads: NoteWorkloads, _ table: inout Table
+  ) throws {
+    for writers in [1, 16] {
+      let inserts = DurableInserts(dataset: dataset, writers: writers)
+      guard workloads.isChosen(inserts.workload) else { continue }
+      let scratch = folder.appending(path: "notelog-bench-\(UUID().uuidString)")
+      defer { try? FileManager.default.removeItem(at: scratch) }
+      let names = engines.filter { $0 != FloorEngine.engineName && !table.missing.contains($0) }
+      workloads.letDiskRest()
+      try inserts.run(names.map { makeEngine($0, dataset) }, in: scratch) { table.add($0) }
+    }
+  }
+
   /// Runs every round on every engine, engines in turn, and reports medians.
   func run() throws {
     let dataset = try Dataset(count: count, english: isEnglish ? Dataset.englishText() : [])
@@ -84,6 +99,7 @@ struct NotesCommand {
           table.missing.insert(name)
         }
       }
+      try insertDurably(dataset, workloads, &table)
     }
     if let output { try Data((table.json + "\n").utf8).write(to: URL(filePath: output)) }
     print(isJSON ? table.json : table.text)
