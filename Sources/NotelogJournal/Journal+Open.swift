@@ -65,7 +65,6 @@ extension Journal {
       }
       let state = try logState(examination, catalog, storage, options)
       let log = Log(storage, catalog: catalog, options: options, storeID: examination.storeID, state: state)
-      if !options.isReadOnly { log.refillReserve() }
       let journal = Journal(
         storage, options: options, catalog: catalog, log: log, lock: lock, report: report,
         staleBelow: examination.staleBelow)
@@ -173,7 +172,7 @@ extension Journal {
   }
 
   /// Makes the head of a store that was closed in order ready to be appended to.
-  static func reopenHead(
+  private static func reopenHead(
     _ found: FoundSegment, end: Int, _ catalog: Catalog, _ storage: any Storage
   ) throws(JournalError) -> Head {
     do {
@@ -182,10 +181,7 @@ extension Journal {
       let segment = Segment(number: found.number, kind: .log, salt: found.salt, file: file, entry: nil)
       segment.addLive(catalog.segments[found.number]?.liveBytes ?? 0)
       catalog.segments.insert(segment)
-      return Head(
-        segment: segment, header: found.header, end: end, allocatedEnd: end, footerByteCount: 0,
-        footer: FooterBuilder(), isFooterKnown: false, isTouched: false,
-        unproven: try found.closing()?.range ?? 0..<end)
+      return Head(goingOnIn: segment, found.header, end: end, unproven: try found.closing()?.range ?? 0..<end)
     } catch { throw JournalError(error) }
   }
 
@@ -197,12 +193,6 @@ extension Journal {
       }
       do {
         try retryingInterruptions { () throws(StorageError) in try file.lock(.exclusive) }
-        // For people who look for whoever holds it; nothing reads it. Cutting a file costs more than all else here.
-        let process = Array("\(Syscall.processIdentifier())\n".utf8)
-        try file.writeAll(process.rawSpan, at: 0)
-        if try file.byteCount() > process.count {
-          try retryingInterruptions { () throws(StorageError) in try file.truncate(to: process.count) }
-        }
       } catch {
         file.close()
         throw error

@@ -16,10 +16,10 @@ extension ClosedStore {
     var state = LogState(
       head: nil, nextSequence: next, nextVisible: next, nextDurable: next, visibleEnd: floor, floor: floor,
       live: live, highestNumber: highestNumber)
-    state.head = try Journal.reopenHead(head, end: end.offset, catalog, storage)
+    guard let segment = catalog.segments[head.number] else { return nil }
+    state.head = Head(goingOnIn: segment, head.header, end: end.offset, unproven: closing.range)
     let log = Log(
       storage, catalog: catalog, options: options, storeID: checkpoint.head.storeID, state: state)
-    log.refillReserve()
     var report = RecoveryReport()
     report.floor = floor
     report.checkpoint = .used

@@ -60,7 +60,7 @@ final class RecordPlan<R: Record>: Sendable {
     for slot in slots.reversed() { first = Step(slot, next: first) }
     firstStep = first
     prototype = R()
-    paths = slots.map(\.definition.path)
+    paths = slots.map { $0.definition.path }
     slotByPath = Dictionary(
       slots.enumerated().map { (ObjectIdentifier($1.definition.path), $0) },
       uniquingKeysWith: { first, _ in first })

@@ -37,7 +37,8 @@ extension Keyring {
     _ first: [UInt8]?, copy second: [UInt8]?, storeID: Bytes16? = nil, workFactorLimit: WorkFactor = .mostRead
   ) throws(CryptoError) -> Choice {
     let one = read(first, storeID, workFactorLimit)
-    let two = read(second, storeID, workFactorLimit)
+    // Most often they are the same, and then so is what can be read of them.
+    let two = first == second ? one : read(second, storeID, workFactorLimit)
     switch (one, two) {
     case (.success(let one), .success(let two)):
       if one == two { return Choice(keyring: one, finding: .bothSound, other: nil) }

@@ -143,9 +143,10 @@ struct CheckpointHead: Equatable, Sendable {
 
   /// Reads the blocks before the entries; nothing where they are not all sound.
   init?(from file: any StorageFile) throws(StorageError) {
-    var buffer = Buffer(capacity: 2 * CheckpointBlock.byteCount)
-    // Most stores' segments fit into one block.
-    try buffer.fill(2 * CheckpointBlock.byteCount, from: file, at: 0)
+    // Most stores' segments fit into one block, and their collection 0 into another.
+    let usualByteCount = 3 * CheckpointBlock.byteCount
+    var buffer = Buffer(capacity: usualByteCount)
+    try buffer.fill(usualByteCount, from: file, at: 0)
     guard buffer.count >= CheckpointBlock.byteCount, buffer.bytes.load(UInt64.self, at: 0) == Self.magic,
       buffer.bytes.load(UInt16.self, at: 8) == Self.version
     else { return nil }

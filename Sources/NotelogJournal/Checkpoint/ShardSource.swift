@@ -21,11 +21,10 @@ final class ShardSource: Sendable {
   private let gone: Set<UInt32>
   let staleness: Staleness
   let health: CheckpointHealth
-  private let rebuilding = Lock(RebuiltShards())
+  private let rebuilding = Lock<RebuiltShards?>(nil)
 
-  /// Shards built from the segments, because the file is damaged.
-  private struct RebuiltShards: ~Copyable, Sendable {
-    var isDone = false
+  /// Shards built from the segments, because the file is damaged. Made only then: there is room for all of them.
+  private final class RebuiltShards {
     var shards = InlineArray<256, Shard> { _ in Shard() }
   }
 
@@ -111,7 +110,7 @@ final class ShardSource: Sendable {
     if !isWhole { try takeRebuilt(number, into: &shard) }
     do { try takeTail(number, into: &shard) } catch {
       // What was taken over is not there a second time.
-      if !isWhole { rebuilding.withLock { $0.isDone = false } }
+      if !isWhole { rebuilding.withLock { $0 = nil } }
       throw error
     }
   }
@@ -198,10 +197,13 @@ final class ShardSource: Sendable {
   }
 
   private func takeRebuilt(_ number: Int, into shard: inout Shard) throws(StorageError) {
-    try rebuilding.withLock { rebuilt throws(StorageError) in
-      if !rebuilt.isDone {
-        try rebuild(&rebuilt)
-        rebuilt.isDone = true
+    try rebuilding.withLock { known throws(StorageError) in
+      let rebuilt: RebuiltShards
+      if let known {
+        rebuilt = known
+      } else {
+        rebuilt = try rebuild()
+        known = rebuilt
         health.noteDamage()
       }
       swap(&shard.table, &rebuilt.shards[number].table)
@@ -210,7 +212,8 @@ final class ShardSource: Sendable {
   }
 
   /// Builds what the checkpoint held from what the segments list.
-  private func rebuild(_ rebuilt: inout RebuiltShards) throws(StorageError) {
+  private func rebuild() throws(StorageError) -> RebuiltShards {
+    let rebuilt = RebuiltShards()
     for figures in head.segments {
       // A head that was empty when the checkpoint was written: what is in it came later.
       guard let segment = segments[figures.number],
@@ -223,5 +226,6 @@ final class ShardSource: Sendable {
       }
       if reading == .lossy { staleness.noteLoss() }
     }
+    return rebuilt
   }
 }

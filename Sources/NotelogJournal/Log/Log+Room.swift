@@ -30,6 +30,7 @@ extension Log {
   /// Fills the reserve again, if there is room. It has two of the smallest segments: a deletion always fits, and a compaction as
   /// far as little lives in its segment. Two of the largest would be an eighth of what lives.
   func refillReserve() {
+    _ = isReserveSought.exchange(true)
     let isThere = Reserve(storage).fill(segmentByteCount: options.segmentByteCount ?? SegmentSize.smallest)
     isSparing.store(!isThere, ordering: .relaxed)
   }

@@ -19,6 +19,8 @@ final class Log: Sendable {
   let watch = Watch()
   /// Whether the reserve is gone. What is left is then taken by the byte, so that a compaction finds some of it.
   let isSparing = Atomic(false)
+  /// Whether the reserve was looked after since the store was opened.
+  let isReserveSought = Flag(false)
   let state: Monitor<LogState>
   /// The bytes of the head's file, those promised by the system among them.
   let allocatedByteCount: Atomic<Int>
@@ -69,6 +71,8 @@ final class Log: Sendable {
     guard byteCount <= Limits.maximumTransactionByteCount else {
       throw JournalError(.limitExceeded, "a transaction of \(byteCount) bytes is larger than 64 MiB")
     }
+    // Not before somebody writes: most of what is opened is read.
+    if !isReserveSought.isSet { refillReserve() }
     try makeRoom(byteCount: byteCount, footerByteCount: footerByteCount, onlyFrees: batch.onlyFrees)
     if durability == .durable { writeZeros(aheadOf: byteCount) }
     return try state.withLock(waking: .nobody) { state throws(JournalError) in

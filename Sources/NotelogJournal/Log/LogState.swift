@@ -94,3 +94,12 @@ struct Head: ~Copyable, Sendable {
     isFooterKnown = true
   }
 }
+
+extension Head {
+  /// Of a head that is there, what was last appended to it can't be known to be on the medium.
+  init(goingOnIn segment: Segment, _ header: SegmentHeader, end: Int, unproven: Range<Int>) {
+    self.init(
+      segment: segment, header: header, end: end, allocatedEnd: end, footerByteCount: 0,
+      footer: FooterBuilder(), isFooterKnown: false, isTouched: false, unproven: unproven)
+  }
+}

@@ -34,12 +34,12 @@ struct ClosedStore {
       }
     }
     numbers.sort()
-    // The few that the checkpoint doesn't cover.
+    // The few that the checkpoint doesn't cover; the head, which is to be written to, is one of them.
     var read: [FoundSegment] = []
     var next = 0
     for number in numbers
     where !checkpoint.head.covers(checkpoint.head.figures(of: number, next: &next)) {
-      guard let found = try Survey.read(FileName.segment(number), number, storage),
+      guard let found = try Survey.read(FileName.segment(number), number, storage, .update),
         found.isIntact(of: checkpoint.head.storeID)
       else { return nil }
       read.append(found)

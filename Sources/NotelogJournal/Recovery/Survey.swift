@@ -110,10 +110,10 @@ struct Survey {
 
   /// Reads a segment's header from the first of its three places that is valid.
   static func read(
-    _ name: String, _ number: UInt32, _ storage: any Storage
+    _ name: String, _ number: UInt32, _ storage: any Storage, _ mode: StorageOpenMode = .read
   ) throws(JournalError) -> FoundSegment? {
     let file = try journaling { () throws(StorageError) in
-      try retryingInterruptions { () throws(StorageError) in try storage.open(name, .read) }
+      try retryingInterruptions { () throws(StorageError) in try storage.open(name, mode) }
     }
     return try read(file, number)
   }
