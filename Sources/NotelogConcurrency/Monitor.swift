@@ -27,6 +27,8 @@ package struct Wake: Equatable, Sendable {
 
 /// State behind a lock, entered when a condition holds.
 ///
+/// Closures that are default arguments would be made anew for each call, in memory of their own: there is a method for each way in.
+///
 /// The state is only touched inside `withLock`; waiting happens between accesses, never during one. Where many threads
 /// wait for different things, each waits in the room of what it waits for, and whoever changes that wakes that room.
 package final class Monitor<State: Sendable & ~Copyable>: Sendable {
@@ -40,6 +42,21 @@ package final class Monitor<State: Sendable & ~Copyable>: Sendable {
     unsafe self.state = state
   }
 
+  /// Runs `body` with the lock held, and wakes whom that concerns.
+  ///
+  /// - Parameters:
+  ///   - wake: Whom a body that returns wakes; one that throws wakes everyone.
+  ///   - body: What to do.
+  /// - Returns: What the body returns.
+  /// - Throws: What the body throws.
+  @inlinable
+  package func withLock<Result: ~Copyable, Failure: Error>(
+    waking wake: Wake = .everyone, _ body: (inout State) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    mutex.lock()
+    return try finish(waking: wake, body)
+  }
+
   /// Waits until the condition holds, then runs `body` with the lock held, and wakes whom that concerns.
   ///
   /// - Parameters:
@@ -51,14 +68,32 @@ package final class Monitor<State: Sendable & ~Copyable>: Sendable {
   /// - Throws: What the body throws.
   @inlinable
   package func withLock<Result: ~Copyable, Failure: Error>(
-    when condition: (borrowing State) -> Bool = { _ in true },
-    in room: (borrowing State) -> Int = { _ in 0 }, waking wake: Wake = .everyone,
-    _ body: (inout State) throws(Failure) -> Result
+    when condition: (borrowing State) -> Bool, in room: (borrowing State) -> Int,
+    waking wake: Wake = .everyone, _ body: (inout State) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     mutex.lock()
     // SAFETY: the lock is held, but for the time inside `wait`, when no access to `state` is under way.
     while unsafe !condition(state) { mutex.wait(in: unsafe room(state)) }
+    return try finish(waking: wake, body)
+  }
+
+  /// The same for whoever waits in the first room.
+  @inlinable
+  package func withLock<Result: ~Copyable, Failure: Error>(
+    when condition: (borrowing State) -> Bool, waking wake: Wake = .everyone,
+    _ body: (inout State) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try withLock(when: condition, in: { _ in 0 }, waking: wake, body)
+  }
+
+  /// Runs `body` with the lock held, and gives that back.
+  @inlinable
+  @inline(__always)
+  func finish<Result: ~Copyable, Failure: Error>(
+    waking wake: Wake, _ body: (inout State) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
     let result: Result
+    // SAFETY: the lock is held.
     do throws(Failure) { result = try unsafe body(&state) } catch {
       mutex.unlock(waking: .everyone)
       throw error

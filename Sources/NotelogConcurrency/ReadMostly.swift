@@ -7,27 +7,27 @@
 // SAFETY: the state is read with a piece of the lock held, and changed by whoever holds all of them.
 @safe package struct ReadMostly<State: Sendable & ~Copyable>: ~Copyable, Sendable {
   @usableFromInline let pieces: InlineArray<8, PlacedMutex>
-  // SAFETY: as said above; allocated in init and freed in deinit.
+  // SAFETY: as said above; in `memory`, behind the pieces.
   @usableFromInline nonisolated(unsafe) let state: UnsafeMutablePointer<State>
+  // SAFETY: allocated in init and freed in deinit.
   private nonisolated(unsafe) let memory: UnsafeMutableRawPointer
 
   /// Two cache lines: processors fetch them in pairs.
   private static var pieceByteCount: Int { 2 * CacheLine.byteCount }
 
   package init(_ state: consuming State) {
-    // SAFETY: allocated here, with room for eight pieces apart from each other; nobody else has it yet.
+    // SAFETY: allocated here, with room for eight pieces apart from each other and for the state; nobody else has it yet.
     let memory = UnsafeMutableRawPointer.allocate(
-      byteCount: 8 * Self.pieceByteCount, alignment: Self.pieceByteCount)
+      byteCount: 8 * Self.pieceByteCount + MemoryLayout<State>.size,
+      alignment: max(Self.pieceByteCount, MemoryLayout<State>.alignment))
     pieces = InlineArray { unsafe PlacedMutex(at: memory + $0 * Self.pieceByteCount) }
     unsafe self.memory = memory
-    unsafe self.state = .allocate(capacity: 1)
-    unsafe self.state.initialize(to: state)
+    unsafe self.state = (memory + 8 * Self.pieceByteCount).initializeMemory(as: State.self, to: state)
   }
 
   deinit {
     // SAFETY: a value that is destroyed is not in use.
     unsafe state.deinitialize(count: 1)
-    unsafe state.deallocate()
     for index in pieces.indices { pieces[index].end() }
     unsafe memory.deallocate()
   }

@@ -24,6 +24,15 @@ import Testing
     }
   }
 
+  @Test func `where no keys are kept, all salts share one context`() throws {
+    let table = try Table(keepsKeys: false)
+    for number: UInt64 in [1, 2, 1, 2, 1] {
+      #expect(try table.open(Self.salt(number)) == .init(isOwn: false, wasKeyed: false))
+    }
+    #expect(try table.open(Self.salt(1)) == .init(isOwn: false, wasKeyed: true))
+    #expect(table.contextCount == 1)
+  }
+
   @Test func `salts that differ in any bit have keys of their own`() throws {
     let table = try Table()
     for bit in 0..<96 {
@@ -111,13 +120,13 @@ private final class Table {
 
   var contextCount: Int { keys.contextCount }
 
-  init() throws {
+  init(keepsKeys: Bool = true) throws {
     // SAFETY: freed in deinit, when nobody uses what points to it.
     let tag = UnsafeMutableRawPointer.allocate(byteCount: 16, alignment: 8)
     unsafe self.tag = unsafe tag
     mode = try unsafe GaloisCounterMode(tag: tag)
     sealing = try mode.makeContext()
-    keys = try unsafe OpeningKeys(GaloisCounterMode(tag: tag))
+    keys = try unsafe OpeningKeys(GaloisCounterMode(tag: tag), keepsKeys: keepsKeys)
   }
 
   deinit { unsafe tag.deallocate() }
@@ -160,6 +169,6 @@ private final class Table {
         : keys.open(
           at: place, key: key, initialisationVector: vector, additionalData: none, text, to: start)
     }
-    return Opening(isOwn: place != OpeningKeys.countMax, wasKeyed: wasKeyed, isOpened: isOpened)
+    return Opening(isOwn: place != OpeningKeys.common, wasKeyed: wasKeyed, isOpened: isOpened)
   }
 }

@@ -44,26 +44,29 @@ final class RecordPlan<R: Record>: Sendable {
   let firstStep: Step?
   /// A record with initial values, copied instead of made.
   let prototype: R
-  // Key paths are immutable; those in a schema were Sendable when they were declared.
   private let slotByPath: [ObjectIdentifier: Int]
-  private let paths: [any PartialKeyPath<R> & Sendable]
 
   init(_ schema: Schema<R>, _ collection: CollectionPlan) throws(NotelogError) {
     self.collection = collection
-    var slots: [Slot] = []
-    for definition in schema.fields {
-      slots.append(Slot(index: try collection.index(of: definition.description.name), definition: definition))
+    // What is generic asks the runtime at every step here; numbers are sorted without it.
+    var order: [(index: Int, field: Int)] = []
+    for field in schema.fields.indices {
+      order.append((try collection.index(of: schema.fields[field].description.name), field))
     }
-    slots.sort { $0.index < $1.index }
-    self.slots = slots
+    order.sort { $0.index < $1.index }
+    var slots: [Slot] = []
+    for (index, field) in order { slots.append(Slot(index: index, definition: schema.fields[field])) }
     var first: Step?
-    for slot in slots.reversed() { first = Step(slot, next: first) }
+    var slotByPath: [ObjectIdentifier: Int] = [:]
+    // Of two with one path the first counts.
+    for slot in slots.indices.reversed() {
+      first = Step(slots[slot], next: first)
+      slotByPath[ObjectIdentifier(slots[slot].definition.path)] = slot
+    }
+    self.slots = slots
     firstStep = first
+    self.slotByPath = slotByPath
     prototype = R()
-    paths = slots.map { $0.definition.path }
-    slotByPath = Dictionary(
-      slots.enumerated().map { (ObjectIdentifier($1.definition.path), $0) },
-      uniquingKeysWith: { first, _ in first })
   }
 
   /// Gathers all fields of a record.
@@ -76,7 +79,7 @@ final class RecordPlan<R: Record>: Sendable {
   func slot(of path: PartialKeyPath<R>) throws(NotelogError) -> Int {
     // The literal in the schema and the one at the call are often one object; if not, they still compare equal.
     if let slot = slotByPath[ObjectIdentifier(path)] { return slot }
-    guard let slot = paths.firstIndex(where: { $0 == path }) else {
+    guard let slot = slots.firstIndex(where: { $0.definition.path == path }) else {
       throw NotelogError(
         .notFound, "the schema of \(R.self) (\(collection.schema.name)) declares no field for \(path)")
     }

@@ -14,7 +14,7 @@ struct OpeningKeys: ~Copyable {
   static let countMax = 256
   private static let setSize = 4
   /// The place of the context for salts that have none of their own.
-  private static let common = countMax
+  static let common = 0
   /// How often another salt must want a key's place, while nobody asks for the key.
   private static let patience: UInt32 = 3
 
@@ -28,22 +28,27 @@ struct OpeningKeys: ~Copyable {
   }
 
   private let mode: GaloisCounterMode
+  /// How many places there are for salts that come again; they lie behind the common one.
+  private let keptCount: Int
   private let places: UnsafeMutablePointer<Place>
 
-  /// - Parameter mode: What the values are opened with; its tag is set before each.
+  /// - Parameters:
+  ///   - mode: What the values are opened with; its tag is set before each.
+  ///   - keepsKeys: Whether salts may come again: there is no room for them where one value is opened, or two.
   /// - Throws: ``CryptoError/outOfMemory``.
-  init(_ mode: consuming GaloisCounterMode) throws(CryptoError) {
+  init(_ mode: consuming GaloisCounterMode, keepsKeys: Bool) throws(CryptoError) {
     let common = try mode.makeContext()
+    keptCount = keepsKeys ? Self.countMax : 0
     // SAFETY: freed in deinit.
-    unsafe places = .allocate(capacity: Self.countMax + 1)
+    unsafe places = .allocate(capacity: 1 + keptCount)
     self.mode = mode
-    for place in 0..<Self.countMax { unsafe (places + place).initialize(to: Place()) }
     unsafe (places + Self.common).initialize(to: Place(context: common))
+    for place in 0..<keptCount { unsafe (places + 1 + place).initialize(to: Place()) }
   }
 
   deinit {
     // SAFETY: all places were initialised; each frees its context.
-    unsafe places.deinitialize(count: Self.countMax + 1)
+    unsafe places.deinitialize(count: 1 + keptCount)
     unsafe places.deallocate()
   }
 
@@ -53,6 +58,7 @@ struct OpeningKeys: ~Copyable {
     let low = nonce[0]
     let high = UInt32(truncatingIfNeeded: nonce[1])
     if isKeyed(at: Self.common), isRemembered(low, high, at: Self.common) { return Self.common }
+    guard keptCount > 0 else { return commonPlace(for: low, high) }
     let first = Self.firstPlace(of: low)
     for place in first..<first + Self.setSize where isRemembered(low, high, at: place) {
       return isKeyed(at: place) || makeContext(at: place) ? place : commonPlace(for: low, high)
@@ -91,13 +97,13 @@ struct OpeningKeys: ~Copyable {
   /// How many contexts there are, for tests.
   var contextCount: Int {
     // SAFETY: as above.
-    (0...Self.countMax).count { unsafe places[$0].context != nil }
+    (0...keptCount).count { unsafe places[$0].context != nil }
   }
 
   // MARK: places
 
   private static func firstPlace(of low: UInt64) -> Int {
-    Int(truncatingIfNeeded: low) & (countMax - setSize)
+    1 + Int(truncatingIfNeeded: low) & (countMax - setSize)
   }
 
   @inline(__always)

@@ -64,7 +64,7 @@ struct SealingContext: ~Copyable {
     let cipher = try unsafe BlockCipher(key: key.pointer.assumingMemoryBound(to: UInt8.self))
     let mode = try unsafe GaloisCounterMode(tag: base + Page.tag)
     let sealing = try mode.makeContext()
-    let opening = try unsafe OpeningKeys(GaloisCounterMode(tag: base + Page.tag))
+    let opening = try unsafe OpeningKeys(GaloisCounterMode(tag: base + Page.tag), keepsKeys: source != nil)
     unsafe base.storeBytes(of: Self.markValue, toByteOffset: Page.mark, as: UInt64.self)
     unsafe base.storeBytes(of: Page.size, toByteOffset: Page.cursor, as: Int.self)
     unsafe base.storeBytes(of: .max, toByteOffset: Page.epoch, as: UInt64.self)

@@ -36,14 +36,16 @@ final class FrameLists: Sendable {
   private static let refusalsBetweenSweeps = 64
 
   private let limit: Int
-  private let shards: InlineArray<16, Lock<[UInt32: Known]>>
+  private static let shardCount = 16
+
+  private let shards: Locks<[UInt32: Known]>
   private let used = Atomic<Int>(0)
   private let refusalCount = Atomic<Int>(0)
 
   /// Lists that take at most so many bytes.
   init(byteCount: Int) {
     limit = byteCount
-    shards = InlineArray { _ in Lock([:]) }
+    shards = Locks(count: Self.shardCount) { _ in [:] }
   }
 
   /// The memory that lists take now.
@@ -61,7 +63,7 @@ final class FrameLists: Sendable {
 
   /// Drops the list of a segment that is gone.
   func forget(_ segment: UInt32) {
-    let known = shards[Int(segment & 15)].withLock { $0.removeValue(forKey: segment) }
+    let known = shards.withLock(Int(segment) % Self.shardCount) { $0.removeValue(forKey: segment) }
     if let known { used.subtract(known.byteCount, ordering: .relaxed) }
   }
 
@@ -100,8 +102,8 @@ final class FrameLists: Sendable {
 
   /// Drops what nobody asked for since the last time.
   private func sweep() {
-    for index in shards.indices {
-      let freed = shards[index].withLock { shard in
+    for index in 0..<Self.shardCount {
+      let freed = shards.withLock(index) { shard in
         let unused = shard.filter { !$0.value.isUsed }
         for number in unused.keys { shard[number] = nil }
         for number in shard.keys { shard[number]?.isUsed = false }
@@ -112,7 +114,7 @@ final class FrameLists: Sendable {
   }
 
   private func change<Result>(_ segment: UInt32, _ body: (inout Known) -> Result) -> Result {
-    shards[Int(segment & 15)].withLock { body(&$0[segment, default: Known()]) }
+    shards.withLock(Int(segment) % Self.shardCount) { body(&$0[segment, default: Known()]) }
   }
 }
 

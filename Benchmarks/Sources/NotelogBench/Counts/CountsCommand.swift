@@ -78,7 +78,7 @@ struct CountsCommand {
     let commitCount = Double(Self.batchCount)
     return [
       Count(name: "allocations per put", value: Double(putting) / Double(dataset.count), limit: 0),
-      Count(name: "allocations per commit", value: Double(committing) / commitCount, limit: .infinity),
+      Count(name: "allocations per commit", value: Double(committing) / commitCount, limit: 8),
       // A commit is one call; segments are begun and finished in between.
       Count(name: "system calls per commit", value: Double(inserting.calls) / commitCount, limit: 1.5),
       Count(
@@ -144,8 +144,8 @@ struct CountsCommand {
     return [
       Count(
         name: "allocations per durable put", value: Double(allocations) / Double(commitCount),
-        limit: .infinity),
-      Count(name: "calls per durable put", value: Double(done.calls) / Double(commitCount), limit: .infinity),
+        limit: 3),
+      Count(name: "calls per durable put", value: Double(done.calls) / Double(commitCount), limit: 1.5),
     ]
   }
 }
