@@ -29,6 +29,7 @@ package final class SimulatedDisk: Storage {
     /// The holders of each node's lock, by open file description.
     var locks: [Int: [Int: StorageLockKind]] = [:]
     var openCount = 0
+    var closed: [String] = []
     var capacity: Int?
     var allocates = true
     var hook: (@Sendable (StorageError.Call, String) -> Void)?
@@ -50,6 +51,9 @@ package final class SimulatedDisk: Storage {
 
   /// The failures that faults have produced so far.
   package var firedFaults: [StorageError] { core.withLock { $0.fired } }
+
+  /// The names of files that were closed, in that order.
+  package var closedNames: [String] { core.withLock { $0.closed } }
 
   /// How many bytes files may take together; without a limit if nil.
   package var capacity: Int? {

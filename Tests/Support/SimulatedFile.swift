@@ -96,6 +96,7 @@ package final class SimulatedFile: StorageFile {
     guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
     disk.core.withLock { core in
       core.locks[node]?[number] = nil
+      core.closed.append(name)
     }
   }
 
