@@ -27,10 +27,10 @@ package struct Wake: Equatable, Sendable {
 
 /// State behind a lock, entered when a condition holds.
 ///
-/// Closures that are default arguments would be made anew for each call, in memory of their own: there is a method for each way in.
-///
 /// The state is only touched inside `withLock`; waiting happens between accesses, never during one. Where many threads
 /// wait for different things, each waits in the room of what it waits for, and whoever changes that wakes that room.
+///
+/// There is a method for each way in: closures that are default arguments would be made anew for each call, in memory of their own.
 package final class Monitor<State: Sendable & ~Copyable>: Sendable {
   @usableFromInline let mutex: ConditionMutex
   // SAFETY: read and written only between `mutex.lock()` and `mutex.unlock()`.

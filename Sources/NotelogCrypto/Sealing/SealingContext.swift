@@ -53,7 +53,8 @@ struct SealingContext: ~Copyable {
 
   /// - Parameters:
   ///   - key: Thirty-two bytes.
-  ///   - source: Where fresh entropy comes from; nil for a context that is only given explicit nonces.
+  ///   - source: Where fresh entropy comes from; nil for a context that is only given explicit nonces; it keeps no keys of
+  ///     values that it opens.
   ///   - memory: Where its page is taken from.
   /// - Throws: ``CryptoError/outOfMemory``, ``CryptoError/forked``, ``CryptoError/library``.
   init(key: borrowing Secret, source: NonceSource?, memory: SecretMemory) throws(CryptoError) {
