@@ -85,7 +85,9 @@ package final class MeteredStorage: Storage {
     return File(base: file, name: name, storage: self)
   }
 
-  package func names(in folder: String) throws(StorageError) -> [String] { try base.names(in: folder) }
+  package func forEachName(in folder: String, _ visit: (Span<UInt8>) -> Void) throws(StorageError) {
+    try base.forEachName(in: folder, visit)
+  }
 
   package func rename(_ name: String, to newName: String) throws(StorageError) {
     try base.rename(name, to: newName)

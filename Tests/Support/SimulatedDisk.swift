@@ -160,8 +160,8 @@ package final class SimulatedDisk: Storage {
     }
   }
 
-  package func names(in folder: String) throws(StorageError) -> [String] {
-    try step(.readdir, folder) { core throws(StorageError) in
+  package func forEachName(in folder: String, _ visit: (Span<UInt8>) -> Void) throws(StorageError) {
+    let names = try step(.readdir, folder) { core throws(StorageError) in
       guard core.state.isFolder(folder) else {
         throw StorageError(.readdir, folder, errno: SystemErrno.notFound)
       }
@@ -169,6 +169,7 @@ package final class SimulatedDisk: Storage {
         folder.isEmpty ? $0 : String($0.dropFirst(folder.count + 1))
       }
     }
+    for name in names { visit(name.utf8.span) }
   }
 
   package func rename(_ name: String, to newName: String) throws(StorageError) {

@@ -24,13 +24,32 @@ package enum FileName {
   private static let sortedFooterSuffix = ".index"
 
   /// The segment number in a file's name; nothing where it is another kind of file.
-  package static func segmentNumber(_ name: String) -> UInt32? { number(name, before: segmentSuffix) }
+  package static func segmentNumber(_ name: String) -> UInt32? { segmentNumber(name.utf8.span) }
+
+  /// The segment number in a file's name, as a folder's bytes have it.
+  static func segmentNumber(_ name: Span<UInt8>) -> UInt32? { number(name, before: segmentSuffix) }
 
   /// The number of the segment whose sorted footer has the name; nothing where it is another kind of file.
-  static func sortedFooterNumber(_ name: String) -> UInt32? { number(name, before: sortedFooterSuffix) }
+  static func sortedFooterNumber(_ name: String) -> UInt32? {
+    number(name.utf8.span, before: sortedFooterSuffix)
+  }
 
-  private static func number(_ name: String, before suffix: String) -> UInt32? {
-    let bytes = name.utf8.span
+  /// Whether a file is being written under the name, and will get another.
+  static func isPartial(_ name: Span<UInt8>) -> Bool {
+    let suffix = partialSuffix.utf8.span
+    return name.count >= suffix.count && isEqual(name.extracting(last: suffix.count), suffix)
+  }
+
+  /// Whether the name is the folder's of tails kept aside.
+  static func isTorn(_ name: Span<UInt8>) -> Bool { isEqual(name, torn.utf8.span) }
+
+  private static func isEqual(_ name: Span<UInt8>, _ other: Span<UInt8>) -> Bool {
+    guard name.count == other.count else { return false }
+    for place in name.indices where name[place] != other[place] { return false }
+    return true
+  }
+
+  private static func number(_ bytes: Span<UInt8>, before suffix: String) -> UInt32? {
     let suffix = suffix.utf8.span
     guard bytes.count == 12 + suffix.count else { return nil }
     for place in suffix.indices where bytes[12 + place] != suffix[place] { return nil }

@@ -23,16 +23,20 @@ struct ClosedStore {
     guard let checkpoint = CheckpointFile.find(in: storage).found,
       storeID == nil || storeID == checkpoint.head.storeID
     else { return nil }
-    let names = try journaling { () throws(StorageError) in try storage.names(in: "") }
     var numbers: [UInt32] = []
-    numbers.reserveCapacity(names.count)
-    for name in names {
-      if let number = FileName.segmentNumber(name) {
-        numbers.append(number)
-      } else if name.hasSuffix(FileName.partialSuffix) {
-        return nil
+    numbers.reserveCapacity(checkpoint.head.segments.count + 1)
+    var (isAnyPartial, hasTails) = (false, false)
+    try journaling { () throws(StorageError) in
+      try storage.forEachName(in: "") { name in
+        if let number = FileName.segmentNumber(name) {
+          numbers.append(number)
+        } else {
+          isAnyPartial = isAnyPartial || FileName.isPartial(name)
+          hasTails = hasTails || FileName.isTorn(name)
+        }
       }
     }
+    if isAnyPartial { return nil }
     numbers.sort()
     // The few that the checkpoint doesn't cover; the head, which is to be written to, is one of them.
     var read: [FoundSegment] = []
@@ -67,7 +71,7 @@ struct ClosedStore {
       self.live = live
       self.segments = segments
     } catch { throw JournalError(error) }
-    let tailNumber = try Survey.highestTailNumber(in: storage, names)
+    let tailNumber = hasTails ? try Survey.highestTailNumber(in: storage) : nil
     highestNumber = max(numbers.last ?? 0, tailNumber ?? 0)
     // A witness of more than the head holds says that the head is not what it was.
     let floor = floor

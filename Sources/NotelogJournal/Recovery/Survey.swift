@@ -68,7 +68,7 @@ struct Survey {
         foreign.append(segment.number)
       }
     }
-    note(try Self.highestTailNumber(in: storage, names))
+    if names.contains(FileName.torn) { note(try Self.highestTailNumber(in: storage)) }
   }
 
   private static func mostFrequentStoreID(in segments: [FoundSegment]) -> StoreID? {
@@ -83,10 +83,7 @@ struct Survey {
   private mutating func note(_ number: UInt32?) { highestNumber = max(highestNumber, number ?? 0) }
 
   /// The highest segment number in the names of tails kept aside: no number is used twice.
-  static func highestTailNumber(
-    in storage: any Storage, _ names: [String]
-  ) throws(JournalError) -> UInt32? {
-    guard names.contains(FileName.torn) else { return nil }
+  static func highestTailNumber(in storage: any Storage) throws(JournalError) -> UInt32? {
     let tails = try journaling { () throws(StorageError) in try storage.names(in: FileName.torn) }
     return tails.compactMap(FileName.tailSegmentNumber).max()
   }

@@ -1,7 +1,17 @@
-// Creating a folder that must still be there when the power comes back. FORMAT.md §12, "Order of writing".
+// What is asked of a folder in more than one step.
 
 extension Storage {
-  /// Creates a folder and makes its entry durable.
+  /// The names in a folder, in no particular order; one that is not UTF-8 is none of ours and is left out.
+  package func names(in folder: String) throws(StorageError) -> [String] {
+    var names: [String] = []
+    try forEachName(in: folder) { bytes in
+      if let name = try? UTF8Span(validating: bytes) { names.append(String(copying: name)) }
+    }
+    return names
+  }
+
+  /// Creates a folder and makes its entry durable: it must still be there when the power comes back. FORMAT.md §12, "Order
+  /// of writing".
   package func makeDurableFolder(_ name: String) throws(StorageError) {
     try makeFolder(name)
     try retryingInterruptions { () throws(StorageError) in try syncFolder("") }

@@ -7,8 +7,10 @@
 package protocol Storage: AnyObject, Sendable {
   /// Opens a file. The corresponding C function is `open`.
   func open(_ name: String, _ mode: StorageOpenMode) throws(StorageError) -> any StorageFile
-  /// The names in a folder (`""` is the store's own), in no particular order. The C function is `readdir`.
-  func names(in folder: String) throws(StorageError) -> [String]
+  /// Shows the names in a folder (`""` is the store's own), in no particular order. The C function is `readdir`.
+  ///
+  /// As bytes: an opening looks at the names of a thousand segments, and needs the numbers in them.
+  func forEachName(in folder: String, _ visit: (Span<UInt8>) -> Void) throws(StorageError)
   /// Moves a file over another in one step. The corresponding C function is `rename`.
   func rename(_ name: String, to newName: String) throws(StorageError)
   /// Removes a file's name. The corresponding C function is `unlink`.

@@ -136,23 +136,24 @@ enum Syscall {
     unsafe result(mkdir(path, 0o700))
   }
 
-  /// The names in a folder, without `.` and `..`; a name that is not UTF-8 is none of ours and is left out.
-  static func names(_ path: String) -> Result<[String], Errno> {
-    // SAFETY: the stream is used by this call alone and closed before it returns; an entry is read before the next.
+  /// Shows the names in a folder, without `.` and `..`.
+  static func forEachName(_ path: String, _ visit: (Span<UInt8>) -> Void) -> Result<Int32, Errno> {
+    // SAFETY: the stream is used by this call alone and closed before it returns; an entry's name ends in a zero, and is
+    // looked at where it stands, before the next one is asked for.
     guard let stream = unsafe opendir(path) else { return .failure(Errno(errno)) }
     defer { unsafe _ = closedir(stream) }
-    var names: [String] = []
+    guard let place = MemoryLayout<dirent>.offset(of: \.d_name) else { return .failure(Errno(EINVAL)) }
     while true {
       errno = 0
       guard let entry = unsafe readdir(stream) else {
-        return errno == 0 ? .success(names) : .failure(Errno(errno))
+        return errno == 0 ? .success(0) : .failure(Errno(errno))
       }
-      let name: String? = unsafe withUnsafePointer(to: entry.pointee.d_name) { field in
-        unsafe field.withMemoryRebound(to: CChar.self, capacity: MemoryLayout.size(ofValue: field.pointee)) {
-          unsafe String(validatingCString: $0)
-        }
-      }
-      if let name, name != ".", name != ".." { names.append(name) }
+      let start = unsafe UnsafeRawPointer(entry) + place
+      let byteCount = unsafe strlen(start.assumingMemoryBound(to: CChar.self))
+      let bytes = unsafe UnsafeBufferPointer(
+        start: start.assumingMemoryBound(to: UInt8.self), count: byteCount)
+      let name = unsafe bytes.span
+      if byteCount > 2 || !name.indices.allSatisfy({ name[$0] == UInt8(ascii: ".") }) { visit(name) }
     }
   }
 

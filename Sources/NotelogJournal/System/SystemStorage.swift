@@ -26,8 +26,8 @@ package final class SystemStorage: Storage {
     return SystemFile(descriptor: descriptor, name: name)
   }
 
-  package func names(in folder: String) throws(StorageError) -> [String] {
-    try Syscall.names(full(folder)).orThrow(.readdir, folder)
+  package func forEachName(in folder: String, _ visit: (Span<UInt8>) -> Void) throws(StorageError) {
+    try Syscall.forEachName(full(folder), visit).orThrow(.readdir, folder)
   }
 
   package func rename(_ name: String, to newName: String) throws(StorageError) {

@@ -24,7 +24,9 @@ final class CountingStorage: Storage {
   func open(_ name: String, _ mode: StorageOpenMode) throws(StorageError) -> any StorageFile {
     CountingFile(try base.open(name, mode), self)
   }
-  func names(in folder: String) throws(StorageError) -> [String] { try base.names(in: folder) }
+  func forEachName(in folder: String, _ visit: (Span<UInt8>) -> Void) throws(StorageError) {
+    try base.forEachName(in: folder, visit)
+  }
   func rename(_ name: String, to newName: String) throws(StorageError) { try base.rename(name, to: newName) }
   func unlink(_ name: String) throws(StorageError) { try base.unlink(name) }
   func makeFolder(_ name: String) throws(StorageError) { try base.makeFolder(name) }

@@ -30,15 +30,15 @@ final class MemoryStorage: Storage {
     return file
   }
 
-  func names(in folder: String) throws(StorageError) -> [String] {
+  func forEachName(in folder: String, _ visit: (Span<UInt8>) -> Void) throws(StorageError) {
     guard folders.withLock({ $0.contains(folder) }) else {
       throw StorageError(.readdir, folder, errno: SystemErrno.notFound)
     }
     let prefix = folder.isEmpty ? "" : folder + "/"
-    return files.withLock {
+    let names = files.withLock {
       $0.keys.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
     }
-    .filter { !$0.contains("/") }
+    for name in names where !name.contains("/") { visit(name.utf8.span) }
   }
 
   func rename(_ name: String, to newName: String) throws(StorageError) {
