@@ -55,12 +55,9 @@ struct NoteWorkloads {
     try newest(engine, folder, report)
   }
 
-  /// Waits until the disk has what was written, and has had a moment for what was deleted: neither is to be in the time of
-  /// what comes next.
+  /// Lets the disk rest, but in a quick run.
   func letDiskRest() {
-    guard shortestSeconds > 0 else { return }
-    sync()
-    Thread.sleep(forTimeInterval: shortestSeconds)
+    if shortestSeconds > 0 { waitForDisk(seconds: shortestSeconds) }
   }
 
   private static func makeFolder(_ folder: URL, _ name: String) throws -> String {

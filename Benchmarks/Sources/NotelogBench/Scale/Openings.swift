@@ -16,6 +16,7 @@ struct Openings {
   func run(in folder: URL, _ report: (Figure) -> Void) throws {
     let paths = steps.map { folder.appending(path: "openings-\($0)").path }
     for (step, path) in zip(steps, paths) { try fill(path, step) }
+    waitForDisk()
     var taken = [[(opening: UInt64, reading: UInt64)]](repeating: [], count: steps.count)
     for round in 0..<Self.rounds {
       // Forth and back: none always follows the same.
