@@ -179,7 +179,7 @@ import Testing
     let vault = try Keyring.create(
       storeID: Self.storeID, credential: password("old"), work: .forTests, nonces: nonces)
     let old = vault.keyring.bytes
-    let new = try vault.changingSlot(0, to: password("new"), work: .forTests).bytes
+    let new = try vault.changingSlots([0], to: password("new"), work: .forTests).bytes
     let torn = Array(new.prefix(100)) + [UInt8](repeating: 0, count: new.count - 100)
     let pairs: [([UInt8]?, [UInt8]?, String)] = [
       (old, old, "old"), (torn, old, "old"), (nil, old, "old"), (new, old, "new"), (new, torn, "new"),

@@ -71,13 +71,6 @@ extension Vault {
   /// One way fewer to unlock the store.
   package func removingSlot(_ slot: UInt32) throws(CryptoError) -> Change { try removingSlots([slot]) }
 
-  /// Another password or key in place of a slot's present one.
-  package func changingSlot(
-    _ slot: UInt32, to credential: borrowing Credential, work: WorkFactor = .standard
-  ) throws(CryptoError) -> Change {
-    try changingSlots([slot], to: credential, work: work)
-  }
-
   /// A new named key, with its first generation.
   ///
   /// - Parameters:
@@ -138,12 +131,6 @@ extension Vault {
   package func schemaMAC(_ schema: RawSpan) throws(CryptoError) -> [UInt8] {
     let root = try copyRoot()
     return try keyring.schemaMAC(schema, root: root, memory: memory)
-  }
-
-  /// Whether a stored schema carries the right MAC.
-  package func verifySchemaMAC(_ mac: RawSpan, of schema: RawSpan) throws(CryptoError) -> Bool {
-    let found = (0..<mac.byteCount).map { mac.byte(at: $0) }
-    return Derivation.areEqual(try schemaMAC(schema), found)
   }
 
   /// The root for the length of one call, so that scrypt runs outside the vault's lock.

@@ -95,18 +95,6 @@ package struct Secret: ~Copyable, Sendable {
     try Secret(copying: bytes, in: memory)
   }
 
-  /// Compares in a time that says nothing about the bytes.
-  package borrowing func isEqual(to other: RawSpan) -> Bool {
-    guard other.byteCount == byteCount else { return false }
-    // SAFETY: both hold `count` bytes.
-    let own = unsafe pointer
-    let count = byteCount
-    return unsafe other.withUnsafeBytes { other in
-      guard let start = other.baseAddress else { return true }
-      return unsafe CRYPTO_memcmp(own, start, count) == 0
-    }
-  }
-
   // SAFETY: for this file and the primitives; whoever takes it keeps the secret alive meanwhile.
   /// Where the bytes are. Valid while the secret lives.
   @unsafe var pointer: UnsafeMutableRawPointer {
