@@ -30,7 +30,7 @@ extension Journal {
   /// - Returns: What was done.
   /// - Throws: `full` where even the reserve is not enough; `poisoned` and `closed` as writing does.
   package func compact(
-    _ budget: CompactionBudget = .unlimited, progress: (CompactionProgress) -> Bool = { _ in true }
+    _ budget: WorkBudget = .unlimited, progress: (CompactionProgress) -> Bool = { _ in true }
   ) throws(JournalError) -> CompactionResult {
     try checkWritable()
     compactor.enter()

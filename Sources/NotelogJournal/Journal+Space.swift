@@ -15,7 +15,7 @@ extension Journal {
   ///
   /// - Returns: Whether there is more to do.
   @discardableResult
-  package func compactIfDue(_ budget: CompactionBudget = .unlimited) throws(JournalError) -> Bool {
+  package func compactIfDue(_ budget: WorkBudget = .unlimited) throws(JournalError) -> Bool {
     try checkWritable()
     guard log.contract().isDue else { return false }
     compactor.enter()
@@ -74,7 +74,7 @@ extension Journal {
     guard isTime, log.contract().isDue, isWorthCompacting(), compactor.enterIfFree() else { return }
     defer { compactor.leave() }
     do {
-      try compactWhileDue(CompactionBudget(byteCount: Self.compactedPerWritten * max(interval, byteCount)))
+      try compactWhileDue(WorkBudget(byteCount: Self.compactedPerWritten * max(interval, byteCount)))
     } catch {}
   }
 
@@ -84,7 +84,7 @@ extension Journal {
 
   /// Compacts until it is no longer due. The caller has entered the compactor.
   @discardableResult
-  private func compactWhileDue(_ budget: CompactionBudget) throws(JournalError) -> Bool {
+  private func compactWhileDue(_ budget: WorkBudget) throws(JournalError) -> Bool {
     try loadIndex()
     var run = CompactionRun(share: .automatic, budget: budget)
     unlinkDeferred()

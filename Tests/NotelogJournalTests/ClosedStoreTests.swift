@@ -152,7 +152,7 @@ import Testing
       let before = names.map { ($0, disk.contents($0)) }
       // Bit by bit, so that others stay.
       while names.allSatisfy(disk.fileNames.contains) {
-        _ = try journal.compact(CompactionBudget(byteCount: 1))
+        _ = try journal.compact(WorkBudget(byteCount: 1))
       }
       try journal.close()
       let gone = try #require(before.first { !disk.fileNames.contains($0.0) })

@@ -46,7 +46,7 @@ struct KilledStore {
         model[id] = body
       }
       if step == stepCount / 2, compacts {
-        var budget = CompactionBudget.unlimited
+        var budget = WorkBudget.unlimited
         budget.byteCount = 20_000
         _ = try journal.compact(budget)
       }

@@ -2,6 +2,7 @@
 
 import NotelogJournal
 import NotelogTestSupport
+import Synchronization
 import Testing
 
 @Suite struct `Scrub` {
@@ -23,7 +24,7 @@ import Testing
     var position: ScrubPosition? = ScrubPosition()
     var steps = 0
     while let from = position {
-      let part = try journal.scrub(from: from, CompactionBudget(byteCount: 1))
+      let part = try journal.scrub(from: from, WorkBudget(byteCount: 1))
       #expect(part.segmentCount == 1)
       damages += part.damages
       position = part.next
@@ -31,5 +32,28 @@ import Testing
     }
     #expect(steps == whole.segmentCount)
     #expect(damages == whole.damages)
+  }
+
+  @Test func `segments that compaction takes away during a scrub are passed over`() throws {
+    let disk = SimulatedDisk()
+    var journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    for number in 0..<300 { try journal.put(key(number), [UInt8](repeating: 7, count: 200)) }
+    for number in 0..<300 { try journal.put(key(number), [UInt8](repeating: 8, count: 200)) }
+    try journal.close()
+    // Opened anew, most segments' files are opened when somebody reads them.
+    journal = try Journal.open(in: disk, options: .small)
+    let compactions = Atomic<Int>(0)
+    let budget = WorkBudget(isOver: { [journal] in
+      // Between the first segment and the second.
+      if compactions.add(1, ordering: .relaxed).oldValue == 0 { _ = try? journal.compact() }
+      return false
+    })
+    let segmentCount = journal.statistics.segments.count
+    let result = try journal.scrub(from: ScrubPosition(), budget)
+    #expect(result.damages.isEmpty && result.next == nil)
+    #expect(compactions.load(ordering: .relaxed) > 1)
+    #expect(result.segmentCount < segmentCount - 1)
+    try journal.close()
+    #expect(throws: JournalError(.closed, "")) { try journal.scrub() }
   }
 }

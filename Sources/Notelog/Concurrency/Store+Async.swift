@@ -66,6 +66,14 @@ extension Store {
     try await offPool { () throws(NotelogError) in try self.compact() }
   }
 
+  /// Reads what the store holds, as much as the budget allows, and checks it. As the other, without blocking the caller's
+  /// thread.
+  public func scrub(
+    from position: ScrubPosition? = nil, _ budget: WorkBudget = .unlimited
+  ) async throws(NotelogError) -> ScrubSummary {
+    try await offPool { () throws(NotelogError) in try self.scrub(from: position, budget) }
+  }
+
   /// Reads every byte of a store and checks it. As the other, without blocking the caller's thread.
   public static func verify(
     at path: String, unlocking credential: Credential? = nil

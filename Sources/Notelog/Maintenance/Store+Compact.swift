@@ -27,24 +27,6 @@ public enum CompactionPolicy: Sendable {
   case automatic
 }
 
-/// What one call of compaction may spend. What is not finished then goes on in the next call.
-public struct CompactionBudget: Sendable {
-  let journal: NotelogJournal.CompactionBudget
-
-  /// As much as it takes.
-  public static let unlimited = CompactionBudget(journal: .unlimited)
-
-  /// About so many bytes copied.
-  public static func bytes(_ count: Int) -> CompactionBudget {
-    CompactionBudget(journal: NotelogJournal.CompactionBudget(byteCount: max(count, 1)))
-  }
-
-  /// Until so much time has passed, give or take the copying of a mebibyte.
-  public static func time(_ duration: Duration) -> CompactionBudget {
-    CompactionBudget(journal: .lasting(duration, on: ContinuousClock()))
-  }
-}
-
 /// What a compaction would do.
 public struct CompactionForecast: Sendable {
   /// The numbers of the segments that it would replace.
@@ -91,7 +73,7 @@ extension Store {
   /// - Throws: `full`, `poisoned`, `closed`, `readOnly`.
   @discardableResult
   public func compact(
-    _ budget: CompactionBudget = .unlimited,
+    _ budget: WorkBudget = .unlimited,
     progress: (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws(NotelogError) -> CompactionSummary {
     let result = try journaling { () throws(JournalError) in
@@ -111,7 +93,7 @@ extension Store {
   /// - Returns: Whether there is more to do.
   /// - Throws: `full`, `poisoned`, `closed`, `readOnly`.
   @discardableResult
-  public func compactIfDue(_ budget: CompactionBudget = .unlimited) throws(NotelogError) -> Bool {
+  public func compactIfDue(_ budget: WorkBudget = .unlimited) throws(NotelogError) -> Bool {
     try journaling { () throws(JournalError) in try journal.compactIfDue(budget.journal) }
   }
 }

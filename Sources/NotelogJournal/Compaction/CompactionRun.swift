@@ -5,11 +5,11 @@ struct CompactionRun {
   let share: CompactionShare
   /// The segments it is about, where not all are.
   var numbers: Set<UInt32>?
-  private(set) var budget: CompactionBudget
+  private(set) var budget: WorkBudget
   var progress = CompactionProgress()
   var result = Journal.CompactionResult()
 
-  init(share: CompactionShare, budget: CompactionBudget) {
+  init(share: CompactionShare, budget: WorkBudget) {
     self.share = share
     self.budget = budget
   }
@@ -22,4 +22,11 @@ struct CompactionRun {
     progress.copiedByteCount += byteCount
     result.copiedByteCount += byteCount
   }
+}
+
+/// How far a compaction is.
+package struct CompactionProgress: Sendable {
+  /// The bytes copied so far in this call, and how many there were to copy when it began.
+  package internal(set) var copiedByteCount = 0
+  package internal(set) var plannedByteCount = 0
 }

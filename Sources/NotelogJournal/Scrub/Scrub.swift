@@ -29,10 +29,11 @@ extension Journal {
   ///   - position: What the call before returned; a new round where nothing is given.
   ///   - budget: The bytes to read, about, or the time.
   /// - Returns: What was found, and where to go on.
-  /// - Throws: `inputOutput` where a file can't be read.
+  /// - Throws: `inputOutput` where a file can't be read; `closed`.
   package func scrub(
-    from position: ScrubPosition = ScrubPosition(), _ budget: CompactionBudget = .unlimited
+    from position: ScrubPosition = ScrubPosition(), _ budget: WorkBudget = .unlimited
   ) throws(JournalError) -> ScrubResult {
+    if log.state.withLock({ $0.isClosed }) { throw JournalError(.closed, "the store is closed") }
     var result = ScrubResult()
     for segment in catalog.segments.all {
       guard segment.number >= position.segment, let entry = segment.entry else { continue }
@@ -40,6 +41,8 @@ extension Journal {
         result.next = ScrubPosition(segment: segment.number)
         return result
       }
+      // What compaction has taken away meanwhile, nobody reads any more.
+      guard catalog.segments[segment.number] != nil else { continue }
       result.segmentCount += 1
       guard let found = try Survey.read(segment.file, segment.number) else {
         result.damages.append(Damage(.unreadableSegment, segment: segment.number))

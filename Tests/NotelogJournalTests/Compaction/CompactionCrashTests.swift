@@ -15,7 +15,7 @@ import Testing
       for step in 0..<400 {
         let number = random.pick(0..<30)
         switch random.pick(0..<20) {
-        case 0: _ = try journal.compact(CompactionBudget(byteCount: random.pick(1..<8000)))
+        case 0: _ = try journal.compact(WorkBudget(byteCount: random.pick(1..<8000)))
         case 1:
           // Every other time the process is killed.
           if random.oneIn(2) { try journal.close() }
@@ -46,7 +46,7 @@ import Testing
           let model = try `Compaction`.fill(journal)
           try journal.synchronize()
           notes.note(model)
-          while try journal.compact(CompactionBudget(byteCount: 6000)).isUnfinished {}
+          while try journal.compact(WorkBudget(byteCount: 6000)).isUnfinished {}
           _ = try journal.compact()
           try journal.close()
         },

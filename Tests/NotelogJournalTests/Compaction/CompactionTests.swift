@@ -46,7 +46,7 @@ import Testing
     var steps = 0
     var copied = 0
     while true {
-      let result = try journal.compact(CompactionBudget(byteCount: 2000))
+      let result = try journal.compact(WorkBudget(byteCount: 2000))
       // A step takes no more than its budget and one frame, or one footer.
       #expect(result.copiedByteCount <= 2000 + 4000)
       copied += result.copiedByteCount
@@ -68,7 +68,7 @@ import Testing
     let disk = SimulatedDisk()
     let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
     let model = try Self.fill(journal)
-    let result = try journal.compact(CompactionBudget(byteCount: 1000) { true })
+    let result = try journal.compact(WorkBudget(byteCount: 1000) { true })
     #expect(result.isUnfinished)
     #expect(try !journal.compact().isUnfinished)
     #expect(try Self.contents(journal) == model)
@@ -185,7 +185,7 @@ import Testing
         }
       case 2:
         while running.load(ordering: .relaxed) > 0 {
-          _ = try journal.compact(CompactionBudget(byteCount: 5000))
+          _ = try journal.compact(WorkBudget(byteCount: 5000))
         }
       default:
         while running.load(ordering: .relaxed) > 0 {

@@ -59,7 +59,7 @@ private struct JournalModel {
       if snapshots.count < 3 { snapshots.append((journal.snapshot(), state)) }
     case 930..<955: try checkSnapshot()
     case 955..<962: try checkAll("listed")
-    case 962..<974: _ = try journal.compact(CompactionBudget(byteCount: random.pick(1..<20_000)))
+    case 962..<974: _ = try journal.compact(WorkBudget(byteCount: random.pick(1..<20_000)))
     case 974..<980: _ = try journal.compact()
     case 980..<986: try journal.checkpoint()
     case 986..<988: try journal.synchronize()

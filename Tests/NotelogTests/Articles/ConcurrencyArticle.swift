@@ -32,6 +32,16 @@ private struct Measurement: Record {
     #expect(try old?.reading == 2)
   }
 
+  @Test func `the article's example for looking after a store does what it says`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    try store.putAll((0..<10).map { Measurement(reading: Double($0)) }, .flushed)
+    var position: ScrubPosition?
+    let step = try store.scrub(from: position, .bytes(64 << 20))
+    position = step.next
+    #expect(position == nil && step.findings.isEmpty)
+  }
+
   @Test func `the article's examples for tasks do what it says`() async throws {
     let folder = try TemporaryFolder()
     let store = try folder.create()
