@@ -60,6 +60,22 @@ import Testing
     #expect(try Journal.verify(disk).report.verdict == .clean)
   }
 
+  /// INV-L1, on the short way and on the long one.
+  @Test(arguments: [false, true])
+  func `a number that only a tail kept aside bears is not used again`(isExamined: Bool) throws {
+    let disk = try closedStore()
+    try disk.makeFolder("torn")
+    disk.replace("torn/500-8192.tail", with: [1, 2, 3])
+    if isExamined { disk.replace("index", with: nil) }
+    let before = Set(segments(disk))
+    let (journal, opened) = try open(disk)
+    #expect(opened.isSuperset(of: before) == isExamined)
+    for number in 0..<Self.count { try journal.put(key(number), body(number), .flushed) }
+    try journal.close()
+    let new = Set(segments(disk)).subtracting(before)
+    #expect(!new.isEmpty && new.allSatisfy { $0 > FileName.segment(500) })
+  }
+
   @Test func `what is newer than the checkpoint is read, and goes on`() throws {
     let disk = try closedStore()
     var versions: [Int: Int] = [:]
