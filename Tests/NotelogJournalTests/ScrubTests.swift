@@ -56,4 +56,34 @@ import Testing
     try journal.close()
     #expect(throws: JournalError(.closed, "")) { try journal.scrub() }
   }
+
+  @Test func `a store that is closed between two segments stops the scrub`() throws {
+    let disk = SimulatedDisk()
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    for number in 0..<300 { try journal.put(key(number), [UInt8](repeating: 7, count: 200)) }
+    let closing = WorkBudget(isOver: { [journal] in
+      try? journal.close()
+      return false
+    })
+    #expect(throws: JournalError(.closed, "")) { try journal.scrub(from: ScrubPosition(), closing) }
+  }
+
+  /// Its descriptors may be other files' by then.
+  @Test func `what is read when the store is being closed is no finding`() throws {
+    let disk = SimulatedDisk()
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    for number in 0..<300 { try journal.put(key(number), [UInt8](repeating: 7, count: 200)) }
+    let reads = Atomic<Int>(0)
+    let step = WorkBudget(byteCount: 1)
+    disk.afterEachCall { call, _ in if call == .read { reads.add(1, ordering: .relaxed) } }
+    _ = try journal.scrub(from: ScrubPosition(), step)
+    let last = reads.load(ordering: .relaxed)
+    reads.store(0, ordering: .relaxed)
+    // At the last read of the same step.
+    disk.afterEachCall { [journal] call, _ in
+      if call == .read, reads.add(1, ordering: .relaxed).newValue == last { try? journal.close() }
+    }
+    #expect(throws: JournalError(.closed, "")) { try journal.scrub(from: ScrubPosition(), step) }
+    disk.afterEachCall(nil)
+  }
 }

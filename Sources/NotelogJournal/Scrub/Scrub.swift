@@ -33,7 +33,7 @@ extension Journal {
   package func scrub(
     from position: ScrubPosition = ScrubPosition(), _ budget: WorkBudget = .unlimited
   ) throws(JournalError) -> ScrubResult {
-    if log.state.withLock({ $0.isClosed }) { throw JournalError(.closed, "the store is closed") }
+    try checkOpen()
     var result = ScrubResult()
     for segment in catalog.segments.all {
       guard segment.number >= position.segment, let entry = segment.entry else { continue }
@@ -43,17 +43,25 @@ extension Journal {
       }
       // What compaction has taken away meanwhile, nobody reads any more.
       guard catalog.segments[segment.number] != nil else { continue }
+      try checkOpen()
+      let found = try Survey.read(segment.file, segment.number)
+      let finding = try journaling { () throws(StorageError) in try found?.damages(as: entry) }
+      // Once the store is closed, a descriptor may be another file's: what was read then is no finding.
+      try checkOpen()
       result.segmentCount += 1
-      guard let found = try Survey.read(segment.file, segment.number) else {
+      guard let found, let finding else {
         result.damages.append(Damage(.unreadableSegment, segment: segment.number))
         continue
       }
-      let finding = try journaling { () throws(StorageError) in try found.damages(as: entry) }
       result.damages += finding.damages
       result.frameCount += finding.frameCount
       result.byteCount += found.byteCount
     }
     return result
+  }
+
+  private func checkOpen() throws(JournalError) {
+    if log.state.withLock({ $0.isClosed }) { throw JournalError(.closed, "the store is closed") }
   }
 }
 
