@@ -14,14 +14,16 @@ enum NotelogTool {
 
   /// Runs one command line to its end: the command's own answer, or the error it ended with, said on stderr.
   private static func run(arguments: [ProcessArguments.Word], _ console: Console) -> ExitCode {
+    let invocation: Invocation
     do throws(ToolError) {
-      let invocation = try Parser(table: .standard).parse(try ProcessArguments.texts(arguments))
-      let code = try invocation.command.run(invocation, console)
+      invocation = try Parser(table: .standard).parse(try ProcessArguments.texts(arguments))
+    } catch { return report(error, console) }
+    var code: ExitCode
+    do throws(ToolError) {
+      code = try invocation.command.run(invocation, console)
       try console.out.flush()
-      return code
-    } catch {
-      return report(error, console)
-    }
+    } catch { code = report(error, console) }
+    return invocation.damage.say(on: console, after: code, invocation.positionals.first ?? "STORE")
   }
 
   private static func report(_ error: ToolError, _ console: Console) -> ExitCode {

@@ -46,6 +46,7 @@ extension Journal {
     do { try write(ending) } catch {
       throw JournalError(.inputOutput, "the store could not be closed in order", cause: error)
     }
+    tellLastClose(ending)
   }
 
   /// What closing needs to know of the log's end.
@@ -72,6 +73,15 @@ extension Journal {
 }
 
 extension Journal {
+  /// Notes outside of the log where the close mark is, which is on the medium by now. The note itself is not synced: an older one
+  /// says less, and nothing false.
+  private func tellLastClose(_ ending: Ending) {
+    let mark = LogPosition(segment: ending.segment.number, offset: ending.end)
+    var buffer = Buffer(capacity: LastClose.byteCount)
+    LastClose(storeID: storeID, mark: mark, nextSequence: ending.sequence).append(to: &buffer)
+    try? lock?.writeAll(buffer.bytes, at: 0)
+  }
+
   /// Whether it was closed.
   package var isClosed: Bool { log.state.withLock(waking: .nobody) { $0.isClosed } }
 }

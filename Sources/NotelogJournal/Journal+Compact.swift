@@ -138,6 +138,7 @@ extension Journal {
     case .damaged(let number):
       compactor.state.withLock { _ = $0.damaged.insert(number) }
       run.result.damagedSegments.append(number)
+      catalog.damageLog.note(Damage(.footer, segment: number))
     case .storage(let error):
       try makeRoom(after: JournalError(error))
     }

@@ -24,8 +24,7 @@ extension Journal {
         live: LiveSet(),
         highestNumber: 0))
     let journal = Journal(
-      storage, options: options, catalog: catalog, log: log, lock: lock, report: RecoveryReport(),
-      staleBelow: 0)
+      storage, options: options, catalog: catalog, log: log, lock: lock, report: RecoveryReport())
     log.gate.enter()
     defer { log.gate.leave() }
     // The first segment is what makes the folder a store.
@@ -37,45 +36,63 @@ extension Journal {
   /// Opens a store's journal, and recovers it first if it was not closed in order.
   ///
   /// A store id that is given must be the store's.
+  ///
+  /// - Throws: `damaged`, with what was found, where something is lost that nothing names, unless that is accepted: then the
+  ///   store is open for reading only.
   package static func open(
     in storage: any Storage, storeID: StoreID? = nil, options: JournalOptions = JournalOptions()
   ) throws(JournalError) -> Journal {
     let lock = options.isReadOnly ? nil : try takeLock(storage)
     do {
       // What goes wrong on the short way, the long way reports.
-      if let lock, let closed = try? ClosedStore(storage, storeID: storeID),
+      if !options.examinesAllSegments, let lock,
+        let closed = try? ClosedStore(storage, lock, storeID: storeID),
         let journal = try? closed.open(in: storage, options, lock)
       {
         return journal
       }
-      var examination =
-        options.isReadOnly
-        ? try Examination.settled(storage, storeID: storeID)
-        : try Examination(storage, storeID: storeID)
-      var report = examination.report
-      if !options.isReadOnly { examination = try settle(examination, storage, options) }
-      let catalog = try Catalog.open(&examination, in: storage, options)
-      report.checkpoint = examination.report.checkpoint
-      // What recovery found missing it has not brought back.
-      report.damages += examination.report.damages.filter { !report.damages.contains($0) }
-      if options.isReadOnly {
-        // Another process may be writing there this very moment: a reader passes no verdict above the floor.
-        report.torn = []
-        report.isPossiblyAcknowledgedCut = false
-      }
-      let state = try logState(examination, catalog, storage, options)
-      let log = Log(storage, catalog: catalog, options: options, storeID: examination.storeID, state: state)
-      let journal = Journal(
-        storage, options: options, catalog: catalog, log: log, lock: lock, report: report,
-        staleBelow: examination.staleBelow)
-      if !options.isReadOnly, Pins(storage).isAnyHeld() {
-        journal.compactor.state.withLock { $0.deferred = examination.replaced }
-      }
-      return journal
+      return try openExamined(storage, storeID, options, lock)
     } catch {
       lock?.close()
       throw error
     }
+  }
+
+  /// Opens a store whose segments are all looked at.
+  private static func openExamined(
+    _ storage: any Storage, _ storeID: StoreID?, _ options: JournalOptions, _ lock: (any StorageFile)?
+  ) throws(JournalError) -> Journal {
+    var options = options
+    var lock = lock
+    var examination =
+      options.isReadOnly
+      ? try Examination.settled(storage, storeID: storeID) : try Examination(storage, storeID: storeID)
+    var report = examination.report
+    // Where it is clear already that nothing will be written, recovery doesn't begin to.
+    if !options.isReadOnly, !examination.isUnproven {
+      examination = try settle(examination, storage, options)
+    }
+    let catalog = try Catalog.open(&examination, in: storage, options)
+    report.takeIn(examination.report)
+    if report.verdict == .unproven {
+      guard options.acceptsUnprovenDamage else { throw JournalError(unproven: report) }
+      lock?.close()
+      lock = nil
+      options.isReadOnly = true
+    }
+    if options.isReadOnly {
+      // Another process may be writing there this very moment: a reader passes no verdict above the floor.
+      report.torn = []
+      report.isPossiblyAcknowledgedCut = false
+    }
+    let state = try logState(examination, catalog, storage, options)
+    let log = Log(storage, catalog: catalog, options: options, storeID: examination.storeID, state: state)
+    let journal = Journal(
+      storage, options: options, catalog: catalog, log: log, lock: lock, report: report)
+    if !options.isReadOnly, Pins(storage).isAnyHeld() {
+      journal.compactor.state.withLock { $0.deferred = examination.replaced }
+    }
+    return journal
   }
 
   /// Recovers, as often as needed: each step leaves a store that the next one finds whole.

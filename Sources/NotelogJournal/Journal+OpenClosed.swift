@@ -7,11 +7,12 @@ extension ClosedStore {
   func open(
     in storage: any Storage, _ options: JournalOptions, _ lock: any StorageFile
   ) throws(JournalError) -> Journal? {
-    var taken: Catalog?
+    var taken: Catalog.Taken?
     do { taken = try Catalog.take(checkpoint, segments, end: end, in: storage, options) } catch {
       throw JournalError(error)
     }
-    guard let catalog = taken else { return nil }
+    guard let taken, taken.readings.isEmpty else { return nil }
+    let catalog = taken.catalog
     let next = min(max(closing.nextSequence, head.header.firstSequence), UInt64(Limits.maximumSequence))
     var state = LogState(
       head: nil, nextSequence: next, nextVisible: next, nextDurable: next, visibleEnd: floor, floor: floor,
@@ -24,6 +25,6 @@ extension ClosedStore {
     report.floor = floor
     report.checkpoint = .used
     return Journal(
-      storage, options: options, catalog: catalog, log: log, lock: lock, report: report, staleBelow: 0)
+      storage, options: options, catalog: catalog, log: log, lock: lock, report: report)
   }
 }

@@ -49,7 +49,7 @@ extension Journal {
         let isCut = examination.log.contains { $0.number == segment.number && $0.isCut }
         return SegmentTask(
           found: found, segment: segment, entry: isCut ? nil : segment.entry,
-          end: examination.verifiedEnd(of: found), staleBelow: examination.staleBelow)
+          end: examination.verifiedEnd(of: found), staleBelow: examination.report.staleBelow)
       }
     }
     var work = WorkProgress(total: tasks.reduce(0) { $0 + $1.found.byteCount }, progress)

@@ -112,6 +112,8 @@ extension Journal {
     guard Syscall.processIdentifier() == owner else {
       throw JournalError(.closed, "this process is a fork of the one that opened the store")
     }
+    // What turned out since the store was opened: whoever opens it again is refused.
+    if !knowsWhatIsCurrent { throw JournalError(unproven: report) }
   }
 }
 

@@ -34,7 +34,7 @@ package final class Journal: Sendable {
 
   init(
     _ storage: any Storage, options: JournalOptions, catalog: Catalog, log: Log, lock: (any StorageFile)?,
-    report: RecoveryReport, staleBelow: UInt64
+    report: RecoveryReport
   ) {
     self.storage = storage
     self.options = options
@@ -45,6 +45,7 @@ package final class Journal: Sendable {
     storeID = log.storeID
     self.report = report
     records = RecordFinder(catalog)
-    catalog.staleness.begin(below: staleBelow, at: log.state.withLock(waking: .nobody) { $0.nextSequence })
+    catalog.staleness.begin(
+      below: report.staleBelow, at: log.state.withLock(waking: .nobody) { $0.nextSequence })
   }
 }

@@ -40,6 +40,8 @@ package struct JournalError: Error, Sendable, Equatable {
   package var record: RecordKey?
   /// The system call that failed, where one did.
   package var cause: StorageError?
+  /// What was found, where a store is refused for damage.
+  package var report: RecoveryReport?
 
   package init(
     _ code: Code, _ message: String, segment: UInt32? = nil, offset: Int? = nil, cause: StorageError? = nil
@@ -53,6 +55,16 @@ package struct JournalError: Error, Sendable, Equatable {
 
   /// Two errors are equal when they are of one kind: what tests ask.
   package static func == (left: JournalError, right: JournalError) -> Bool { left.code == right.code }
+
+  /// A store lost something that nothing names.
+  init(unproven report: RecoveryReport) {
+    let segments = report.unnamedLosses.sorted().map(String.init).joined(separator: ", ")
+    self.init(
+      .damaged,
+      "records are lost, and nothing says which (segment \(segments)): what is left may be older than it was; salvage it, or restore a backup",
+      segment: report.unnamedLosses.min())
+    self.report = report
+  }
 
   /// A system call that failed where nothing was promised yet.
   init(_ cause: StorageError) {

@@ -6,6 +6,11 @@ package struct JournalOptions: Sendable {
   package var segmentByteCount: Int?
   /// Whether nothing may be written.
   package var isReadOnly = false
+  /// Whether a store is opened that lost something which nothing names: for reading only, with records that may be older than
+  /// they were marked as possibly stale. Otherwise opening it is refused.
+  package var acceptsUnprovenDamage = false
+  /// Whether a store that was closed in order is examined as any other.
+  package var examinesAllSegments = false
   /// Whether whoever writes does a share of compaction, so that the space contract holds.
   package var compactsAutomatically = false
   /// Whether a record stays in its collection: one of the same id in another is refused, and not replaced.

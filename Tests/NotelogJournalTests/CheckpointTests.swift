@@ -66,10 +66,30 @@ import Testing
     #expect(fromSegments.catalog.liveByteCount == figures.reduce(0, +))
   }
 
-  @Test func `closing writes a checkpoint when much has changed, and not otherwise`() throws {
+  @Test func `closing a small store writes a checkpoint of each change`() throws {
+    let store = try closedStore(40)
+    let before = try bytes(of: store)
+    let journal = try Journal.open(in: store.storage, options: .small)
+    try journal.close()
+    #expect(try bytes(of: store) == before)
+    let again = try Journal.open(in: store.storage, options: .small)
+    try again.put(key(1), body(1), .buffered)
+    try again.close()
+    #expect(try bytes(of: store) != before)
+    let last = try Journal.open(in: store.storage, options: .small)
+    #expect(last.catalog.changeCount == 0)
+    try last.close()
+  }
+
+  @Test func `closing a large store writes a checkpoint when much has changed, and not otherwise`() throws {
     let store = try TemporaryStore()
     let journal = try Journal.create(in: store.storage, storeID: key(99), options: .small)
-    for number in 0..<300 { try journal.put(key(number), body(number), .buffered) }
+    var batch = Batch()
+    for number in 0..<17_000 {
+      batch.put(key(number), collection: 1, bodyByteCount: 1) { $0.store(UInt8(1), at: 0) }
+      if batch.byteCount > 1 << 20 { try journal.commit(&batch, .buffered) }
+    }
+    try journal.commit(&batch, .buffered)
     try journal.close()
     let before = try bytes(of: store)
     let again = try Journal.open(in: store.storage, options: .small)

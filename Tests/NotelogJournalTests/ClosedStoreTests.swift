@@ -33,7 +33,7 @@ import Testing
       if call == .open, name.hasSuffix(".journal") { opened.withLock { _ = $0.insert(name) } }
     }
     defer { disk.afterEachCall(nil) }
-    let journal = try Journal.open(in: disk, options: .small)
+    let journal = try Journal.open(in: disk, options: .accepting)
     return (journal, opened.withLock { $0 })
   }
 
@@ -177,9 +177,12 @@ import Testing
       }
       disk.replace(gone.0, with: gone.1)
     case .newerTrailer:
+      let index = disk.contents("index")
       let journal = try Journal.open(in: disk, options: .small)
       for number in 0..<200 { try journal.put(key(number), body(number), .flushed) }
       try journal.close()
+      // A checkpoint that covered it would make reading it needless.
+      disk.replace("index", with: index)
       try change(try #require(segments(disk).dropLast().last)) { $0[$0.count - 20] ^= 1 }
     case .headShort: try change(head) { $0.removeLast() }
     case .headLong: try change(head) { $0 += [UInt8](repeating: 0, count: 8) }
@@ -290,17 +293,24 @@ import Testing
     #expect(try Set(journal.scrub().damages.map(\.segment)) == [1])
     #expect(try journal.compact().damagedSegments == [1])
     try journal.close()
-    #expect(try Journal.verify(disk).report.verdict == .damaged)
+    #expect(try Journal.verify(disk).report.isDamaged)
     disk.replace("index", with: nil)
-    let examined = try Journal.open(in: disk, options: .small)
-    #expect(examined.report.verdict == .damaged)
+    let examined = try Journal.open(in: disk, options: .accepting)
+    #expect(examined.report.isDamaged)
   }
 }
 
 extension JournalOptions {
   fileprivate static var reading: JournalOptions {
-    var options = small
+    var options = accepting
     options.isReadOnly = true
+    return options
+  }
+
+  /// For what is damaged, and nobody can say how far.
+  fileprivate static var accepting: JournalOptions {
+    var options = small
+    options.acceptsUnprovenDamage = true
     return options
   }
 }

@@ -157,7 +157,12 @@ import Testing
         file.set(file.integer(place, 4) & 0xF000_0000 | UInt64(offset / 8), at: place, count: 4)
         file.sealFooter()
       }
-      let trailer = try #require(try segment.trailer())
+      // The live set speaks of another footer; whoever forged that too comes as far as this.
+      #expect(try segment.trailer() == nil)
+      let byteCount = try segment.file.byteCount()
+      var reader = SegmentReader(segment.file, salt: segment.salt, end: byteCount)
+      let end = byteCount - Layout.trailerByteCount..<byteCount
+      let trailer = try #require(Trailer(try reader.bytes(end), at: 0))
       let list = try #require(try FrameList(segment, trailer))
       #expect(list.entry(at: offset) == nil)
       try journal.close()

@@ -44,6 +44,8 @@ public struct DynamicEntry: Sendable, Identifiable {
   public var id: RecordID { stored.id }
   /// The version of the record: the number of the transaction that wrote it.
   public var revision: UInt64 { stored.revision }
+  /// Whether the record may have been changed or removed in something that is lost: see ``Entry/isPossiblyStale``.
+  public var isPossiblyStale: Bool { stored.isPossiblyStale }
   /// The name of the record's collection.
   public var collection: String { plan.schema.name }
   /// How many bytes the record takes.

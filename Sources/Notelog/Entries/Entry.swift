@@ -20,6 +20,9 @@ public struct Entry<R: Record>: Sendable, Identifiable {
   public var id: RecordID { stored.id }
   /// The version of the record: the number of the transaction that wrote it.
   public var revision: UInt64 { stored.revision }
+  /// Whether the record may have been changed or removed in something that is lost. Only in a store that was opened although it
+  /// lost something nobody can name: see ``Store/Options/acceptsUnprovenDamage``.
+  public var isPossiblyStale: Bool { stored.isPossiblyStale }
 
   /// The value of a field; what the stored record lacks has its initial value.
   ///

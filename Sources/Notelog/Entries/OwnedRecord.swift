@@ -9,14 +9,17 @@ struct OwnedRecord: Sendable {
   let collection: UInt16
   /// The body, which was checked when this value was made.
   let body: [UInt8]
+  /// Whether it may be older than it was, as something is lost that nobody can name.
+  let isPossiblyStale: Bool
   /// Its chunks that are not in the journal yet, of a record that the transaction which reads has written.
   var pending: PendingChunks?
 
   /// Copies and checks a body.
   init(
-    id: RecordID, revision: UInt64, collection: UInt16, copying body: RawSpan
+    id: RecordID, revision: UInt64, collection: UInt16, isPossiblyStale: Bool = false, copying body: RawSpan
   ) throws(NotelogError) {
     _ = try RecordBody(checking: body)
+    self.isPossiblyStale = isPossiblyStale
     self.id = id
     self.revision = revision
     self.collection = collection
@@ -30,4 +33,13 @@ struct OwnedRecord: Sendable {
 
   /// The whole directory.
   func entries() throws(NotelogError) -> [FieldEntry] { try RecordBody(checked: body.rawSpan).entries() }
+}
+
+extension OwnedRecord {
+  /// The record that was read into a buffer.
+  init(_ record: StoredRecord, copying body: RawSpan) throws(NotelogError) {
+    try self.init(
+      id: RecordID(record.id), revision: record.revision, collection: record.collection,
+      isPossiblyStale: record.isPossiblyStale, copying: body)
+  }
 }

@@ -56,9 +56,11 @@ final class RecordReader<R: Record>: Sendable {
   }
 
   /// A record to keep.
-  func entry(_ id: RecordID, _ revision: UInt64, _ body: RawSpan) throws(NotelogError) -> Entry<R> {
+  func entry(_ record: ScannedRecord) throws(NotelogError) -> Entry<R> {
     Entry(
-      stored: try OwnedRecord(id: id, revision: revision, collection: plan.collection.number, copying: body),
+      stored: try OwnedRecord(
+        id: record.id, revision: record.revision, collection: plan.collection.number,
+        isPossiblyStale: record.isPossiblyStale, copying: record.body.bytes),
       reader: self)
   }
 

@@ -25,6 +25,7 @@ extension NotelogError {
       code, error.message + (error.record.map { ": \(RecordID($0))" } ?? ""),
       segment: error.segment.map(UInt64.init), offset: error.offset.map(UInt64.init),
       errno: error.cause?.errno)
+    damage = error.report.map(DamageReport.init)
   }
 
   /// The public error for a system call that failed.

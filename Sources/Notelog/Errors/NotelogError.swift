@@ -60,6 +60,8 @@ public struct NotelogError: Error, Sendable {
   public let offset: UInt64?
   /// The operating system's error number beneath, if there was one.
   public let errno: Int32?
+  /// What was found, where a store can't be opened because of what it lost.
+  public internal(set) var damage: DamageReport?
 
   /// Creates an error.
   public init(

@@ -104,6 +104,7 @@ extension Store {
     try Creation.refuseUnfinished(in: storage)
     var options = Options()
     options.isReadOnly = true
+    options.acceptsUnprovenDamage = true
     let store: Store
     do {
       store = try open(in: storage, unlocking: credential, options: options)
@@ -113,7 +114,7 @@ extension Store {
       let verdict = try verification.check(storage, nil, threadCount, progress)
       if error.code != .damaged && error.code != .tampered { throw error }
       verification.wasUnlocked = credential != nil
-      verification.add(error, verdict == .damaged ? .structure : .keyring)
+      verification.add(error, verdict.isDamaged ? .structure : .keyring)
       return verification
     }
     var verification = Verification()
@@ -138,7 +139,7 @@ extension Verification {
   fileprivate mutating func check(
     _ storage: any Storage, _ store: Store?, _ threadCount: Int,
     _ progress: @escaping (_ done: Int, _ total: Int) -> Bool
-  ) throws(NotelogError) -> RecoveryReport.Verdict {
+  ) throws(NotelogError) -> RecoveryReport {
     let parts = Lock<[RecordVerifier.Found]>([])
     let structure = try journaling { () throws(JournalError) in
       try Journal.verify(storage, threadCount: threadCount, progress: progress) { inspect in
@@ -164,7 +165,7 @@ extension Verification {
     for finding in found.flatMap(\.errors).sorted(by: { $0.revision < $1.revision }) {
       add(finding.error, finding.part, record: finding.record)
     }
-    return structure.report.verdict
+    return structure.report
   }
 }
 
@@ -211,6 +212,13 @@ extension Damage {
 }
 
 extension Verification.Finding {
+  /// Something in a record that can't be read.
+  init(_ error: NotelogError, _ record: RecordID) {
+    self.init(
+      part: error.code == .tampered ? .tags : .records, isDamage: true, message: error.message,
+      segment: error.segment.map(Int.init), offset: error.offset.map(Int.init), record: record)
+  }
+
   init(_ damage: Damage) {
     self.init(
       part: .structure, isDamage: true, message: damage.words, segment: Int(damage.segment),

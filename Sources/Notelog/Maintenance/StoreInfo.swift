@@ -91,16 +91,8 @@ public enum StoreCondition: String, Sendable {
   case clean
   /// A tail that was never acknowledged as durable was cut.
   case torn
-  /// Durable bytes are broken or missing.
+  /// Durable bytes are broken or missing; ``Store/damage`` says what that means.
   case damaged
-
-  init(_ verdict: RecoveryReport.Verdict) {
-    switch verdict {
-    case .clean: self = .clean
-    case .torn: self = .torn
-    case .damaged: self = .damaged
-    }
-  }
 }
 
 extension Store {
@@ -136,7 +128,8 @@ extension Store {
           keyClass: key.accessClass.description)
       },
       keyring: vault.isServedByOtherCopy ? "tampered, its copy serves" : keyringFinding.withLock { $0 }.words,
-      condition: StoreCondition(journal.report.verdict), wasClosed: journal.report.wasClosed,
+      condition: journal.isDamaged ? .damaged : journal.report.torn.isEmpty ? .clean : .torn,
+      wasClosed: journal.report.wasClosed,
       isUnlocked: vault.isUnlocked, formatVersion: Int(Journal.formatVersion),
       floor: (Int(statistics.floor.segment), statistics.floor.offset), memoryNote: SecretMemory.shared.note)
   }

@@ -26,15 +26,18 @@ struct CandidateReader<R: Record>: ~Copyable {
     _ entry: IndexEntry, _ body: (ScannedEntry<R>) throws -> Result
   ) throws -> Result? {
     seen += 1
-    let found: StoredRecord?
-    do { found = try moment.read(entry.id.key, into: &buffer) } catch { throw NotelogError(journal: error) }
-    guard let found, try isCurrent(entry, found) else {
-      passed += 1
+    var found: StoredRecord?
+    let isFound = try query.reading(entry.id) { () throws -> Bool? in
+      found = try journaling { () throws(JournalError) in try moment.read(entry.id.key, into: &buffer) }
+      guard let found else { return false }
+      return try isCurrent(entry, found)
+    }
+    guard let found, isFound == true else {
+      if isFound == false { passed += 1 }
       return nil
     }
-    let record = RecordBody(checked: buffer.body)
-    let candidate = ScannedRecord(entry.id, found.revision, record)
-    guard try holds(candidate) else { return nil }
+    let candidate = ScannedRecord(found, RecordBody(checked: buffer.body))
+    guard try query.reading(entry.id, { try holds(candidate) }) == true else { return nil }
     return try body(ScannedEntry(candidate, scanner))
   }
 

@@ -23,7 +23,7 @@ struct Order<R: Record>: Sendable {
       let parts = try query.inParts { part in
         var best = Best(order: order, direction: direction, limit: query.limit)
         try query.forEach(on: way, reader, moment, part: part) { entry in
-          let value = try entry.value(of: path)
+          guard let value = try query.reading(entry.id, { try entry.value(of: path) }) else { return true }
           if best.accepts(value, entry.id) { best.insert(value, try entry.entry()) }
           return true
         }
@@ -59,7 +59,8 @@ struct Order<R: Record>: Sendable {
       var best = Best(order: order, direction: direction, limit: query.limit.map { $0 - found.count })
       for entry in group {
         _ = try candidates.read(entry) { candidate in
-          best.insert(try candidate.value(of: path), try candidate.entry())
+          guard let value = try query.reading(entry.id, { try candidate.value(of: path) }) else { return }
+          best.insert(value, try candidate.entry())
         }
       }
       found += best.sorted()

@@ -71,8 +71,8 @@ extension Query {
     case .scan:
       let scanner = RecordScanner(reader)
       let holds = try bound(to: scanner)
-      try moment.scan(scanner.plan.number, part: part, of: partCount) { record in
-        guard try holds(record) else { return true }
+      try moment.scan(scanner.plan.number, part: part, of: partCount, damaged: leaveOut) { record in
+        guard try reading(record.id, { try holds(record) }) == true else { return true }
         return try body(ScannedEntry(record, scanner))
       }
     case .candidates(let run), .inOrder(let run):

@@ -27,6 +27,8 @@ public struct Query<R: Record>: Sendable {
   private(set) var limit: Int?
   /// How many threads go through the records, each through a part.
   private(set) var partCount = 1
+  /// What is told of what is left out.
+  private var damageHandler: (@Sendable (Verification.Finding) throws -> Void)?
 
   init(_ store: Store, _ moment: Snapshot? = nil) {
     self.store = store
@@ -99,6 +101,20 @@ public struct Query<R: Record>: Sendable {
     return query
   }
 
+  /// Told of each record, or place, that can't be read: what is sound is found all the same, and the rest left out.
+  ///
+  /// ```swift
+  /// let notes = try store.query(Note.self).onDamage { finding in log(finding.message) }.entries()
+  /// ```
+  ///
+  /// Without it what can't be read is left out as well, and ``Store/damage`` knows it afterwards. A closure that throws ends the
+  /// query. It may be called on several threads at once.
+  public func onDamage(_ handler: @escaping @Sendable (Verification.Finding) throws -> Void) -> Query {
+    var query = self
+    query.damageHandler = handler
+    return query
+  }
+
   /// Sorted by a field; records with equal values come in the order of their ids.
   ///
   /// Values are in the order that their type says, and NaN comes last. Text is in the order of its UTF-8 bytes, that of
@@ -122,7 +138,9 @@ public struct Query<R: Record>: Sendable {
 
   /// The records found, their sealed fields unopened; in no particular order where none was asked for.
   ///
-  /// - Throws: `locked` where a condition or the order needs a locked field; `damaged` and others as they are met.
+  /// Records that can't be read are left out: ``onDamage(_:)`` tells of them, and so does ``Store/damage``.
+  ///
+  /// - Throws: `locked` where a condition or the order needs a locked field; others as they are met.
   /// - Complexity: O(*n*) in the records of the collection, and O(limit) in memory where there is a limit. Conditions on
   ///   indexed plain fields, and an order by one with a limit, read hardly more records than are found; the first query
   ///   that an index helps makes it, in O(*n*), and later openings find it in the store. ``explain()`` says what is the case.
@@ -146,7 +164,7 @@ public struct Query<R: Record>: Sendable {
   /// The first record found.
   public func first() throws -> Entry<R>? { try limit(1).entries().first }
 
-  /// How many records there are, the limit applied.
+  /// How many records there are, the limit applied; those that can't be read are left out, as in ``entries()``.
   public func count() throws -> Int {
     guard limit != 0 else { return 0 }
     let reader = try store.reader(for: R.self)
@@ -161,6 +179,21 @@ public struct Query<R: Record>: Sendable {
       return count
     }
     return min(counts.reduce(0, +), limit ?? .max)
+  }
+
+  /// Tells of something that is left out.
+  func leaveOut(_ finding: Verification.Finding) throws { try damageHandler?(finding) }
+
+  /// Runs what reads a record; nil where the record is damaged, and left out.
+  func reading<Result>(_ id: RecordID, _ body: () throws -> Result?) throws -> Result? {
+    do { return try body() } catch {
+      guard let error = error as? NotelogError, error.code == .damaged || error.code == .tampered else {
+        throw error
+      }
+      store.journal.noteDamage(of: id.key)
+      try leaveOut(Verification.Finding(error, id))
+      return nil
+    }
   }
 
   /// Runs `body` for each part, on as many threads.

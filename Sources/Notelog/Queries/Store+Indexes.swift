@@ -69,7 +69,8 @@ extension Journal {
   private func scannedKeys(of name: FieldIndexes.Name, at moment: Snapshot) throws -> [IndexEntry]? {
     var entries: [IndexEntry] = []
     var isComplete = true
-    try moment.scan(name.collection) { record in
+    // An index that lacks what can't be read would hide that it is lost.
+    try moment.scan(name.collection, damaged: { _ in isComplete = false }) { record in
       guard let entry = try IndexEntry(keyOf: name.field, record.id, record.body.bytes) else {
         isComplete = false
         return false

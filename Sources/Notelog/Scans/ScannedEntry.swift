@@ -21,6 +21,8 @@ public struct ScannedEntry<R: Record>: ~Escapable {
   public var id: RecordID { stored.id }
   /// The version of the record: the number of the transaction that wrote it.
   public var revision: UInt64 { stored.revision }
+  /// Whether the record may have been changed or removed in something that is lost: see ``Entry/isPossiblyStale``.
+  public var isPossiblyStale: Bool { stored.isPossiblyStale }
 
   private var body: RecordBody {
     @_lifetime(copy self)
@@ -73,7 +75,7 @@ public struct ScannedEntry<R: Record>: ~Escapable {
   }
 
   /// The record to keep, its fields unopened.
-  public func entry() throws -> Entry<R> { try scanner.reader.entry(id, revision, body.bytes) }
+  public func entry() throws -> Entry<R> { try scanner.reader.entry(stored) }
 
   /// The whole record, every field opened.
   ///

@@ -9,13 +9,15 @@ import NotelogJournal
 struct ScannedRecord: ~Escapable {
   let id: RecordID
   let revision: UInt64
+  let isPossiblyStale: Bool
   /// The record's bytes, checked.
   let body: RecordBody
 
   @_lifetime(copy body)
-  init(_ id: RecordID, _ revision: UInt64, _ body: RecordBody) {
-    self.id = id
-    self.revision = revision
+  init(_ record: StoredRecord, _ body: RecordBody) {
+    id = RecordID(record.id)
+    revision = record.revision
+    isPossiblyStale = record.isPossiblyStale
     self.body = body
   }
 }

@@ -19,15 +19,19 @@ extension StoreSnapshot {
   ///   - type: The record type.
   ///   - part: The part of the records that this call goes through.
   ///   - partCount: How many parts there are.
+  ///   - damaged: Called with what can't be read and is left out; ``Store/damage`` knows it too. The rest follows, unless it throws.
   ///   - body: Returns whether to go on.
-  /// - Throws: `damaged` when it comes to a record that does not check; `closed`, `inputOutput`, and what `body` throws.
+  /// - Throws: `closed`, `inputOutput`, and what the closures throw.
   /// - Complexity: O(*n*) in the bytes of the store.
   @inlinable
   public func scan<R: Record>(
-    _ type: R.Type, part: Int = 0, of partCount: Int = 1, _ body: (ScannedEntry<R>) throws -> Bool
+    _ type: R.Type, part: Int = 0, of partCount: Int = 1,
+    damaged: (Verification.Finding) throws -> Void = { _ in }, _ body: (ScannedEntry<R>) throws -> Bool
   ) throws {
     let scanner = try scanner(for: type)
-    try scan(with: scanner, part: part, of: partCount) { try body(ScannedEntry($0, scanner)) }
+    try scan(with: scanner, part: part, of: partCount, damaged: damaged) {
+      try body(ScannedEntry($0, scanner))
+    }
   }
 
   @usableFromInline
@@ -37,9 +41,10 @@ extension StoreSnapshot {
 
   @usableFromInline
   func scan(
-    with scanner: Scanner, part: Int, of partCount: Int, _ body: (ScannedRecord) throws -> Bool
+    with scanner: Scanner, part: Int, of partCount: Int, damaged: (Verification.Finding) throws -> Void,
+    _ body: (ScannedRecord) throws -> Bool
   ) throws {
-    try moment.scan(scanner.plan.number, part: part, of: partCount, body)
+    try moment.scan(scanner.plan.number, part: part, of: partCount, damaged: damaged, body)
   }
 }
 
@@ -49,39 +54,47 @@ extension Store {
   ///
   /// - Parameters:
   ///   - type: The record type.
+  ///   - damaged: Called with what can't be read and is left out; the rest follows, unless it throws.
   ///   - body: Returns whether to go on.
-  /// - Throws: `damaged` when it comes to a record that does not check; `closed`, `inputOutput`, and what `body` throws.
+  /// - Throws: `closed`, `inputOutput`, and what the closures throw.
   /// - Complexity: O(*n*) in the bytes of the store.
   @inlinable
-  public func scan<R: Record>(_ type: R.Type, _ body: (ScannedEntry<R>) throws -> Bool) throws {
-    try snapshot().scan(type, body)
+  public func scan<R: Record>(
+    _ type: R.Type, damaged: (Verification.Finding) throws -> Void = { _ in },
+    _ body: (ScannedEntry<R>) throws -> Bool
+  ) throws {
+    try snapshot().scan(type, damaged: damaged, body)
   }
 }
 
 extension Snapshot {
   /// Calls `body` with each record of a collection, its bytes checked, until it returns false. They come in the order
   /// in which they lie on the disk.
+  ///
+  /// - Parameter damaged: Called with what can't be read, and is left out; the rest follows, unless it throws.
   func scan(
     _ collection: UInt16, part: Int = 0, of partCount: Int = 1,
-    _ body: (ScannedRecord) throws -> Bool
+    damaged: (Verification.Finding) throws -> Void, _ body: (ScannedRecord) throws -> Bool
   ) throws {
     var failure: (any Error)?
     var form = DirectoryForm()
+    func leaveOut(_ finding: Verification.Finding) {
+      guard failure == nil else { return }
+      do { try damaged(finding) } catch { failure = error }
+    }
     try journaling { () throws(JournalError) in
       try forEach(
-        in: collection, part: part, of: partCount,
-        onDamage: { damage in
-          guard failure == nil else { return }
-          failure = NotelogError(
-            .damaged, "a record of the collection does not check; verify the store",
-            segment: UInt64(damage.segment), offset: UInt64(damage.offset))
-        },
+        in: collection, part: part, of: partCount, onDamage: { leaveOut(Verification.Finding($0)) },
         { record, _, bytes throws(JournalError) in
           guard failure == nil else { return false }
-          do {
-            return try body(
-              ScannedRecord(RecordID(record.id), record.revision, RecordBody(checking: bytes, by: &form)))
+          let scanned: ScannedRecord
+          do throws(NotelogError) {
+            scanned = ScannedRecord(record, try RecordBody(checking: bytes, by: &form))
           } catch {
+            leaveOut(Verification.Finding(error, RecordID(record.id)))
+            return failure == nil
+          }
+          do { return try body(scanned) } catch {
             failure = error
             return false
           }

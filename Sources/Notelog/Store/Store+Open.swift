@@ -10,6 +10,13 @@ extension Store {
     /// Whether nothing may be written; no lock is then taken. The store shows what was committed when it was opened, and nothing
     /// later, for as long as it is open: to see more, open it again.
     public var isReadOnly = false
+    /// Whether a store is opened all the same that lost something which nobody can name. It is open for reading only then, and
+    /// ``Entry/isPossiblyStale`` marks each record that may have been changed or removed in what is lost. Without it, opening such a
+    /// store throws `damaged`, with what was found in ``NotelogError/damage``: salvage it, or restore a backup.
+    public var acceptsUnprovenDamage = false
+    /// Whether opening looks at every segment's file, also in a store that was closed in order: then one that is missing or too short
+    /// is noticed at once, and not when it is read. It takes some ten microseconds a segment.
+    public var examinesAllSegments = false
     /// The size of a segment in bytes; chosen by what the store holds where nothing is said. What is outside of
     /// `segmentByteCounts` is taken as the nearest bound.
     public var segmentByteCount: Int?
@@ -30,6 +37,8 @@ extension Store {
     var journal: JournalOptions {
       var options = JournalOptions()
       options.isReadOnly = isReadOnly
+      options.acceptsUnprovenDamage = acceptsUnprovenDamage
+      options.examinesAllSegments = examinesAllSegments
       let sizes = Self.segmentByteCounts
       options.segmentByteCount = segmentByteCount.map { min(max($0, sizes.lowerBound), sizes.upperBound) }
       options.cacheByteCount = cacheByteCount
@@ -89,7 +98,9 @@ extension Store {
   ///   - credential: What unlocks it; nil leaves it locked.
   ///   - options: Options.
   /// - Returns: The store.
-  /// - Throws: `notFound`, `busy`, `wrongPassword`, `tampered`, `damaged`, `unsupportedVersion`.
+  /// - Throws: `notFound`, `busy`, `wrongPassword`, `tampered`, `unsupportedVersion`; `damaged` where records are lost and nothing
+  ///   says which, unless the options accept that. Damage that is known record by record keeps no store from being opened:
+  ///   ``Store/damage`` says what it is.
   public static func open(
     at path: String, unlocking credential: Credential? = nil, options: Options = Options()
   ) throws(NotelogError) -> Store {

@@ -32,6 +32,6 @@ extension Store {
     var buffer = ReadBuffer()
     let found = try journaling { () throws(JournalError) in try journal.read(id.key, into: &buffer) }
     guard let found, found.collection == collection else { return nil }
-    return try OwnedRecord(id: id, revision: found.revision, collection: collection, copying: buffer.body)
+    return try OwnedRecord(found, copying: buffer.body)
   }
 }

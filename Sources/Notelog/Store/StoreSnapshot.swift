@@ -48,6 +48,6 @@ extension Snapshot {
     var buffer = ReadBuffer()
     let found = try journaling { () throws(JournalError) in try read(id.key, into: &buffer) }
     guard let found, found.collection == collection else { return nil }
-    return try OwnedRecord(id: id, revision: found.revision, collection: collection, copying: buffer.body)
+    return try OwnedRecord(found, copying: buffer.body)
   }
 }

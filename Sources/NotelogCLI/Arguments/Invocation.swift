@@ -6,6 +6,8 @@ struct Invocation: Sendable {
   /// Values by the option's long name; an option without a value counts as an empty one.
   var values: [String: [String]] = [:]
   var positionals: [String] = []
+  /// What the command heard of damage.
+  let damage = DamageHeard()
 
   /// Whether the option was given.
   func has(_ option: Option) -> Bool { values[option.long] != nil }

@@ -16,16 +16,16 @@ private func showInfo(_ invocation: Invocation, _ console: Console) throws(ToolE
   try invocation.withStore(.ifGiven, readOnly: true) { store in
     let info = store.info
     if invocation.has(.json) {
-      try console.out.write(bytes: try json(info, store.collections))
+      try console.out.write(bytes: try json(info, store.damage, store.collections))
     } else {
-      try console.out.write(text(info, store.collections, console))
+      try console.out.write(text(info, store.damage, store.collections, console))
     }
     return .done
   }
 }
 
 private func text(
-  _ info: StoreInfo, _ collections: [DynamicCollection], _ console: Console
+  _ info: StoreInfo, _ damage: DamageReport, _ collections: [DynamicCollection], _ console: Console
 ) throws(ToolError) -> String {
   var text = """
     store       \(info.id)
@@ -38,6 +38,10 @@ private func text(
     size        \(info.byteCount) bytes, of which \(info.liveByteCount) are live and \(info.deadByteCount) dead
 
     """
+  if damage.verdict != .sound {
+    text +=
+      "damage      \(damage.verdict.rawValue), \(counted(damage.lostRecordCount, "record")) known to be lost\n"
+  }
   for collection in collections {
     let count = try recordCount(of: collection)
     let fields = collection.fields.filter { !$0.isRetired }.map { "\($0.name) (\($0.words))" }
@@ -81,11 +85,19 @@ extension FieldInfo {
   }
 }
 
-private func json(_ info: StoreInfo, _ collections: [DynamicCollection]) throws(ToolError) -> [UInt8] {
+private func json(
+  _ info: StoreInfo, _ damage: DamageReport, _ collections: [DynamicCollection]
+) throws(ToolError) -> [UInt8] {
   var json = JSONWriter()
   try json.object { json throws(ToolError) in
     json.member("id", info.id)
     json.member("condition", info.condition.rawValue)
+    json.key("damage")
+    try json.object {
+      $0.member("verdict", damage.verdict.rawValue)
+      $0.member("lostRecords", damage.lostRecordCount)
+      $0.member("staleBelow", damage.staleBelow)
+    }
     json.member("closedInOrder", info.wasClosed)
     json.member("keyring", info.keyring)
     json.member("records", info.recordCount)

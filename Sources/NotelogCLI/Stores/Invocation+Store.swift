@@ -16,13 +16,16 @@ extension Invocation {
     case ifGiven
   }
 
-  /// Opens the store, unlocks it, runs `body`, and closes it in order.
+  /// Opens the store, unlocks it, runs `body`, and closes it in order. What is damaged in it is said at the command's end. A
+  /// command that only reads shows what is left of a store that lost something nobody can name.
   func withStore<Result>(
     _ keyUse: KeyUse, readOnly: Bool = false, _ body: (Store) throws -> Result
   ) throws(ToolError) -> Result {
     try checkPath()
     var options = Store.Options()
     options.isReadOnly = readOnly
+    options.acceptsUnprovenDamage = readOnly
+    options.examinesAllSegments = true
     options.segmentByteCount = try segmentByteCount()
     // What stands in the way of opening is said before a password is asked for.
     let opened: Store
@@ -39,10 +42,12 @@ extension Invocation {
       }
       result = try body(opened)
     } catch {
+      damage.note(opened.damage)
       // The first error is the one to report.
       try? opened.close()
       throw ToolError(any: error)
     }
+    damage.note(opened.damage)
     try asking { try opened.close() }
     return result
   }

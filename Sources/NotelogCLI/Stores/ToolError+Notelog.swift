@@ -5,7 +5,12 @@ extension ToolError {
   /// What the library threw.
   init(_ error: NotelogError) {
     let message = Self.words(for: error.code) ?? Self.lowerCase(error.message) + Self.place(of: error)
-    self.init(Self.code(of: error.code), message, hint: Self.hint(for: error.code))
+    let isUnproven = error.damage?.verdict == .unproven
+    self.init(
+      Self.code(of: error.code), message,
+      hint: isUnproven
+        ? "'notelog salvage STORE --to NEW' saves what is left; list and dump still show it"
+        : Self.hint(for: error.code))
   }
 
   /// What a closure of ours threw through the library.

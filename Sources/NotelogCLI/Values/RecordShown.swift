@@ -15,6 +15,8 @@ struct RecordShown {
   var id: RecordID
   var collection: String
   var revision: UInt64
+  /// Whether it may be older than it was: then it is said beside it.
+  var isPossiblyStale: Bool
   var fields: [(name: String, content: Content)]
 
   /// Reads a record's fields; sealed ones only if `opening`.
@@ -22,6 +24,7 @@ struct RecordShown {
     id = entry.id
     collection = entry.collection
     revision = entry.revision
+    isPossiblyStale = entry.isPossiblyStale
     fields = entry.fields.filter { names?.contains($0.name) ?? true }.map { field in
       if let key = field.keyNumber, !opening {
         return (field.name, .sealed(byteCount: field.storedByteCount, key: key))
@@ -53,6 +56,7 @@ struct RecordShown {
       json.member("id", id.shown)
       json.member("collection", collection)
       json.member("revision", revision)
+      if isPossiblyStale { json.member("possiblyStale", true) }
       json.key("fields")
       try json.object { json throws(ToolError) in
         for (name, content) in fields {
@@ -74,7 +78,8 @@ struct RecordShown {
   /// A line for the record and a line for each field.
   func text(_ console: Console) -> String {
     let width = fields.map(\.name.count).max() ?? 0
-    var text = "\(console.styled(console.line(collection), .bold)) \(id.shown) revision \(revision)\n"
+    var text =
+      "\(console.styled(console.line(collection), .bold)) \(id.shown) revision \(revision)\(isPossiblyStale ? ", possibly older than it was" : "")\n"
     for (name, content) in fields {
       let padding = String(repeating: " ", count: width - name.count)
       text += "  \(console.line(name))\(padding)  \(Self.text(content, console))\n"
@@ -129,7 +134,8 @@ extension RecordShown {
       if case .value(.missing) = content { return "-" }
       return Self.text(content, console)
     }
-    try console.out.write(([console.styled(id.shown, .dim)] + values).joined(separator: "  ") + "\n")
+    let note = isPossiblyStale ? ["(possibly older than it was)"] : []
+    try console.out.write(([console.styled(id.shown, .dim)] + values + note).joined(separator: "  ") + "\n")
   }
 }
 

@@ -57,6 +57,10 @@ struct CheckpointHead: Equatable, Sendable {
   let covered: LogPosition
   /// The salt of the segment that `covered` lies in.
   let coveredSalt: UInt64
+  /// The number of the first transaction that is not in it.
+  let nextSequence: UInt64
+  /// Whether something that the store had was known to be lost: then no opening may do without looking at all segments.
+  let isOfDamagedStore: Bool
   let entryCounts: [UInt32]
   let tombstoneCounts: [UInt32]
   let segments: [SegmentFigures]
@@ -65,13 +69,16 @@ struct CheckpointHead: Equatable, Sendable {
 
   init(
     storeID: StoreID, salt: UInt64, key: FingerprintKey, covered: LogPosition, coveredSalt: UInt64,
-    entryCounts: [UInt32], tombstoneCounts: [UInt32], segments: [SegmentFigures], listed: [Listing.Entry]
+    nextSequence: UInt64, isOfDamagedStore: Bool, entryCounts: [UInt32], tombstoneCounts: [UInt32],
+    segments: [SegmentFigures], listed: [Listing.Entry]
   ) {
     self.storeID = storeID
     self.salt = salt
     self.key = key
     self.covered = covered
     self.coveredSalt = coveredSalt
+    self.nextSequence = nextSequence
+    self.isOfDamagedStore = isOfDamagedStore
     self.entryCounts = entryCounts
     self.tombstoneCounts = tombstoneCounts
     self.segments = segments
@@ -124,6 +131,8 @@ struct CheckpointHead: Equatable, Sendable {
     bytes.store(coveredSalt, at: start + 56)
     bytes.store(UInt64(entryCount), at: start + 64)
     bytes.store(UInt32(listed.count), at: start + 72)
+    bytes.store(nextSequence, at: start + 76)
+    bytes.store(UInt32(isOfDamagedStore ? 1 : 0), at: start + 84)
     for shard in 0..<Index.shardCount {
       bytes.store(entryCounts[shard], at: start + Self.shardsOffset + 8 * shard)
       bytes.store(tombstoneCounts[shard], at: start + Self.shardsOffset + 8 * shard + 4)
@@ -168,7 +177,9 @@ struct CheckpointHead: Equatable, Sendable {
       else { return nil }
     }
     let bitCount = Int(bytes.load(UInt16.self, at: 10))
-    guard bitCount >= 1, bitCount <= 64, bytes.extracting(76..<Self.shardsOffset).isZero,
+    let (nextSequence, damage) = (bytes.load(UInt64.self, at: 76), bytes.load(UInt32.self, at: 84))
+    guard bitCount >= 1, bitCount <= 64, bytes.extracting(88..<Self.shardsOffset).isZero,
+      nextSequence <= UInt64(Limits.maximumSequence), damage <= 1,
       bytes.extracting(Self.shardsEnd..<CheckpointBlock.contentByteCount).isZero
     else { return nil }
     var entryCounts: [UInt32] = []
@@ -197,6 +208,7 @@ struct CheckpointHead: Equatable, Sendable {
       key: FingerprintKey(
         low: bytes.load(UInt64.self, at: 32), high: bytes.load(UInt64.self, at: 40), bitCount: bitCount),
       covered: LogPosition(bytes, at: 48), coveredSalt: bytes.load(UInt64.self, at: 56),
+      nextSequence: nextSequence, isOfDamagedStore: damage == 1,
       entryCounts: entryCounts, tombstoneCounts: tombstoneCounts, segments: segments, listed: listed)
     let declaredCount = bytes.load(UInt64.self, at: 64)
     guard declaredCount <= UInt64(Self.maximumEntryCount), entryCount == Int(declaredCount),

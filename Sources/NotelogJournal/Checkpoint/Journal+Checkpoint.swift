@@ -14,12 +14,10 @@ extension Journal {
     if knowsWhatIsCurrent { try writeCheckpoint() }
   }
 
-  /// Not where frames were lost that may have superseded others: each opening has to find that out, and a checkpoint would
-  /// keep it from doing so.
-  private var knowsWhatIsCurrent: Bool { catalog.staleness.below == 0 }
-
   /// So few records are gone through at opening without anybody noticing.
   private static let smallestTail = 256
+  /// The checkpoint of so few records is written at each closing: it names what a damaged segment held.
+  private static let smallIndex = 16_384
 
   /// A writer's share of what keeps the next opening short, where that is due and nobody else is at it: sorted footers of what
   /// was finished since the checkpoint, orders that it lacks, and another checkpoint when half of the index has changed.
@@ -81,7 +79,9 @@ extension Journal {
   /// caller holds the gate, and everything is durable.
   func writeCheckpointAtClose() {
     guard knowsWhatIsCurrent else { return }
-    let isStale = catalog.changeCount > max(Self.smallestTail, catalog.index.estimatedRecordCount / 1024)
+    let count = catalog.index.estimatedRecordCount
+    let tail = count <= Self.smallIndex ? 0 : max(Self.smallestTail, count / 1024)
+    let isStale = catalog.changeCount > tail
     if isStale || hasUselessOrders() {
       // It is disposable: closing in order does not depend on it.
       if let draft = try? draftCheckpoint() { try? publish(draft) }
@@ -116,8 +116,8 @@ extension Journal {
       let segments = catalog.segments.all
       let head = CheckpointHead(
         storeID: storeID, salt: options.random(), key: catalog.index.key, covered: covered,
-        coveredSalt: segments.first { $0.number == covered.segment }?.salt.value ?? 0,
-        entryCounts: entryCounts, tombstoneCounts: tombstoneCounts,
+        coveredSalt: segments.first { $0.number == covered.segment }?.salt.value ?? 0, nextSequence: next,
+        isOfDamagedStore: isDamaged, entryCounts: entryCounts, tombstoneCounts: tombstoneCounts,
         segments: segments.map(CheckpointHead.SegmentFigures.init),
         listed: catalog.listing.entries)
       do throws(StorageError) {

@@ -224,7 +224,7 @@ final class ShardSource: Sendable {
         let fingerprint = head.key.fingerprint(of: entry.id)
         _ = try rebuilt.shards[Int(fingerprint >> 56)].take(entry, fingerprint, segments, cache)
       }
-      if reading == .lossy { staleness.noteLoss() }
+      if !reading.isWhole { staleness.noteLoss() }
     }
     return rebuilt
   }

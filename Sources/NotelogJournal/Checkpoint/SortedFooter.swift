@@ -91,7 +91,7 @@ final class SortedFooter: Sendable {
       let reading = try segment.forEachTailEntry(from: nil, to: .end) { (entry, _) in
         tail.append(entry, fingerprint: head.key.fingerprint(of: entry.id))
       }
-      if reading == .lossy { staleness.noteLoss() }
+      if !reading.isWhole { staleness.noteLoss() }
       tail.sort()
       substitute = tail
       return tail

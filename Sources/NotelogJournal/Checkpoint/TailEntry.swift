@@ -61,54 +61,20 @@ extension Shard {
 }
 
 extension Segment {
-  /// What reading a range of a segment's entries came to.
-  enum TailReading {
-    /// All of them, from where they should stand.
-    case whole
-    /// All of them, but from the frames: the footer does not check.
-    case withoutFooter
-    /// Frames are lost, and nothing names their records.
-    case lossy
-  }
-
   /// Calls `body` with the records and deletions that lie between two positions of the log, or anywhere in a segment
   /// that is wholly between them.
+  ///
+  /// - Returns: What does not check, and where frames are lost that nothing in the segment names.
   func forEachTailEntry(
     from start: LogPosition?, to end: LogPosition,
     _ body: (TailEntry, _ collection: UInt16) throws(StorageError) -> Void
-  ) throws(StorageError) -> TailReading {
+  ) throws(StorageError) -> EntryReading {
     let first = start?.segment == number ? start?.offset ?? 0 : 0
     let limit = end.segment == number ? end.offset : Int.max
-    func pass(_ entry: FooterEntry) throws(StorageError) {
-      guard entry.kind != .chunk, entry.offset >= first, entry.offset < limit else { return }
+    var window = Buffer()
+    return try forEachEntry(from: first, upTo: limit, through: &window) { (entry, _) throws(StorageError) in
+      guard entry.kind != .chunk else { return }
       try body(TailEntry(entry, segment: self.number), entry.collection)
     }
-    let trailer = try trailer()
-    var hasSoundFooter = true
-    if let trailer, let byteCount = entry?.byteCount {
-      var reader = SegmentReader(file, salt: salt.value, end: byteCount)
-      switch try reader.forEachFooterEntry(trailer, { (entry, _) throws(StorageError) in try pass(entry) }) {
-      case .complete: return .whole
-      // What it lacks may lie before the range.
-      case .incomplete: break
-      case .unreadable: hasSoundFooter = false
-      }
-    }
-    let byteCount = try file.byteCount()
-    // What lies behind the frames of a finished segment is its footer, whatever became of it.
-    let framesEnd = min(limit, trailer?.footerOffset ?? .max)
-    let readEnd = min(framesEnd, byteCount)
-    var isWhole = framesEnd == .max || byteCount >= framesEnd
-    var reader = SegmentReader(file, salt: salt.value, end: readEnd)
-    try reader.forEachContentFrame(
-      from: max(first, Layout.firstFrameOffset), to: readEnd, checkingPayloads: false
-    ) { (finding, _) throws(StorageError) in
-      switch finding {
-      case .content(let entry, _): try pass(entry)
-      case .lost: isWhole = false
-      }
-    }
-    if !isWhole { return .lossy }
-    return hasSoundFooter ? .whole : .withoutFooter
   }
 }

@@ -26,9 +26,20 @@ package final class RecordFinder: Sendable {
   /// - Returns: Nothing where there is no such record.
   /// - Throws: `damaged`, with the place, where its frame does not check.
   package func read(_ id: RecordKey, into buffer: inout ReadBuffer) throws(JournalError) -> StoredRecord? {
-    let found = try read(id, .whole, into: &buffer)
-    if found != nil { try buffer.check() }
-    return found
+    do {
+      let found = try read(id, .whole, into: &buffer)
+      if found != nil { try buffer.check() }
+      return found
+    } catch { throw noted(error, id) }
+  }
+
+  /// An error on its way to the caller: damage is noted for whoever asks later how the store is.
+  private func noted(_ error: JournalError, _ id: RecordKey) -> JournalError {
+    guard error.code == .damaged else { return error }
+    var error = error
+    error.record = id
+    catalog.damageLog.note(error)
+    return error
   }
 
   /// Reads a record's newest version, of a long one only the beginning. It leaves it to the caller to read the rest

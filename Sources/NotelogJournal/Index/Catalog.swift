@@ -41,6 +41,9 @@ final class Catalog: Sendable {
   /// Which of the records may have been superseded by what is lost.
   let staleness: Staleness
 
+  /// What turned out to be damaged since the store was opened.
+  let damageLog = DamageLog()
+
   /// What an opening would have to go through, but for the head.
   let unsorted = UnsortedSegments()
 

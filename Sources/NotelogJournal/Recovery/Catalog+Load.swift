@@ -2,20 +2,18 @@
 
 import NotelogConcurrency
 
-/// A segment, and what of it is to be taken into the index.
+/// A segment, and up to where frames are read where it has no footer, or that does not serve.
 private struct IndexSource: Sendable {
   let segment: Segment
-  let found: FoundSegment
-  /// Where its footer is; nothing where frames are to be read.
-  let trailer: Trailer?
-  /// Up to where frames are read, where there is no footer or it does not serve.
+  /// The segment as it is read: without a footer yet, where a recovery that was interrupted has cut it.
+  let unfinished: Segment?
   let limit: Int
 
-  init(_ found: FoundSegment, entry: LiveEntry?, trailer: Trailer? = nil, limit: Int) {
+  init(_ found: FoundSegment, entry: LiveEntry?, cutAt kept: Int? = nil, limit: Int = .max) {
     segment = Segment(found, entry: entry)
-    self.found = found
-    self.trailer = trailer
-    self.limit = min(limit, found.byteCount)
+    let isUnfinished = entry == nil || kept != nil
+    unfinished = isUnfinished ? Segment(found, entry: nil) : nil
+    self.limit = kept ?? limit
   }
 }
 
@@ -58,7 +56,7 @@ extension Catalog {
   /// Takes in every live segment and the log's unfinished end.
   ///
   /// - Parameters:
-  ///   - examination: What is accepted; it gets what is found damaged.
+  ///   - examination: What is accepted; it gets what is found damaged, and what is lost without a name.
   ///   - threadCount: How many threads share the segments.
   ///   - visit: Called on these threads with each entry, its envelope and its segment.
   /// - Throws: What stands in the way of reading.
@@ -69,72 +67,46 @@ extension Catalog {
     let sources = examination.indexSources
     for source in sources { segments.insert(source.segment) }
     // The one whose frames are read, if there is one, is the last of them, and takes longest.
-    let order = sources.indices.sorted { sources[$0].trailer == nil && sources[$1].trailer != nil }
+    let order = sources.indices.sorted { sources[$0].unfinished != nil && sources[$1].unfinished == nil }
     let queue = WorkQueue(count: sources.count)
     let settling = SettlingLocks()
-    let outcomes = Lock<[(damages: [Damage], failure: StorageError?)]>(
-      Array(repeating: ([], nil), count: sources.count))
+    let outcomes = Lock<[(reading: EntryReading, failure: StorageError?)]>(
+      Array(repeating: (EntryReading(), nil), count: sources.count))
     inParallel(max(1, min(threadCount, sources.count))) { _ in
       var window = Buffer()
       while let turn = queue.next() {
         let number = order[turn]
         let source = sources[number]
-        let segment = source.found.number
-        var damages: [Damage] = []
+        let segment = source.segment.number
+        var reading = EntryReading()
         var failure: StorageError?
         do throws(StorageError) {
-          try load(source, settling, through: &window, &damages) { visit($0, $1, segment) }
+          reading = try load(source, settling, through: &window) { visit($0, $1, segment) }
         } catch { failure = error }
-        outcomes.withLock { [damages, failure] in $0[number] = (damages, failure) }
+        outcomes.withLock { [reading, failure] in $0[number] = (reading, failure) }
         if failure != nil { queue.stop() }
       }
     }
-    for (damages, failure) in outcomes.withLock({ $0 }) {
-      if let failure { throw JournalError(failure) }
-      examination.report.damages += damages
-      for damage in damages where damage.kind == .lostFrames {
-        examination.noteLostFrames(in: damage.segment)
-      }
+    for (source, outcome) in zip(sources, outcomes.withLock { $0 }) {
+      if let failure = outcome.failure { throw JournalError(failure) }
+      examination.note(outcome.reading, of: source.segment.number)
     }
+    examination.noteUnnamedLosses(beside: nil)
   }
 
   private func load(
-    _ source: IndexSource, _ settling: SettlingLocks, through window: inout Buffer, _ damages: inout [Damage],
+    _ source: IndexSource, _ settling: SettlingLocks, through window: inout Buffer,
     _ visit: (FooterEntry, RawSpan) -> Void
-  ) throws(StorageError) {
-    let number = source.found.number
+  ) throws(StorageError) -> EntryReading {
     var intake = IndexIntake(self, source.segment, settling)
-    if let trailer = source.trailer {
-      var reader = SegmentReader(source.found.file, salt: source.segment.salt, end: source.found.byteCount)
-      reader.exchangeWindow(with: &window)
-      defer { reader.exchangeWindow(with: &window) }
-      let state = try reader.forEachFooterEntry(trailer) { (entry, envelope) throws(StorageError) in
-        try intake.add(entry)
-        visit(entry, envelope)
-      }
-      if state == .complete { return try intake.flush() }
-      if state == .unreadable {
-        damages.append(
-          Damage(.footer, segment: number, offset: trailer.footerOffset, byteCount: trailer.footerByteCount))
-      }
-      // The frames say where others were lost.
-    }
-    var reader = SegmentReader(source.found.file, salt: source.segment.salt, end: source.limit)
-    reader.exchangeWindow(with: &window)
-    defer { reader.exchangeWindow(with: &window) }
-    try reader.forEachContentFrame(
-      from: Layout.firstFrameOffset, to: source.limit, checkingPayloads: false
-    ) { (finding, envelope) throws(StorageError) in
-      switch finding {
-      case .content(let entry, _):
-        try intake.add(entry)
-        visit(entry, envelope)
-      case .lost(let range):
-        damages.append(
-          Damage(.lostFrames, segment: number, offset: range.lowerBound, byteCount: range.count))
-      }
+    let segment = source.unfinished ?? source.segment
+    let reading = try segment.forEachEntry(upTo: source.limit, through: &window) {
+      (entry, envelope) throws(StorageError) in
+      try intake.add(entry)
+      visit(entry, envelope)
     }
     try intake.flush()
+    return reading
   }
 }
 
@@ -147,10 +119,10 @@ extension Examination {
       guard let found = survey.segments[entry.number], found.header.salt == entry.salt else { continue }
       let segment = log.first { $0.number == entry.number }
       // A source that was cut and not finished yet holds what its kept length covers; the rest is in its successor.
-      if let trailer = found.trailer, segment?.isCut != true {
-        sources.append(IndexSource(found, entry: entry, trailer: trailer, limit: trailer.footerOffset))
+      if let segment, segment.isCut {
+        sources.append(IndexSource(found, entry: entry, cutAt: segment.end))
       } else {
-        sources.append(IndexSource(found, entry: entry, limit: segment?.end ?? found.byteCount))
+        sources.append(IndexSource(found, entry: entry))
       }
     }
     // Nobody lists the newest but itself. Others that are not listed were compacted away and not yet deleted: what

@@ -19,10 +19,11 @@ struct ClosedStore {
   var floor: LogPosition { LogPosition(segment: head.number, offset: closing.range.lowerBound) }
 
   /// Nothing where anything at all is not as it should be: then the store has to be examined.
-  init?(_ storage: any Storage, storeID: StoreID?) throws(JournalError) {
-    guard let checkpoint = CheckpointFile.find(in: storage).found,
+  init?(_ storage: any Storage, _ lock: any StorageFile, storeID: StoreID?) throws(JournalError) {
+    guard let checkpoint = CheckpointFile.find(in: storage).found, !checkpoint.head.isOfDamagedStore,
       storeID == nil || storeID == checkpoint.head.storeID
     else { return nil }
+    let lastClose = LastClose.read(lock).flatMap { $0.storeID == checkpoint.head.storeID ? $0.mark : nil }
     var numbers: [UInt32] = []
     numbers.reserveCapacity(checkpoint.head.segments.count + 1)
     var (isAnyPartial, hasTails) = (false, false)
@@ -75,7 +76,7 @@ struct ClosedStore {
     highestNumber = max(numbers.last ?? 0, tailNumber ?? 0)
     // A witness of more than the head holds says that the head is not what it was.
     let floor = floor
-    guard checkpoint.head.covered <= floor,
+    guard checkpoint.head.covered <= floor, lastClose.map({ $0 <= floor }) ?? true,
       read.allSatisfy({ $0.header.floor <= floor })
     else { return nil }
   }

@@ -1,7 +1,7 @@
 // What is wrong with a store, by place: FORMAT.md §12.
 
 /// A place where bytes that were durable do not check.
-package struct Damage: Equatable, Sendable {
+package struct Damage: Hashable, Sendable {
   package enum Kind: String, Sendable {
     /// A segment that a live set names is not there.
     case missingSegment
@@ -56,9 +56,22 @@ package struct TornTail: Equatable, Sendable {
 
 /// What opening a store found.
 package struct RecoveryReport: Equatable, Sendable {
-  package enum Verdict: String, Sendable { case clean, torn, damaged }
+  package enum Verdict: String, Sendable {
+    /// Nothing is wrong.
+    case clean
+    /// The end of the log was cut after a crash.
+    case torn
+    /// Something is damaged, and what is lost is known record by record: all others are current.
+    case contained
+    /// Something is lost, and nothing says what: any older record may have been changed or removed in it.
+    case unproven
+  }
 
   package var damages: [Damage] = []
+  /// Segments that lost something that nothing names.
+  package var unnamedLosses: Set<UInt32> = []
+  /// Records with a lower sequence number may have been changed or removed in what is lost; 0 where all losses are named.
+  package var staleBelow: UInt64 = 0
   package var torn: [TornTail] = []
   /// The durable floor that witnesses named.
   package var floor = LogPosition.zero
@@ -73,5 +86,19 @@ package struct RecoveryReport: Equatable, Sendable {
   /// Segment files that the live set does not name and nothing claims.
   package var strays: [String] = []
 
-  package var verdict: Verdict { damages.isEmpty ? (torn.isEmpty ? .clean : .torn) : .damaged }
+  package var verdict: Verdict {
+    if !unnamedLosses.isEmpty { return .unproven }
+    return damages.isEmpty ? (torn.isEmpty ? .clean : .torn) : .contained
+  }
+  package var isDamaged: Bool { !damages.isEmpty || !unnamedLosses.isEmpty }
+}
+
+extension RecoveryReport {
+  /// Adds what was found after a recovery: what that found missing it has not brought back.
+  mutating func takeIn(_ later: RecoveryReport) {
+    checkpoint = later.checkpoint
+    damages += later.damages.filter { !damages.contains($0) }
+    unnamedLosses.formUnion(later.unnamedLosses)
+    staleBelow = max(staleBelow, later.staleBelow)
+  }
 }

@@ -4,7 +4,14 @@ extension Examination {
   /// Takes the highest position that any surviving witness names.
   mutating func findFloor() throws(StorageError) {
     for segment in survey.segments.values { witness(segment.header.floor) }
-    if let head = checkpoint.found?.head, head.storeID == storeID { witness(head.covered) }
+    if let head = checkpoint.found?.head, head.storeID == storeID {
+      witness(head.covered)
+      noteSequence(before: head.nextSequence)
+    }
+    if let last = lastClose, last.storeID == storeID {
+      witness(last.mark)
+      noteSequence(before: last.nextSequence)
+    }
     if try findClosing() { return }
     if try endsRecovered() { return }
     for segment in log.suffix(2) { try findMarks(in: segment) }
@@ -20,7 +27,7 @@ extension Examination {
     guard report.floor <= position else { return false }
     witness(position)
     closing = found.mark
-    if found.nextSequence > 0 { highestSequence = max(highestSequence, found.nextSequence - 1) }
+    noteSequence(before: found.nextSequence)
     return true
   }
 
@@ -34,6 +41,11 @@ extension Examination {
     let before = log[log.count - 2]
     var reader = last.reader
     return try reader.liveSet(of: last.found.header)?.set[before.number]?.salt == before.found.header.salt
+  }
+
+  /// All numbers before one were given out: none of them comes again, whatever became of what bore it.
+  private mutating func noteSequence(before next: UInt64) {
+    if next > 0 { highestSequence = max(highestSequence, next - 1) }
   }
 
   private mutating func witness(_ position: LogPosition) { report.floor = max(report.floor, position) }

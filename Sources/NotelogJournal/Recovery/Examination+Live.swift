@@ -63,7 +63,7 @@ extension Examination {
   }
 
   /// Whether there is no file under a segment's name.
-  private func isMissing(_ number: UInt32) -> Bool {
+  func isMissing(_ number: UInt32) -> Bool {
     survey.segments[number] == nil && !survey.unreadable.contains(number) && !survey.foreign.contains(number)
   }
 

@@ -25,6 +25,7 @@ extension Examination {
     report.wasClosed = true
     if let last = log.last, last.found.header.kind == .log {
       report.damages.append(Damage(.missingSegment, segment: last.number + 1))
+      noteLostFrames(in: last.number + 1)
     }
   }
 
@@ -53,7 +54,8 @@ extension Examination {
   private mutating func noteWhatEndsBelow(_ floor: LogPosition) {
     guard let segment = log.first(where: { $0.number == floor.segment }) else {
       if floor.segment > 0 {
-        report.damages.append(Damage(.missingSegment, segment: floor.segment))
+        // A file under that name that is not the segment is reported as what it is, with the live set.
+        if isMissing(floor.segment) { report.damages.append(Damage(.missingSegment, segment: floor.segment)) }
         noteLostFrames(in: floor.segment)
       }
       return

@@ -20,6 +20,8 @@ struct Examination {
     let range: TransactionRange
   }
 
+  /// Where the store was last closed in order, as its `lock` says: a witness of the floor.
+  let lastClose: LastClose?
   /// The index's checkpoint, whose head is a witness of the floor.
   let checkpoint: CheckpointFile.Finding
   let survey: Survey
@@ -40,13 +42,14 @@ struct Examination {
   /// The highest sequence number seen in any frame, torn ones included.
   var highestSequence: UInt64 = 0
   var live = LiveSet()
-  /// Records with a lower sequence number may have been superseded by frames that are lost.
-  var staleBelow: UInt64 = 0
+  /// Segments that are not there, or of which the end isn't. What they held, the checkpoint may know.
+  private(set) var lossy: Set<UInt32> = []
   /// The head, if a writer may go on in it, and where.
   var appendable: LogPosition?
 
   init(_ storage: any Storage, storeID expected: StoreID?) throws(JournalError) {
-    // Before the segments: those of a store that is being written only grow after what the checkpoint speaks of.
+    // Before the segments: those of a store that is being written only grow after what these two speak of.
+    lastClose = LastClose.read(storage)
     checkpoint = CheckpointFile.find(in: storage)
     survey = try Survey(storage, storeID: expected)
     // Knowing the id is not having a store: without a segment, nothing says what it held.
@@ -82,11 +85,33 @@ struct Examination {
     min(max(highestSequence + 1, newest?.found.header.firstSequence ?? 1), UInt64(Limits.maximumSequence))
   }
 
-  /// What frames that are lost superseded can't be known: every older record may be stale.
-  mutating func noteLostFrames(in number: UInt32) {
+  /// Something is lost of a segment, or all of it.
+  mutating func noteLostFrames(in number: UInt32) { lossy.insert(number) }
+
+  /// Takes in what reading a segment's entries came to.
+  mutating func note(_ reading: EntryReading, of number: UInt32) {
+    for damage in reading.allDamages(of: number) where !report.damages.contains(damage) {
+      report.damages.append(damage)
+    }
+    for loss in reading.losses {
+      noteUnnamedLoss(in: number, below: loss.highestSequence.map { $0 + 1 })
+    }
+  }
+
+  /// Settles which of the segments that are lost, or a part of which is, nothing names the records of.
+  mutating func noteUnnamedLosses(beside checkpoint: CheckpointHead?) {
+    for number in lossy.sorted() where checkpoint.map({ isKnown(number, to: $0) }) != true {
+      noteUnnamedLoss(in: number)
+    }
+  }
+
+  /// Nothing says which records a segment lost: every record that is older may have been changed or removed there.
+  private mutating func noteUnnamedLoss(in number: UInt32, below bound: UInt64? = nil) {
+    report.unnamedLosses.insert(number)
     // A log segment's first sequence number is above all that was in the store when it was created.
     let later = survey.segments.values.filter { $0.header.kind.isLog && $0.number > number }
-    staleBelow = max(staleBelow, later.map(\.header.firstSequence).min() ?? nextSequence)
+    let below = bound ?? later.map(\.header.firstSequence).min() ?? nextSequence
+    report.staleBelow = max(report.staleBelow, below)
   }
 
   /// The segment that the floor lies in, where it is not there and no live set names it: the next one does, so that its loss

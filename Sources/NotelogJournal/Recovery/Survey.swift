@@ -10,6 +10,8 @@ struct FoundSegment {
   let badCopies: [Int]
   /// Where the trailer says that the footer is; nothing where there is no valid trailer.
   let trailer: Trailer?
+  /// Whether its footer says that frames had been lost before it was made.
+  let isIncomplete: Bool
 
   var salt: SegmentSalt { SegmentSalt(header.salt) }
   /// Whether it ends in a trailer that points where a footer can be.
@@ -149,9 +151,11 @@ struct Survey {
       }
       return nil
     }
+    let isIncomplete = if let trailer { try readIncompleteness(file, trailer) } else { false }
     return FoundSegment(
-      number: number, file: file, byteCount: byteCount, header: header, badCopies: badCopies, trailer: trailer
-    )
+      number: number, file: file, byteCount: byteCount, header: header, badCopies: badCopies,
+      trailer: trailer,
+      isIncomplete: isIncomplete)
   }
 
   /// The trailer at a file's end, if there is one; `buffer` is memory to read into.
@@ -168,6 +172,16 @@ struct Survey {
       trailer.footerOffset + trailer.footerByteCount == start
     else { return nil }
     return trailer
+  }
+
+  /// Whether a footer says that it does not list all that was in the segment. What checks the footer checks this.
+  private static func readIncompleteness(
+    _ file: any StorageFile, _ trailer: Trailer
+  ) throws(JournalError) -> Bool {
+    var buffer = Buffer(capacity: 4)
+    let place = trailer.footerOffset + Layout.frameHeaderByteCount + Layout.headerByteCount + 4
+    do { try buffer.fill(4, from: file, at: place) } catch { throw JournalError(error) }
+    return buffer.count == 4 && buffer.bytes.load(UInt32.self, at: 0) == 1
   }
 
   static func readFooterHeader(

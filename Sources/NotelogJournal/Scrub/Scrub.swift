@@ -53,6 +53,7 @@ extension Journal {
         result.damages.append(Damage(.unreadableSegment, segment: segment.number))
         continue
       }
+      for damage in finding.damages { damageLog.note(damage) }
       result.damages += finding.damages
       result.frameCount += finding.frameCount
       result.byteCount += found.byteCount

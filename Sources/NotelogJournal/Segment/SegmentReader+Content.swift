@@ -104,25 +104,31 @@ extension SegmentReader {
     /// A content frame; the envelope is empty where it has none or its payload does not check.
     case content(FooterEntry, isWhole: Bool)
     /// Bytes in which no frame could be read.
-    case lost(Range<Int>)
+    case lost(LostBytes)
   }
 
   /// Calls `body` with every content frame from a place up to a limit, below which everything did happen.
   ///
   /// Payloads are read and checked where that is asked for, or where an envelope has to be found in one.
+  ///
+  /// - Returns: Where it ended: at the limit, or where the footer's frame begins.
+  @discardableResult
   mutating func forEachContentFrame(
     from start: Int, to limit: Int, checkingPayloads: Bool,
     _ body: (Finding, RawSpan) throws(StorageError) -> Void
-  ) throws(StorageError) {
+  ) throws(StorageError) -> Int {
     var place = start
+    var previous: FrameHeader?
     while place < limit {
       guard case .frame(let header) = try frame(at: place), header.frameByteCount <= limit - place else {
-        let next = try nextFrame(from: place + 8)?.place ?? limit
-        try body(.lost(place..<min(next, limit)), RawSpan())
-        place = next
+        let next = try nextFrame(from: place + 8)
+        let end = min(next?.place ?? limit, limit)
+        let lost = LostBytes(range: place..<end, previous: previous, next: end < limit ? next?.header : nil)
+        try body(.lost(lost), RawSpan())
+        place = end
         continue
       }
-      if header.kind == .footer { return }
+      if header.kind == .footer { return place }
       if header.kind.isContent {
         let needsPayload = checkingPayloads || header.hasEnvelope || header.kind == .chunk
         let isWhole = needsPayload ? try isWhole(header, at: place) : true
@@ -136,7 +142,9 @@ extension SegmentReader {
         if header.kind == .chunk { entry.chunk = ChunkMark(envelope) }
         try body(.content(entry, isWhole: isWhole), envelope)
       }
+      previous = header
       place += header.frameByteCount
     }
+    return place
   }
 }

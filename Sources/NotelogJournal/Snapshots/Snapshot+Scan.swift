@@ -18,10 +18,15 @@ extension Snapshot {
     _ body: (StoredRecord, RawSpan, RawSpan) throws(JournalError) -> Bool
   ) throws(JournalError) {
     precondition(part >= 0 && part < partCount, "a part is one of the parts")
+    let log = journal.damageLog
+    func note(_ damage: Damage) {
+      log.note(damage)
+      onDamage(damage)
+    }
     var window = Buffer()
     for place in stride(from: part, to: segments.count, by: partCount) {
       guard
-        try scan(segments[place], isWhole: areWhole[place], collection, through: &window, onDamage, body)
+        try scan(segments[place], isWhole: areWhole[place], collection, through: &window, note, body)
       else { return }
     }
   }
@@ -35,9 +40,13 @@ extension Snapshot {
     // What looking every record up may show, if nothing dies meanwhile. What was whole once, is not looked up.
     let deathCount = segment.deathCount
     var areAllCurrent = !isWhole
-    let limit = try journaling { () throws(StorageError) in
-      // A damaged segment may be shorter than it was.
-      try min(scanEnd(of: segment), segment.file.byteCount())
+    let (limit, end) = try journaling { () throws(StorageError) in
+      let end = try scanEnd(of: segment)
+      return (min(end, try segment.file.byteCount()), end)
+    }
+    if limit < end {
+      areAllCurrent = false
+      onDamage(segment.shortening(from: end, to: limit))
     }
     var reader = SegmentReader(segment.file, salt: segment.salt, end: limit)
     reader.exchangeWindow(with: &window)
@@ -180,5 +189,13 @@ extension Snapshot {
     if segment.number == end.segment { return end.offset }
     if let entry = segment.entry { return entry.byteCount }
     return try segment.file.byteCount()
+  }
+}
+
+extension Segment {
+  /// The damage that a file is which is shorter than it was.
+  func shortening(from byteCount: Int, to end: Int) -> Damage {
+    if end == 0 { return Damage(.missingSegment, segment: number) }
+    return Damage(.truncated, segment: number, offset: end, byteCount: byteCount - end)
   }
 }

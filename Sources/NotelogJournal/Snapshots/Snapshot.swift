@@ -53,16 +53,28 @@ package final class Snapshot: Sendable {
   }
 
   /// The ids of a collection's records, or of all records, in order of id.
-  package func records(in collection: UInt16? = nil) throws(JournalError) -> [RecordKey] {
+  ///
+  /// - Parameters:
+  ///   - collection: The collection; nothing for all.
+  ///   - onDamage: Called with each place where ids may be missing. Others follow.
+  package func records(
+    in collection: UInt16? = nil, onDamage: (Damage) -> Void = { _ in }
+  ) throws(JournalError) -> [RecordKey] {
     var ids: [RecordKey] = []
     var lastFrames = LastFrames()
+    var window = Buffer()
     try journaling { () throws(StorageError) in
       for segment in segments {
-        try segment.forEachEntry(upTo: scanEnd(of: segment)) { (entry, _) throws(StorageError) in
+        let reading = try segment.forEachEntry(upTo: scanEnd(of: segment), through: &window) {
+          (entry, _) throws(StorageError) in
           guard entry.kind == .record, collection == nil || entry.collection == collection,
             try isVisible(entry, in: segment, &lastFrames)
           else { return }
           ids.append(entry.id)
+        }
+        for damage in reading.allDamages(of: segment.number) {
+          journal.damageLog.note(damage)
+          onDamage(damage)
         }
       }
     }
@@ -79,10 +91,12 @@ extension Journal {
   package var listedRecords: [RecordKey] { catalog.listing.entries.map(\.id) }
 
   /// The ids of a collection's records, or of all records, in order of id.
-  package func records(in collection: UInt16? = nil) throws(JournalError) -> [RecordKey] {
+  package func records(
+    in collection: UInt16? = nil, onDamage: (Damage) -> Void = { _ in }
+  ) throws(JournalError) -> [RecordKey] {
     if collection == Listing.collection {
       return try journaling { () throws(StorageError) in try catalog.listedRecords() }
     }
-    return try snapshot().records(in: collection)
+    return try snapshot().records(in: collection, onDamage: onDamage)
   }
 }

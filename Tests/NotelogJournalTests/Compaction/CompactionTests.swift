@@ -131,7 +131,8 @@ import Testing
     for number in 0..<60 { try journal.delete(key(number), .flushed) }
     for number in 100..<130 { try journal.put(key(number), [UInt8](repeating: 2, count: 1_000), .flushed) }
     try journal.close()
-    disk.replace("index", with: nil)
+    // Where the segment is gone, the checkpoint says what was in it: otherwise nothing would be written.
+    if isThere { disk.replace("index", with: nil) }
     let whole = try #require(disk.contents(first))
     var damaged = whole
     damaged[whole.count - 100] ^= 1

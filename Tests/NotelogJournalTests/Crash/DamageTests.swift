@@ -279,10 +279,44 @@ import Testing
       })
   }
 
+  /// A head without its end looks like one that was not closed. Where `lock` says where the store was closed, it is damaged.
+  @Test func `the head of a closed store cut at any byte is noticed, and nothing else is written`() throws {
+    let sample = try Sample()
+    let head = try #require(sample.segments.last)
+    let bytes = try #require(sample.disk.contents(head))
+    let mark = bytes.count - 56
+    let versions = sample.map.versions()
+    expectNone(
+      try failures(of: Array(0..<mark)) { length in
+        let disk = sample.disk.copy()
+        disk.replace(head, with: Array(bytes[..<length]))
+        var options = ScriptedStore.options(seed: 1)
+        options.acceptsUnprovenDamage = false
+        let names = disk.fileNames
+        for isReadOnly in [true, false] {
+          options.isReadOnly = isReadOnly
+          do {
+            _ = try Journal.open(in: disk, options: options)
+            throw Violation(description: "head cut at \(length): opened")
+          } catch let error as JournalError where error.code == .damaged {
+            if error.report?.verdict != .unproven { throw Violation(description: "\(length): \(error)") }
+          }
+        }
+        if disk.fileNames != names { throw Violation(description: "head cut at \(length): written to") }
+        try Self.check(disk, sample, versions: versions, what: "head cut at \(length)") {
+          $0.segment != head || $0.range.upperBound <= length
+        }
+      })
+  }
+
   /// Without its end, the head is one that was not closed: whole transactions are served, and nothing is
   /// called damage, as no witness says that there was more.
-  @Test func `the head cut at any byte serves the transactions that are whole`() throws {
+  @Test
+  func `the head cut at any byte serves the transactions that are whole, where nothing says there was more`()
+    throws
+  {
     let sample = try Sample()
+    sample.disk.replace("lock", with: [])
     let head = try #require(sample.segments.last)
     let bytes = try #require(sample.disk.contents(head))
     let frames = sample.map.frames.filter { $0.segment == head }

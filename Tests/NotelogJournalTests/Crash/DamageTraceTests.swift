@@ -30,25 +30,32 @@ extension `Damage to a closed store` {
       })
   }
 
-  /// What is dead of such a segment is never worth the trace of what it lost.
+  /// What is dead of such a segment is never worth the trace of what it lost. A checkpoint names the record, so that the store goes
+  /// on being written.
   @Test func `compaction leaves a segment that lost frames before it had a footer`() throws {
-    let sample = try Sample()
-    let head = try #require(sample.segments.last)
-    let disk = sample.unclosed.copy()
-    var bytes = try #require(disk.contents(head))
-    bytes[
-      try #require(sample.map.frames.first { $0.segment == head && $0.key == key(40) }).range.lowerBound] ^= 8
-    disk.replace(head, with: bytes)
-    var journal = try ScriptedStore.open(disk, seed: 1)
-    let damages = journal.report.damages
-    #expect(damages.map(\.kind) == [.lostFrames])
-    for number in 41..<70 { try journal.put(key(number), [1, 2, 3]) }
-    _ = try journal.compact()
-    try journal.close()
-    journal = try ScriptedStore.open(disk, seed: 2)
-    #expect(journal.report.damages == damages)
-    try journal.close()
-    #expect(try Journal.verify(disk).report.damages == damages)
+    let running = SimulatedDisk()
+    var journal = try Journal.create(in: running, storeID: key(99), options: .small)
+    for number in 0..<30 { try journal.put(key(number), [UInt8](repeating: 1, count: 100), .durable) }
+    try journal.checkpoint()
+    try journal.put(key(30), [2], .durable)
+    let disk = running.crashImageNow(.processKilled)
+    let frame = try #require(FrameMap(disk).versions()[key(7)]?.first)
+    var bytes = try #require(disk.contents(frame.segment))
+    bytes[frame.range.lowerBound] ^= 8
+    disk.replace(frame.segment, with: bytes)
+    for round in 0..<3 {
+      journal = try Journal.open(in: disk, options: .small)
+      #expect(round == 0 || journal.report.verdict == .contained)
+      for number in 0..<31 where number != 7 {
+        #expect(try journal.body(of: key(number)) != nil, "\(number), round \(round)")
+      }
+      #expect(throws: JournalError(.damaged, "")) { try journal.body(of: key(7)) }
+      for number in 8..<28 { try journal.put(key(number), [UInt8(round)]) }
+      if round == 2 { try journal.checkpoint() }
+      #expect(try journal.compact().damagedSegments.contains(1) == (round > 0 || disk.fileNames.count > 0))
+      try journal.close()
+    }
+    #expect(try Journal.verify(disk).report.damages.contains { $0.kind == .lostFrames && $0.segment == 1 })
   }
 
   /// The checkpoint is sound, and what it says of the record is older than what was lost.
@@ -65,18 +72,24 @@ extension `Damage to a closed store` {
     var bytes = try #require(disk.contents(frame.segment))
     bytes[frame.range.lowerBound] ^= 8
     disk.replace(frame.segment, with: bytes)
+    var accepting = JournalOptions.small
+    accepting.acceptsUnprovenDamage = true
     for _ in 0..<3 {
-      journal = try Journal.open(in: disk, options: .small)
-      #expect(journal.report.damages.map(\.kind) == [.lostFrames])
+      #expect(throws: JournalError(.damaged, "")) { try Journal.open(in: disk, options: .small) }
+      journal = try Journal.open(in: disk, options: accepting)
+      #expect(
+        journal.report.verdict == .unproven && journal.report.damages.contains { $0.kind == .lostFrames })
       var buffer = ReadBuffer()
       #expect(try journal.read(key(1), into: &buffer)?.isPossiblyStale == true)
+      #expect(throws: JournalError(.readOnly, "")) { try journal.put(key(4), [1]) }
       try journal.close()
     }
   }
 
   /// A checkpoint would say of what is left that it is current, as if that were known.
-  @Test func `no checkpoint is made of a store that lost what may have superseded the rest`() throws {
+  @Test func `a store that lost what may have superseded the rest is not written to`() throws {
     let sample = try Sample()
+    sample.disk.replace("index", with: nil)
     let head = try #require(sample.segments.last)
     let versions = sample.map.versions()
     for frame in sample.map.frames where frame.segment == head && frame.kind == MappedFrame.record {
@@ -84,16 +97,45 @@ extension `Damage to a closed store` {
       var bytes = try #require(disk.contents(head))
       bytes[frame.range.lowerBound + 20] ^= 1
       disk.replace(head, with: bytes)
-      var journal = try ScriptedStore.open(disk, seed: 1)
-      #expect(!journal.report.damages.isEmpty)
-      try journal.put(key(500), [1])
-      try journal.checkpoint()
-      try journal.close()
-      journal = try ScriptedStore.open(disk, seed: 2)
+      let journal = try ScriptedStore.open(disk, seed: 1)
+      #expect(journal.report.verdict == .unproven)
+      #expect(throws: JournalError(.readOnly, "")) { try journal.put(key(500), [1]) }
+      #expect(throws: JournalError(.readOnly, "")) { try journal.checkpoint() }
       var buffer = ReadBuffer()
       let older = try? journal.read(frame.key, into: &buffer)
       #expect(older?.isPossiblyStale ?? true && (older != nil) == (versions[frame.key]?.count ?? 0 > 1))
       try journal.close()
+      #expect(disk.contents("index") == nil)
+    }
+  }
+
+  /// The checkpoint names what the rest of the store can't: nothing but the damaged record is lost.
+  @Test func `beside a checkpoint a lost frame is known by its record, and the store is written to`() throws {
+    let sample = try Sample()
+    let head = try #require(sample.segments.last)
+    let versions = sample.map.versions()
+    for frame in sample.map.frames where frame.segment == head && frame.kind == MappedFrame.record {
+      let disk = sample.disk.copy()
+      disk.replace("index", with: sample.checkpoint)
+      var bytes = try #require(disk.contents(head))
+      bytes[frame.range.lowerBound + 20] ^= 1
+      disk.replace(head, with: bytes)
+      let journal = try ScriptedStore.open(disk, seed: 1)
+      #expect(journal.report.verdict == .clean)
+      let isNewest = versions[frame.key]?.first == frame
+      if isNewest {
+        #expect(throws: JournalError(.damaged, "")) { try journal.body(of: frame.key) }
+        #expect(journal.isDamaged)
+      }
+      try journal.put(key(500), [1])
+      try journal.checkpoint()
+      try journal.close()
+      let again = try ScriptedStore.open(disk, seed: 2)
+      for (id, version) in sample.state where id != frame.key {
+        #expect(try again.revision(of: id) == version.revision)
+      }
+      if isNewest { #expect(throws: JournalError(.damaged, "")) { try again.body(of: frame.key) } }
+      try again.close()
     }
   }
 
@@ -185,10 +227,11 @@ extension `Damage to a closed store` {
     disk.replace(head, with: nil)
     disk.replace(before, with: disk.contents(before)?.dropLast())
     let names = disk.fileNames
-    #expect(throws: JournalError(.damaged, "")) { try ScriptedStore.open(disk, seed: 1) }
-    #expect(disk.fileNames == names)
     var options = ScriptedStore.options(seed: 1)
-    options.isReadOnly = true
+    options.acceptsUnprovenDamage = false
+    #expect(throws: JournalError(.damaged, "")) { try Journal.open(in: disk, options: options) }
+    #expect(disk.fileNames == names)
+    options.acceptsUnprovenDamage = true
     let journal = try Journal.open(in: disk, options: options)
     #expect(!(try journal.records()).isEmpty && !journal.report.damages.isEmpty)
   }

@@ -4,7 +4,7 @@ import NotelogJournal
 import NotelogTestSupport
 
 /// A frame's place and what its header says, taken from the bytes without any of the engine's code.
-struct MappedFrame: Sendable {
+struct MappedFrame: Equatable, Sendable {
   let segment: String
   let kind: UInt8
   let sequence: UInt64

@@ -124,6 +124,7 @@ final class ScriptedStore: Sendable {
   static func options(seed: UInt64) -> JournalOptions {
     var options = JournalOptions()
     options.segmentByteCount = segmentByteCount
+    options.acceptsUnprovenDamage = true
     let random = Lock(SeededGenerator(mixing: seed))
     options.random = { random.withLock { $0.next() } }
     return options

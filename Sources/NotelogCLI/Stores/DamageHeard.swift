@@ -1,0 +1,47 @@
+// What a command heard of damage in the stores that it opened, to be said once, at its end.
+
+import Notelog
+import Synchronization
+
+/// The damage that a command met, whatever else it did.
+final class DamageHeard: Sendable {
+  private let report = Mutex<DamageReport?>(nil)
+
+  /// Notes how a store was when the command was done with it.
+  func note(_ damage: DamageReport) {
+    guard damage.verdict != .sound else { return }
+    report.withLock { $0 = damage }
+  }
+
+  /// Says on stderr what was met, and makes of a command's answer the one that says so too.
+  func say(on console: Console, after code: ExitCode, _ store: String) -> ExitCode {
+    guard let report = report.withLock({ $0 }) else { return code }
+    console.say("error", report.words)
+    switch report.verdict {
+    case .unproven: console.say("hint", "'notelog salvage \(store) --to NEW' saves what is left")
+    case .contained, .sound: console.say("hint", "'notelog verify \(store)' says what is damaged")
+    }
+    return code == .done || code == .no ? .damage : code
+  }
+}
+
+extension DamageReport {
+  /// The damage in one line.
+  fileprivate var words: String {
+    let segments = Set(findings.compactMap(\.segment)).sorted()
+    let place =
+      segments.isEmpty ? "" : " (segment \(segments.prefix(10).map(String.init).joined(separator: ", ")))"
+    switch verdict {
+    case .sound: return ""
+    case .contained where lostRecordCount == 0:
+      return
+        "the store is damaged, and no record is lost by it\(place)\(findings.first.map { ": \($0.message)" } ?? "")"
+    case .contained:
+      return
+        "the store is damaged: \(counted(lostRecordCount, "record")) can't be read, all others are current\(place)"
+    case .unproven:
+      return "the store is damaged, and nothing says which records are lost: "
+        + "those with a revision below \(staleBelow) may have been changed or removed since\(place)"
+    }
+  }
+}
