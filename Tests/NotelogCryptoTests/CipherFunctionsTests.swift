@@ -25,6 +25,32 @@ import Testing
     #expect(ofNothing == nil)
   }
 
+  /// The bug: where the provider's functions were not as they should be, nothing could be sealed or opened.
+  @Test func `where an implementation is not used, EVP itself serves, and seals and opens the same`() throws {
+    var broken = try #require(Self.whole)
+    unsafe broken.update = { _, _, _, _, _, _ in 0 }
+    let key = try secret([UInt8](repeating: 5, count: 32))
+    let usual = try SealingContext(key: key, source: nil, memory: .shared)
+    for candidate in [broken, nil] {
+      let functions = GaloisCounterMode.choose(candidate)
+      // Also with a key given before, with empty messages, and with tags that are wrong.
+      #expect(GaloisCounterMode.agreesWithEVP(functions))
+      let context = try SealingContext(key: key, source: nil, memory: .shared, functions: functions)
+      for length in [1, 16, 37, 5_000] {
+        let plaintext = try secret((0..<length).map { UInt8(truncatingIfNeeded: $0) })
+        let nonce = [UInt8](repeating: UInt8(length % 251), count: 24)
+        let sealed = try context.sealWhole(plaintext.bytes, additionalData: [1, 2], nonce: nonce)
+        #expect(try sealed == usual.sealWhole(plaintext.bytes, additionalData: [1, 2], nonce: nonce))
+        #expect(reveal(try context.openWhole(sealed, additionalData: [1, 2])) == reveal(plaintext))
+        var altered = sealed
+        altered[sealed.count - 1] ^= 1
+        #expect(throws: CryptoError.tampered) {
+          _ = reveal(try context.openWhole(altered, additionalData: [1, 2]))
+        }
+      }
+    }
+  }
+
   @Test func `what agrees with EVP is used`() throws {
     let functions = try #require(Self.whole)
     #expect(GaloisCounterMode.agreesWithEVP(functions))

@@ -124,7 +124,7 @@ private final class Table {
     // SAFETY: freed in deinit, when nobody uses what points to it.
     let tag = UnsafeMutableRawPointer.allocate(byteCount: 16, alignment: 8)
     unsafe self.tag = unsafe tag
-    mode = try unsafe GaloisCounterMode(tag: tag)
+    mode = unsafe GaloisCounterMode(tag: tag)
     sealing = try mode.makeContext()
     keys = try unsafe OpeningKeys(GaloisCounterMode(tag: tag), keepsKeys: keepsKeys)
   }

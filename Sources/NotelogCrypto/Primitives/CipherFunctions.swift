@@ -8,7 +8,8 @@ import COpenSSL
 /// what else it checks, that is two thirds of what the cipher itself takes for a short value. We know all of it, so we call
 /// what EVP calls.
 ///
-/// Which implementation it is, is EVP's business still: what the process's configuration says of providers holds here too.
+/// Which implementation it is, is EVP's business still: what the process's configuration says of providers holds here too. EVP itself
+/// serves under the same interface where the provider's functions can't be used: ``evp(_:)``.
 // SAFETY: @unchecked because the provider may be called from any thread, which EVP does too; nothing here changes.
 @safe
 struct CipherFunctions: @unchecked Sendable {
@@ -37,12 +38,47 @@ struct CipherFunctions: @unchecked Sendable {
   var getParameters: @convention(c) (UnsafeMutableRawPointer?, UnsafeMutablePointer<OSSL_PARAM>?) -> Int32
   let freeContext: @convention(c) (UnsafeMutableRawPointer?) -> Void
   private let makeContext: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?
-  // SAFETY: the provider's own, which it takes from any thread; the cipher is never freed, and keeps the provider loaded.
-  private let provider: UnsafeMutableRawPointer?
+  // SAFETY: the provider's own context, which it takes from any thread, or EVP's cipher, which nothing changes. The cipher is never
+  // freed, and keeps the provider loaded.
+  private let origin: UnsafeMutableRawPointer?
 
   /// A context, to be freed with ``freeContext``, which cleanses it; nothing where there is no memory.
-  // SAFETY: the provider's context is the one that the function came with.
-  func newContext() -> UnsafeMutableRawPointer? { unsafe makeContext(provider) }
+  // SAFETY: the origin is the one that the function came with.
+  func newContext() -> UnsafeMutableRawPointer? { unsafe makeContext(origin) }
+}
+
+extension CipherFunctions {
+  /// EVP's own functions for a cipher: slower, and right whatever the provider's are like.
+  // SAFETY: each context is one that EVP made; lengths of key and IV are the cipher's, which EVP knows; no message has more bytes than
+  // an Int32 counts.
+  static func evp(_ cipher: OpaquePointer?) -> CipherFunctions {
+    unsafe CipherFunctions(
+      startSealing: { context, key, _, vector, _, parameters in
+        unsafe EVP_EncryptInit_ex2(OpaquePointer(context), nil, key, vector, parameters)
+      },
+      startOpening: { context, key, _, vector, _, parameters in
+        unsafe EVP_DecryptInit_ex2(OpaquePointer(context), nil, key, vector, parameters)
+      },
+      update: { context, target, _, _, bytes, count in
+        var written: Int32 = 0
+        return unsafe EVP_CipherUpdate(OpaquePointer(context), target, &written, bytes, Int32(count))
+      },
+      finish: { context, target, _, _ in
+        var written: Int32 = 0
+        return unsafe EVP_CipherFinal_ex(OpaquePointer(context), target, &written)
+      },
+      getParameters: { unsafe EVP_CIPHER_CTX_get_params(OpaquePointer($0), $1) },
+      freeContext: { unsafe EVP_CIPHER_CTX_free(OpaquePointer($0)) },
+      makeContext: { cipher in
+        guard let context = unsafe EVP_CIPHER_CTX_new() else { return nil }
+        // Given later, the cipher would take the key of the message before away.
+        if unsafe EVP_EncryptInit_ex2(context, OpaquePointer(cipher), nil, nil, nil) == 1 {
+          return unsafe UnsafeMutableRawPointer(context)
+        }
+        unsafe EVP_CIPHER_CTX_free(context)
+        return nil
+      }, origin: UnsafeMutableRawPointer(cipher))
+  }
 
   /// What implements a cipher; nothing where that can't be told.
   init?(of cipher: OpaquePointer?) {
@@ -69,11 +105,11 @@ struct CipherFunctions: @unchecked Sendable {
     }
     guard let found = unsafe found else { return nil }
     // SAFETY: a list of functions, ended by one without a number.
-    unsafe self.init(found, provider: OSSL_PROVIDER_get0_provider_ctx(provider))
+    unsafe self.init(found, origin: OSSL_PROVIDER_get0_provider_ctx(provider))
   }
 
   /// The functions of a list; nothing where one is missing.
-  private init?(_ list: UnsafePointer<OSSL_DISPATCH>, provider: UnsafeMutableRawPointer?) {
+  private init?(_ list: UnsafePointer<OSSL_DISPATCH>, origin: UnsafeMutableRawPointer?) {
     func entry(_ number: Int32) -> UnsafePointer<OSSL_DISPATCH>? {
       // SAFETY: the list ends with a number of 0.
       var entry = unsafe list
@@ -97,13 +133,8 @@ struct CipherFunctions: @unchecked Sendable {
       let getParameters = unsafe entry(OSSL_FUNC_CIPHER_GET_CTX_PARAMS)
         .flatMap({ unsafe OSSL_FUNC_cipher_get_ctx_params($0) })
     else { return nil }
-    unsafe self.makeContext = makeContext
-    unsafe self.freeContext = freeContext
-    unsafe self.startSealing = startSealing
-    unsafe self.startOpening = startOpening
-    unsafe self.update = update
-    unsafe self.finish = finish
-    unsafe self.getParameters = getParameters
-    unsafe self.provider = provider
+    unsafe self.init(
+      startSealing: startSealing, startOpening: startOpening, update: update, finish: finish,
+      getParameters: getParameters, freeContext: freeContext, makeContext: makeContext, origin: origin)
   }
 }

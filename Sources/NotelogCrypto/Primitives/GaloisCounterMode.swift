@@ -16,28 +16,23 @@ struct GaloisCounterMode: ~Copyable {
   @unsafe private nonisolated(unsafe) static let cipher: OpaquePointer? = unsafe EVP_CIPHER_fetch(
     nil, "AES-256-GCM", nil)
 
-  /// The functions of whatever provider EVP would use; nothing where they don't do what EVP does.
-  private static let functions: CipherFunctions? = {
-    // SAFETY: the cipher is never freed.
-    guard let functions = unsafe CipherFunctions(of: cipher), agreesWithEVP(functions) else {
-      return nil
-    }
-    return functions
-  }()
+  // SAFETY: the cipher is never freed; here and below.
+  static let functions = unsafe choose(CipherFunctions(of: cipher))
+
+  /// The functions of whatever provider EVP would use; EVP's own where they don't do what EVP does.
+  static func choose(_ functions: CipherFunctions?) -> CipherFunctions {
+    if let functions, agreesWithEVP(functions) { return functions }
+    return unsafe CipherFunctions.evp(cipher)
+  }
 
   private let functions: CipherFunctions
   /// The tag as an OpenSSL parameter, ended by an empty one; it points to `tag`.
   private let parameters: UnsafeMutablePointer<OSSL_PARAM>
 
-  /// - Parameter tag: Sixteen bytes that outlive this value, where tags are put and found.
-  /// - Throws: ``CryptoError/library``.
-  init(tag: UnsafeMutableRawPointer) throws(CryptoError) {
-    guard let functions = Self.functions else { throw .library }
-    // SAFETY: the tag is the caller's, and outlives this value.
-    unsafe self.init(functions, tag: tag)
-  }
-
-  private init(_ functions: CipherFunctions, tag: UnsafeMutableRawPointer) {
+  /// - Parameters:
+  ///   - functions: What does the work.
+  ///   - tag: Sixteen bytes that outlive this value, where tags are put and found.
+  init(_ functions: CipherFunctions = GaloisCounterMode.functions, tag: UnsafeMutableRawPointer) {
     self.functions = functions
     unsafe parameters = UnsafeMutablePointer<OSSL_PARAM>.allocate(capacity: 2)
     let name = unsafe parameterName("tag")
@@ -132,20 +127,22 @@ extension GaloisCounterMode {
     let key = [UInt8](0..<32)
     let bound = [UInt8](50..<71)
     let message = [UInt8](150..<187)
-    // What is sealed, its tag, and what is opened.
+    // What is sealed, its tag, what EVP seals and its tag, and what is opened.
     let end = message.count + SealedValue.tagSize
-    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: end + message.count, alignment: 8)
+    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * end + message.count, alignment: 8)
     defer { unsafe memory.deallocate() }
     guard let sealed = memory.baseAddress else { return false }
     // SAFETY: the parts lie within the memory, one after the other.
     let tag = unsafe sealed + message.count
     let mode = unsafe GaloisCounterMode(functions, tag: tag)
+    let evp = unsafe GaloisCounterMode(CipherFunctions.evp(cipher), tag: tag + end)
     guard let sealing = try? mode.makeContext(), let opening = try? mode.makeContext() else { return false }
     for (place, (bound, message)) in [(bound, message), (bound, message), ([], [])].enumerated() {
       let vector = [UInt8](repeating: UInt8(100 + place), count: vectorSize)
       let given = place == 0 ? key : nil
       unsafe memory.initializeMemory(as: UInt8.self, repeating: 0)
-      guard let expected = sealByEVP(key, vector, bound, message) else { return false }
+      // Always with its key: it is the one that must be right.
+      guard let context = try? evp.makeContext() else { return false }
       let agrees = unsafe bound.withUnsafeBytes { bound in
         unsafe message.withUnsafeBytes { message in
           let ciphertext = unsafe UnsafeRawBufferPointer(start: sealed, count: message.count)
@@ -153,45 +150,26 @@ extension GaloisCounterMode {
             unsafe mode.seal(
               in: sealing, key: given, initialisationVector: vector, additionalData: bound, message,
               to: sealed),
-            unsafe ciphertext.elementsEqual(expected.text),
-            unsafe memory[tag - sealed..<end].elementsEqual(expected.tag)
+            unsafe evp.seal(
+              in: context, key: key, initialisationVector: vector, additionalData: bound, message,
+              to: sealed + end), unsafe memory[..<end].elementsEqual(memory[end..<2 * end])
           else { return false }
           // SAFETY: the tag's first byte; here and below.
-          unsafe tag.storeBytes(of: expected.tag[0] ^ 1, as: UInt8.self)
+          unsafe memory[tag - sealed] ^= 1
           guard
             unsafe !mode.open(
               in: opening, key: given, initialisationVector: vector, additionalData: bound, ciphertext,
-              to: sealed + end)
+              to: sealed + 2 * end)
           else { return false }
-          unsafe tag.storeBytes(of: expected.tag[0], as: UInt8.self)
+          unsafe memory[tag - sealed] ^= 1
           return unsafe mode.open(
             in: opening, key: nil, initialisationVector: vector, additionalData: bound, ciphertext,
-            to: sealed + end)
-            && memory[end..<end + message.count].elementsEqual(message)
+            to: sealed + 2 * end)
+            && memory[2 * end..<2 * end + message.count].elementsEqual(message)
         }
       }
       guard agrees else { return false }
     }
     return true
-  }
-
-  /// A message sealed by EVP.
-  private static func sealByEVP(
-    _ key: [UInt8], _ vector: [UInt8], _ bound: [UInt8], _ message: [UInt8]
-  ) -> (text: [UInt8], tag: [UInt8])? {
-    // SAFETY: a context of our own; key, IV and tag have the cipher's sizes, and there is room for the message and its tag.
-    guard let context = unsafe EVP_CIPHER_CTX_new() else { return nil }
-    defer { unsafe EVP_CIPHER_CTX_free(context) }
-    var sealed = [UInt8](repeating: 0, count: message.count)
-    var tag = [UInt8](repeating: 0, count: SealedValue.tagSize)
-    var count: Int32 = 0
-    guard unsafe EVP_EncryptInit_ex2(context, cipher, key, vector, nil) == 1,
-      unsafe bound.isEmpty || EVP_EncryptUpdate(context, nil, &count, bound, Int32(bound.count)) == 1,
-      unsafe message.isEmpty
-        || EVP_EncryptUpdate(context, &sealed, &count, message, Int32(message.count)) == 1,
-      unsafe EVP_EncryptFinal_ex(context, nil, &count) == 1,
-      unsafe EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, Int32(tag.count), &tag) == 1
-    else { return nil }
-    return (sealed, tag)
   }
 }

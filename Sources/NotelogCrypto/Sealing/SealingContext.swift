@@ -56,16 +56,21 @@ struct SealingContext: ~Copyable {
   ///   - source: Where fresh entropy comes from; nil for a context that is only given explicit nonces; it keeps no keys of
   ///     values that it opens.
   ///   - memory: Where its page is taken from.
+  ///   - functions: What implements AES-256-GCM; another implementation only in tests.
   /// - Throws: ``CryptoError/outOfMemory``, ``CryptoError/forked``, ``CryptoError/library``.
-  init(key: borrowing Secret, source: NonceSource?, memory: SecretMemory) throws(CryptoError) {
+  init(
+    key: borrowing Secret, source: NonceSource?, memory: SecretMemory,
+    functions: CipherFunctions = GaloisCounterMode.functions
+  ) throws(CryptoError) {
     precondition(key.byteCount == 32)
     let page = try Secret(byteCount: Page.size, in: memory)
     // SAFETY: the key has thirty-two bytes, and all offsets lie within the page.
     let base = unsafe page.pointer
     let cipher = try unsafe BlockCipher(key: key.pointer.assumingMemoryBound(to: UInt8.self))
-    let mode = try unsafe GaloisCounterMode(tag: base + Page.tag)
+    let mode = unsafe GaloisCounterMode(functions, tag: base + Page.tag)
     let sealing = try mode.makeContext()
-    let opening = try unsafe OpeningKeys(GaloisCounterMode(tag: base + Page.tag), keepsKeys: source != nil)
+    let opening = try unsafe OpeningKeys(
+      GaloisCounterMode(functions, tag: base + Page.tag), keepsKeys: source != nil)
     unsafe base.storeBytes(of: Self.markValue, toByteOffset: Page.mark, as: UInt64.self)
     unsafe base.storeBytes(of: Page.size, toByteOffset: Page.cursor, as: Int.self)
     unsafe base.storeBytes(of: .max, toByteOffset: Page.epoch, as: UInt64.self)
