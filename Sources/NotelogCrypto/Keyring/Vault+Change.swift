@@ -25,47 +25,34 @@ extension Vault {
   package func addingSlot(
     _ credential: borrowing Credential, work: WorkFactor = .standard
   ) throws(CryptoError) -> Change {
-    let keyring = self.keyring
-    let root = try copyRoot()
-    var changed = keyring
-    let slot = try changed.makeSlot(
-      credential, id: keyring.nextSlotID, work: work, root: root, memory: memory)
-    let sameKind = changed.slots.count { $0.kind == .password }
-    guard changed.slots.count < Keyring.slotsMax, changed.nextSlotID < .max,
-      credential.kind != .password || sameKind < Keyring.passwordSlotsMax
-    else { throw .limitExceeded(.slots) }
-    changed.slots.append(slot)
-    changed.nextSlotID += 1
-    return try seal(changed, root: root)
+    try changingSlots([], to: credential, work: work)
   }
 
   /// Another password or key in place of the present one of a slot, or of several. Nothing else is rewritten.
   package func changingSlots(
     _ slots: [UInt32], to credential: borrowing Credential, work: WorkFactor = .standard
   ) throws(CryptoError) -> Change {
-    let keyring = self.keyring
-    let root = try copyRoot()
-    var changed = keyring
+    let now = try unlocked()
+    var changed = now.keyring
     try changed.removeSlots(slots)
     let passwords = changed.slots.count { $0.kind == .password }
-    guard credential.kind != .password || passwords < Keyring.passwordSlotsMax, changed.nextSlotID < .max
-    else {
-      throw .limitExceeded(.slots)
-    }
-    let new = try changed.makeSlot(credential, id: keyring.nextSlotID, work: work, root: root, memory: memory)
-    changed.slots.append(new)
+    guard changed.slots.count < Keyring.slotsMax, changed.nextSlotID < .max,
+      credential.kind != .password || passwords < Keyring.passwordSlotsMax
+    else { throw .limitExceeded(.slots) }
+    changed.slots.append(
+      try changed.makeSlot(
+        credential, id: changed.nextSlotID, work: work, root: now.root, memory: memory))
     changed.nextSlotID += 1
-    return try seal(changed, root: root)
+    return try seal(changed, root: now.root)
   }
 
   /// Fewer ways to unlock the store.
   package func removingSlots(_ slots: [UInt32]) throws(CryptoError) -> Change {
-    let keyring = self.keyring
-    let root = try copyRoot()
-    var changed = keyring
+    let now = try unlocked()
+    var changed = now.keyring
     try changed.removeSlots(slots)
     guard !changed.slots.isEmpty else { throw .lastSlot }
-    return try seal(changed, root: root)
+    return try seal(changed, root: now.root)
   }
 
   /// One way fewer to unlock the store.
@@ -81,37 +68,36 @@ extension Vault {
   ///   ``CryptoError/limitExceeded(_:)``.
   package func addingKey(named name: String, class accessClass: AccessClass) throws(CryptoError) -> Change {
     guard accessClass.isSupported else { throw .unsupported(.accessClass(accessClass.rawValue)) }
-    let keyring = self.keyring
-    let root = try copyRoot()
-    guard try !keyring.openNames(root: root, memory: memory).values.contains(name) else {
+    let now = try unlocked()
+    guard try !now.keyring.openNames(root: now.root, memory: memory).values.contains(name) else {
       throw .duplicateKeyName
     }
-    guard keyring.namedKeys.count < Keyring.namedKeysMax else { throw .limitExceeded(.namedKeys) }
-    var changed = keyring
+    guard now.keyring.namedKeys.count < Keyring.namedKeysMax else { throw .limitExceeded(.namedKeys) }
+    var changed = now.keyring
     // Named keys are never removed, so their numbers are 0, 1, 2, …
-    let number = UInt16(keyring.namedKeys.count)
-    let sealedName = try keyring.sealName(name, number: number, accessClass, root: root, memory: memory)
-    let reference = try changed.appendGeneration(1, of: number, accessClass, root: root, memory: memory)
+    let number = UInt16(now.keyring.namedKeys.count)
+    let sealedName = try now.keyring.sealName(
+      name, number: number, accessClass, root: now.root, memory: memory)
+    let reference = try changed.appendGeneration(1, of: number, accessClass, root: now.root, memory: memory)
     changed.namedKeys.append(
       Keyring.NamedKey(number: number, accessClass: accessClass, current: reference, sealedName: sealedName))
-    return try seal(changed, root: root, added: (number, name))
+    return try seal(changed, root: now.root, added: (number, name))
   }
 
   /// A further generation of a named key, which new values are sealed under; the old ones still open theirs.
   package func addingGeneration(ofKeyNamed name: String) throws(CryptoError) -> Change {
-    let keyring = self.keyring
-    let root = try copyRoot()
-    let names = try keyring.openNames(root: root, memory: memory)
-    guard let index = keyring.namedKeys.firstIndex(where: { names[$0.number] == name }) else {
+    let now = try unlocked()
+    let names = try now.keyring.openNames(root: now.root, memory: memory)
+    guard let index = now.keyring.namedKeys.firstIndex(where: { names[$0.number] == name }) else {
       throw .unknownKeyName
     }
-    let named = keyring.namedKeys[index]
-    let newest = keyring.dataKeys.filter { $0.number == named.number }.map(\.generation).max() ?? 0
+    let named = now.keyring.namedKeys[index]
+    let newest = now.keyring.dataKeys.filter { $0.number == named.number }.map(\.generation).max() ?? 0
     guard newest < .max else { throw .limitExceeded(.keyGenerations) }
-    var changed = keyring
+    var changed = now.keyring
     changed.namedKeys[index].current = try changed.appendGeneration(
-      newest + 1, of: named.number, named.accessClass, root: root, memory: memory)
-    return try seal(changed, root: root)
+      newest + 1, of: named.number, named.accessClass, root: now.root, memory: memory)
+    return try seal(changed, root: now.root)
   }
 
   /// Puts a change into force, once its bytes are safe.
@@ -129,16 +115,17 @@ extension Vault {
 
   /// HMAC-SHA256 of the stored schema, under a key from the unlock root.
   package func schemaMAC(_ schema: RawSpan) throws(CryptoError) -> [UInt8] {
-    let root = try copyRoot()
-    return try keyring.schemaMAC(schema, root: root, memory: memory)
+    let now = try unlocked()
+    return try now.keyring.schemaMAC(schema, root: now.root, memory: memory)
   }
 
-  /// The root for the length of one call, so that scrypt runs outside the vault's lock.
-  private func copyRoot() throws(CryptoError) -> Secret {
+  /// The keyring of one moment and the root that belongs to it, for the length of one call, so that scrypt runs outside the
+  /// vault's lock.
+  private func unlocked() throws(CryptoError) -> Unlocked {
     guard memory.isOriginalProcess else { throw .forked }
     return try state.withLock { state throws(CryptoError) in
       switch state.root {
-      case .some(let root): return try root.copy()
+      case .some(let root): return Unlocked(keyring: state.keyring, root: try root.copy())
       case .none: throw .rootLocked
       }
     }
@@ -235,4 +222,10 @@ extension Keyring {
     nextKeyReference += 1
     return reference
   }
+}
+
+/// A keyring, and its unlock root.
+private struct Unlocked: ~Copyable {
+  let keyring: Keyring
+  let root: Secret
 }
