@@ -129,7 +129,7 @@ extension Store {
   /// Copies the keyring's two files as they are; one that can't be read is made of the other.
   private static func copyKeyring(from source: any Storage, to target: any Storage) throws(NotelogError) {
     let files = KeyringFiles(storage: source)
-    let found = try files.contents()
+    let found = files.contents()
     let choice = try naming("reading the keyring") { () throws(CryptoError) in
       try Keyring.choose(found.keyring, copy: found.copy)
     }

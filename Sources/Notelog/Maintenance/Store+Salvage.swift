@@ -91,7 +91,7 @@ private struct KeyringRescue {
   private var files: [(name: String, bytes: [UInt8])] = []
 
   init(_ source: KeyringFiles, expecting expected: Bytes16?) throws(NotelogError) {
-    let found = try source.contents()
+    let found = source.contents()
     files = [(KeyringFiles.name, found.keyring ?? []), (KeyringFiles.copyName, found.copy ?? [])]
       .filter { !$0.1.isEmpty }
     guard !files.isEmpty else {

@@ -105,9 +105,9 @@ extension Store {
     var options = Options()
     options.isReadOnly = true
     options.acceptsUnprovenDamage = true
-    let store: Store
+    let (store, refusal): (Store, NotelogError?)
     do {
-      store = try open(in: storage, unlocking: credential, options: options)
+      (store, refusal) = try openToVerify(storage, credential, options)
     } catch {
       // What can be checked without schemas is; where not even that can be, its error is the better one.
       var verification = Verification()
@@ -118,7 +118,7 @@ extension Store {
       return verification
     }
     var verification = Verification()
-    verification.wasUnlocked = credential != nil
+    verification.wasUnlocked = credential != nil && refusal == nil
     do throws(NotelogError) { _ = try verification.check(storage, store, threadCount, progress) } catch {
       // The error that stopped the work is the one to report.
       try? store.close()
@@ -129,8 +129,25 @@ extension Store {
       let isDamage = finding.isDamage || store.vault.isServedByOtherCopy
       verification.add("keyring: \(store.info.keyring)", .keyring, isDamage: isDamage)
     }
+    if let refusal { verification.add(refusal, .keyring) }
     try store.close()
     return verification
+  }
+
+  /// Opens a store that is to be verified.
+  ///
+  /// - Returns: The store. Where the credential is refused and one of the keyring's files is not as it should be, it is locked, and the
+  ///   refusal comes with it: what is wrong with the file is to be told, and all that needs no key.
+  private static func openToVerify(
+    _ storage: any Storage, _ credential: Credential?, _ options: Options
+  ) throws(NotelogError) -> (Store, NotelogError?) {
+    do { return (try open(in: storage, unlocking: credential, options: options), nil) } catch {
+      guard error.code == .wrongPassword else { throw error }
+      let store = try open(in: storage, unlocking: nil, options: options)
+      if store.keyringFinding.withLock({ $0.isDamage }) { return (store, error) }
+      try? store.close()
+      throw error
+    }
   }
 }
 

@@ -127,7 +127,7 @@ extension Store {
           number: key.current.rawValue, name: vault.name(of: key.current),
           keyClass: key.accessClass.description)
       },
-      keyring: vault.isServedByOtherCopy ? "tampered, its copy serves" : keyringFinding.withLock { $0 }.words,
+      keyring: keyringFinding.withLock { $0 }.words(isServedByOther: vault.isServedByOtherCopy),
       condition: journal.isDamaged ? .damaged : journal.report.torn.isEmpty ? .clean : .torn,
       wasClosed: journal.report.wasClosed,
       isUnlocked: vault.isUnlocked, formatVersion: Int(Journal.formatVersion),
@@ -146,9 +146,11 @@ extension Keyring.Slot.Kind {
 }
 
 extension Keyring.Choice.Finding {
-  /// The finding in words.
-  var words: String {
+  /// The finding in words, and whether the copy that was chosen turned out to be altered.
+  func words(isServedByOther: Bool) -> String {
     switch self {
+    case .keyringOlder where isServedByOther: "keyring.copy was altered, keyring serves"
+    case _ where isServedByOther: "keyring was altered, keyring.copy serves"
     case .bothSound: "sound"
     case .copyOlder: "sound, keyring.copy is older"
     case .keyringOlder: "keyring is older, keyring.copy serves"
@@ -156,7 +158,7 @@ extension Keyring.Choice.Finding {
     case .copyUnreadable: "keyring.copy is unreadable"
     case .keyringUnreadable(nil): "keyring is missing, keyring.copy serves"
     case .keyringUnreadable: "keyring is unreadable, keyring.copy serves"
-    case .disagree: "keyring and keyring.copy disagree"
+    case .disagree: "keyring and keyring.copy disagree: one of them was altered"
     }
   }
 }

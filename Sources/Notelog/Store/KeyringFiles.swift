@@ -14,19 +14,34 @@ struct KeyringFiles: Sendable {
 
   /// Reads both files and chooses the one that counts.
   func load(storeID: Bytes16) throws(NotelogError) -> Keyring.Choice {
-    let files = try contents()
+    let files = contents()
     guard files.keyring != nil || files.copy != nil else {
       throw NotelogError(
         .damaged, "the store has neither keyring nor keyring.copy; restore one from a backup")
     }
-    return try naming("reading the keyring") { () throws(CryptoError) in
-      try Keyring.choose(files.keyring, copy: files.copy, storeID: storeID)
+    do {
+      return try naming("reading the keyring") { () throws(CryptoError) in
+        try Keyring.choose(files.keyring, copy: files.copy, storeID: storeID)
+      }
+    } catch {
+      // Where neither serves, why one can't be read is the better thing to know.
+      throw files.failure ?? error
     }
   }
 
-  /// What is in both files, whatever it is; nil where there is no such file.
-  func contents() throws(NotelogError) -> (keyring: [UInt8]?, copy: [UInt8]?) {
-    (try read(Self.name), try read(Self.copyName))
+  /// What is in both files, whatever it is; nil where there is no such file. One that can't be read has nothing in it: whatever the
+  /// reason, that is what the other is for.
+  func contents() -> (keyring: [UInt8]?, copy: [UInt8]?, failure: NotelogError?) {
+    var failure: NotelogError?
+    func bytes(_ name: String) -> [UInt8]? {
+      do throws(StorageError) { return try read(name) } catch {
+        if error.errno == SystemErrno.notFound { return nil }
+        failure = failure ?? NotelogError(storage: error, "reading \(name)")
+        return []
+      }
+    }
+    let (keyring, copy) = (bytes(Self.name), bytes(Self.copyName))
+    return (keyring, copy, failure)
   }
 
   /// Replaces both files; a crash at any moment leaves each of them old or new, and one of them whole.
@@ -65,24 +80,16 @@ struct KeyringFiles: Sendable {
     try storage.syncFolder("")
   }
 
-  private func read(_ name: String) throws(NotelogError) -> [UInt8]? {
-    do throws(StorageError) {
-      let file = try storage.open(name, .read)
-      defer { file.close() }
-      // What is too long can't be a keyring: reading a little too much shows that as well as reading all of it.
-      var bytes = [UInt8](repeating: 0, count: min(try file.byteCount(), Self.maximumByteCount + 1))
-      let count = try bytes.withBytes(in: 0..<bytes.count) {
-        (span: inout MutableRawSpan) throws(StorageError) in
-        try file.readFully(into: &span, at: 0)
-      }
-      bytes.removeLast(bytes.count - count)
-      return bytes
-    } catch {
-      if error.errno == SystemErrno.notFound { return nil }
-      // A sector that can't be read, or something else under the name, is what the copy is for.
-      let unreadable = [SystemErrno.inputOutput, SystemErrno.invalidArgument, SystemErrno.link]
-      if unreadable.contains(error.errno) { return [] }
-      throw NotelogError(storage: error, "reading \(name)")
+  private func read(_ name: String) throws(StorageError) -> [UInt8] {
+    let file = try storage.open(name, .read)
+    defer { file.close() }
+    // What is too long can't be a keyring: reading a little too much shows that as well as reading all of it.
+    var bytes = [UInt8](repeating: 0, count: min(try file.byteCount(), Self.maximumByteCount + 1))
+    let count = try bytes.withBytes(in: 0..<bytes.count) {
+      (span: inout MutableRawSpan) throws(StorageError) in
+      try file.readFully(into: &span, at: 0)
     }
+    bytes.removeLast(bytes.count - count)
+    return bytes
   }
 }

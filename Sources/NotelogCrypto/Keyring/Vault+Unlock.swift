@@ -7,7 +7,8 @@ extension Vault {
   /// Opens the keyring.
   ///
   /// The work of scrypt is done outside the vault's lock, so that keys open already stay usable meanwhile.
-  /// Where the keyring proves to be tampered with and the other copy is not, that one takes its place.
+  /// Where the keyring proves to be tampered with and the other copy is not, that one takes its place. So does a copy of the same
+  /// generation that the credential opens: whether a slot is the credential's, somebody may have altered.
   ///
   /// - Parameters:
   ///   - credential: A password, raw key or recovery key.
@@ -25,7 +26,7 @@ extension Vault {
     do throws(CryptoError) {
       return try unlock(keyring, credential, slot: slot, isOther: false, schemas, epoch)
     } catch {
-      guard error.isTamperedKeyring, let other else { throw error }
+      guard let other, error.permits(other, insteadOf: keyring) else { throw error }
       // The first finding is the one to report: the fallback's would only say that it was no help.
       do throws(CryptoError) {
         return try unlock(other, credential, slot: slot, isOther: true, schemas, epoch)
@@ -104,10 +105,12 @@ extension Vault {
 }
 
 extension CryptoError {
-  /// Whether somebody altered the keyring, as against a credential that is merely wrong.
-  fileprivate var isTamperedKeyring: Bool {
+  /// Whether it is a reason to try the other copy. A credential that is refused isn't where that copy is an older one: it may have been
+  /// given up.
+  fileprivate func permits(_ other: Keyring, insteadOf keyring: Keyring) -> Bool {
     switch self {
     case .tamperedKeyring, .tamperedSlot: true
+    case .wrongPassword, .wrongKey: other.generation == keyring.generation
     default: false
     }
   }

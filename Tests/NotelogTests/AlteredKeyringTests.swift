@@ -1,0 +1,150 @@
+// A keyring that somebody altered, or that can't be read: what is served, and what is said. FORMAT.md 10.8, 10.9.
+
+import Foundation
+import NotelogJournal
+import NotelogTestSupport
+import Testing
+
+@testable import Notelog
+@testable import NotelogCrypto
+
+/// A folder in which a name can't be opened.
+private final class UnreadableName: Storage {
+  private let base: any Storage
+  private let name: String
+  private let number: Int32
+
+  init(_ base: any Storage, _ name: String, errno number: Int32) {
+    (self.base, self.name, self.number) = (base, name, number)
+  }
+
+  func open(_ name: String, _ mode: StorageOpenMode) throws(StorageError) -> any StorageFile {
+    if name == self.name { throw StorageError(.open, name, errno: number) }
+    return try base.open(name, mode)
+  }
+  func forEachName(in folder: String, _ visit: (Span<UInt8>) -> Void) throws(StorageError) {
+    try base.forEachName(in: folder, visit)
+  }
+  func rename(_ name: String, to newName: String) throws(StorageError) { try base.rename(name, to: newName) }
+  func unlink(_ name: String) throws(StorageError) { try base.unlink(name) }
+  func makeFolder(_ name: String) throws(StorageError) { try base.makeFolder(name) }
+  func syncFolder(_ name: String) throws(StorageError) { try base.syncFolder(name) }
+}
+
+@Suite struct AlteredKeyringTests {
+  private static let right = Notelog.Credential.password("the right one")
+  private static let wrong = Notelog.Credential.password("a wrong one")
+
+  /// What of the first slot is altered. It begins at 64: kind, log N, r, p, id; its salt at 24, and its wrap at 40.
+  enum Place: Int, CaseIterable, Sendable {
+    case work = 65
+    case salt = 88
+    case nonce = 104
+    case ciphertext = 128
+    case tag = 160
+    case commitment = 176
+  }
+
+  private static func makeDisk() throws -> SimulatedDisk {
+    let disk = SimulatedDisk()
+    var options = Store.Options()
+    options.passwordWork = 14
+    options.segmentByteCount = 16 << 10
+    let store = try Store.create(in: disk, unlocking: right, options: options)
+    try store.putAll([Note(title: "Clark")])
+    try store.close()
+    return disk
+  }
+
+  private static func alter(_ disk: SimulatedDisk, _ name: String, _ place: Place, fitting: Bool) throws {
+    var bytes = try #require(disk.contents(name))
+    bytes[place.rawValue] ^= 1
+    if fitting { bytes = Array(bytes.dropLast(32)) + (try Derivation.sha256(Array(bytes.dropLast(32)))) }
+    disk.replace(name, with: bytes)
+  }
+
+  private func title(_ disk: SimulatedDisk) throws -> (title: String?, keyring: String) {
+    let store = try Store.open(in: disk, unlocking: Self.right, options: Store.Options())
+    defer { try? store.close() }
+    return (try store.query(Note.self).first()?.title, store.info.keyring)
+  }
+
+  /// The bug: what decides whether a slot is the password's (salt, work, nonce, commitment) read as a wrong password where it was
+  /// altered under a digest that fits, though the other file was sound; and verify ended with that, and found nothing.
+  @Test(
+    arguments: Place.allCases,
+    [("keyring", false), ("keyring", true), ("keyring.copy", false), ("keyring.copy", true)])
+  func `a byte altered in one file costs nothing, and is found`(place: Place, file: (String, Bool)) throws {
+    let (name, fitting) = file
+    let disk = try Self.makeDisk()
+    try Self.alter(disk, name, place, fitting: fitting)
+    let found = try title(disk)
+    #expect(found.title == "Clark")
+    #expect(found.keyring != "sound")
+    #expect(throws: NotelogError(.wrongPassword, "")) {
+      try Store.open(in: disk, unlocking: Self.wrong, options: Store.Options())
+    }
+    for (credential, opens) in [(Self.right, true), (Self.wrong, false), (nil, false)] {
+      let verified = try Store.verify(in: disk, unlocking: credential)
+      #expect(!verified.isSound(.keyring), "\(name), \(place)")
+      #expect(verified.wasUnlocked == opens)
+      #expect((verified.openedCount > 0) == opens)
+    }
+    if fitting, name == "keyring" { #expect(found.keyring == "keyring was altered, keyring.copy serves") }
+  }
+
+  @Test func `with both files sound, a wrong password is that, for verify too`() throws {
+    let disk = try Self.makeDisk()
+    #expect(throws: NotelogError(.wrongPassword, "")) { try Store.verify(in: disk, unlocking: Self.wrong) }
+  }
+
+  /// A password that was given up must not come back by altering the newer file.
+  @Test func `a password is never tried on an older copy`() throws {
+    let disk = try Self.makeDisk()
+    let old = try #require(disk.contents("keyring.copy"))
+    let new = Notelog.Credential.password("the new one")
+    var store = try Store.open(in: disk, unlocking: Self.right, options: Store.Options())
+    try store.changeCredential(Self.right, to: new, work: 14)
+    try store.close()
+    disk.replace("keyring.copy", with: old)
+    #expect(throws: NotelogError(.wrongPassword, "")) {
+      try Store.open(in: disk, unlocking: Self.right, options: Store.Options())
+    }
+    store = try Store.open(in: disk, unlocking: new, options: Store.Options())
+    try store.close()
+  }
+
+  /// The bug: a copy that could not be read, for another reason than a bad sector, kept everybody from opening the store, though
+  /// the other file was sound.
+  @Test(arguments: [EACCES, EPERM, EISDIR, ENOTDIR, EIO, ELOOP, EINVAL, EMFILE, ENXIO])
+  func `where one of the two files can't be read, the other serves, and it is said`(number: Int32) throws {
+    for name in ["keyring", "keyring.copy"] {
+      let disk = UnreadableName(try Self.makeDisk(), name, errno: number)
+      let store = try Store.open(in: disk, unlocking: Self.right, options: Store.Options())
+      #expect(try store.query(Note.self).first()?.title == "Clark")
+      #expect(store.info.keyring.hasPrefix("\(name) is unreadable"))
+      try store.close()
+      #expect(try !Store.verify(in: disk, unlocking: nil).isSound(.keyring))
+    }
+    let disk = try Self.makeDisk()
+    disk.replace("keyring", with: [])
+    let error = #expect(throws: NotelogError.self) {
+      try Store.open(
+        in: UnreadableName(disk, "keyring.copy", errno: number), unlocking: Self.right,
+        options: Store.Options())
+    }
+    #expect(error?.errno == number)
+  }
+
+  /// The same on a real disk.
+  @Test func `a folder in a keyring file's place costs nothing`() throws {
+    for name in ["keyring", "keyring.copy"] {
+      let folder = try TemporaryFolder()
+      try folder.create().close()
+      try folder.remove(name)
+      try FileManager.default.createDirectory(
+        atPath: folder.path + "/" + name, withIntermediateDirectories: true)
+      try folder.open().close()
+    }
+  }
+}
