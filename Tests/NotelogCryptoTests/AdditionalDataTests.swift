@@ -31,6 +31,9 @@ import Testing
     var next = Self.chunk
     next.setChunk(7, isLast: false)
     #expect(bytes(next).suffix(16) == hex("0700000000000000 00 00000000000000"))
+    next.setReference(byteCount: 150_000)
+    #expect(bytes(next).suffix(16) == hex("f049020000000000 02 00000000000000"))
+    #expect(bytes(next).prefix(80) == bytes(Self.chunk).prefix(80))
   }
 
   @Test func `the record is changed in place`() {
@@ -68,7 +71,7 @@ import Testing
     #expect(error == .tampered && output == [0, 0, 0])
   }
 
-  @Test(arguments: ["value", "number", "last", "field for a chunk"])
+  @Test(arguments: ["value", "number", "last", "reference for a chunk", "field for a chunk"])
   func `a chunk moved along an axis does not open`(_ axis: String) throws {
     var expected = Self.chunk
     switch axis {
@@ -77,6 +80,7 @@ import Testing
         store: Self.store, record: Self.record, name: Self.name, type: 0xB1, flags: 0xC2C1, key: Self.key,
         value: .zero, chunk: 0xD8D7_D6D5_D4D3_D2D1, isLast: true)
     case "number": expected.setChunk(0, isLast: true)
+    case "reference for a chunk": expected.setReference(byteCount: 0xD8D7_D6D5_D4D3_D2D1)
     case "last": expected.setChunk(0xD8D7_D6D5_D4D3_D2D1, isLast: false)
     default: expected = Self.field
     }

@@ -161,14 +161,14 @@ private func note(
     }
   }
 
-  @Test func `a reference to a large value is looked at in each record`() throws {
+  @Test func `the length of a reference to a large value is looked at in each record`() throws {
     func bytes(_ reference: [UInt8]) -> [UInt8] {
       recordBody([BodyLine(number: 1, type: .bytes, flags: [.sealed, .chunked], key: 7, value: reference)])
     }
     var form = DirectoryForm()
     let sound = bytes(reference)
     try form.check(sound.rawSpan, of: sound.count)
-    let broken = bytes([UInt8](repeating: 7, count: 32))
+    let broken = bytes([UInt8](repeating: 7, count: ValueReference.storedByteCount - 1))
     let found = answer { () throws(NotelogError) in
       try form.find(1, checking: broken.rawSpan, of: broken.count)
     }
@@ -200,12 +200,4 @@ private func note(
 }
 
 /// What stands in the place of a large value.
-private let reference: [UInt8] = {
-  var bytes = [UInt8](repeating: 7, count: 32)
-  bytes.withBytes(in: 16..<32) { span in
-    span.store(UInt64(Limits.chunkBytes + 1), at: 0)
-    span.store(UInt32(2), at: 8)
-    span.store(UInt32(0), at: 12)
-  }
-  return bytes
-}()
+private let reference = [UInt8](repeating: 7, count: ValueReference.storedByteCount)

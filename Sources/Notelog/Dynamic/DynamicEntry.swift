@@ -14,8 +14,12 @@ public struct DynamicEntry: Sendable, Identifiable {
     public let type: FieldType
     /// The number of the key that the value is sealed under; nil for a plain value.
     public let keyNumber: UInt32?
-    /// How many bytes it takes in the record, its seal included.
+    /// How many bytes it takes, its seal included. Of a value that left its record, those of its chunks are counted, as the record
+    /// says: that is certain once ``DynamicEntry/content(of:)`` has returned.
     public let storedByteCount: Int
+    /// Whether the schema has a field of this number in use. A value that it has none for is carried over, or goes with the record's next
+    /// update where its field was retired.
+    public let isInSchema: Bool
 
     /// Whether the value is sealed.
     public var isSealed: Bool { keyNumber != nil }
@@ -32,11 +36,15 @@ public struct DynamicEntry: Sendable, Identifiable {
     self.plan = plan
     self.opener = opener
     fields = try stored.entries().map { entry in
-      Field(
-        name: plan.index(of: entry.number).map { plan.fields[$0].field.name } ?? "field \(entry.number)",
+      let reference =
+        entry.flags.contains(.chunked)
+        ? ValueReference(stored.body.rawSpan.extracting(entry.range)) : nil
+      let index = plan.index(of: entry.number)
+      return Field(
+        name: index.map { plan.fields[$0].field.name } ?? "field \(entry.number)",
         number: Int(entry.number), type: entry.type,
         keyNumber: entry.flags.contains(.sealed) ? entry.keyReference : nil,
-        storedByteCount: entry.range.count)
+        storedByteCount: reference?.sealedByteCount ?? entry.range.count, isInSchema: index != nil)
     }
   }
 

@@ -66,24 +66,27 @@ struct RecordEncoder {
         "\(plan.schema.name).\(plan.fields[index].field.name): can't be stored (\(type(of: error)))")
     }
     let flags = plan.fields[index].flags
+    // Asked before it is packed, as it must fit when it is unpacked; and after, as padding makes it longer.
+    guard scratch.count - start <= Limits.recordBytes else { throw tooLong(from: start, plan, index) }
     var written = try pack(start, flags, plan, index)
     let plainCount = scratch.count - start
-    guard plainCount <= Limits.recordBytes else {
-      throw NotelogError(
-        .limitExceeded,
-        "\(plan.schema.name).\(plan.fields[index].field.name): a value of \(plainCount) bytes is over the limit"
-      )
-    }
+    guard plainCount <= Limits.recordBytes else { throw tooLong(from: start, plan, index) }
     var length = plainCount + (flags.contains(.sealed) ? RecordBody.sealOverhead : 0)
     if flags.contains(.sealed), plainCount > Limits.chunkBytes {
       written.insert(.chunked)
-      length = ValueReference.byteCount
+      length = ValueReference.storedByteCount
     }
     append(
       FieldEntry(
         number: plan.fields[index].number, type: plan.fields[index].type, flags: written,
         keyReference: plan.fields[index].keyReference, range: offset..<offset + length),
       index, .fresh(start..<scratch.count))
+  }
+
+  private func tooLong(from start: Int, _ plan: CollectionPlan, _ index: Int) -> NotelogError {
+    let name = "\(plan.schema.name).\(plan.fields[index].field.name)"
+    return NotelogError(
+      .limitExceeded, "\(name): a value of \(scratch.count - start) bytes is over the limit")
   }
 
   /// Gathers a field whose value was uploaded.
@@ -230,12 +233,12 @@ struct RecordEncoder {
         let content = uploads[upload]
         bytes.copy(content.bytes.rawSpan, at: range.lowerBound)
       case .fresh(let source):
+        var target = bytes.part(range)
         if let value = field.value {
-          var target = bytes.part(range)
-          ValueReference(value, byteCount: source.count).write(into: &target)
+          let reference = ValueReference(value, byteCount: source.count)
+          try seal(reference, field, id, plan, &keys, &nonces, &target)
           continue
         }
-        var target = bytes.part(range)
         try scratch.withBytes(in: source) { plaintext throws(NotelogError) in
           guard entry.flags.contains(.sealed) else { return target.copy(plaintext) }
           try seal(plaintext, field, id, plan, &keys, &nonces, &target)
@@ -274,6 +277,21 @@ struct RecordEncoder {
         } catch { throw NotelogError(crypto: error, "sealing \(plan.place(field.index, id))") }
       }
     }
+  }
+
+  private func seal(
+    _ reference: ValueReference, _ field: Field, _ id: RecordID, _ plan: CollectionPlan,
+    _ keys: inout SealingKeys, _ nonces: inout NonceRun, _ target: inout MutableRawSpan
+  ) throws(NotelogError) {
+    let key = try keys.key(field.index, of: plan).key
+    let data = plan.chunkData(
+      field.index, of: id, type: field.entry.type, flags: field.entry.flags, key: key.reference,
+      value: reference.value)
+    do {
+      try reference.write(data, into: &target) { (nothing, data, seal) throws(CryptoError) in
+        try key.seal(nothing, additionalData: data, nonces: &nonces, into: &seal)
+      }
+    } catch { throw NotelogError(crypto: error, "sealing \(plan.place(field.index, id))") }
   }
 
   private func seal(

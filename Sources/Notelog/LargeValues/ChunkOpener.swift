@@ -31,19 +31,27 @@ struct ChunkOpener: Sendable {
   let entry: FieldEntry
   let reference: ValueReference
 
+  /// Opens the value's reference: from then on its length is certain.
+  ///
+  /// - Throws: `locked`, `missingKey`; `tampered` where the reference isn't as it was sealed.
   init(
     _ opener: FieldOpener, _ entry: FieldEntry, in body: RawSpan, of id: RecordID, _ index: Int,
     _ plan: CollectionPlan
   ) throws(NotelogError) {
-    guard let reference = ValueReference(body.extracting(entry.range)) else {
-      throw NotelogError(.damaged, "\(plan.place(index, id)): the reference to its large value is broken")
+    let bytes = body.extracting(entry.range)
+    reference = try naming("\(plan.place(index, id)), the reference to its value") { () throws(CryptoError) in
+      let key = try opener.vault.sealingKey(KeyReference(rawValue: entry.keyReference))
+      guard let reference = ValueReference(bytes) else { throw .tampered }
+      let data = plan.chunkData(
+        index, of: id, type: entry.type, flags: entry.flags, key: key.reference, value: reference.value)
+      try reference.check(bytes, data, under: key)
+      return reference
     }
     self.opener = opener
     self.plan = plan
     self.index = index
     self.id = id
     self.entry = entry
-    self.reference = reference
   }
 
   /// Refuses a value that is too long to be in memory at once.

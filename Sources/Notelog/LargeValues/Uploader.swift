@@ -36,7 +36,6 @@ struct Uploader: ~Copyable {
     }
     let reference = KeyReference(rawValue: field.keyReference)
     let key = try naming(place) { () throws(CryptoError) in try store.vault.sealingKey(reference) }
-    try naming(place) { () throws(CryptoError) in try store.nonces.mixFreshEntropy() }
     self.store = store
     self.plan = plan
     self.index = index
@@ -87,22 +86,44 @@ struct Uploader: ~Copyable {
   consuming func finish<R: Record>(for _: R.Type) throws(NotelogError) -> Upload<R> {
     let field = plan.fields[index]
     let content: SealedContent
+    if number > 0 {
+      try seal(isLast: true)
+      try commit()
+    }
+    // What stands in the record is sealed for the transaction to come.
+    try mixFreshEntropy()
     if number == 0 {
       content = SealedContent(
         type: field.type, flags: .sealed, keyReference: key.reference.rawValue, bytes: try sealInline())
     } else {
-      try seal(isLast: true)
-      try commit()
-      var bytes = [UInt8](repeating: 0, count: ValueReference.byteCount)
-      let reference = ValueReference(value, byteCount: byteCount)
-      bytes.withBytes(in: 0..<bytes.count) { reference.write(into: &$0) }
       content = SealedContent(
-        type: field.type, flags: Self.flags, keyReference: key.reference.rawValue, bytes: bytes)
+        type: field.type, flags: Self.flags, keyReference: key.reference.rawValue, bytes: try sealReference())
     }
     chunk.wipe()
     // From here on the upload keeps the value alive.
     isBegun = false
     return Upload(store, id, field: field.number, content, byteCount: byteCount)
+  }
+
+  private func sealReference() throws(NotelogError) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: ValueReference.storedByteCount)
+    let reference = ValueReference(value, byteCount: byteCount)
+    let (key, data) = (self.key, self.data)
+    do {
+      try bytes.withBytes(in: 0..<bytes.count) { (target: inout MutableRawSpan) throws(CryptoError) in
+        try reference.write(data, into: &target) { (nothing, data, seal) throws(CryptoError) in
+          try key.seal(nothing, additionalData: data, into: &seal)
+        }
+      }
+    } catch { throw NotelogError(crypto: error, plan.place(index, id)) }
+    return bytes
+  }
+
+  /// Each transaction that seals adds entropy of its own (FORMAT.md 11.3).
+  private func mixFreshEntropy() throws(NotelogError) {
+    do { try store.nonces.mixFreshEntropy() } catch {
+      throw NotelogError(crypto: error, plan.place(index, id))
+    }
   }
 
   private mutating func sealInline() throws(NotelogError) -> [UInt8] {
@@ -123,6 +144,7 @@ struct Uploader: ~Copyable {
   private mutating func seal(isLast: Bool) throws(NotelogError) {
     if !isBegun { store.journal.beginUpload(value) }
     isBegun = true
+    if batch.isEmpty { try mixFreshEntropy() }
     data.setChunk(UInt64(number), isLast: isLast)
     let (key, chunk, filled, data) = (self.key, self.chunk, self.filled, self.data)
     do {

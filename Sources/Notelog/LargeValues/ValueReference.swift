@@ -3,48 +3,77 @@
 import NotelogCrypto
 import NotelogJournal
 
-/// A reference to a large value: its id, its length, and into how many chunks it was cut.
+/// A reference to a large value: its id and its length, in clear, and a seal that binds both to the field.
+///
+/// In clear, so that whoever has no key can carry it over, check it against the envelope, and say how long the value is.
 struct ValueReference: Hashable, Sendable {
-  static let byteCount = 32
+  /// Id and length.
+  private static let clearByteCount = 24
+  /// The same with the seal, of nothing.
+  static let storedByteCount = clearByteCount + RecordBody.sealOverhead
 
   let value: RecordKey
   /// The length of the plaintext.
   let byteCount: Int
 
-  var chunkCount: Int { Self.chunkCount(of: byteCount) }
+  /// How many chunks the plaintext is cut into.
+  var chunkCount: Int { (byteCount + Limits.chunkBytes - 1) / Limits.chunkBytes }
+
+  /// How many bytes reference and chunks take, their seals included.
+  var sealedByteCount: Int { Self.storedByteCount + byteCount + chunkCount * RecordBody.sealOverhead }
 
   init(_ value: RecordKey, byteCount: Int) {
     self.value = value
     self.byteCount = byteCount
   }
 
-  /// Reads a reference; nil where nobody could have written it: **INV-V2**.
+  /// What a reference says; nil where nobody could have written it. Its seal is still to be opened.
   init?(_ bytes: RawSpan) {
-    guard bytes.byteCount == Self.byteCount, bytes.load(UInt32.self, at: 28) == 0,
+    guard bytes.byteCount == Self.storedByteCount,
       let byteCount = Int(exactly: bytes.load(UInt64.self, at: 16)), byteCount > Limits.chunkBytes,
-      byteCount <= Limits.largeValueBytes,
-      Int(bytes.load(UInt32.self, at: 24)) == Self.chunkCount(of: byteCount)
+      byteCount <= Limits.largeValueBytes
     else { return nil }
     value = Self.value(in: bytes)
     self.byteCount = byteCount
     if value == .zero { return nil }
   }
 
-  /// The value's id, of a reference that was checked.
+  /// The value's id, whatever else the reference says.
   static func value(in bytes: RawSpan) -> RecordKey {
     RecordKey(low: bytes.load(UInt64.self, at: 0), high: bytes.load(UInt64.self, at: 8))
   }
 
-  func write(into bytes: inout MutableRawSpan) {
+  /// Writes what stands in clear, and has the seal put behind it: of nothing, bound to what stands before it.
+  ///
+  /// - Parameters:
+  ///   - data: What the value's chunks are bound to.
+  ///   - bytes: The reference's place.
+  ///   - seal: Seals.
+  /// - Throws: What `seal` throws.
+  func write(
+    _ data: AdditionalData, into bytes: inout MutableRawSpan,
+    sealing seal: (_ nothing: RawSpan, _ data: RawSpan, _ target: inout MutableRawSpan) throws(CryptoError) ->
+      Void
+  ) throws(CryptoError) {
     bytes.store(value.low, at: 0)
     bytes.store(value.high, at: 8)
     bytes.store(UInt64(byteCount), at: 16)
-    bytes.store(UInt32(chunkCount), at: 24)
-    bytes.store(0 as UInt32, at: 28)
+    var data = data
+    data.setReference(byteCount: UInt64(byteCount))
+    var target = bytes.part(from: Self.clearByteCount)
+    try seal(RawSpan(), data.bytes, &target)
   }
 
-  /// How many chunks a plaintext is cut into.
-  static func chunkCount(of byteCount: Int) -> Int { (byteCount + Limits.chunkBytes - 1) / Limits.chunkBytes }
+  /// Opens the seal of a reference that says this.
+  ///
+  /// - Throws: `tampered` where it was sealed for another reference, or another field's.
+  func check(_ bytes: RawSpan, _ data: AdditionalData, under key: SealingKey) throws(CryptoError) {
+    var data = data
+    data.setReference(byteCount: UInt64(byteCount))
+    var nothing = MutableRawSpan()
+    try key.open(
+      bytes.extracting(droppingFirst: Self.clearByteCount), additionalData: data.bytes, into: &nothing)
+  }
 
   /// Which bytes of the plaintext a chunk holds.
   func range(of chunk: Int) -> Range<Int> {
@@ -58,7 +87,7 @@ extension RecordKey {
 }
 
 extension CollectionPlan {
-  /// What the chunks of a field's value are bound to; the chunk is still to be set.
+  /// What the parts of a field's large value are bound to; which part is still to be set.
   func chunkData(
     _ index: Int, of id: RecordID, type: FieldType, flags: FieldFlags, key: KeyReference, value: RecordKey
   ) -> AdditionalData {

@@ -68,6 +68,9 @@ struct RecordVerifier: ~Copyable {
     let isSealed = entry.flags.contains(.sealed)
     if isSealed, isLocked(entry.keyReference) {
       try plan.check(entry, index, id)
+      if entry.flags.contains(.chunked), ValueReference(bytes.extracting(entry.range)) == nil {
+        throw NotelogError(.tampered, "\(plan.place(index, id)): no large value has such a reference")
+      }
       found.lockedCount += 1
       return
     }

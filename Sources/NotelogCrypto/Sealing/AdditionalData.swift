@@ -1,6 +1,6 @@
 // What a sealed value is bound to: its additional data (FORMAT.md 11.2).
 
-/// The additional data of a field or of a chunk, built from what the *caller expects* to find, never from
+/// The additional data of a field, or of a part of a large value, built from what the *caller expects* to find, never from
 /// what was read: a value that was moved to another store, record, field, type or key then does not open.
 ///
 /// Made once a field and changed record by record with ``record``; its bytes are in place, so nothing is
@@ -26,7 +26,7 @@ package struct AdditionalData: Sendable {
     words[0] = Self.fieldDomain.littleEndian
   }
 
-  /// The additional data of one chunk of a large value.
+  /// The additional data of a large value: of one chunk, or of what refers to them.
   package init(
     store: Bytes16, record: Bytes16, name: Bytes16, type: UInt8, flags: UInt16, key: KeyReference,
     value: Bytes16, chunk: UInt64, isLast: Bool
@@ -35,8 +35,7 @@ package struct AdditionalData: Sendable {
       store: store, record: record, name: name, type: type, flags: flags, key: key, size: Self.chunkSize)
     words[0] = Self.chunkDomain.littleEndian
     put(value, at: 8)
-    words[10] = chunk.littleEndian
-    words[11] = UInt64(isLast ? 1 : 0).littleEndian
+    setChunk(chunk, isLast: isLast)
   }
 
   /// The record that the value belongs to; changed from record to record in a batch.
@@ -46,10 +45,15 @@ package struct AdditionalData: Sendable {
   }
 
   /// Moves on to another chunk of the same value.
-  package mutating func setChunk(_ chunk: UInt64, isLast: Bool) {
-    precondition(size == Self.chunkSize, "only a chunk's additional data has a chunk number")
-    words[10] = chunk.littleEndian
-    words[11] = UInt64(isLast ? 1 : 0).littleEndian
+  package mutating func setChunk(_ chunk: UInt64, isLast: Bool) { setPart(chunk, isLast ? 1 : 0) }
+
+  /// Moves on to the reference to the same value, which says how long it is.
+  package mutating func setReference(byteCount: UInt64) { setPart(byteCount, 2) }
+
+  private mutating func setPart(_ number: UInt64, _ kind: UInt64) {
+    precondition(size == Self.chunkSize, "only the parts of a large value are numbered")
+    words[10] = number.littleEndian
+    words[11] = kind.littleEndian
   }
 
   /// The bytes, as they are authenticated.
