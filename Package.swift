@@ -54,7 +54,8 @@ let package = Package(
       swiftSettings: house),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     .testTarget(
-      name: "NotelogCLITests", dependencies: ["NotelogCLI", "CTestSupport"], swiftSettings: house),
+      name: "NotelogCLITests", dependencies: ["Notelog", "NotelogCLI", "NotelogJournal", "CTestSupport"],
+      swiftSettings: house),
     .testTarget(name: "TidyTests", swiftSettings: house),
 
     // What tests start as processes of their own, to look into their memory.

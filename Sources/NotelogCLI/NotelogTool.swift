@@ -7,6 +7,7 @@ enum NotelogTool {
   static let version = "0.1.0"
 
   static func main() {
+    Platform.refuseCoreDumps()
     Interrupt.install()
     let console = Console()
     exit(run(arguments: ProcessArguments.read(), console).rawValue)

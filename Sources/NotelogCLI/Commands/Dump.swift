@@ -8,7 +8,8 @@ extension Command {
       """
       Without a key, sealed fields are shown as sealed, with their size and the number of their key. With --json \
       each record is one line: {"id":…,"collection":…,"revision":…,"fields":{…}}. Dates are RFC 3339; bytes are \
-      {"base64":…}, JSON documents {"json":…}, a field not opened {"sealed":…,"key":…}, one that failed {"error":…}.
+      {"base64":…}, JSON documents {"json":…}, a field not opened {"sealed":…,"key":…}, one that is not in the schema \
+      {"unknown":…}, one that failed {"error":…}; the sizes are in bytes, as stored.
       """,
       "All that is sound is printed; if something was not, it exits 3.",
       """

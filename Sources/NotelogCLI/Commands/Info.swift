@@ -33,7 +33,7 @@ private func text(
     format      version \(info.formatVersion)
     floor       segment \(info.floor.segment), offset \(info.floor.offset)
     keyring     \(info.keyring)
-    memory      \(info.memoryNote ?? "secrets are locked in memory, out of core dumps, and wiped in forked children")
+    memory      \(info.memoryNote ?? "secrets are locked in memory, out of core dumps, and wiped in forked children"); OpenSSL's copies of keys are ordinary memory
     records     \(info.recordCount), next revision \(info.nextRevision)
     size        \(info.byteCount) bytes, of which \(info.liveByteCount) are live and \(info.deadByteCount) dead
 
@@ -45,14 +45,16 @@ private func text(
   for collection in collections {
     let count = try recordCount(of: collection)
     let fields = collection.fields.filter { !$0.isRetired }.map { "\($0.name) (\($0.words))" }
-    text +=
-      "collection  \(collection.name): \(counted(count, "record")) of \(fields.joined(separator: ", "))\n"
+    text += console.line(
+      "collection  \(collection.name): \(counted(count, "record")) of \(fields.joined(separator: ", "))")
+    text += "\n"
   }
   for slot in info.slots {
     text += "slot        \(slot.number), \(slot.kind)\(slot.work.map { ", scrypt 2^\($0)" } ?? "")\n"
   }
   for key in info.keys {
-    text += "key         \(key.number), \(key.name ?? "its name is sealed"), \(key.keyClass)\n"
+    let name = key.name.map(console.line) ?? "its name is sealed"
+    text += "key         \(key.number), \(name), \(key.keyClass)\n"
   }
   let largest = info.segments.map(\.byteCount).max() ?? 1
   for segment in info.segments {
@@ -67,7 +69,7 @@ private func text(
     }
     text += "\n"
   }
-  return console.outIsTerminal ? Escaping.text(text) : text
+  return text
 }
 
 extension StoreInfo {

@@ -14,15 +14,14 @@ struct Console: Sendable {
     outHasColour = outIsTerminal && (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
   }
 
-  /// One line on stderr, `notelog: error: …` for instance.
+  /// One line on stderr, `notelog: error: …` for instance. It is for people: what is kept in a log reaches a terminal later.
   func say(_ kind: String, _ message: String) {
-    let shown = errorIsTerminal ? Escaping.line(message) : message
     // Nothing can be done where even stderr is gone.
-    try? Output(descriptor: STDERR_FILENO).writeNow("notelog: \(kind): \(shown)\n")
+    try? Output(descriptor: STDERR_FILENO).writeNow("notelog: \(kind): \(Escaping.line(message))\n")
   }
 
-  /// Stored text for one line of output: as it is in a pipe, made safe on a terminal.
-  func line(_ text: String) -> String { outIsTerminal ? Escaping.line(text) : text }
+  /// Stored text for one line of output, its control characters escaped: what programs read is JSON.
+  func line(_ text: String) -> String { Escaping.line(text) }
 
   /// `text` in an ANSI style, where the terminal has colour.
   func styled(_ text: String, _ style: Style) -> String {

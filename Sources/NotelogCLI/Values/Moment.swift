@@ -16,7 +16,8 @@ enum Moment {
     return date + "T" + time + (fraction.isEmpty ? "" : "." + fraction) + "Z"
   }
 
-  /// Reads `2026-11-20`, `2026-11-20T10:38:43Z`, with decimals, a space for the T, or an offset for the Z.
+  /// Reads `2026-11-20`, `2026-11-20T10:38:43Z`, with decimals, a space for the T, or an offset for the Z; `nil` outside the years
+  /// 0 to 9999 in UTC. There are no leap seconds.
   static func seconds(_ text: String) -> Double? {
     var scanner = MomentScanner(rest: text[...])
     guard let year = scanner.digits(4), scanner.accept("-"), let month = scanner.digits(2),
@@ -35,7 +36,10 @@ enum Moment {
       if fraction.isEmpty { return nil }
     }
     guard let offset = scanner.offset(), scanner.rest.isEmpty else { return nil }
-    return ExactDecimal(midnight + hour * 3600 + minute * 60 + second - offset, fraction).double
+    let whole = midnight + hour * 3600 + minute * 60 + second - offset
+    guard years.contains(whole) else { return nil }
+    // The nearest double to the last microseconds of the last year is the next year.
+    return ExactDecimal(whole, fraction).double.map { min($0, Double(years.upperBound).nextDown) }
   }
 
   /// Now, to the millisecond: more digits would only be noise to read.
@@ -46,6 +50,8 @@ enum Moment {
   // MARK: - Calendar
 
   private static let secondsPerDay = 86_400
+  /// The seconds of the years 0 to 9999.
+  private static let years = days(0, 1, 1) * secondsPerDay..<days(10_000, 1, 1) * secondsPerDay
   /// From 0000-03-01 to 2001-01-01.
   private static let epochDays = 730_791
 

@@ -9,6 +9,8 @@ struct RecordShown {
     case value(DynamicValue)
     /// Sealed, and not opened.
     case sealed(byteCount: Int, key: UInt32)
+    /// Of no field that the schema has in use.
+    case unknown(byteCount: Int)
     case failed(NotelogError)
   }
 
@@ -26,6 +28,7 @@ struct RecordShown {
     revision = entry.revision
     isPossiblyStale = entry.isPossiblyStale
     fields = entry.fields.filter { names?.contains($0.name) ?? true }.map { field in
+      guard field.isInSchema else { return (field.name, .unknown(byteCount: field.storedByteCount)) }
       if let key = field.keyNumber, !opening {
         return (field.name, .sealed(byteCount: field.storedByteCount, key: key))
       }
@@ -68,6 +71,7 @@ struct RecordShown {
               $0.member("sealed", byteCount)
               $0.member("key", key)
             }
+          case .unknown(let byteCount): try json.object { $0.member("unknown", byteCount) }
           case .failed(let error): try json.object { $0.member("error", error.description) }
           }
         }
@@ -92,6 +96,7 @@ struct RecordShown {
     case .value(.missing): console.styled("none", .dim)
     case .value(let value): Escaping.line(value.shown)
     case .sealed(let byteCount, let key): console.styled("sealed under key \(key), \(byteCount) bytes", .dim)
+    case .unknown(let byteCount): console.styled("\(byteCount) bytes, not in the schema", .dim)
     case .failed(let error): console.styled("error: \(Escaping.line(error.description))", .red)
     }
   }
