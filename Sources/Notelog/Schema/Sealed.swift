@@ -13,7 +13,8 @@ public struct Sealed<R: Record, Value: FieldValue> {
   ///   - name: The field's name in the store. Names aren't secret.
   ///   - path: The property.
   ///   - key: The named key that seals the field; it is made when the store first sees the schema.
-  ///   - compressed: Whether values are compressed before sealing, which implies `padded`.
+  ///   - compressed: Whether values are compressed before sealing, which implies `padded`. Not where others may choose a part of a value
+  ///     and another part is secret: sizes give that away, letter by letter.
   ///   - padded: Whether values are padded before sealing, so that their lengths show less.
   ///   - formerly: Names the field had in earlier versions of the schema.
   @inlinable
