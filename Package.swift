@@ -50,7 +50,8 @@ let package = Package(
       ],
       swiftSettings: house),
     .testTarget(
-      name: "NotelogTests", dependencies: ["Notelog", "NotelogCrypto", "NotelogTestSupport", "StreamChild"],
+      name: "NotelogTests",
+      dependencies: ["Notelog", "NotelogConcurrency", "NotelogCrypto", "NotelogTestSupport", "StreamChild"],
       swiftSettings: house),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     .testTarget(

@@ -49,6 +49,8 @@ private struct Page: Record, Equatable {
     let store = try Store.create(in: storage, unlocking: TemporaryFolder.key, options: options)
     try store.putAll(pages)
     try store.close()
+    // Looking up in the checkpoint's file would be counted too.
+    try storage.unlink("index")
     return try Store.open(in: storage, unlocking: TemporaryFolder.key, options: options)
   }
 

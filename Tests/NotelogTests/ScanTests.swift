@@ -1,6 +1,7 @@
 // Going through all records: in parts, with conditions, on several threads.
 
 import Foundation
+import NotelogConcurrency
 import NotelogJournal
 import Testing
 
@@ -155,14 +156,47 @@ private struct Bare: Record {
     #expect(try store.query(Note.self).parallel(2).count() == 10)
   }
 
-  @Test func `a record that does not check ends a scan`() throws {
+  @Test func `a record that does not check is left out of a scan, and told of`() throws {
     let folder = try TemporaryFolder()
     var store = try folder.create()
     try store.putAll((0..<50).map { Note(title: "title \($0)") })
     try store.close()
     try folder.alter("000000000001.journal") { $0[9_000] ^= 4 }
     store = try folder.open()
-    #expect(throws: NotelogError(.damaged, "")) { try store.scan(Note.self) { _ in true } }
+    var count = 0
+    var findings: [Verification.Finding] = []
+    try store.scan(Note.self, damaged: { findings.append($0) }) { _ in
+      count += 1
+      return true
+    }
+    #expect(count == 49 && findings.map(\.isDamage) == [true])
+    #expect(store.damage.verdict == .contained && store.info.condition == .damaged)
+    struct Stop: Error {}
+    #expect(throws: Stop.self) { try store.scan(Note.self, damaged: { _ in throw Stop() }) { _ in true } }
+  }
+
+  /// One damaged record took its whole collection away: every query of it threw.
+  @Test(arguments: [false, true]) func `a query finds what is sound, and tells of the rest`(isIndexed: Bool)
+    throws
+  {
+    let folder = try TemporaryFolder()
+    var store = try folder.create()
+    let times = (0..<200).map { Date(timeIntervalSinceReferenceDate: Double($0)) }
+    try store.putAll(times.enumerated().map { Note(time: $1, title: "title \($0)") })
+    if isIndexed { _ = try store.query(Note.self).sorted(by: \.time).limit(1).entries() }
+    try store.close()
+    try folder.alter("000000000001.journal") { $0[9_000] ^= 4 }
+    store = try folder.open()
+    let told = Lock(0)
+    let query = store.query(Note.self).onDamage { _ in told.withLock { $0 += 1 } }
+    #expect(try query.entries().count == 199)
+    #expect(try query.count() == 199)
+    #expect(try query.contains(\.title, "title").entries().count == 199)
+    #expect(try query.sorted(by: \.time).entries().count == 199)
+    #expect(try query.sorted(by: \.time).limit(199).entries().count == 199)
+    #expect(try query.sorted(by: \.title).limit(10).entries().count == 10)
+    #expect(told.withLock { $0 } == 6)
+    #expect(store.damage.lostRecordCount == 1 && store.info.condition == .damaged)
   }
 
   @Test(arguments: [1, 2, 3]) func `verification on several threads finds what it finds on one`(count: Int)

@@ -71,7 +71,7 @@ extension Snapshot {
   /// Calls `body` with each record of a collection, its bytes checked, until it returns false. They come in the order
   /// in which they lie on the disk.
   ///
-  /// - Parameter damaged: Called with what can't be read, and is left out; the rest follows, unless it throws.
+  /// What can't be read is left out, and `damaged` is told of it; the rest follows, unless it throws.
   func scan(
     _ collection: UInt16, part: Int = 0, of partCount: Int = 1,
     damaged: (Verification.Finding) throws -> Void, _ body: (ScannedRecord) throws -> Bool

@@ -22,6 +22,7 @@ struct GaloisCounterMode: ~Copyable {
   /// The functions of whatever provider EVP would use; EVP's own where they don't do what EVP does.
   static func choose(_ functions: CipherFunctions?) -> CipherFunctions {
     if let functions, agreesWithEVP(functions) { return functions }
+    // SAFETY: as above, the cipher is never freed.
     return unsafe CipherFunctions.evp(cipher)
   }
 

@@ -7,7 +7,8 @@ import NotelogConcurrency
 package final class DamageLog: Sendable {
   private struct State {
     var damages: [Damage] = []
-    var known: Set<Damage> = []
+    /// Where they are: one place may be come upon in several ways.
+    var places: Set<LogPosition> = []
   }
 
   /// How many places are kept. Whoever comes upon more has a store to salvage, and `verify` lists them all.
@@ -25,7 +26,8 @@ package final class DamageLog: Sendable {
   func note(_ damage: Damage) {
     _ = isEmptyFlag.exchange(false)
     state.withLock { state in
-      guard state.damages.count < Self.maximumCount, state.known.insert(damage).inserted else { return }
+      let place = LogPosition(segment: damage.segment, offset: damage.offset)
+      guard state.damages.count < Self.maximumCount, state.places.insert(place).inserted else { return }
       state.damages.append(damage)
     }
   }
@@ -62,8 +64,10 @@ extension Journal {
   package func lostRecordCount(in damages: [Damage]) throws(JournalError) -> Int {
     var ranges: [UInt32: [Range<Int>]] = [:]
     for damage in damages where damage.kind.mayLoseRecords {
-      let end = damage.byteCount > 0 ? damage.offset + damage.byteCount : Int.max
-      ranges[damage.segment, default: []].append(damage.offset..<max(end, damage.offset))
+      // Of a frame, where it begins is enough; of a segment, all of it is meant where nothing is said.
+      let isFrame = damage.kind == .payload
+      let end = isFrame ? damage.offset + 8 : damage.byteCount > 0 ? damage.offset + damage.byteCount : .max
+      ranges[damage.segment, default: []].append(damage.offset..<end)
     }
     guard !ranges.isEmpty else { return 0 }
     var count = 0

@@ -19,7 +19,11 @@ extension Examination {
       var examined: Examination?
       var failure: JournalError?
       do { examined = try Examination(storage, storeID: storeID) } catch { failure = error }
-      if let examined, examined.report.damages.isEmpty, !examined.isBeingRecovered { return examined }
+      if let examined, examined.report.damages.isEmpty, !examined.isBeingRecovered,
+        !(try examined.wasCutMeanwhile(in: storage))
+      {
+        return examined
+      }
       // A head that was finished meanwhile is shorter than it was: where there is another since, somebody is writing.
       let names = Set((try? storage.names(in: "")) ?? [])
       let finding = (examined?.report.damages ?? [], failure?.message ?? "", names)
@@ -35,6 +39,29 @@ extension Examination {
 
   /// Whether a recovered segment's sources have not been cut and finished yet.
   var isBeingRecovered: Bool { log.contains(where: \.isCut) }
+
+  /// Whether the log's end may have been cut while it was read: a recovery gives what it copies from there a new name, and cuts
+  /// then. What was read in between ends too early, and looks like a log that ends there.
+  private func wasCutMeanwhile(in storage: any Storage) throws(JournalError) -> Bool {
+    guard let newest else { return false }
+    do {
+      if try newest.found.file.byteCount() < newest.found.byteCount { return true }
+      for name in try storage.names(in: "") {
+        guard let number = FileName.segmentNumber(name), number > newest.number,
+          survey.segments[number] == nil
+        else { continue }
+        if try Survey.read(name, number, storage)?.header.kind == .recovered { return true }
+      }
+      return false
+    } catch let error as StorageError {
+      // A segment that went again while it was looked for.
+      if error.isMissing { return true }
+      throw JournalError(error)
+    } catch let error as JournalError {
+      if error.cause?.isMissing == true { return true }
+      throw error
+    } catch { return true }
+  }
 
   /// Makes durable what was found, whoever wrote it.
   func synchronize() throws(JournalError) {

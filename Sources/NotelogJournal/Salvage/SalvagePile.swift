@@ -46,6 +46,37 @@ struct SalvagePile {
     noteDoubled(&report)
     findReplaced()
     for file in files { floor = max(floor, file.header?.floor ?? .zero) }
+    noteOutsideWitnesses(storage)
+    do { try findEnds() } catch { throw JournalError(error) }
+  }
+
+  /// What says beside the segments how far the log went: where it was closed, and what the checkpoint covers.
+  private mutating func noteOutsideWitnesses(_ storage: any Storage) {
+    if let last = LastClose.read(storage), last.storeID == storeID { floor = max(floor, last.mark) }
+    guard let checkpoint = CheckpointFile.find(in: storage).found else { return }
+    if checkpoint.head.storeID == storeID { floor = max(floor, checkpoint.head.covered) }
+    checkpoint.file.close()
+  }
+
+  /// A segment was full when the process died, and has no footer yet: where its frames make the one that the live set speaks of,
+  /// none is missing, and what follows them is space that was promised.
+  private mutating func findEnds() throws(StorageError) {
+    for index in files.indices where files[index].trailer == nil && files[index].keptByteCount == .max {
+      let file = files[index]
+      guard let header = file.header, header.kind == .log, let salt = file.salt,
+        let entry = live?[header.number], entry.salt == header.salt
+      else { continue }
+      var reader = file.reader()
+      var end = Layout.firstFrameOffset
+      while case .frame(let frame) = try reader.frame(at: end), frame.kind != .footer {
+        end += frame.frameByteCount
+      }
+      var footer = FooterBuilder()
+      try footer.addFrames(of: file.file, salt: salt, to: end)
+      if footer.frame(at: end, header: header, salt: salt).checksum == entry.footerChecksum {
+        files[index].keptByteCount = end
+      }
+    }
   }
 
   private static func unreadable(_ name: String, _ byteCount: Int) -> SalvageReport.Loss {
@@ -106,6 +137,7 @@ struct SalvagePile {
       if file.salt == nil {
         do { file.salt = try salt(of: file) } catch { throw JournalError(error) }
         guard file.salt != nil else {
+          if try isInterruptedCreation(file) { continue }
           report.add(Self.unreadable(file.name, file.byteCount))
           file.file.close()
           continue
@@ -115,6 +147,16 @@ struct SalvagePile {
       withSalt.append(file)
     }
     files = withSalt
+  }
+
+  /// Whether nothing was ever in a file: the process died while it created the next segment.
+  private func isInterruptedCreation(_ file: SalvageFile) throws(JournalError) -> Bool {
+    let newest = files.compactMap { $0.header?.kind.isLog == true ? $0.number : nil }.max() ?? 0
+    guard file.number ?? 0 > newest else { return false }
+    do {
+      var reader = SegmentReader(file.file, salt: 0, end: file.byteCount)
+      return try reader.isZero(from: Layout.firstFrameOffset + Layout.frameHeaderByteCount)
+    } catch { throw JournalError(error) }
   }
 
   private func salt(of file: SalvageFile) throws(StorageError) -> SegmentSalt? {
@@ -162,14 +204,25 @@ struct SalvagePile {
     guard let header = file.header, file.trailer == nil, file.keptByteCount == .max else { return nil }
     let newest = files.compactMap { $0.header?.kind.isLog == true ? $0.number : nil }.max()
     if header.kind == .log, header.number == newest {
-      return file.byteCount <= Layout.firstFrameOffset ? Layout.firstFrameOffset : nil
+      let known = floor.segment == header.number ? floor.offset : Layout.firstFrameOffset
+      return file.byteCount < known ? known : nil
     }
     return max(file.byteCount, live?[header.number]?.byteCount ?? 0)
   }
 
-  /// The segments that the live set names and no file is.
+  /// The segments that the live set, or a witness, speaks of, and no file is.
   var missing: [UInt32] {
     let present = Set(files.filter { !$0.isReplaced }.compactMap(\.number))
-    return live?.entries.map(\.number).filter { !present.contains($0) } ?? []
+    var named = Set(live?.entries.map(\.number) ?? [])
+    let newest = files.filter { $0.header?.kind.isLog == true && !$0.isReplaced }.max {
+      ($0.number ?? 0) < ($1.number ?? 0)
+    }
+    if floor.segment > newest?.number ?? 0 {
+      named.insert(floor.segment)
+    } else if let newest, let number = newest.number, newest.header?.kind == .log, newest.trailer != nil {
+      // A segment of the log gets its footer when the next one is there.
+      named.insert(number + 1)
+    }
+    return named.filter { !present.contains($0) }.sorted()
   }
 }

@@ -48,6 +48,7 @@ extension Segment {
   ///   - window: Memory to read through.
   ///   - body: Called with an entry and its envelope.
   /// - Returns: What does not check, and where frames are lost that nothing names.
+  /// - Throws: What `body` throws, and what stands in the way of reading.
   @discardableResult
   func forEachEntry(
     from start: Int = 0, upTo limit: Int, through window: inout Buffer,

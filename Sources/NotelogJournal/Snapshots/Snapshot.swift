@@ -57,6 +57,8 @@ package final class Snapshot: Sendable {
   /// - Parameters:
   ///   - collection: The collection; nothing for all.
   ///   - onDamage: Called with each place where ids may be missing. Others follow.
+  /// - Returns: The ids.
+  /// - Throws: `inputOutput` where the system fails.
   package func records(
     in collection: UInt16? = nil, onDamage: (Damage) -> Void = { _ in }
   ) throws(JournalError) -> [RecordKey] {
