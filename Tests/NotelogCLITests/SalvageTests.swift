@@ -106,12 +106,15 @@ import Testing
   @Test func `records whose schema is lost are saved, and said to be out of reach`() throws {
     let script = """
       rm my.notelog/000000000001.journal
+      notelog salvage my.notelog --to shown >report; echo $?; grep -c '^schema ' report
+      [ $(notelog list shown $quick | wc -l) -gt 20 ] && echo shown
+      rm my.notelog/schemas
       notelog salvage my.notelog --to new >report; echo $?
       saved=$(sed -n 's/^saved *\\([0-9]*\\) records.*/\\1/p' report)
       grep -q "^schema     lost of $saved records" report && [ $saved -gt 20 ] && echo said
       notelog salvage my.notelog --to other --json | grep -o '"withoutSchema":[0-9]*' | grep -q ":$saved$" && echo said
       """
-    try expect(script, .init(out: "3\nsaid\nsaid\n"))
+    try expect(script, .init(out: "3\n0\nshown\n3\nsaid\nsaid\n"))
   }
 
   @Test func `files without headers and under other names are read all the same`() throws {

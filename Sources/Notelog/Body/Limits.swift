@@ -27,4 +27,6 @@ public enum Limits {
   static let envelopeBytes = 65_535
   /// The most keys that a field was ever sealed under.
   public static let keysOfField = 255
+  /// The most that all schemas of a store take together.
+  public static let schemaFileBytes = 67_108_864
 }

@@ -91,7 +91,11 @@ public struct SalvageSummary: Sendable {
 }
 
 extension SalvageSummary {
-  init(_ report: SalvageReport, keyring: Keyring) {
+  /// - Parameters:
+  ///   - report: What the journal saved.
+  ///   - keyring: What became of the keyring.
+  ///   - broughtAlong: The collections whose schemas were saved from their second copy.
+  init(_ report: SalvageReport, keyring: Keyring, broughtAlong: Set<UInt16>) {
     storeID = RecordID(report.storeID).description
     recordCount = report.recordCount
     chunkCount = report.chunkCount
@@ -104,8 +108,12 @@ extension SalvageSummary {
     headerless = report.headerless
     doubled = report.doubled
     foreign = report.foreign
-    lossCount = report.lossCount
-    losses = report.losses.map(Loss.init)
+    let losses = report.losses.filter { loss in
+      guard loss.kind == .record, let number = loss.record.flatMap(Store.schemaNumber) else { return true }
+      return !broughtAlong.contains(UInt16(number))
+    }
+    lossCount = report.lossCount - (report.losses.count - losses.count)
+    self.losses = losses.map(Loss.init)
   }
 }
 

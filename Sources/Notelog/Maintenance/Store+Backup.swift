@@ -126,7 +126,7 @@ extension Store {
     return storage
   }
 
-  /// Copies the keyring's two files as they are; one that can't be read is made of the other.
+  /// Copies the keyring's two files as they are, of which one that can't be read is made of the other, and the schemas' second copy.
   private static func copyKeyring(from source: any Storage, to target: any Storage) throws(NotelogError) {
     let files = KeyringFiles(storage: source)
     let found = files.contents()
@@ -141,5 +141,7 @@ extension Store {
     }
     try KeyringFiles(storage: target).keep(keyring, as: KeyringFiles.name)
     try KeyringFiles(storage: target).keep(copy, as: KeyringFiles.copyName)
+    // A copy that does not check never takes a sound one's place.
+    try SchemaFile(storage: source).copy(to: target, of: choice.keyring.storeID)
   }
 }

@@ -50,8 +50,9 @@ extension Store {
           from: source, to: target, storeID: storeID?.key ?? rescue.storeID,
           keepsPossiblyStale: keepsOlderVersions, progress: progress)
       }
-      var summary = SalvageSummary(report, keyring: rescue.outcome)
-      summary.recordCount -= ownRecordCount(target)
+      let schemas = try salvageSchemas(from: source, to: target, report)
+      var summary = SalvageSummary(report, keyring: rescue.outcome, broughtAlong: schemas.fromFile)
+      summary.recordCount -= schemas.countInLog
       try creation.finish()
       return summary
     } catch {
@@ -73,13 +74,36 @@ extension Store {
     }
   }
 
-  /// How many schemas a store has.
-  private static func ownRecordCount(_ storage: any Storage) -> Int {
+  /// Brings schemas along that the frames lack, from the pile's second copy, and gives the new store a second copy.
+  private static func salvageSchemas(
+    from source: any Storage, to target: any Storage, _ report: SalvageReport
+  ) throws(NotelogError) -> SchemaCopies {
+    let storeID = Bytes16(low: report.storeID.low, high: report.storeID.high)
     var options = JournalOptions()
     options.isReadOnly = true
-    guard let journal = try? Journal.open(in: storage, options: options) else { return 0 }
+    let schemas = try withJournal(of: target, options) { journal throws(NotelogError) in
+      try SchemaCopies(
+        of: journal, and: SchemaFile(storage: source).read(of: storeID), stale: Set(report.possiblyStale))
+    }
+    if schemas.chosen.isEmpty { return schemas }
+    if !schemas.fromFile.isEmpty {
+      try withJournal(of: target, JournalOptions()) { journal throws(NotelogError) in
+        try schemas.storeFromFile(in: journal)
+      }
+    }
+    try SchemaFile(storage: target).replace(with: Array(schemas.chosen.values), of: storeID)
+    return schemas
+  }
+
+  private static func withJournal<Result>(
+    of storage: any Storage, _ options: JournalOptions, _ body: (Journal) throws(NotelogError) -> Result
+  ) throws(NotelogError) -> Result {
+    let journal = try journaling { () throws(JournalError) in
+      try Journal.open(in: storage, options: options)
+    }
+    // What was written is durable already.
     defer { try? journal.close() }
-    return (try? journal.records(in: schemaCollection).count) ?? 0
+    return try body(journal)
   }
 }
 

@@ -130,6 +130,10 @@ extension Store {
       verification.add("keyring: \(store.info.keyring)", .keyring, isDamage: isDamage)
     }
     if let refusal { verification.add(refusal, .keyring) }
+    if store.schemaFinding != SchemaFinding() {
+      verification.add(
+        "schemas: \(store.info.schemas)", .records, isDamage: store.schemaFinding.isDamage)
+    }
     try store.close()
     return verification
   }

@@ -71,6 +71,8 @@ public struct StoreInfo: Sendable {
   public let keys: [Key]
   /// What the keyring's two files were like when the store was opened; `sound` where nothing was wrong.
   public let keyring: String
+  /// What the two places of the schemas were like when the store was opened; `sound` where nothing was wrong.
+  public let schemas: String
   /// How the store was left: `clean`, `torn` where a tail was cut, `damaged`.
   public let condition: StoreCondition
   /// Whether the store had been closed in order.
@@ -128,6 +130,7 @@ extension Store {
           keyClass: key.accessClass.description)
       },
       keyring: keyringFinding.withLock { $0 }.words(isServedByOther: vault.isServedByOtherCopy),
+      schemas: schemaFinding.words,
       condition: journal.isDamaged ? .damaged : journal.report.torn.isEmpty ? .clean : .torn,
       wasClosed: journal.report.wasClosed,
       isUnlocked: vault.isUnlocked, formatVersion: Int(Journal.formatVersion),

@@ -91,7 +91,8 @@ struct Creation {
   /// Whether a file may have been left by a creation.
   private static func isOurs(_ file: String) -> Bool {
     let names = [
-      name, KeyringFiles.name, KeyringFiles.copyName, FileName.lock, FileName.reserve, FileName.index,
+      name, KeyringFiles.name, KeyringFiles.copyName, SchemaFile.name, FileName.lock, FileName.reserve,
+      FileName.index,
     ]
     return names.contains(file) || FileName.segmentNumber(file) != nil
   }

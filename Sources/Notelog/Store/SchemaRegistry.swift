@@ -13,6 +13,8 @@ struct SchemaRegistry: Sendable {
   }
 
   private(set) var byNumber: [UInt16: Stored] = [:]
+  /// The collections whose schemas can't be read: their numbers are taken all the same.
+  var lost: Set<UInt16> = []
   /// Readers whose plans agree with what is stored.
   let readers: RecordReaders
   /// How many transactions are on their way into the log that store schemas. What they call their collections and fields
@@ -46,13 +48,14 @@ struct SchemaRegistry: Sendable {
 
   /// Takes in a stored schema; readers made of an older version no longer hold.
   mutating func take(_ stored: Stored) {
+    lost.remove(stored.plan.number)
     byNumber[stored.plan.number] = stored
     readers.removeAll()
   }
 
   /// The number that the next collection gets.
   func nextNumber() throws(NotelogError) -> UInt16 {
-    let highest = byNumber.keys.max() ?? 0
+    let highest = max(byNumber.keys.max() ?? 0, lost.max() ?? 0)
     guard highest < Limits.collections else {
       throw NotelogError(.limitExceeded, "the store has \(Limits.collections) collections already")
     }

@@ -157,8 +157,9 @@ extension Store {
     let journal = try journaling { () throws(JournalError) in
       try Journal.create(in: storage, storeID: id.key, options: options.journal)
     }
-    let store = try Store(
-      journal: journal, storage: storage, vault: vault, nonces: nonces, finding: .bothSound)
+    let store = Store(
+      journal: journal, storage: storage, vault: vault, nonces: nonces, finding: .bothSound,
+      schemas: try SchemaCopies(of: journal, and: .missing))
     store.registry.withLock { $0.isVerified = true }
     return store
   }
@@ -175,9 +176,14 @@ extension Store {
       let choice = try KeyringFiles(storage: storage).load(storeID: storeID)
       let nonces = try naming("opening the store") { () throws(CryptoError) in try NonceSource() }
       let vault = Vault(choice, nonces: nonces)
-      let store = try Store(
-        journal: journal, storage: storage, vault: vault, nonces: nonces, finding: choice.finding)
+      // The log is read before the file, which is then never older.
+      let file = SchemaFile(storage: storage)
+      let schemas = try SchemaCopies(of: journal, and: file.read(of: storeID))
+      let store = Store(
+        journal: journal, storage: storage, vault: vault, nonces: nonces, finding: choice.finding,
+        schemas: schemas)
       if let credential { try store.unlock(credential) }
+      schemas.mend(journal, file, of: storeID)
       return store
     } catch {
       // The error that stopped the opening is the one to report.

@@ -10,31 +10,22 @@ extension Store {
   /// The only field of a schema's record.
   static let schemaField: UInt16 = 1
 
-  /// Reads all schemas. Their MACs can't be checked before the store is unlocked.
-  func loadSchemas() throws(NotelogError) {
-    var buffer = ReadBuffer()
-    for key in journal.listedRecords {
-      let found = try journaling { () throws(JournalError) in try journal.read(key, into: &buffer) }
-      guard found?.collection == Self.schemaCollection else { continue }
-      let stored = try parseSchema(buffer.body, key)
-      registry.withLock { $0.take(stored) }
-      hub.name(stored.plan.schema)
+  /// Makes the schemas known that were read when the store was opened. Their MACs can't be checked before it is unlocked.
+  func take(_ schemas: SchemaCopies) {
+    registry.withLock { registry in
+      for stored in schemas.chosen.values { registry.take(stored) }
+      registry.lost = Set(schemas.finding.lost)
     }
+    for stored in schemas.chosen.values { hub.name(stored.plan.schema) }
   }
 
-  private func parseSchema(_ body: RawSpan, _ key: RecordKey) throws(NotelogError) -> SchemaRegistry.Stored {
-    guard let entry = try RecordBody(checking: body).find(Self.schemaField), entry.type == .bytes,
-      entry.flags.isEmpty, entry.range.count > StoredSchema.macByteCount
-    else { throw NotelogError(.damaged, "a schema's record doesn't hold a schema") }
-    let split = entry.range.upperBound - StoredSchema.macByteCount
-    let bytes = body.extracting(entry.range.lowerBound..<split)
-    let schema = try StoredSchema(parsing: bytes)
-    guard Self.schemaKey(schema.collection) == key else {
-      throw NotelogError(.tampered, "the schema of \(schema.name) stands in another's place")
-    }
-    return SchemaRegistry.Stored(
-      plan: try CollectionPlan(schema, storeID: storeID), bytes: bytes.array(),
-      mac: body.extracting(split..<entry.range.upperBound).array())
+  /// Puts schemas that are about to be committed into the second copy, with those that are in force. The caller has the turn to write.
+  ///
+  /// - Throws: `limitExceeded` where all schemas together are too long; `full`, `inputOutput`. The copy is then as it was.
+  func copySchemas(_ changed: [UInt16: SchemaRegistry.Stored]) throws(NotelogError) {
+    let known = registry.withLock { $0.byNumber }
+    let all = known.merging(changed) { _, new in new }
+    try SchemaFile(storage: storage).replace(with: Array(all.values), of: storeID)
   }
 
   /// The id of a schema's record.

@@ -45,6 +45,7 @@ extension Store {
         do {
           try naming("writing") { () throws(CryptoError) in try nonces.mixFreshEntropy() }
           let result = try body(&transaction)
+          if !transaction.schemas.isEmpty { try copySchemas(transaction.schemas) }
           stored = Array(transaction.schemas.values)
           uploads = transaction.uploads
           for schema in stored { hub.name(schema.plan.schema) }

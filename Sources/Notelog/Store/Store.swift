@@ -31,10 +31,14 @@ public final class Store: Sendable {
   let keyringChange = Lock(())
   /// What the keyring's two files are like: as they were found, or as the last change left them.
   let keyringFinding: Lock<Keyring.Choice.Finding>
+  /// What the two places of the schemas were like when the store was opened.
+  let schemaFinding: SchemaFinding
 
   init(
-    journal: Journal, storage: any Storage, vault: Vault, nonces: NonceSource, finding: Keyring.Choice.Finding
-  ) throws(NotelogError) {
+    journal: Journal, storage: any Storage, vault: Vault, nonces: NonceSource,
+    finding: Keyring.Choice.Finding,
+    schemas: SchemaCopies
+  ) {
     let readers = RecordReaders()
     self.readers = readers
     registry = Monitor(SchemaRegistry(readers))
@@ -45,7 +49,8 @@ public final class Store: Sendable {
     self.nonces = nonces
     keyringFinding = Lock(finding)
     opener = FieldOpener(vault: vault, metrics: FieldMetrics(), journal: journal)
-    try loadSchemas()
+    schemaFinding = schemas.finding
+    take(schemas)
     journal.keepOrders(of: indexes)
   }
 

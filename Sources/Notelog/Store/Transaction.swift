@@ -110,10 +110,7 @@ public struct Transaction: ~Copyable {
     let stored = try store.sealSchema(schema)
     schemas[schema.collection] = stored
     collections[schema.collection] = nil
-    let key = Store.schemaKey(schema.collection)
-    turn.batch.put(key, collection: Store.schemaCollection, bodyByteCount: stored.bodyByteCount) {
-      stored.write(into: &$0)
-    }
+    stored.put(in: &turn.batch)
     return (stored.plan, isComplete)
   }
 

@@ -33,6 +33,7 @@ private func text(
     format      version \(info.formatVersion)
     floor       segment \(info.floor.segment), offset \(info.floor.offset)
     keyring     \(info.keyring)
+    schemas     \(info.schemas)
     memory      \(info.memoryNote ?? "secrets are locked in memory, out of core dumps, and wiped in forked children"); OpenSSL's copies of keys are ordinary memory
     records     \(info.recordCount), next revision \(info.nextRevision)
     size        \(info.byteCount) bytes, of which \(info.liveByteCount) are live and \(info.deadByteCount) dead
@@ -102,6 +103,7 @@ private func json(
     }
     json.member("closedInOrder", info.wasClosed)
     json.member("keyring", info.keyring)
+    json.member("schemas", info.schemas)
     json.member("records", info.recordCount)
     json.member("nextRevision", info.nextRevision)
     json.member("bytes", info.byteCount)
