@@ -1,9 +1,11 @@
 // Records by field name, as the tool uses them.
 
 import Foundation
+import NotelogTestSupport
 import Testing
 
 @testable import Notelog
+@testable import NotelogJournal
 
 private let noteFields: [FieldDescription] = [
   .plain("time", .date, indexed: true), .sealed("title", .text), .sealed("body", .text),
@@ -77,6 +79,91 @@ private let noteFields: [FieldDescription] = [
     store.lock()
     #expect(try notes.entries(sortedBy: "time").count == 3)
     #expect(throws: NotelogError(.locked, "")) { try notes.entries(sortedBy: "title") }
+  }
+
+  /// The bug: all records were opened and kept, however few were asked for.
+  @Test(arguments: [SortDirection.ascending, .descending])
+  func `a limit and a condition give what a sorted list of all begins with`(direction: SortDirection) throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let notes = try store.createCollection("note", fields: noteFields)
+    var random = SeededGenerator(seed: 5)
+    try notes.add(
+      (0..<300).map { number in
+        // Some lack the field, and many have the same value.
+        let time = Date(timeIntervalSinceReferenceDate: Double(Int.random(in: -20...20, using: &random)))
+        return number % 7 == 0
+          ? ["title": .text("\(number)")] : ["time": .date(time), "title": .text("\(number)")]
+      })
+    for field in ["time", "title"] {
+      let all = try notes.entries(sortedBy: field, direction)
+      let keys = try all.map { try $0.value(field).description }
+      #expect(all.count == 300 && Set(all.map(\.id)).count == 300 && Set(keys).count > 30)
+      for limit in [0, 1, 2, 17, 299, 300, 1000, Int.max] {
+        let first = try notes.entries(sortedBy: field, direction, limit: limit)
+        #expect(first.map(\.id) == all.prefix(limit).map(\.id), "\(field), \(limit)")
+        let odd = { (entry: DynamicEntry) in try entry.value("title").description.hasSuffix("1") }
+        let found = try notes.entries(sortedBy: field, direction, limit: limit, where: odd)
+        #expect(found.map(\.id) == (try all.filter(odd)).prefix(limit).map(\.id), "\(field), \(limit)")
+      }
+    }
+    let byID = try notes.entries().map(\.id)
+    #expect(Set(byID).count == 300)
+    #expect(try notes.entries(limit: 9).map(\.id) == Array(byID.prefix(9)))
+    #expect(try notes.count == 300)
+  }
+
+  /// The bug: one record that did not check, and no list of its collection could be had.
+  @Test(arguments: [Layout.frameHeaderByteCount + 20, 8])
+  func `records that are damaged are handed over by id, and the others are listed`(place: Int) throws {
+    let disk = SimulatedDisk()
+    var options = Store.Options()
+    options.segmentByteCount = 16 << 10
+    var store = try Store.create(in: disk, unlocking: TemporaryFolder.key, options: options)
+    let added = try store.createCollection("note", fields: noteFields).add(
+      (0..<400).map {
+        ["time": .date(Date(timeIntervalSinceReferenceDate: Double($0))), "title": .text("\($0)")]
+      })
+    try store.createCollection("other", fields: [.plain("bytes", .bytes)]).add(
+      (0..<20).map { _ in ["bytes": .bytes([UInt8](repeating: 1, count: 2000))] })
+    let harmed = [added[3], added[200]]
+    let places = try harmed.map { try #require(try store.journal.catalog.location(of: $0.key)) }
+    try store.close()
+    for location in places {
+      let name = FileName.segment(location.segment)
+      var bytes = try #require(disk.contents(name))
+      bytes[Int(location.offset) + place] ^= 1
+      disk.replace(name, with: bytes)
+    }
+    options.isReadOnly = true
+    store = try Store.open(in: disk, unlocking: TemporaryFolder.key, options: options)
+    let notes = try store.collection("note")
+    #expect(try notes.count == 400)
+    let sound = added.filter { !harmed.contains($0) }
+    for field in ["time", "title", nil] {
+      var said: [RecordID] = []
+      let found = try notes.entries(
+        sortedBy: field, limit: field == "time" ? 300 : nil,
+        damaged: { id, error in
+          #expect(error.code == .damaged)
+          said.append(id)
+          return true
+        })
+      #expect(said.sorted() == harmed.sorted())
+      if field == "time" { #expect(found.map(\.id) == Array(sound.prefix(300))) }
+      #expect(Set(found.map(\.id)).isSubset(of: Set(sound)) && found.count == (field == "time" ? 300 : 398))
+      // Where nobody says what to do about it, it is an error.
+      #expect(throws: NotelogError(.damaged, "")) { try notes.entries(sortedBy: field) }
+    }
+    // Going on no further is an answer too.
+    var calls = 0
+    _ = try notes.entries(
+      sortedBy: "time",
+      damaged: { _, _ in
+        calls += 1
+        return false
+      })
+    #expect(calls == 1)
   }
 
   @Test func `a typed record and the tool see the same`() throws {

@@ -76,6 +76,8 @@ public struct DynamicCollection: Sendable {
   /// Calls `body` with each record, in the order of ids, until it returns false.
   ///
   /// A record that can't be read is handed to `damaged`, and the rest follows.
+  ///
+  /// - Complexity: O(*n* log *n*); in memory 16 bytes for each record of the collection, as that order is not the disk's.
   public func forEach(
     _ body: (DynamicEntry) throws -> Bool,
     damaged: (RecordID, NotelogError) throws -> Bool = { _, error in throw error }
@@ -97,35 +99,11 @@ public struct DynamicCollection: Sendable {
     }
   }
 
-  /// The records, sorted by a field where one is named, or else by id. Text is in the order of its UTF-8 bytes.
-  ///
-  /// - Parameters:
-  ///   - field: The field to sort by; a sealed one is opened for it. Records that lack it come first.
-  ///   - direction: The direction.
-  ///   - limit: How many records are wanted at most.
-  /// - Returns: The records.
-  /// - Throws: `notFound` where there is no such field; `locked` where a sealed one can't be opened.
-  public func entries(
-    sortedBy field: String? = nil, _ direction: SortDirection = .ascending, limit: Int? = nil
-  ) throws -> [DynamicEntry] {
-    var found: [(key: [UInt8], entry: DynamicEntry)] = []
-    try forEach { entry in
-      found.append((try field.map { name throws(NotelogError) in try entry.sortKey(name) } ?? [], entry))
-      return field != nil || found.count != limit
-    }
-    if field != nil {
-      found.sort { left, right in
-        if left.key == right.key { return left.entry.id < right.entry.id }
-        return (direction == .ascending) == left.key.lexicographicallyPrecedes(right.key)
-      }
-    }
-    return found.prefix(limit ?? .max).map(\.entry)
-  }
-
-  /// How many records there are.
+  /// How many records there are, those that can't be read among them.
   public var count: Int {
     get throws(NotelogError) {
-      try journaling { () throws(JournalError) in try store.journal.records(in: plan.schema.collection).count
+      try journaling { () throws(JournalError) in
+        try store.journal.snapshot().recordCount(in: plan.schema.collection)
       }
     }
   }
@@ -134,25 +112,7 @@ public struct DynamicCollection: Sendable {
     let found: StoredRecord?
     do { found = try store.journal.read(key, into: &buffer) } catch { throw NotelogError(journal: error) }
     guard let found, found.collection == plan.schema.collection else { return nil }
-    let stored = try OwnedRecord(
-      id: RecordID(key), revision: found.revision, collection: found.collection, copying: buffer.body)
+    let stored = try OwnedRecord(found, copying: buffer.body)
     return try DynamicEntry(stored, plan, store.opener)
-  }
-}
-
-extension DynamicEntry {
-  /// Bytes by which entries are sorted; empty where the record lacks the field.
-  fileprivate func sortKey(_ name: String) throws(NotelogError) -> [UInt8] {
-    let index = try plan.index(of: name)
-    let field = plan.fields[index].field
-    guard let entry = try stored.find(field.number) else { return [] }
-    return try opener.open(entry, in: stored.body.rawSpan, of: id, index, plan) { bytes in
-      // All of it, and not what an index has room for: texts may begin alike.
-      var key = [UInt8](repeating: 0, count: bytes.byteCount)
-      key.withBytes(in: 0..<key.count) { target in
-        SortKey.write(field.type, isOptional: field.isOptional, bytes, into: &target)
-      }
-      return key
-    }
   }
 }

@@ -37,6 +37,7 @@ private func dumpStore(_ invocation: Invocation, _ console: Console) throws(Tool
     let total = store.info.recordCount
     var done = 0
     var answer = ExitCode.done
+    var unreadable = UnreadableRecords(console)
     for collection in store.collections {
       try collection.forEach { entry in
         let shown = RecordShown(entry, opening: store.isUnlocked)
@@ -45,12 +46,11 @@ private func dumpStore(_ invocation: Invocation, _ console: Console) throws(Tool
         done += 1
         return progress.update(done, of: total)
       } damaged: { id, error in
-        console.say("error", "record \(id.shown) cannot be read: \(ToolError(error).message)")
-        answer = .damage
+        unreadable.add(id, error)
         return true
       }
     }
-    return answer
+    return unreadable.end(answer)
   }
 }
 

@@ -11,6 +11,7 @@ extension Command {
       """,
       "Text is compared and sorted by its bytes, which is the same everywhere, and no language's order.",
       "Without --sort, records come in order of their time, if they have one, newest first.",
+      "A record that cannot be read is said on stderr, the others are listed, and it exits 3.",
     ],
     positionals: [
       .store,
@@ -44,19 +45,21 @@ private func listRecords(_ invocation: Invocation, _ console: Console) throws(To
     let order = try order(invocation, collection)
     try invocation.unlock(
       store, toRead: fields + conditions.map(\.name) + [order.field].compactMap(\.self), of: collection)
-    // A limit can be the library's only where nothing is left out afterwards.
+    var unreadable = UnreadableRecords(console)
+    var answer = ExitCode.done
     let entries = try collection.entries(
-      sortedBy: order.field, order.direction, limit: conditions.isEmpty ? limit : nil)
-    var count = 0
+      sortedBy: order.field, order.direction, limit: limit,
+      where: { entry in try conditions.allSatisfy { try $0.holds(for: entry) } },
+      damaged: { id, error in
+        unreadable.add(id, error)
+        return true
+      })
     for entry in entries {
-      if let limit, count == limit { break }
-      guard try conditions.allSatisfy({ try $0.holds(for: entry) }) else { continue }
-      count += 1
       let shown = RecordShown(entry, opening: true, only: fields)
       try shown.list(on: console, asJSON: invocation.has(.json))
-      if try shown.exitCode(console) == .damage { return .damage }
+      if try shown.exitCode(console) == .damage { answer = .damage }
     }
-    return .done
+    return unreadable.end(answer)
   }
 }
 

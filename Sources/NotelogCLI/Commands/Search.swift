@@ -28,6 +28,7 @@ private func searchRecords(_ invocation: Invocation, _ console: Console) throws(
   return try invocation.withStore(.ifGiven, readOnly: true) { store in
     var found = 0
     var code = ExitCode.no
+    var unreadable = UnreadableRecords(console)
     for name in names ?? [] where !store.collections.contains(where: { $0.hasCurrent(name) }) {
       // Says which name may have been meant.
       for collection in store.collections { _ = try collection.field(name) }
@@ -40,9 +41,15 @@ private func searchRecords(_ invocation: Invocation, _ console: Console) throws(
       try invocation.unlock(store, toRead: fields.map(\.name) + shown, of: collection)
       try collection.forEach { entry in
         guard found < limit else { return false }
-        let holds = try fields.contains { field in
-          guard case .text(let value) = try entry.value(field.name) else { return false }
-          return value.range(of: text, options: options) != nil
+        let holds: Bool
+        do {
+          holds = try fields.contains { field in
+            guard case .text(let value) = try entry.value(field.name) else { return false }
+            return value.range(of: text, options: options) != nil
+          }
+        } catch let error as NotelogError where error.code == .damaged || error.code == .tampered {
+          unreadable.add(entry.id, error)
+          return true
         }
         guard holds else { return true }
         found += 1
@@ -51,11 +58,10 @@ private func searchRecords(_ invocation: Invocation, _ console: Console) throws(
         try record.list(on: console, asJSON: invocation.has(.json))
         return true
       } damaged: { id, error in
-        console.say("error", "record \(id.shown) cannot be read: \(ToolError(error).message)")
-        code = .damage
+        unreadable.add(id, error)
         return true
       }
     }
-    return code
+    return unreadable.end(code)
   }
 }

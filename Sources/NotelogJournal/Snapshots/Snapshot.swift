@@ -63,6 +63,22 @@ package final class Snapshot: Sendable {
     in collection: UInt16? = nil, onDamage: (Damage) -> Void = { _ in }
   ) throws(JournalError) -> [RecordKey] {
     var ids: [RecordKey] = []
+    try forEachID(in: collection, onDamage) { ids.append($0) }
+    ids.sort()
+    return ids
+  }
+
+  /// How many records a collection has, those that can't be read among them; none of them is read.
+  package func recordCount(in collection: UInt16) throws(JournalError) -> Int {
+    var count = 0
+    try forEachID(in: collection, { _ in }) { _ in count += 1 }
+    return count
+  }
+
+  /// Calls `body` with the ids of a collection's records, or of all records, as they lie on the disk.
+  private func forEachID(
+    in collection: UInt16?, _ onDamage: (Damage) -> Void, _ body: (RecordKey) -> Void
+  ) throws(JournalError) {
     var lastFrames = LastFrames()
     var window = Buffer()
     try journaling { () throws(StorageError) in
@@ -72,7 +88,7 @@ package final class Snapshot: Sendable {
           guard entry.kind == .record, collection == nil || entry.collection == collection,
             try isVisible(entry, in: segment, &lastFrames)
           else { return }
-          ids.append(entry.id)
+          body(entry.id)
         }
         for damage in reading.allDamages(of: segment.number) {
           journal.damageLog.note(damage)
@@ -80,8 +96,6 @@ package final class Snapshot: Sendable {
         }
       }
     }
-    ids.sort()
-    return ids
   }
 }
 

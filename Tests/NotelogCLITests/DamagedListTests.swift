@@ -1,0 +1,83 @@
+// Commands over many records where some of these are damaged: the sound ones are shown, the others said, and the exit code is 3.
+import Foundation
+import Testing
+
+@Suite struct DamagedListTests {
+  let bench: Workbench
+
+  init() throws { bench = try Workbench() }
+
+  /// Sixty notes, and what damages the payload of one by the last digits of its id, wherever its frame is.
+  private static let prelude =
+    SalvageTests.prelude + #"""
+      harm() {
+        notelog dump --frames --json my.notelog | grep '"kind":"record"' | grep "\"record\":\"[-0]*$1\"" >frame
+        file=$(sed 's/.*"file":"\([^"]*\)".*/\1/' frame)
+        spoil my.notelog/$file $(($(sed 's/.*"offset":\([0-9]*\).*/\1/' frame) + 60))
+      }
+
+      """#
+
+  /// The bug: `list` printed nothing where one record's payload was damaged, also where few were asked for.
+  @Test func `list shows the sound records, and says which it could not read`() throws {
+    let script =
+      Self.prelude + """
+        harm 03; harm 40
+        for line in "list my.notelog" "list my.notelog --sort title:desc" "list my.notelog --field title" "search my.notelog note"; do
+          notelog $line $quick >out 2>err; echo "$? $(wc -l <out)"
+          grep -c '^notelog: error: record 00000000-0000-0000-0000-0000000000\\(03\\|40\\) cannot be read: ' err
+        done
+        notelog list my.notelog -n 3 $quick >out 2>err; echo "$? $(wc -l <out) $(wc -l <err)"
+        notelog info my.notelog | grep -o '^collection  note: 60 records'
+        for i in $(seq 11 20); do harm $i; done
+        notelog list my.notelog $quick >out 2>err; echo "$? $(wc -l <out) $(grep -c '^notelog: error: record ' err)"
+        grep ' more ' err
+        """
+    let expected = """
+      3 58
+      2
+      3 58
+      2
+      3 58
+      2
+      3 58
+      2
+      3 3 2
+      collection  note: 60 records
+      3 48 10
+      notelog: error: and 2 more records cannot be read
+
+      """
+    try bench.expect(script, .init(out: expected))
+  }
+
+  /// The bug: all that the store knows of its records hung on one block of one file.
+  @Test
+  func `records are shown, changed and added although the schema's record is damaged, and it is mended`()
+    throws
+  {
+    let script =
+      Self.prelude + """
+        notelog dump --json my.notelog $quick >before
+        harm 1000000-0000-0000-0000-000000000000
+        notelog dump --json my.notelog $quick 2>/dev/null | cmp - before && echo same
+        notelog info my.notelog | grep '^schemas'
+        notelog salvage my.notelog --to new >report; grep -c 'schema' report
+        notelog dump --json new $quick | cmp - before && echo same
+        notelog add my.notelog title=more $quick >/dev/null 2>&1
+        notelog info my.notelog | grep '^schemas'
+        rm my.notelog/schemas
+        notelog list my.notelog $quick 2>/dev/null | wc -l
+        """
+    let expected = """
+      same
+      schemas     of collection 1 damaged in the log, schemas serves
+      0
+      same
+      schemas     sound
+      61
+
+      """
+    try bench.expect(script, .init(out: expected))
+  }
+}
