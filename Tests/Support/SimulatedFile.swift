@@ -7,7 +7,7 @@ import Synchronization
 /// An open file description: what `flock` is held by, and what `close` gives back.
 package final class SimulatedFile: StorageFile {
   private let disk: SimulatedDisk
-  private let name: String
+  package let name: String
   private let node: Int
   private let number: Int
   private let writes: Bool

@@ -64,7 +64,8 @@ package struct FrameListing {
       var place = Layout.firstFrameOffset
       while let (next, header) = try reader.nextFrame(from: place) {
         if next > place { try tellGap(file, place..<next, &reader) }
-        let isWhole = try reader.isWhole(header, at: next)
+        let isWhole =
+          try reader.isWhole(header, at: next) && reader.brokenPadding(header, at: next) == nil
         let mark = isWhole ? try mark(header, at: next, &reader) : nil
         try tell(file, next, header.frameByteCount, .frame(header, isWhole: isWhole, mark))
         place = next + header.frameByteCount

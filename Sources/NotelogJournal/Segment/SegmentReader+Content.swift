@@ -53,9 +53,7 @@ extension SegmentReader {
       try body(entry)
       place += entry.entryByteCount
     }
-    guard place == payloadEnd, checksum.value == header.payloadChecksum,
-      try bytes(payloadEnd..<trailer.footerOffset + header.frameByteCount).isZero
-    else { return .unreadable }
+    guard place == payloadEnd, checksum.value == header.payloadChecksum else { return .unreadable }
     return .complete
   }
 

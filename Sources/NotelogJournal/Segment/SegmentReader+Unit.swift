@@ -37,7 +37,10 @@ extension SegmentReader {
         guard place == start else { return .broken }
         return try isZero(from: place) ? .nothing : .broken
       case .frame(let header):
-        guard try isWhole(header, at: place) else { return .broken }
+        // Nobody acknowledged it yet: any byte that is not what was written tells a write that was torn.
+        guard try isWhole(header, at: place), try brokenPadding(header, at: place) == nil else {
+          return .broken
+        }
         let end = place + header.frameByteCount
         switch header.kind {
         case .record, .tombstone, .chunk, .liveChange:

@@ -73,18 +73,25 @@ struct SegmentReader: ~Copyable {
     return window.bytes.extracting(range.lowerBound - windowStart..<range.upperBound - windowStart)
   }
 
-  /// Whether payload, envelope and padding of the frame at a place are what its header says.
+  /// Whether payload and envelope of the frame at a place are what its header says.
   mutating func isWhole(_ header: FrameHeader, at place: Int) throws(StorageError) -> Bool {
     try load(place..<place + header.frameByteCount)
     let frame = window.bytes.extracting(place - windowStart..<place - windowStart + header.frameByteCount)
     let payloadEnd = Layout.frameHeaderByteCount + header.payloadByteCount
     let payload = frame.extracting(Layout.frameHeaderByteCount..<payloadEnd)
-    // Padding is the highest bytes of the last word, and never all of it.
-    let last = frame.load(UInt64.self, at: frame.byteCount - 8)
     return Checksum.of(payload) == header.payloadChecksum
-      && (payloadEnd == frame.byteCount || last >> UInt64(8 * (payloadEnd & 7)) == 0)
       && (!header.hasEnvelope || Envelope.byteCount(inPayload: payload) != nil)
       && (header.kind != .chunk || ChunkMark(payload) != nil)
+  }
+
+  /// Where the padding is of the frame at a place, if not all of it is zero.
+  mutating func brokenPadding(_ header: FrameHeader, at place: Int) throws(StorageError) -> Range<Int>? {
+    let end = place + header.frameByteCount
+    let padding = place + Layout.frameHeaderByteCount + header.payloadByteCount..<end
+    if padding.isEmpty { return nil }
+    // It is the highest bytes of the last word, and never all of it.
+    let last = try bytes(end - 8..<end).load(UInt64.self, at: 0)
+    return last >> UInt64(8 * (padding.lowerBound & 7)) == 0 ? nil : padding
   }
 
   /// The first place at or after `place` where a frame header checks, and that header; nothing up to the end.
@@ -120,6 +127,6 @@ struct SegmentReader: ~Copyable {
     window.removeAll()
     let count = try window.fill(wanted - range.lowerBound, from: file, at: range.lowerBound)
     // The file got shorter than it was when it was measured.
-    if count < range.count { throw StorageError(.read, "", errno: SystemErrno.inputOutput) }
+    if count < range.count { throw StorageError(.read, file.name, errno: SystemErrno.inputOutput) }
   }
 }

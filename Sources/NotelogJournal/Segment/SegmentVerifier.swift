@@ -56,8 +56,11 @@ struct SegmentVerifier: ~Copyable {
       }
       frameCount += 1
       let isWhole = try reader.isWhole(header, at: place)
+      let record = header.kind.isContent ? header.id : nil
       if !isWhole {
-        add(.payload, place, header.frameByteCount, record: header.kind.isContent ? header.id : nil)
+        add(.payload, place, header.frameByteCount, record: record)
+      } else if let padding = try reader.brokenPadding(header, at: place) {
+        add(.notZero, padding.lowerBound, padding.count, record: record)
       }
       if isWhole {
         let next = reader.idAhead(at: place + header.frameByteCount)
@@ -96,10 +99,32 @@ struct SegmentVerifier: ~Copyable {
     _ = expected.append(to: &buffer, at: trailer.footerOffset, header: found.header, salt: found.salt)
     let range = trailer.footerOffset..<found.byteCount
     let isEqual = try buffer.count == range.count ? reader.bytes(range).elementsEqual(buffer.bytes) : false
-    if !isEqual {
-      // Where frames are damaged, the footer is the better witness; it has its own checksum.
-      let isSound = try reader.forEachFooterEntry(trailer) { _, _ in } != .unreadable
-      if !isSound || damages.isEmpty { add(.footer, trailer.footerOffset, range.count) }
+    if isEqual { return }
+    // Where frames are damaged, the footer is the better witness of those; it has its own checksum.
+    if damages.isEmpty { return add(.footer, trailer.footerOffset, range.count) }
+    if try !isFooterOfFrames(trailer, &reader) { add(.footer, trailer.footerOffset, range.count) }
+  }
+
+  /// Whether a footer checks, lists every frame that is whole, and lists nothing else but where bytes are damaged.
+  private func isFooterOfFrames(
+    _ trailer: Trailer, _ reader: inout SegmentReader
+  ) throws(StorageError) -> Bool {
+    var listed: [Int: FooterEntry] = [:]
+    let state = try reader.forEachFooterEntry(trailer, evenIfIncomplete: true) { entry, _ in
+      listed[entry.offset] = entry
     }
+    if state == .unreadable { return false }
+    var isSame = true
+    try reader.forEachContentFrame(
+      from: Layout.firstFrameOffset, to: trailer.footerOffset, checkingPayloads: true
+    ) { (finding, _) in
+      guard case .content(let entry, isWhole: true) = finding else { return }
+      if listed.removeValue(forKey: entry.offset) != entry { isSame = false }
+    }
+    let damaged = damages.filter { $0.kind == .lostFrames || $0.kind == .payload }
+    return isSame
+      && listed.values.allSatisfy { entry in
+        damaged.contains { $0.offset <= entry.offset && entry.offset < $0.offset + $0.byteCount }
+      }
   }
 }

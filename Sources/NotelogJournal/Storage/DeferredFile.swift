@@ -22,10 +22,11 @@ final class DeferredFile: StorageFile {
     self.storage = storage
   }
 
+  var name: String { FileName.segment(number) }
+
   /// The file, opened now if it wasn't. Of two threads that open it at once, the later closes what it opened.
   private func file() throws(StorageError) -> any StorageFile {
     if let opened = opened.load() { return opened.file }
-    let name = FileName.segment(number)
     let file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, .read) }
     let kept = opened.storeIfNil(Opened(file)).file
     if kept !== file { file.close() }

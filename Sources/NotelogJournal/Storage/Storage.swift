@@ -23,6 +23,8 @@ package protocol Storage: AnyObject, Sendable {
 
 /// An open file of a store.
 package protocol StorageFile: AnyObject, Sendable {
+  /// The name it was opened under, for errors; empty where nobody knows.
+  var name: String { get }
   /// Reads at most the span's length, less only at the file's end or where the system says so. C's `pread`.
   func read(into bytes: inout MutableRawSpan, at offset: Int) throws(StorageError) -> Int
   /// Writes and returns how many bytes were taken, which may be fewer than given. C's `pwrite`.
@@ -44,6 +46,8 @@ package protocol StorageFile: AnyObject, Sendable {
 }
 
 extension StorageFile {
+  package var name: String { "" }
+
   /// Where a system has no such hint, nothing is lost but time.
   package func startWriteback() {}
 }

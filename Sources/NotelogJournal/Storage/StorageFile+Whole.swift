@@ -47,7 +47,7 @@ extension StorageFile {
       do throws(StorageError) {
         let count = try write(bytes.extracting(droppingFirst: done), at: offset + done)
         // A system that takes nothing and reports no error would keep us here for ever.
-        if count == 0 { throw StorageError(.write, "", errno: SystemErrno.inputOutput) }
+        if count == 0 { throw StorageError(.write, name, errno: SystemErrno.inputOutput) }
         done += count
       } catch {
         guard error.isInterruption else { throw error }

@@ -53,8 +53,8 @@ package final class SystemStorage: Storage {
 
 /// An open file: owns its descriptor.
 package final class SystemFile: StorageFile {
+  package let name: String
   private let descriptor: Int32
-  private let name: String
   private let isOpen = Flag(true)
   /// The process that locked the file through this descriptor; 0 while nobody has.
   private let locker = Atomic<Int32>(0)
