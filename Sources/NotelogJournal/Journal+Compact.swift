@@ -78,6 +78,7 @@ extension Journal {
   func step(
     _ run: inout CompactionRun, _ progress: (CompactionProgress) -> Bool = { _ in true }
   ) throws(JournalError) -> Bool {
+    if catalog.checkpointHealth.isLie { throw Self.wrongIndex(nil) }
     guard var compaction = try nextCompaction(&run) else { return false }
     do throws(Compaction.Failure) {
       while true {
@@ -139,9 +140,33 @@ extension Journal {
       compactor.state.withLock { _ = $0.damaged.insert(number) }
       run.result.damagedSegments.append(number)
       catalog.damageLog.note(Damage(.footer, segment: number))
+    case .wrongIndex(let record):
+      // After a failed write or sync there are frames that never became visible, and that no index names.
+      try log.state.withLock { state throws(JournalError) in try state.checkWritable() }
+      throw distrustIndex(record)
     case .storage(let error):
       try makeRoom(after: JournalError(error))
     }
+  }
+
+  /// The index, as the checkpoint and sorted footers made it, would have compaction destroy a record. They are removed: the next
+  /// opening builds it from the segments.
+  private func distrustIndex(_ record: RecordKey) -> JournalError {
+    catalog.checkpointHealth.noteLie()
+    try? storage.unlink(FileName.index)
+    for name in (try? storage.names(in: "")) ?? [] where FileName.sortedFooterNumber(name) != nil {
+      try? storage.unlink(name)
+    }
+    return Self.wrongIndex(record)
+  }
+
+  private static func wrongIndex(_ record: RecordKey?) -> JournalError {
+    var error = JournalError(
+      .damaged,
+      "the index names records elsewhere than the segments do; nothing was removed, open the store again to have it built anew"
+    )
+    error.record = record
+    return error
   }
 
   /// Where the disk is full: gives the reserve up, or goes on segment by segment, those with the least to copy first.

@@ -8,6 +8,7 @@ import Synchronization
 /// It outlives the shards' source, which goes with its files when all shards are in memory.
 final class CheckpointHealth: Sendable {
   private let damage = Atomic(false)
+  private let lie = Atomic(false)
   private let usability: Atomic<Bool>
   private let current: Lock<CheckpointHead?>
 
@@ -20,6 +21,14 @@ final class CheckpointHealth: Sendable {
   var isUsable: Bool { usability.load(ordering: .relaxed) }
   /// The checkpoint that the next opening will take.
   var head: CheckpointHead? { isUsable ? current.withLock { $0 } : nil }
+
+  /// Whether it checks, and names records elsewhere than the segments do. What is in memory of the index may be wrong then.
+  var isLie: Bool { lie.load(ordering: .relaxed) }
+
+  func noteLie() {
+    lie.store(true, ordering: .relaxed)
+    usability.store(false, ordering: .relaxed)
+  }
 
   func noteDamage() {
     damage.store(true, ordering: .relaxed)

@@ -11,8 +11,12 @@ extension Journal {
     try checkWritable()
     compactor.enter()
     defer { compactor.leave() }
-    if knowsWhatIsCurrent { try writeCheckpoint() }
+    if mayWriteCheckpoint { try writeCheckpoint() }
   }
+
+  /// Not where frames were lost that may have superseded others: each opening has to find that out, and a checkpoint would
+  /// keep it from doing so; nor where the index turned out to be wrong.
+  private var mayWriteCheckpoint: Bool { knowsWhatIsCurrent && !catalog.checkpointHealth.isLie }
 
   /// So few records are gone through at opening without anybody noticing.
   private static let smallestTail = 256
@@ -25,7 +29,7 @@ extension Journal {
   /// What goes wrong in it is not the writer's: both are disposable, and a log that fails says so itself.
   func keepOpeningShort() {
     let isUnsorted = catalog.unsorted.entryCount > options.unsortedTail
-    guard knowsWhatIsCurrent, isUnsorted || isCheckpointStale || hasUnstoredOrders, hasRoomToSpare,
+    guard mayWriteCheckpoint, isUnsorted || isCheckpointStale || hasUnstoredOrders, hasRoomToSpare,
       compactor.enterIfFree()
     else { return }
     defer { compactor.leave() }
@@ -78,7 +82,7 @@ extension Journal {
   /// Writes a checkpoint at closing, unless the one that is there is as good or nearly so; then just orders that it lacks. The
   /// caller holds the gate, and everything is durable.
   func writeCheckpointAtClose() {
-    guard knowsWhatIsCurrent else { return }
+    guard mayWriteCheckpoint else { return }
     let count = catalog.index.estimatedRecordCount
     let tail = count <= Self.smallIndex ? 0 : max(Self.smallestTail, count / 1024)
     let isStale = catalog.changeCount > tail
@@ -106,7 +110,7 @@ extension Journal {
     let (covered, next) = log.state.withLock { (max($0.visibleEnd, $0.floor), $0.nextVisible) }
     do throws(StorageError) {
       try catalog.index.loadAll()
-      guard knowsWhatIsCurrent else { return nil }
+      guard mayWriteCheckpoint else { return nil }
       var entryCounts: [UInt32] = []
       var tombstoneCounts: [UInt32] = []
       try catalog.index.forEachShard { table, tombstoneCount in

@@ -64,7 +64,10 @@ extension Journal {
           try segment.forEachEntry(upTo: moment.scanEnd(of: segment)) {
             (entry, envelope) throws(StorageError) in
             try scan.take(entry, envelope, in: segment.number) { () throws(StorageError) in
-              try moment.isVisible(entry, in: segment, &lastFrames)
+              if try moment.isVisible(entry, in: segment, &lastFrames) { return true }
+              // One that the index wrongly calls dead keeps its chunks.
+              let old = Location(entry, segment: segment.number)
+              return try catalog.supersession(of: entry.id, at: old) != .proven
             }
           }
         }

@@ -21,6 +21,8 @@ struct Compaction: ~Copyable, Sendable {
   enum Failure: Error {
     /// A frame of the source does not check, or its footer doesn't, or can't be read: it stays as it is.
     case damaged(UInt32)
+    /// The index lacks a record that the source holds, or names an older version of it, or another record's frame.
+    case wrongIndex(RecordKey)
     case storage(StorageError)
   }
 
@@ -34,6 +36,8 @@ struct Compaction: ~Copyable, Sendable {
   private var source = 0
   private var entries: [FooterEntry]
   private var nextEntry = 0
+  /// Whether what the footer lists is all that the source holds, so far.
+  private var coverage: FooterCoverage
 
   /// Begins the output under its temporary name.
   init(
@@ -41,19 +45,21 @@ struct Compaction: ~Copyable, Sendable {
     number: UInt32, salt: UInt64
   ) throws(Failure) {
     let entries = try Self.entries(sources.first)
+    let coverage = FooterCoverage(of: sources.first)
     let builder = try Self.builder(in: storage, number: number, salt: salt)
-    self.init(sources, catalog, builder, needed, entries)
+    self.init(sources, catalog, builder, needed, entries, coverage)
   }
 
   private init(
     _ sources: [Segment], _ catalog: Catalog, _ builder: consuming SegmentBuilder, _ needed: NeededTombstones,
-    _ entries: [FooterEntry]
+    _ entries: [FooterEntry], _ coverage: FooterCoverage
   ) {
     self.sources = sources
     self.catalog = catalog
     self.builder = builder
     self.needed = needed
     self.entries = entries
+    self.coverage = coverage
   }
 
   private static func builder(
@@ -83,12 +89,16 @@ struct Compaction: ~Copyable, Sendable {
         if builder.end - start >= byteCount - spent { return (spent + builder.end - start, false) }
         let ahead = nextEntry + Catalog.lookahead
         if ahead < entries.count { catalog.prefetch(entries[ahead].id) }
+        try check(&reader, entries[nextEntry])
         try copy(entries[nextEntry], of: segment, &reader)
         nextEntry += 1
       }
+      try check(&reader, nil)
       source += 1
       nextEntry = 0
-      entries = try Self.entries(source < sources.count ? sources[source] : nil)
+      let next = source < sources.count ? sources[source] : nil
+      entries = try Self.entries(next)
+      coverage = FooterCoverage(of: next)
     }
     return (spent + builder.end - start, true)
   }
@@ -110,13 +120,29 @@ struct Compaction: ~Copyable, Sendable {
     do { return try source.footerEntries() } catch { throw .damaged(source.number) }
   }
 
+  /// A frame that a footer does not list would be lost with its segment: there must be none before the next entry.
+  private mutating func check(_ reader: inout SegmentReader, _ entry: FooterEntry?) throws(Failure) {
+    do {
+      if try coverage.reaches(entry, &reader) { return }
+    } catch {}
+    throw .damaged(sources[source].number)
+  }
+
   private mutating func copy(
     _ entry: FooterEntry, of segment: Segment, _ reader: inout SegmentReader
   ) throws(Failure) {
     let old = Location(entry, segment: segment.number)
+    let supersession: Supersession?
     do throws(StorageError) {
-      guard try catalog.isCurrent(entry.id, at: old) else { return }
+      let isCurrent = try catalog.isCurrent(entry.id, at: old)
+      supersession = isCurrent ? nil : try catalog.supersession(of: entry.id, at: old)
     } catch { throw .storage(error) }
+    switch supersession {
+    case nil: break
+    case .proven: return
+    case .refuted: throw .wrongIndex(entry.id)
+    case .unknown: throw .damaged(segment.number)
+    }
     if entry.kind == .tombstone, !needed.contains(entry.id) {
       dropped.append((entry.id, old))
       return
@@ -137,6 +163,7 @@ struct Compaction: ~Copyable, Sendable {
     do throws(StorageError) {
       if case .frame(let header) = try reader.frame(at: entry.offset), header.id == entry.id,
         header.sequence == entry.sequence, header.kind == entry.kind, header.collection == entry.collection,
+        header.payloadByteCount == entry.payloadByteCount,
         try reader.isWhole(header, at: entry.offset)
       {
         return header

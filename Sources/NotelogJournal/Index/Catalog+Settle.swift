@@ -41,6 +41,48 @@ extension Catalog {
   }
 }
 
+/// Whether a frame that the index does not name is dead.
+enum Supersession {
+  /// The index names a later frame of the same record.
+  case proven
+  /// It names none, or an earlier one, or other records' frames in its place: the index is wrong.
+  case refuted
+  /// What it names can't be read, or is not there.
+  case unknown
+}
+
+extension Catalog {
+  /// Whether a frame that the index does not name is dead. The index's word alone is not enough for destroying it: it may come
+  /// from a checkpoint that is wrong.
+  ///
+  /// Where it names nothing at all the frame is not dead: a tombstone goes only when no footer lists its id any longer.
+  func supersession(of id: RecordKey, at old: Location) throws(StorageError) -> Supersession {
+    if old.chunk != nil { return .proven }
+    let fingerprint = index.fingerprint(of: id)
+    var ordinal = 0
+    var isUnknown = false
+    while let place = try index.candidate(fingerprint, ordinal) {
+      switch try segments.standing(at: place, cache) {
+      case .frame(let entry) where entry.id == id:
+        let known = Location(entry, segment: place.segment)
+        // Of one frame there are two where a recovery copied again what a compaction had copied before.
+        let isCopy = known.sequence == old.sequence && known.segment != old.segment
+        return known.supersedes(old) || isCopy ? .proven : .refuted
+      case .frame: ordinal += 1
+      case .unreadable:
+        isUnknown = true
+        ordinal += 1
+      case .gone:
+        // Moved in between, the entry holds another place by now.
+        guard try index.candidate(fingerprint, ordinal) == place else { continue }
+        isUnknown = true
+        ordinal += 1
+      }
+    }
+    return isVacated(old.segment) ? .proven : isUnknown ? .unknown : .refuted
+  }
+}
+
 extension Segment {
   /// What the header of the content frame at an offset says, and its envelope's length; nothing where it does not check.
   func frameEntry(at offset: Int, _ cache: BlockCache) throws(StorageError) -> FooterEntry? {

@@ -237,6 +237,9 @@ final class Catalog: Sendable {
     return segments.all.filter { !vacated.contains($0.number) }
   }
 
+  /// Whether compaction has moved everything out of a segment that is still in the table, as what was to follow failed.
+  func isVacated(_ segment: UInt32) -> Bool { vacated.withLock { $0.contains(segment) } }
+
   /// Forgets segments that were replaced.
   func remove(_ sources: [Segment]) {
     for source in sources {
