@@ -78,7 +78,7 @@ extension Journal {
   func step(
     _ run: inout CompactionRun, _ progress: (CompactionProgress) -> Bool = { _ in true }
   ) throws(JournalError) -> Bool {
-    if catalog.checkpointHealth.isLie { throw Self.wrongIndex(nil) }
+    if catalog.checkpointHealth.isWrong { throw Self.wrongIndex(nil) }
     guard var compaction = try nextCompaction(&run) else { return false }
     do throws(Compaction.Failure) {
       while true {

@@ -46,6 +46,9 @@ extension Journal {
     package var liveByteCount: Int { segments.reduce(0) { $0 + $1.liveByteCount } }
   }
 
+  /// The number that the next transaction will have.
+  package var nextRevision: UInt64 { log.state.withLock { $0.nextSequence } }
+
   /// Figures as of now.
   package var statistics: Statistics {
     var statistics = Statistics()

@@ -10,12 +10,20 @@ extension Journal {
     package var segmentCount = 0
     package var frameCount = 0
     package var byteCount = 0
+    /// How the index that an opening would take differs from what the segments say.
+    package var index = IndexComparison()
+    /// The number that the next transaction will have.
+    package var nextSequence: UInt64 = 0
+
+    /// Whether there is no damage.
+    package var isSound: Bool { report.damages.isEmpty && index.isSame }
   }
 
-  /// What looks into records while they are verified: called with each current one that is whole.
-  package typealias Inspector = (StoredRecord, RawSpan) -> Void
+  /// What looks into records while they are verified: called with each current one that is whole, its envelope, which is empty
+  /// where it has none, and its body.
+  package typealias Inspector = (StoredRecord, _ envelope: RawSpan, _ body: RawSpan) -> Void
 
-  /// Reads every byte of a store and checks it.
+  /// Reads every byte of a store and checks it, if need be more than once: beside a writer, what was found is of one moment.
   ///
   /// - Parameters:
   ///   - storage: The store's folder.
@@ -24,14 +32,43 @@ extension Journal {
   ///   - progress: Told how far it has come, on the caller's thread.
   ///   - visit: Called on each thread, to hand over what looks into the records that the thread comes to.
   /// - Returns: What was found.
-  /// - Throws: What stands in the way of reading; `cancelled`.
+  /// - Throws: What stands in the way of reading; `cancelled`; `busy` where the store never holds still.
   package static func verify(
     _ storage: any Storage, storeID: StoreID? = nil, threadCount: Int = 1,
     progress: @escaping WorkProgress.Report = { _, _ in true },
-    visit: @Sendable ((Inspector) -> Void) -> Void = { $0 { _, _ in } }
+    visit: @Sendable ((Inspector) -> Void) -> Void = { $0 { _, _, _ in } }
+  ) throws(JournalError) -> Verification {
+    var attempts = ReadingAttempts(of: storage)
+    while true {
+      attempts.begin()
+      do {
+        var verification = try verifyOnce(
+          storage, storeID: storeID, threadCount: threadCount, progress: progress, visit: visit)
+        let finding = verification.isSound ? "" : "\(verification.report.damages) \(verification.index)"
+        guard try attempts.isBelievable(finding) else { continue }
+        if !verification.report.torn.isEmpty, attempts.isDisturbed(since: verification.nextSequence) {
+          verification.report.torn = []
+        }
+        return verification
+      } catch {
+        guard error.isDoubtful, try !attempts.isBelievable("\(error)") else { throw error }
+      }
+    }
+  }
+
+  /// Reads every byte of a store once. Beside a writer, what looks like damage may be due to its going on: ``ReadingAttempts``
+  /// tells.
+  package static func verifyOnce(
+    _ storage: any Storage, storeID: StoreID? = nil, threadCount: Int = 1,
+    progress: @escaping WorkProgress.Report = { _, _ in true },
+    visit: @Sendable ((Inspector) -> Void) -> Void = { $0 { _, _, _ in } }
   ) throws(JournalError) -> Verification {
     var examination = try Examination(storage, storeID: storeID)
-    let catalog = Catalog(key: JournalOptions().fingerprintKey)
+    if !examination.report.damages.isEmpty {
+      // Files may have changed between two looks.
+      examination = try Examination.settled(storage, storeID: examination.storeID)
+    }
+    let catalog = Catalog(key: examination.comparedKey ?? JournalOptions().fingerprintKey)
     // Nobody keeps this index: it may be too large, and need not grow.
     catalog.index.reserve(examination.listedFrameLimit)
     let scan = Lock(ChunkScan())
@@ -40,9 +77,7 @@ extension Journal {
       scan.withLock { $0.take(entry, envelope, in: segment) { true } }
     }
     var verification = Verification(report: examination.report)
-    verification.report.checkpoint = try journaling { () throws(StorageError) in
-      try examination.verifiedCheckpoint()
-    }
+    verification.nextSequence = examination.nextSequence
     let tasks = catalog.segments.all.compactMap { segment in
       examination.survey.segments[segment.number].map { found in
         // A source that was cut and not finished has no footer to check.
@@ -53,7 +88,11 @@ extension Journal {
       }
     }
     var work = WorkProgress(total: tasks.reduce(0) { $0 + $1.found.byteCount }, progress)
-    for outcome in try SegmentTask.run(tasks, catalog, threadCount, &work, visit) {
+    var orders = try journaling { () throws(StorageError) in
+      try OrderComparison(
+        of: examination.comparedKey == nil ? nil : examination.checkpoint.found, in: storage)
+    }
+    for outcome in try SegmentTask.run(tasks, catalog, &orders, threadCount, &work, visit) {
       try verification.take(outcome)
     }
     var chunks = scan.withLock { $0 }
@@ -63,6 +102,12 @@ extension Journal {
       }
     }
     verification.verifyChunks(chunks)
+    // A segment that does not check is no witness of what the checkpoint should say.
+    examination.report.damages = verification.report.damages
+    (verification.report.checkpoint, verification.index) = try journaling { () throws(StorageError) in
+      try examination.verifiedCheckpoint(in: storage, against: catalog)
+    }
+    if verification.report.damages.isEmpty { verification.index.orders = orders.incomplete() }
     return verification
   }
 }
@@ -100,7 +145,8 @@ private struct SegmentTask: Sendable {
   ///
   /// - Returns: What each gave, in their order; where one failed, some of the others are missing.
   static func run(
-    _ tasks: [SegmentTask], _ catalog: Catalog, _ threadCount: Int, _ progress: inout WorkProgress,
+    _ tasks: [SegmentTask], _ catalog: Catalog, _ orders: inout OrderComparison, _ threadCount: Int,
+    _ progress: inout WorkProgress,
     _ visit: @Sendable ((Journal.Inspector) -> Void) -> Void
   ) throws(JournalError) -> [Outcome] {
     // Several threads begin with the long ones: whoever finds nothing more to do then doesn't wait long for the others.
@@ -109,6 +155,8 @@ private struct SegmentTask: Sendable {
       ? tasks.indices.sorted { tasks[$0].found.byteCount > tasks[$1].found.byteCount } : Array(tasks.indices)
     let queue = WorkQueue(count: tasks.count)
     let state = Lock(RunState(taskCount: tasks.count))
+    let empty = orders
+    let found = Lock(orders)
     var refusal: JournalError?
     func tell() {
       let byteCount = state.withLock { $0.takeUntold() }
@@ -121,14 +169,20 @@ private struct SegmentTask: Sendable {
     inParallel(max(1, min(threadCount, tasks.count)), aside: tell) { (_, tell) in
       visit { inspect in
         var window = Buffer()
+        var orders = empty
+        defer { found.withLock { [orders] in $0.take(orders) } }
         while let number = queue.next() {
-          let outcome = tasks[order[number]].run(catalog, through: &window, inspect)
+          let outcome = tasks[order[number]].run(catalog, through: &window) { record, envelope, body in
+            orders.take(record, envelope)
+            inspect(record, envelope, body)
+          }
           state.withLock { $0.take(outcome, at: order[number]) }
           if outcome.failure != nil { return queue.stop() }
           tell()
         }
       }
     }
+    orders = found.withLock { $0 }
     let outcomes = state.withLock { $0.outcomes }.compactMap { $0 }
     // Whoever is told of a failure need not be asked whether to go on.
     if outcomes.contains(where: { $0.failure != nil }) { return outcomes }
@@ -179,7 +233,7 @@ private struct SegmentTask: Sendable {
           StoredRecord(
             id: header.id, collection: header.collection, revision: header.sequence,
             isPossiblyStale: header.sequence < staleBelow),
-          payload.extracting(droppingFirst: envelopeByteCount))
+          payload.extracting(0..<envelopeByteCount), payload.extracting(droppingFirst: envelopeByteCount))
       }
     } catch { outcome.failure = error }
     outcome.damages = verifier.damages

@@ -13,7 +13,7 @@ import Testing
     let verification = try Journal.verify(
       store.storage, threadCount: threadCount,
       visit: { inspect in
-        inspect { record, _ in seen.withLock { $0[record.id, default: []].append(record.revision) } }
+        inspect { record, _, _ in seen.withLock { $0[record.id, default: []].append(record.revision) } }
       })
     #expect(verification.report.damages == [])
     return seen.withLock { $0 }
@@ -90,7 +90,7 @@ import Testing
           return false
         },
         visit: { inspect in
-          inspect { _, _ in
+          inspect { _, _, _ in
             inspected.withLock { $0 += 1 }
             guard ThreadNumber.identity != caller else { return }
             // Nobody goes on before the caller has been asked, however long others keep it from its processor; if it

@@ -11,6 +11,19 @@ extension Store {
       .map { DynamicCollection(store: self, plan: $0) }
   }
 
+  /// The numbers of collections whose schemas are lost, and how many records there are in each: nothing says any longer what is in
+  /// those, and ``collections`` lacks them.
+  ///
+  /// - Throws: `inputOutput`, `closed`.
+  /// - Complexity: O(*n*) in the number of records, of which it reads what segments list.
+  public func collectionsWithoutSchema() throws(NotelogError) -> [Int: Int] {
+    let known = registry.withLock { Set($0.byNumber.keys) }.union([Self.schemaCollection])
+    let counts = try journaling { () throws(JournalError) in
+      try journal.snapshot().recordCounts(besides: known)
+    }
+    return Dictionary(uniqueKeysWithValues: counts.map { (Int($0.key), $0.value) })
+  }
+
   /// The collection of a name.
   ///
   /// - Throws: `notFound`.

@@ -12,6 +12,8 @@ struct RecordVerifier: ~Copyable {
     var recordCount = 0
     var openedCount = 0
     var lockedCount = 0
+    /// How many records are in collections whose schema is not there, by the collections' numbers.
+    var withoutSchema: [UInt16: Int] = [:]
   }
 
   /// What is wrong with a record.
@@ -38,20 +40,30 @@ struct RecordVerifier: ~Copyable {
     opener = store.opener
   }
 
-  /// Checks a record's directory and each of its fields that the schema knows.
-  mutating func check(_ record: StoredRecord, _ bytes: RawSpan) {
+  /// Checks a record's directory, each of its fields that the schema knows, and that its envelope says what its body does.
+  mutating func check(_ record: StoredRecord, _ envelope: RawSpan, _ bytes: RawSpan) {
     if lastPlan?.number != record.collection { lastPlan = plans[record.collection] }
     // Taken and put back, it is not counted: several threads would count the same object.
-    guard let plan = lastPlan.take() else { return }
-    check(record, bytes, plan)
+    guard let plan = lastPlan.take() else {
+      if record.collection != Store.schemaCollection {
+        found.withoutSchema[record.collection, default: 0] += 1
+      }
+      return
+    }
+    check(record, envelope, bytes, plan)
     lastPlan = plan
   }
 
-  private mutating func check(_ record: StoredRecord, _ bytes: RawSpan, _ plan: CollectionPlan) {
+  private mutating func check(
+    _ record: StoredRecord, _ envelope: RawSpan, _ bytes: RawSpan, _ plan: CollectionPlan
+  ) {
     let id = RecordID(record.id)
     do throws(NotelogError) {
       let body = try RecordBody(checking: bytes, by: &form)
       found.recordCount += 1
+      do throws(NotelogError) { try EnvelopeCheck.run(envelope, body) } catch {
+        note(error, .records, record)
+      }
       var place = body.start
       while let entry = try body.next(at: &place) {
         guard let index = plan.index(of: entry.number) else { continue }

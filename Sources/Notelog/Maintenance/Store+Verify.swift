@@ -87,7 +87,8 @@ extension Store {
   ///   - threadCount: How many threads share the work.
   ///   - progress: Told, from time to time, how much of how much is done; its answer says whether to go on.
   /// - Returns: What was found. A damaged store is a finding, not an error.
-  /// - Throws: `notFound`, `wrongPassword`, `inputOutput`, `unsupportedVersion`, `cancelled`.
+  /// - Throws: `notFound`, `wrongPassword`, `inputOutput`, `unsupportedVersion`, `cancelled`; `busy` where others change the store
+  ///   faster than it can be read.
   public static func verify(
     at path: String, unlocking credential: Credential? = nil, threadCount: Int = 1,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
@@ -102,6 +103,39 @@ extension Store {
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws(NotelogError) -> Verification {
     try Creation.refuseUnfinished(in: storage)
+    var attempts = ReadingAttempts(of: storage)
+    while true {
+      attempts.begin()
+      do throws(NotelogError) {
+        var (verification, nextRevision) = try verifyOnce(in: storage, credential, threadCount, progress)
+        let finding = verification.findings.filter(\.isDamage).map { "\($0)" }.sorted().joined()
+        if try believes(&attempts, finding, since: nextRevision) {
+          if verification.tornByteCount > 0, attempts.isDisturbed(since: nextRevision) {
+            verification.tornByteCount = 0
+          }
+          return verification
+        }
+      } catch {
+        guard error.code == .damaged || error.code == .inputOutput,
+          try !believes(&attempts, "\(error)", since: nil)
+        else { throw error }
+      }
+    }
+  }
+
+  private static func believes(
+    _ attempts: inout ReadingAttempts, _ finding: String, since nextRevision: UInt64?
+  ) throws(NotelogError) -> Bool {
+    do { return try attempts.isBelievable(finding, since: nextRevision) } catch {
+      throw NotelogError(journal: error)
+    }
+  }
+
+  /// Verifies a store once, and says which revision came next when it was opened.
+  private static func verifyOnce(
+    in storage: any Storage, _ credential: Credential?, _ threadCount: Int,
+    _ progress: @escaping (_ done: Int, _ total: Int) -> Bool
+  ) throws(NotelogError) -> (Verification, nextRevision: UInt64?) {
     var options = Options()
     options.isReadOnly = true
     options.acceptsUnprovenDamage = true
@@ -115,7 +149,7 @@ extension Store {
       if error.code != .damaged && error.code != .tampered { throw error }
       verification.wasUnlocked = credential != nil
       verification.add(error, verdict.isDamaged ? .structure : .keyring)
-      return verification
+      return (verification, nil)
     }
     var verification = Verification()
     verification.wasUnlocked = credential != nil && refusal == nil
@@ -134,8 +168,9 @@ extension Store {
       verification.add(
         "schemas: \(store.info.schemas)", .records, isDamage: store.schemaFinding.isDamage)
     }
+    let nextRevision = store.journal.nextRevision
     try store.close()
-    return verification
+    return (verification, nextRevision)
   }
 
   /// Opens a store that is to be verified.
@@ -163,10 +198,10 @@ extension Verification {
   ) throws(NotelogError) -> RecoveryReport {
     let parts = Lock<[RecordVerifier.Found]>([])
     let structure = try journaling { () throws(JournalError) in
-      try Journal.verify(storage, threadCount: threadCount, progress: progress) { inspect in
-        guard let store else { return inspect { _, _ in } }
+      try Journal.verifyOnce(storage, threadCount: threadCount, progress: progress) { inspect in
+        guard let store else { return inspect { _, _, _ in } }
         var verifier = RecordVerifier(store)
-        inspect { verifier.check($0, $1) }
+        inspect { verifier.check($0, $1, $2) }
         let found = verifier.found
         parts.withLock { $0.append(found) }
       }
@@ -177,7 +212,12 @@ extension Verification {
     tornByteCount = structure.report.torn.reduce(0) { $0 + $1.byteCount }
     findings = structure.report.damages.map(Finding.init)
     note(structure.report.checkpoint)
+    note(structure.index)
     let found = parts.withLock { $0 }
+    let withoutSchema = found.reduce(into: [:]) { $0.merge($1.withoutSchema, uniquingKeysWith: +) }
+    for (collection, count) in withoutSchema.sorted(by: { $0.key < $1.key }) {
+      add("\(count) records of collection \(collection) have no schema", .records, isDamage: true)
+    }
     for part in found {
       recordCount += part.recordCount
       openedCount += part.openedCount
@@ -197,6 +237,28 @@ extension Verification {
     case .missing, .used: break
     case .stale: add("index: of other segments; it is built anew", .index, isDamage: false)
     case .damaged: add("index: does not check; it is built anew", .index, isDamage: true)
+    }
+  }
+
+  /// Says how what an opening would take for the index differs from what the segments say.
+  fileprivate mutating func note(_ index: IndexComparison) {
+    if index.wrongEntryCount > 0 {
+      let records = index.records.map { RecordID($0).description }.joined(separator: ", ")
+      add(
+        "index: names \(index.wrongEntryCount) records elsewhere than they are\(records.isEmpty ? "" : ", among them \(records)")",
+        .index, isDamage: true)
+    }
+    if index.listsOtherSchemas { add("index: lists other schemas than there are", .index, isDamage: true) }
+    for order in index.orders {
+      add(
+        "index: its order of field \(order.field) of collection \(order.collection) lacks keys that records have",
+        .index, isDamage: true)
+    }
+    if !index.segments.isEmpty {
+      let numbers = index.segments.prefix(5).map(String.init).joined(separator: ", ")
+      add(
+        "index: counts other live bytes than there are in \(index.segments.count) segments, among them \(numbers)",
+        .index, isDamage: true)
     }
   }
 }

@@ -36,7 +36,7 @@ private func dumpStore(_ invocation: Invocation, _ console: Console) throws(Tool
     defer { progress.finish() }
     let total = store.info.recordCount
     var done = 0
-    var answer = ExitCode.done
+    var answer = try store.hasAllSchemas(console) ? ExitCode.done : .damage
     var unreadable = UnreadableRecords(console)
     for collection in store.collections {
       try collection.forEach { entry in

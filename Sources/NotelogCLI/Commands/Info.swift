@@ -15,12 +15,13 @@ extension Command {
 private func showInfo(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
   try invocation.withStore(.ifGiven, readOnly: true) { store in
     let info = store.info
+    let isWhole = try store.hasAllSchemas(console)
     if invocation.has(.json) {
       try console.out.write(bytes: try json(info, store.damage, store.collections))
     } else {
       try console.out.write(text(info, store.damage, store.collections, console))
     }
-    return .done
+    return isWhole ? .done : .damage
   }
 }
 

@@ -37,6 +37,10 @@ private func listRecords(_ invocation: Invocation, _ console: Console) throws(To
   let limit = try invocation.number(of: .limit, in: 0...Int.max)
   let name = invocation.positionals.dropFirst().first
   return try invocation.withStore(.ifGiven, readOnly: true) { store in
+    let isWhole = try store.hasAllSchemas(console)
+    let known = store.collections
+    // The one that is meant may be the one that is lost.
+    if !isWhole, name.map({ name in !known.contains { $0.name == name } }) ?? known.isEmpty { return .damage }
     let collection = try store.collection(given: name)
     let conditions = try (invocation.values[Command.whereOption.long] ?? []).map { text in
       try Condition(text, in: collection)
@@ -46,7 +50,7 @@ private func listRecords(_ invocation: Invocation, _ console: Console) throws(To
     try invocation.unlock(
       store, toRead: fields + conditions.map(\.name) + [order.field].compactMap(\.self), of: collection)
     var unreadable = UnreadableRecords(console)
-    var answer = ExitCode.done
+    var answer = isWhole ? ExitCode.done : .damage
     let entries = try collection.entries(
       sortedBy: order.field, order.direction, limit: limit,
       where: { entry in try conditions.allSatisfy { try $0.holds(for: entry) } },

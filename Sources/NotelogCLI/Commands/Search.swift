@@ -27,7 +27,8 @@ private func searchRecords(_ invocation: Invocation, _ console: Console) throws(
   let options: String.CompareOptions = invocation.has(Command.ignoreCase) ? [.caseInsensitive] : [.literal]
   return try invocation.withStore(.ifGiven, readOnly: true) { store in
     var found = 0
-    var code = ExitCode.no
+    let isWhole = try store.hasAllSchemas(console)
+    var code = isWhole ? ExitCode.no : .damage
     var unreadable = UnreadableRecords(console)
     for name in names ?? [] where !store.collections.contains(where: { $0.hasCurrent(name) }) {
       // Says which name may have been meant.

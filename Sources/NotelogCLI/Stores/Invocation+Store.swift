@@ -86,6 +86,19 @@ extension Invocation {
 }
 
 extension Store {
+  /// Says which records can't be shown because the schema of their collection is lost.
+  ///
+  /// - Returns: Whether there is none.
+  func hasAllSchemas(_ console: Console) throws(ToolError) -> Bool {
+    let lost = try asking { try collectionsWithoutSchema() }
+    for (collection, count) in lost.sorted(by: { $0.key < $1.key }) {
+      console.say(
+        "error", "\(counted(count, "record")) of collection \(collection) cannot be shown: the schema is lost"
+      )
+    }
+    return lost.isEmpty
+  }
+
   /// The collection named on the command line, or the only one.
   func collection(given name: String?) throws(ToolError) -> DynamicCollection {
     let all = collections
@@ -107,6 +120,11 @@ extension Store {
     try asking {
       for collection in collections {
         if let entry = try collection.get(id) { return entry }
+      }
+      if let lost = try collectionsWithoutSchema().keys.min() {
+        throw ToolError(
+          .damage,
+          "no record \(id.shown) can be shown; it may be one of collection \(lost), whose schema is lost")
       }
       throw ToolError(.no, "there is no record \(id.shown)")
     }

@@ -125,24 +125,13 @@ struct CheckpointFile: Sendable {
   }
 }
 
-extension Examination {
-  /// What the checkpoint would be good for, every block of it checked but for orders. That it is damaged is no damage to the store.
-  func verifiedCheckpoint() throws(StorageError) -> CheckpointUse {
-    switch checkpoint {
-    case .missing: return .missing
-    case .damaged: return .damaged
-    case .found(let found):
-      guard found.head.storeID == storeID else { return .stale }
-      return try found.isSound() ? .used : .damaged
-    }
-  }
-}
-
 extension CheckpointFile {
-  /// Whether every block checks and the entries are in order.
-  fileprivate func isSound() throws(StorageError) -> Bool {
+  /// Whether every block checks, and the entries are in order, in their shards, and as many as the head says.
+  func isSound() throws(StorageError) -> Bool {
     var buffer = Buffer()
     var last: UInt64 = 0
+    var counts = [UInt32](repeating: 0, count: Index.shardCount)
+    var tombstoneCounts = counts
     var entriesLeft = head.entryCount
     for block in head.firstEntryBlock..<head.blockCount {
       buffer.removeAll()
@@ -150,11 +139,14 @@ extension CheckpointFile {
       guard CheckpointBlock.isSound(buffer.bytes, at: 0, number: block, salt: head.salt) else { return false }
       for index in 0..<min(entriesLeft, CheckpointBlock.entryCount) {
         let fingerprint = buffer.bytes.load(UInt64.self, at: index * IndexEntry.byteCount)
-        guard fingerprint >= last else { return false }
+        let place = Place(bits: buffer.bytes.load(UInt64.self, at: index * IndexEntry.byteCount + 8))
+        guard fingerprint >= last, place.isValid else { return false }
+        counts[Int(fingerprint >> 56)] += 1
+        if place.isTombstone { tombstoneCounts[Int(fingerprint >> 56)] += 1 }
         last = fingerprint
       }
       entriesLeft -= min(entriesLeft, CheckpointBlock.entryCount)
     }
-    return true
+    return counts == head.entryCounts && tombstoneCounts == head.tombstoneCounts
   }
 }

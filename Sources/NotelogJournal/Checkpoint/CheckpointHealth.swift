@@ -23,7 +23,7 @@ final class CheckpointHealth: Sendable {
   var head: CheckpointHead? { isUsable ? current.withLock { $0 } : nil }
 
   /// Whether it checks, and names records elsewhere than the segments do. What is in memory of the index may be wrong then.
-  var isLie: Bool { lie.load(ordering: .relaxed) }
+  var isWrong: Bool { lie.load(ordering: .relaxed) }
 
   func noteLie() {
     lie.store(true, ordering: .relaxed)

@@ -16,7 +16,7 @@ extension Journal {
 
   /// Not where frames were lost that may have superseded others: each opening has to find that out, and a checkpoint would
   /// keep it from doing so; nor where the index turned out to be wrong.
-  private var mayWriteCheckpoint: Bool { knowsWhatIsCurrent && !catalog.checkpointHealth.isLie }
+  private var mayWriteCheckpoint: Bool { knowsWhatIsCurrent && !catalog.checkpointHealth.isWrong }
 
   /// So few records are gone through at opening without anybody noticing.
   private static let smallestTail = 256

@@ -80,6 +80,23 @@ package struct Envelope: Equatable, Sendable {
     return nil
   }
 
+  /// The large values that an envelope names; none where there is no envelope, or it is not well formed.
+  package static func valueIDs(in bytes: RawSpan) -> [RecordKey] {
+    byteCount(inPayload: bytes) == nil ? [] : values(bytes)
+  }
+
+  /// How many sort keys an envelope has; none where there is no envelope, or it is not well formed.
+  package static func sortKeyCount(in bytes: RawSpan) -> Int {
+    guard let end = byteCount(inPayload: bytes) else { return 0 }
+    var place = 4 + 16 * Int(bytes.load(UInt16.self, at: 2))
+    var count = 0
+    while place < end {
+      place += 4 + Int(bytes.load(UInt16.self, at: place + 2))
+      count += 1
+    }
+    return count
+  }
+
   /// Reads a well-formed envelope.
   package init?(_ bytes: RawSpan) {
     guard let byteCount = Self.byteCount(inPayload: bytes) else { return nil }

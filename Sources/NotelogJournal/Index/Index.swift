@@ -156,6 +156,25 @@ final class Index: Sendable {
       try withShard(number) { shard throws(StorageError) in try body(shard.table, shard.tombstoneCount) }
     }
   }
+
+  /// A shard's entries, ascending by fingerprint and place.
+  func entries(ofShard number: Int) throws(StorageError) -> [IndexEntry] {
+    var entries: [IndexEntry] = []
+    try withShard(number) { shard throws(StorageError) in
+      entries.reserveCapacity(shard.table.count)
+      shard.table.forEach { entries.append($0) }
+    }
+    entries.sort { ($0.fingerprint, $0.place.bits) < ($1.fingerprint, $1.place.bits) }
+    return entries
+  }
+
+  /// Lets go of a shard, for whoever goes through an index once.
+  func forgetShard(_ number: Int) {
+    shards.withLock(number) { shard in
+      shard = Shard(number)
+      whereabouts[number].note(shard.table)
+    }
+  }
 }
 
 /// Where a shard's slots were when whoever loaded or changed it let go of its lock. What is fetched by it is looked up under the

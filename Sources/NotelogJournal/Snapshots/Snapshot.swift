@@ -99,6 +99,29 @@ package final class Snapshot: Sendable {
   }
 }
 
+extension Snapshot {
+  /// How many records there are in each collection but those that are known; nothing where there is none.
+  package func recordCounts(besides known: Set<UInt16>) throws(JournalError) -> [UInt16: Int] {
+    var counts: [UInt16: Int] = [:]
+    var lastFrames = LastFrames()
+    var last = known.first
+    try journaling { () throws(StorageError) in
+      for segment in segments {
+        try segment.forEachEntry(upTo: scanEnd(of: segment)) { (entry, _) throws(StorageError) in
+          // Nearly every entry is of the same collection as the one before.
+          if entry.kind != .record || entry.collection == last { return }
+          if known.contains(entry.collection) {
+            last = entry.collection
+          } else if try isVisible(entry, in: segment, &lastFrames) {
+            counts[entry.collection, default: 0] += 1
+          }
+        }
+      }
+    }
+    return counts
+  }
+}
+
 extension Journal {
   /// The store as it is now, for as long as it is wanted.
   package func snapshot() -> Snapshot { Snapshot(of: self) }

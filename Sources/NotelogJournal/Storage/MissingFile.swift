@@ -2,7 +2,7 @@
 
 /// A segment's file that is missing, or holds something else: nothing can be read of it, as of one that was cut to nothing.
 final class MissingFile: StorageFile {
-  private let name: String
+  let name: String
 
   init(_ name: String) { self.name = name }
 

@@ -35,6 +35,19 @@ func run(path: String, groups: Int, members: Int) throws {
   print("ok \(refreshes) refreshes, \(news) with news")
 }
 
+/// Verifies it again and again, while segments are replaced, unlinked and finished.
+func verify(path: String) throws {
+  let storage = SystemStorage(path: path)
+  var count = 0
+  let parent = getppid()
+  while try !storage.names(in: "").contains("stop"), getppid() == parent {
+    let verification = try Journal.verify(storage)
+    if !verification.isSound { fail("damages \(verification.report.damages), \(verification.index)") }
+    count += 1
+  }
+  print("ok \(count) verifications")
+}
+
 func fail(_ what: String) -> Never {
   print("wrong: \(what)")
   fatalError(what)
@@ -44,4 +57,10 @@ let arguments = CommandLine.arguments
 guard arguments.count == 4, let groups = Int(arguments[2]), let members = Int(arguments[3]) else {
   fatalError("usage: ReaderChild path groups members")
 }
-do { try run(path: arguments[1], groups: groups, members: members) } catch { fail("\(error)") }
+do {
+  if groups == 0 {
+    try verify(path: arguments[1])
+  } else {
+    try run(path: arguments[1], groups: groups, members: members)
+  }
+} catch { fail("\(error)") }

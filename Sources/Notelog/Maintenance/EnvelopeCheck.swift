@@ -1,0 +1,54 @@
+// Whether an envelope says what the body behind it does: FORMAT.md §5, §7.4, INV-V3.
+
+import NotelogJournal
+
+/// Compares what the journal knows of a record without its schema with the record itself: queries find records by the one, and show
+/// the other; and compaction keeps the chunks that the one names, which the other refers to.
+enum EnvelopeCheck {
+  /// Compares them.
+  ///
+  /// - Throws: `damaged`, with the field.
+  static func run(_ envelope: RawSpan, _ body: borrowing RecordBody) throws(NotelogError) {
+    var values: [RecordKey] = []
+    var keyCount = 0
+    var place = body.start
+    while let entry = try body.next(at: &place) {
+      let value = body.bytes.extracting(entry.range)
+      if entry.flags.contains(.chunked) { values.append(ValueReference.value(in: value)) }
+      guard let key = Envelope.sortKey(of: entry.number, in: envelope) else { continue }
+      keyCount += 1
+      guard !entry.flags.contains(.sealed), isKey(envelope.extracting(key), of: value, entry) else {
+        throw NotelogError(.damaged, "the envelope's sort key of field \(entry.number) is not its value's")
+      }
+    }
+    guard Envelope.valueIDs(in: envelope) == values else {
+      throw NotelogError(.damaged, "the envelope names other large values than the record refers to")
+    }
+    guard Envelope.sortKeyCount(in: envelope) == keyCount else {
+      throw NotelogError(.damaged, "the envelope has a sort key of a field that the record lacks")
+    }
+  }
+
+  /// Whether a key is that of a value: as it is, or, where the field became optional since it was written, as of one that is there.
+  private static func isKey(_ key: RawSpan, of value: RawSpan, _ entry: FieldEntry) -> Bool {
+    let isOptional = entry.flags.contains(.optional)
+    let byteCount = SortKey.byteCount(of: value)
+    if key.byteCount == byteCount, key.matches(entry.type, isOptional: isOptional, value, byteCount) {
+      return true
+    }
+    guard !isOptional, key.byteCount == SortKey.byteCount(ofValue: value.byteCount + 1), key.byte(at: 0) == 1
+    else { return false }
+    let rest = key.extracting(droppingFirst: 1)
+    return rest.matches(entry.type, isOptional: false, value, rest.byteCount)
+  }
+}
+
+extension RawSpan {
+  /// Whether these bytes are the first of a value's sort key.
+  fileprivate func matches(_ type: FieldType, isOptional: Bool, _ value: RawSpan, _ keyByteCount: Int) -> Bool
+  {
+    var key = [UInt8](repeating: 0, count: keyByteCount)
+    key.withBytes(in: 0..<keyByteCount) { SortKey.write(type, isOptional: isOptional, value, into: &$0) }
+    return elementsEqual(key.rawSpan)
+  }
+}
