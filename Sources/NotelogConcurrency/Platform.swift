@@ -43,7 +43,7 @@ package func onWaitingThread(_ body: @escaping @Sendable () -> Void) {
 }
 
 /// Gives the processor away for a short time, for whoever waits for what nobody will wake it for.
-func pauseThread() { usleep(50) }
+package func pauseThread() { usleep(50) }
 
 /// A mutex that lies where its owner wants it: beside what it guards, or on a cache line of its own.
 // SAFETY: whoever makes one keeps its memory where it is, ends it once, and uses it by these calls alone.

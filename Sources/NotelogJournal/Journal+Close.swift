@@ -21,6 +21,7 @@ extension Journal {
       // Before the lock: after a failure some may still be writing, and whoever opens the store next must not meet them.
       for segment in catalog.segments.all { segment.file.close() }
       lock?.close()
+      pin.withLock { $0 = nil }
     }
     if options.isReadOnly { return }
     compactor.abandon()

@@ -36,6 +36,7 @@ extension Journal {
     compactor.enter()
     defer { compactor.leave() }
     defer { endTightness() }
+    try journaling { () throws(StorageError) in try Pins(storage).check() }
     // What could not be read before may be readable now.
     compactor.state.withLock { $0.damaged = [] }
     // How much is live in each segment is known only when all of the index is.
@@ -237,7 +238,7 @@ extension Journal {
 
   /// Publishes a copy in one transaction and deletes the sources.
   private func replace(_ compaction: consuming Compaction, _ run: inout CompactionRun) throws(JournalError) {
-    let sources = compaction.sources
+    var sources = compaction.sources
     do { try promisePublication(of: sources.count) } catch {
       compaction.abandon()
       try makeRoom(after: error)
@@ -274,11 +275,13 @@ extension Journal {
     compactor.state.withLock { state in
       for source in sources { state.deferred[source.number] = number }
     }
-    unlinkDeferred()
     catalog.remove(sources)
-    compactor.noteFreed()
     run.result.removedSegments += sources.count
     run.result.addedSegments += 1
+    // Before their files lose their names: what somebody holds then stays open.
+    sources = []
+    unlinkDeferred()
+    compactor.noteFreed()
   }
 
   /// Deletes segments that were replaced, unless somebody holds a pin.

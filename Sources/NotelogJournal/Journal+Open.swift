@@ -43,6 +43,7 @@ extension Journal {
     in storage: any Storage, storeID: StoreID? = nil, options: JournalOptions = JournalOptions()
   ) throws(JournalError) -> Journal {
     let lock = options.isReadOnly ? nil : try takeLock(storage)
+    let pin = options.isReadOnly ? Pins(storage).takeForReading(options.random) : nil
     do {
       // What goes wrong on the short way, the long way reports.
       if !options.examinesAllSegments, let lock,
@@ -51,7 +52,9 @@ extension Journal {
       {
         return journal
       }
-      return try openExamined(storage, storeID, options, lock)
+      let journal = try openExamined(storage, storeID, options, lock)
+      journal.hold(pin)
+      return journal
     } catch {
       lock?.close()
       throw error

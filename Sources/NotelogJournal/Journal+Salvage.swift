@@ -28,7 +28,7 @@ extension Journal {
       throw JournalError(.alreadyExists, "there is a store here already")
     }
     // What an earlier salvage left unfinished.
-    for name in names where name.hasSuffix(FileName.partialSuffix) {
+    for name in names where FileName.isPartial(name) {
       try journaling { () throws(StorageError) in try target.unlink(name) }
     }
     var salvage = Salvage(

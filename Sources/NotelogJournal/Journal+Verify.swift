@@ -63,6 +63,7 @@ extension Journal {
     progress: @escaping WorkProgress.Report = { _, _ in true },
     visit: @Sendable ((Inspector) -> Void) -> Void = { $0 { _, _, _ in } }
   ) throws(JournalError) -> Verification {
+    let pin = Pins(storage).takeForReading(JournalOptions().random)
     var examination = try Examination(storage, storeID: storeID)
     if !examination.report.damages.isEmpty {
       // Files may have changed between two looks.
@@ -108,6 +109,7 @@ extension Journal {
       try examination.verifiedCheckpoint(in: storage, against: catalog)
     }
     if verification.report.damages.isEmpty { verification.index.orders = orders.incomplete() }
+    _ = consume pin
     return verification
   }
 }

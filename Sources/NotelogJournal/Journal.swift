@@ -23,6 +23,8 @@ package final class Journal: Sendable {
   let orderKeeper = Lock<(any OrderKeeper)?>(nil)
   /// Held by the writing process, for as long as the journal is open.
   let lock: (any StorageFile)?
+  /// Held by a reader that can't keep all files open.
+  let pin = Lock<Pin?>(nil)
   /// The process that opened it: a fork shares its files, and must not write to them.
   let owner: Int32
   /// The store's id, the same in all of its segments.

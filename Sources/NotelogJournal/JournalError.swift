@@ -71,8 +71,8 @@ package struct JournalError: Error, Sendable, Equatable {
     if cause.isNoSpace {
       self.init(.full, "no space left on the device", cause: cause)
     } else {
-      let reason = SystemErrno.message(cause.errno)
-      self.init(.inputOutput, "\(cause.call.rawValue) of '\(cause.name)' failed: \(reason)", cause: cause)
+      self.init(
+        .inputOutput, "\(cause.call.rawValue) of '\(cause.name)' failed: \(cause.reason)", cause: cause)
     }
   }
 }

@@ -147,7 +147,7 @@ package final class SimulatedDisk: Storage {
       case .read, .update:
         if node == nil { throw StorageError(.open, name, errno: SystemErrno.notFound) }
       case .createNew where node != nil: throw StorageError(.open, name, errno: SystemErrno.exists)
-      case .createNew, .createIfMissing:
+      case .createNew, .createIfMissing, .lock:
         if node == nil {
           try core.requireFolder(of: name, .open)
           core.record(.open, name, .create(name, isFolder: false))
@@ -156,7 +156,8 @@ package final class SimulatedDisk: Storage {
       }
       guard let node else { throw StorageError(.open, name, errno: SystemErrno.notFound) }
       core.openCount += 1
-      return SimulatedFile(disk: self, name: name, node: node, number: core.openCount, writes: mode != .read)
+      return SimulatedFile(
+        disk: self, name: name, node: node, number: core.openCount, writes: mode != .read && mode != .lock)
     }
   }
 

@@ -33,7 +33,7 @@ extension NotelogError {
     let isFull = error.errno == SystemErrno.noSpace || error.errno == SystemErrno.quotaExceeded
     let call = error.name.isEmpty ? error.call.rawValue : "\(error.call.rawValue) of \(error.name)"
     self.init(
-      isFull ? .full : .inputOutput, "\(place): \(call) failed: \(SystemErrno.message(error.errno))",
+      isFull ? .full : .inputOutput, "\(place): \(call) failed: \(error.reason)",
       errno: error.errno)
   }
 }

@@ -5,8 +5,8 @@ import NotelogJournal
 
 /// Reads and replaces `keyring` and `keyring.copy`.
 struct KeyringFiles: Sendable {
-  static let name = "keyring"
-  static let copyName = "keyring.copy"
+  static let name = FileName.keyring
+  static let copyName = FileName.keyringCopy
   /// What a file's length is compared with before it is read.
   static let maximumByteCount = Keyring.byteCountMax
 
@@ -70,10 +70,9 @@ struct KeyringFiles: Sendable {
   }
 
   private func replace(_ name: String, with bytes: [UInt8]) throws(StorageError) {
-    let partial = name + ".partial"
-    let file = try storage.open(partial, .createIfMissing)
+    let partial = name + FileName.partialSuffix
+    let file = try storage.openEmpty(partial)
     defer { file.close() }
-    try file.truncate(to: 0)
     try file.writeAll(bytes.rawSpan, at: 0)
     try file.sync()
     try storage.rename(partial, to: name)

@@ -39,7 +39,7 @@ struct SchemaFile: Sendable {
     }
   }
 
-  static let name = "schemas"
+  static let name = FileName.schemas
   private static let partialName = name + FileName.partialSuffix
   private static let magic: [UInt8] = Array("NLschm\r\n".utf8)
   private static let version: UInt16 = 1
@@ -75,9 +75,8 @@ struct SchemaFile: Sendable {
   }
 
   private func replace(with bytes: [UInt8]) throws(StorageError) {
-    let file = try storage.open(Self.partialName, .createIfMissing)
+    let file = try storage.openEmpty(Self.partialName)
     defer { file.close() }
-    try file.truncate(to: 0)
     try file.writeAll(bytes.rawSpan, at: 0)
     try file.sync()
     try storage.rename(Self.partialName, to: Self.name)

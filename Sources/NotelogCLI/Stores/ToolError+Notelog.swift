@@ -44,10 +44,9 @@ extension ToolError {
     if let segment = error.segment {
       place = " (segment \(segment)" + (error.offset.map { ", offset \($0)" } ?? "") + ")"
     }
-    // Most messages end in the system's own words already.
-    if let number = error.errno, error.code == .inputOutput {
-      let words = SystemError.text(number)
-      if !error.message.lowercased().hasSuffix(words.lowercased()) { place += ": \(words)" }
+    // Most messages say already why the system's call failed.
+    if let number = error.errno, error.code == .inputOutput, !error.message.contains(" failed: ") {
+      place += ": \(SystemError.text(number))"
     }
     return place
   }

@@ -97,7 +97,7 @@ struct Backup {
   ) throws(StorageError) -> [Damage] {
     var found: FoundSegment?
     do { found = try Survey.read(file, entry.number) } catch {
-      throw error.cause ?? StorageError(.read, "", errno: SystemErrno.inputOutput)
+      throw error.cause ?? StorageError(.read, file.name, errno: SystemErrno.inputOutput)
     }
     guard let found else { return [Damage(.unreadableSegment, segment: entry.number)] }
     return try found.damages(as: entry).damages
@@ -133,16 +133,16 @@ struct Backup {
 }
 
 extension Storage {
-  /// A file under that name, with nothing in it.
-  func openEmpty(_ name: String) throws(StorageError) -> any StorageFile {
-    let file = try retryingInterruptions { () throws(StorageError) in try open(name, .createIfMissing) }
-    do throws(StorageError) {
-      try retryingInterruptions { () throws(StorageError) in try file.truncate(to: 0) }
-    } catch {
-      file.close()
-      throw error
+  /// A new file under a name of our own making; what was left under it is removed, and not written to: it may have another name.
+  package func openEmpty(_ name: String) throws(StorageError) -> any StorageFile {
+    while true {
+      do throws(StorageError) {
+        return try retryingInterruptions { () throws(StorageError) in try open(name, .createNew) }
+      } catch { guard error.errno == SystemErrno.exists else { throw error } }
+      do throws(StorageError) {
+        try retryingInterruptions { () throws(StorageError) in try unlink(name) }
+      } catch { guard error.isMissing else { throw error } }
     }
-    return file
   }
 }
 
@@ -156,14 +156,14 @@ extension StorageFile {
       buffer.removeAll()
       let count = min(SegmentReader.windowByteCount, byteCount - place)
       guard try buffer.fill(count, from: source, at: place) == count else {
-        throw StorageError(.read, "", errno: SystemErrno.inputOutput)
+        throw StorageError(.read, source.name, errno: SystemErrno.inputOutput)
       }
       checksum.update(buffer.bytes)
       try writeAll(buffer.bytes, at: place)
       place += count
     }
     guard try Checksum.of(self, byteCount).value == checksum.value else {
-      throw StorageError(.write, "", errno: SystemErrno.inputOutput)
+      throw StorageError(.write, name, errno: SystemErrno.inputOutput)
     }
   }
 }
@@ -178,7 +178,7 @@ extension Checksum {
       buffer.removeAll()
       let count = min(SegmentReader.windowByteCount, byteCount - place)
       guard try buffer.fill(count, from: file, at: place) == count else {
-        throw StorageError(.read, "", errno: SystemErrno.inputOutput)
+        throw StorageError(.read, file.name, errno: SystemErrno.inputOutput)
       }
       checksum.update(buffer.bytes)
       place += count

@@ -43,7 +43,7 @@ struct BackupClaim: ~Copyable {
   private static func takeLock(_ target: any Storage) throws(JournalError) -> any StorageFile {
     do throws(StorageError) {
       let file = try retryingInterruptions { () throws(StorageError) in
-        try target.open(FileName.lock, .createIfMissing)
+        try target.open(FileName.lock, .lock)
       }
       do {
         try retryingInterruptions { () throws(StorageError) in try file.lock(.exclusive) }

@@ -1,5 +1,7 @@
 // Pins, by which another process keeps segments from being unlinked: FORMAT.md §13, "Pins".
 
+import NotelogConcurrency
+
 /// The folder `pins/`: a file in it with a shared lock on it holds every segment that is replaced meanwhile.
 struct Pins {
   private let storage: any Storage
@@ -13,15 +15,24 @@ struct Pins {
       // What can't be asked is taken as held.
       return !error.isMissing
     }
-    return names.filter { isHeld(FileName.pin($0)) }.count > 0
+    // Others in the folder are none of ours, and stay as they are.
+    return names.filter { FileName.isPin($0) && isHeld(FileName.pin($0)) }.count > 0
+  }
+
+  /// Refuses a folder that is none.
+  func check() throws(StorageError) {
+    do { try storage.forEachName(in: FileName.pins) { _ in } } catch {
+      guard error.isMissing else { throw error }
+    }
   }
 
   private func isHeld(_ name: String) -> Bool {
     let file: any StorageFile
     do {
-      file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, .update) }
+      file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, .lock) }
     } catch {
-      return !error.isMissing
+      // Only a file can be a pin.
+      return !error.isMissing && !error.isOfNoFile
     }
     defer { file.close() }
     do { try retryingInterruptions { () throws(StorageError) in try file.lock(.exclusive) } } catch {
@@ -32,6 +43,16 @@ struct Pins {
     return false
   }
 
+  /// Takes a pin for a reader that has to close files and open them again, where the folder can be written to. Without one, a read fails
+  /// whose segment a writer removed meanwhile.
+  func takeForReading(_ random: () -> UInt64) -> Pin? {
+    var count = 0
+    do throws(StorageError) {
+      try storage.forEachName(in: "") { _ in count += 1 }
+      return count > storage.openFileLimit ? try take(random()) : nil
+    } catch { return nil }
+  }
+
   /// Takes a pin.
   func take(_ random: UInt64) throws(StorageError) -> Pin {
     do { try storage.makeFolder(FileName.pins) } catch {
@@ -39,7 +60,7 @@ struct Pins {
     }
     var serial = random
     while true {
-      let name = FileName.pin("\(Syscall.processIdentifier())-\(String(serial, radix: 16)).pin")
+      let name = FileName.pin(FileName.pin(of: Syscall.processIdentifier(), serial: serial))
       let file = try retryingInterruptions { () throws(StorageError) in
         try storage.open(name, .createIfMissing)
       }
@@ -67,5 +88,13 @@ package struct Pin: ~Copyable, Sendable {
   deinit {
     try? storage.unlink(name)
     file.close()
+  }
+}
+
+extension Journal {
+  /// Keeps a pin until the journal is closed, or goes.
+  func hold(_ pin: consuming Pin?) {
+    var held = pin
+    self.pin.withLock { swap(&$0, &held) }
   }
 }

@@ -59,10 +59,8 @@ struct CheckpointFile: Sendable {
     _ head: CheckpointHead, _ index: Index, to storage: any Storage
   ) throws(StorageError) -> any StorageFile {
     let name = FileName.index + FileName.partialSuffix
-    let file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, .createIfMissing)
-    }
+    let file = try storage.openEmpty(name)
     do throws(StorageError) {
-      try retryingInterruptions { () throws(StorageError) in try file.truncate(to: 0) }
       var buffer = Buffer(capacity: pieceByteCount)
       head.append(to: &buffer)
       try file.writeAll(buffer.bytes, at: 0)

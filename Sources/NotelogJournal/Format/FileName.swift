@@ -7,6 +7,12 @@ package enum FileName {
   package static let index = "index"
   package static let torn = "torn"
   package static let pins = "pins"
+  package static let keyring = "keyring"
+  package static let keyringCopy = "keyring.copy"
+  package static let schemas = "schemas"
+  /// What says that a store is being made, and what says that it was made.
+  package static let creating = "creating"
+  package static let created = "created"
   package static let partialSuffix = ".partial"
 
   /// The name of a segment's file.
@@ -34,10 +40,19 @@ package enum FileName {
     number(name.utf8.span, before: sortedFooterSuffix)
   }
 
-  /// Whether a file is being written under the name, and will get another.
+  /// Whether the store writes a file under the name, to give it another. Whatever else ends like that is none of ours.
+  package static func isPartial(_ name: String) -> Bool { isPartial(name.utf8.span) }
+
+  /// The same of a folder's bytes.
   static func isPartial(_ name: Span<UInt8>) -> Bool {
     let suffix = partialSuffix.utf8.span
-    return name.count >= suffix.count && isEqual(name.extracting(last: suffix.count), suffix)
+    guard name.count > suffix.count, isEqual(name.extracting(last: suffix.count), suffix) else {
+      return false
+    }
+    let whole = name.extracting(droppingLast: suffix.count)
+    return segmentNumber(whole) != nil || isEqual(whole, index.utf8.span)
+      || isEqual(whole, keyring.utf8.span) || isEqual(whole, keyringCopy.utf8.span)
+      || isEqual(whole, schemas.utf8.span)
   }
 
   /// Whether the name is the folder's of tails kept aside.
@@ -83,6 +98,21 @@ package enum FileName {
 
   /// A pin's path.
   static func pin(_ name: String) -> String { "\(pins)/\(name)" }
+
+  /// The name of a pin of a process.
+  static func pin(of process: Int32, serial: UInt64) -> String {
+    "\(process)-\(String(serial, radix: 16)).pin"
+  }
+
+  /// Whether a name is a pin's.
+  static func isPin(_ name: String) -> Bool {
+    guard name.hasSuffix(".pin") else { return false }
+    let parts = name.dropLast(4).split(separator: "-", omittingEmptySubsequences: false)
+    guard parts.count == 2, let process = Int32(parts[0]), let serial = UInt64(parts[1], radix: 16) else {
+      return false
+    }
+    return pin(of: process, serial: serial) == name
+  }
 
   /// The segment number in the name of a tail kept aside.
   static func tailSegmentNumber(_ name: String) -> UInt32? {

@@ -38,6 +38,7 @@ extension Log {
         state.withLock { $0.isSyncing = false }
         throw failure
       }
+      endWriting(of: older)
       state.withLock(
         waking: .rooms(LogRoom.general, LogRoom.sync(number), oneIn: LogRoom.sync(number + 1))
       ) { state in
@@ -47,6 +48,11 @@ extension Log {
         state.unsynced.removeAll { segment in older.contains { $0 === segment } }
       }
     }
+  }
+
+  /// Leaves segments that are durable to be read only. The one before the head gets its footer yet, as long as it is not finished.
+  private func endWriting(of segments: [Segment]) {
+    for segment in segments where segment.entry != nil { segment.file.endWriting() }
   }
 
   /// Syncs the segments before the head, so that at most two ever reach above the floor. The caller holds the gate.
@@ -63,6 +69,7 @@ extension Log {
       state.withLock { $0.isSyncing = false }
       throw failure
     }
+    endWriting(of: older)
     state.withLock { state in
       state.isSyncing = false
       state.unsynced.removeAll { segment in older.contains { $0 === segment } }

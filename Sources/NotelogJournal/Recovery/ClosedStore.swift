@@ -39,18 +39,18 @@ struct ClosedStore {
     }
     if isAnyPartial { return nil }
     numbers.sort()
-    // The few that the checkpoint doesn't cover; the head, which is to be written to, is one of them.
+    // The few that the checkpoint doesn't cover; the head is one of them.
     var read: [FoundSegment] = []
     var next = 0
     for number in numbers
     where !checkpoint.head.covers(checkpoint.head.figures(of: number, next: &next)) {
-      guard let found = try Survey.read(FileName.segment(number), number, storage, .update),
+      guard let found = try Survey.read(FileName.segment(number), number, storage),
         found.isIntact(of: checkpoint.head.storeID)
       else { return nil }
       read.append(found)
     }
     do throws(StorageError) {
-      guard let head = read.last(where: \.header.kind.isLog),
+      guard let head = try read.last(where: \.header.kind.isLog)?.opened(.update, in: storage),
         let closing = try head.closing(),
         let live = try Self.live(checkpoint.head, head, closing),
         numbers.count == live.count + 1
@@ -122,6 +122,18 @@ extension FoundSegment {
   /// Whether the header is a store's, and all of its copies are there, and a writer of this version may go on.
   fileprivate func isIntact(of storeID: StoreID) -> Bool {
     header.storeID == storeID && header.number == number && badCopies.isEmpty && header.writeFlags == 0
+  }
+
+  /// The same, with its file opened once more.
+  fileprivate func opened(
+    _ mode: StorageOpenMode, in storage: any Storage
+  ) throws(StorageError) -> FoundSegment {
+    let name = FileName.segment(number)
+    let file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, mode) }
+    return FoundSegment(
+      number: number, file: file, byteCount: byteCount, header: header, badCopies: badCopies,
+      trailer: trailer,
+      isIncomplete: isIncomplete)
   }
 
   /// The close mark that the segment ends in; nothing where it ends otherwise.

@@ -60,15 +60,22 @@ struct Recovery {
     var copy = 0
     while true {
       let name = FileName.tail(of: place.segment, at: place.offset, copy: copy)
-      let file = try retryingInterruptions { () throws(StorageError) in
-        try storage.open(name, .createIfMissing)
+      copy += 1
+      let file: any StorageFile
+      do throws(StorageError) {
+        file = try retryingInterruptions { () throws(StorageError) in
+          try storage.open(name, .createIfMissing)
+        }
+      } catch {
+        // Something that must not be written to: a link, or a file with another name.
+        guard error.isOfNoFile || error.errno == SystemErrno.manyNames else { throw error }
+        continue
       }
       defer { file.close() }
       if try Self.isBeginning(file, of: tail) {
         try file.writeAll(tail, at: 0)
         return try file.sync()
       }
-      copy += 1
     }
   }
 

@@ -48,7 +48,7 @@ struct Survey {
     let names = try journaling { () throws(StorageError) in try storage.names(in: "") }
     var found: [FoundSegment] = []
     for name in names {
-      if name.hasSuffix(FileName.partialSuffix) {
+      if FileName.isPartial(name) {
         partials.append(name)
         note(FileName.segmentNumber(String(name.dropLast(FileName.partialSuffix.count))))
       }
@@ -109,10 +109,10 @@ struct Survey {
 
   /// Reads a segment's header from the first of its three places that is valid.
   static func read(
-    _ name: String, _ number: UInt32, _ storage: any Storage, _ mode: StorageOpenMode = .read
+    _ name: String, _ number: UInt32, _ storage: any Storage
   ) throws(JournalError) -> FoundSegment? {
     let file = try journaling { () throws(StorageError) in
-      try retryingInterruptions { () throws(StorageError) in try storage.open(name, mode) }
+      try retryingInterruptions { () throws(StorageError) in try storage.open(name, .read) }
     }
     return try read(file, number)
   }

@@ -17,6 +17,8 @@ final class ForgivingFile: StorageFile {
     fileByteCount = byteCount
   }
 
+  var name: String { base.name }
+
   /// What could not be read so far, in order and without overlaps.
   var unreadable: [Range<Int>] {
     var merged: [Range<Int>] = []
@@ -60,6 +62,6 @@ final class ForgivingFile: StorageFile {
   func lock(_ kind: StorageLockKind) throws(StorageError) { throw readOnly(.lock) }
 
   private func readOnly(_ call: StorageError.Call) -> StorageError {
-    StorageError(call, "", errno: SystemErrno.readOnly)
+    StorageError(call, name, errno: SystemErrno.readOnly)
   }
 }

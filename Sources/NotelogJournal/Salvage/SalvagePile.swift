@@ -13,8 +13,8 @@ struct SalvagePile {
 
   /// Files of a store that hold no frames.
   private static let otherNames: Set<String> = [
-    FileName.lock, FileName.reserve, FileName.torn, "index", "keyring", "keyring.copy", "schemas", "pins",
-    "creating",
+    FileName.lock, FileName.reserve, FileName.torn, FileName.index, FileName.keyring, FileName.keyringCopy,
+    FileName.schemas, FileName.pins, FileName.creating, FileName.created,
   ]
 
   init(

@@ -5,7 +5,10 @@
 /// Each requirement is one system call, with its errors and without retries: what survives `EINTR`, a short write or a
 /// failing disk is decided above this protocol, where the simulated disk can try it. Names are relative to the folder.
 package protocol Storage: AnyObject, Sendable {
-  /// Opens a file. The corresponding C function is `open`.
+  /// How many files that are only read it keeps open at once. It closes others behind the scenes, and opens them again when they are
+  /// read: that fails where another process has removed them meanwhile.
+  var openFileLimit: Int { get }
+  /// Opens a file. The corresponding C function is `openat`.
   func open(_ name: String, _ mode: StorageOpenMode) throws(StorageError) -> any StorageFile
   /// Shows the names in a folder (`""` is the store's own), in no particular order. The C function is `readdir`.
   ///
@@ -37,6 +40,8 @@ package protocol StorageFile: AnyObject, Sendable {
   func sync() throws(StorageError)
   /// Hints that the content will be synced before long. Promises nothing. Linux's `sync_file_range`.
   func startWriteback()
+  /// Says that it is durable, and only read from now on.
+  func endWriting()
   /// The file's length. The corresponding C function is `fstat`.
   func byteCount() throws(StorageError) -> Int
   /// Takes the advisory lock without waiting; throws `EWOULDBLOCK` where another holds it. C's `flock`.
@@ -45,23 +50,33 @@ package protocol StorageFile: AnyObject, Sendable {
   func close()
 }
 
+extension Storage {
+  /// What has no descriptors keeps all files open.
+  package var openFileLimit: Int { Int.max }
+}
+
 extension StorageFile {
   package var name: String { "" }
 
   /// Where a system has no such hint, nothing is lost but time.
   package func startWriteback() {}
+
+  /// Where a file takes nothing while it is open, it stays open.
+  package func endWriting() {}
 }
 
 /// How a file is opened. Every mode is close-on-exec.
 package enum StorageOpenMode: Sendable {
   /// For reading an existing file.
   case read
-  /// For reading and writing an existing file.
+  /// For reading and writing an existing file. One that has another name too is refused, as the others are that may write.
   case update
   /// For reading and writing a file that must not exist yet.
   case createNew
   /// For reading and writing, created empty if missing.
   case createIfMissing
+  /// For locking, created empty if missing. What is in it is never changed, so it may have other names.
+  case lock
 }
 
 /// The two kinds of advisory lock.
@@ -90,5 +105,27 @@ package struct StorageError: Error, Equatable, Sendable {
     self.call = call
     self.name = name
     self.errno = errno
+  }
+}
+
+extension StorageError {
+  /// Whether something else than a file has the name: a link, a folder, a pipe, a device.
+  package var isOfNoFile: Bool {
+    call == .open
+      && [SystemErrno.link, SystemErrno.invalidArgument, SystemErrno.isFolder].contains(errno)
+  }
+
+  /// Why it failed, in words: the system's, or plainer ones.
+  package var reason: String {
+    guard call == .open else { return SystemErrno.message(errno) }
+    switch errno {
+    case SystemErrno.link: return "it is a symbolic link, and links are not followed"
+    case SystemErrno.invalidArgument, SystemErrno.isFolder: return "it is not a regular file"
+    case SystemErrno.manyNames:
+      return
+        "it has a second name (a hard link), and writing to it would change that file too; put a copy in its place"
+    case SystemErrno.stale: return "another process has removed it meanwhile; open the store again"
+    default: return SystemErrno.message(errno)
+    }
   }
 }

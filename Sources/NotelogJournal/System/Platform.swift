@@ -26,6 +26,11 @@ package enum SystemErrno {
   package static let notDirectory = ENOTDIR
   package static let readOnly = EROFS
   package static let accessDenied = EACCES
+  package static let isFolder = EISDIR
+  package static let manyNames = EMLINK
+  package static let stale = ESTALE
+  static let tooManyOpen = EMFILE
+  static let tooManyOpenInSystem = ENFILE
 
   /// The system's words for an error number.
   package static func message(_ number: Int32) -> String {
@@ -36,18 +41,37 @@ package enum SystemErrno {
 
 /// System calls, one function each: the arguments pass through, a failure is the error number.
 enum Syscall {
-  /// Opens a file, and nothing else: no link to another place, no device, no pipe that would block.
-  static func openFile(_ path: String, _ flags: Int32) -> Result<Int32, Errno> {
-    // SAFETY: Swift lends the path as a C string for the call.
-    let opened = unsafe result(open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600))
-    guard case .success(let descriptor) = opened, flags & O_DIRECTORY == 0 else { return opened }
-    var status = stat()
-    // SAFETY: the pointer is to a local that outlives the call.
-    guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-      closeFile(descriptor)
-      return .failure(Errno(EINVAL))
+  /// Opens a file of a folder, and nothing else: no link to another place, no device, no pipe that would block.
+  static func openFile(_ folder: Int32, _ name: String, _ flags: Int32) -> Result<OpenedFile, Errno> {
+    // SAFETY: Swift lends the name as a C string for the call.
+    let opened = unsafe result(openat(folder, name, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600))
+    return opened.flatMap { descriptor in
+      var status = stat()
+      // SAFETY: the pointer is to a local that outlives the call.
+      guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+        closeFile(descriptor)
+        return .failure(Errno(EINVAL))
+      }
+      return .success(OpenedFile(descriptor: descriptor, status))
     }
-    return opened
+  }
+
+  /// Opens a folder by its path, which may be a link.
+  static func openFolder(_ path: String) -> Result<Int32, Errno> {
+    // SAFETY: Swift lends the path as a C string for the call.
+    unsafe result(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC))
+  }
+
+  /// Opens a folder in a folder; `.` is that one itself, once more. A link is not followed.
+  static func openFolder(_ folder: Int32, _ name: String) -> Result<Int32, Errno> {
+    // SAFETY: Swift lends the name as a C string for the call.
+    unsafe result(openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC))
+  }
+
+  /// How many files a process may have open at once.
+  static func openFileLimit() -> Int {
+    let limit = sysconf(Int32(_SC_OPEN_MAX))
+    return limit > 0 ? limit : Int.max
   }
 
   static func closeFile(_ descriptor: Int32) {
@@ -121,26 +145,32 @@ enum Syscall {
 
   static func unlock(_ descriptor: Int32) { _ = flock(descriptor, LOCK_UN) }
 
-  static func renameFile(_ path: String, _ newPath: String) -> Result<Int32, Errno> {
-    // SAFETY: Swift lends the paths as C strings for the call.
-    unsafe result(rename(path, newPath))
+  static func renameFile(
+    _ folder: Int32, _ name: String, _ newFolder: Int32, _ newName: String
+  ) -> Result<Int32, Errno> {
+    // SAFETY: Swift lends the names as C strings for the call.
+    unsafe result(renameat(folder, name, newFolder, newName))
   }
 
-  static func unlinkFile(_ path: String) -> Result<Int32, Errno> {
-    // SAFETY: Swift lends the path as a C string for the call.
-    unsafe result(unlink(path))
+  static func unlinkFile(_ folder: Int32, _ name: String) -> Result<Int32, Errno> {
+    // SAFETY: Swift lends the name as a C string for the call.
+    unsafe result(unlinkat(folder, name, 0))
   }
 
-  static func makeFolder(_ path: String) -> Result<Int32, Errno> {
-    // SAFETY: Swift lends the path as a C string for the call.
-    unsafe result(mkdir(path, 0o700))
+  static func makeFolder(_ folder: Int32, _ name: String) -> Result<Int32, Errno> {
+    // SAFETY: Swift lends the name as a C string for the call.
+    unsafe result(mkdirat(folder, name, 0o700))
   }
 
-  /// Shows the names in a folder, without `.` and `..`.
-  static func forEachName(_ path: String, _ visit: (Span<UInt8>) -> Void) -> Result<Int32, Errno> {
+  /// Shows the names in a folder, without `.` and `..`, and closes its descriptor.
+  static func forEachName(_ folder: Int32, _ visit: (Span<UInt8>) -> Void) -> Result<Int32, Errno> {
     // SAFETY: the stream is used by this call alone and closed before it returns; an entry's name ends in a zero, and is
     // looked at where it stands, before the next one is asked for.
-    guard let stream = unsafe opendir(path) else { return .failure(Errno(errno)) }
+    guard let stream = unsafe fdopendir(folder) else {
+      let number = errno
+      closeFile(folder)
+      return .failure(Errno(number))
+    }
     defer { unsafe _ = closedir(stream) }
     guard let place = MemoryLayout<dirent>.offset(of: \.d_name) else { return .failure(Errno(EINVAL)) }
     while true {
@@ -178,14 +208,31 @@ extension StorageOpenMode {
     case .read: O_RDONLY
     case .update: O_RDWR
     case .createNew: O_RDWR | O_CREAT | O_EXCL
-    case .createIfMissing: O_RDWR | O_CREAT
+    case .createIfMissing, .lock: O_RDWR | O_CREAT
     }
   }
+
+  var mayWrite: Bool { self != .read && self != .lock }
 }
 
-/// The flags that open a folder for syncing.
-enum SystemOpenFlags {
-  static let folder = O_RDONLY | O_DIRECTORY
+/// A file that was opened: what tells it from every other, and how many names it has.
+struct OpenedFile {
+  /// What tells a file from every other that is there at the same time.
+  struct Identity: Equatable, Sendable {
+    let device: UInt64
+    let number: UInt64
+  }
+
+  let descriptor: Int32
+  let identity: Identity
+  let nameCount: Int
+
+  fileprivate init(descriptor: Int32, _ status: stat) {
+    self.descriptor = descriptor
+    identity = Identity(
+      device: UInt64(truncatingIfNeeded: status.st_dev), number: UInt64(truncatingIfNeeded: status.st_ino))
+    nameCount = Int(status.st_nlink)
+  }
 }
 
 /// Whole pages of memory.

@@ -1,14 +1,27 @@
 // The real operating system behind `Storage`.
 
-import NotelogConcurrency
-import Synchronization
-
 /// A store's folder on this machine.
+///
+/// The folder is opened when it is first needed, and stays open until this object goes and all of the store's files are closed: see
+/// `SystemFolder`.
 package final class SystemStorage: Storage {
   /// The folder's path.
   package let path: String
+  private let folder: SystemFolder
+  private let pool: DescriptorPool
 
-  package init(path: String) { self.path = path }
+  /// A folder, which need not be there yet.
+  ///
+  /// - Parameters:
+  ///   - path: Its path.
+  ///   - openFileLimit: The most files that are only read and open at once; by what the process may have open, unless given.
+  package init(path: String, openFileLimit: Int? = nil) {
+    self.path = path
+    folder = SystemFolder(path: path)
+    // A process has other uses for its descriptors, another store perhaps.
+    let limit = openFileLimit ?? min(max(Syscall.openFileLimit() / 4, 8), 512)
+    pool = DescriptorPool(of: folder, capacity: limit)
+  }
 
   /// Creates the folder itself, and makes its entry durable in the folder above it.
   package func makeStoreFolder() throws(StorageError) {
@@ -21,106 +34,41 @@ package final class SystemStorage: Storage {
     } catch { throw StorageError(error.call, String(path), errno: error.errno) }
   }
 
+  package var openFileLimit: Int { pool.capacity }
+
   package func open(_ name: String, _ mode: StorageOpenMode) throws(StorageError) -> any StorageFile {
-    let descriptor = try Syscall.openFile(full(name), mode.flags).orThrow(.open, name)
-    return SystemFile(descriptor: descriptor, name: name)
+    SystemFile(try pool.open(name, mode))
   }
 
   package func forEachName(in folder: String, _ visit: (Span<UInt8>) -> Void) throws(StorageError) {
-    try Syscall.forEachName(full(folder), visit).orThrow(.readdir, folder)
+    let name = folder.isEmpty ? path : folder
+    let descriptor = try pool.retrying { self.folder.open(folder) }.orThrow(.readdir, name)
+    try Syscall.forEachName(descriptor, visit).orThrow(.readdir, name)
   }
 
   package func rename(_ name: String, to newName: String) throws(StorageError) {
-    try Syscall.renameFile(full(name), full(newName)).orThrow(.rename, name)
+    pool.keep(name)
+    pool.keep(newName)
+    try pool.retrying {
+      folder.with(name) { from, name in
+        folder.with(newName) { to, newName in Syscall.renameFile(from, name, to, newName) }
+      }
+    }.orThrow(.rename, name)
   }
 
   package func unlink(_ name: String) throws(StorageError) {
-    try Syscall.unlinkFile(full(name)).orThrow(.unlink, name)
+    pool.keep(name)
+    try pool.retrying { folder.with(name, Syscall.unlinkFile) }.orThrow(.unlink, name)
   }
 
   package func makeFolder(_ name: String) throws(StorageError) {
-    try Syscall.makeFolder(full(name)).orThrow(.mkdir, name)
+    try pool.retrying { folder.with(name, Syscall.makeFolder) }.orThrow(.mkdir, name)
   }
 
   package func syncFolder(_ name: String) throws(StorageError) {
-    let descriptor = try Syscall.openFile(full(name), SystemOpenFlags.folder).orThrow(.open, name)
+    let descriptor = try pool.retrying { folder.open(name) }.orThrow(.open, name.isEmpty ? path : name)
     defer { Syscall.closeFile(descriptor) }
     try Syscall.syncFolder(descriptor).orThrow(.syncFolder, name)
-  }
-
-  private func full(_ name: String) -> String { name.isEmpty ? path : path + "/" + name }
-}
-
-/// An open file: owns its descriptor.
-package final class SystemFile: StorageFile {
-  package let name: String
-  private let descriptor: Int32
-  private let isOpen = Flag(true)
-  /// The process that locked the file through this descriptor; 0 while nobody has.
-  private let locker = Atomic<Int32>(0)
-  /// Those who change it, or sync it, just now.
-  private let changers = Occupancy()
-  private let opener = Syscall.processIdentifier()
-
-  init(descriptor: Int32, name: String) {
-    self.descriptor = descriptor
-    self.name = name
-  }
-
-  deinit { close() }
-
-  package func read(into bytes: inout MutableRawSpan, at offset: Int) throws(StorageError) -> Int {
-    // By now the number may be another file's.
-    guard isOpen.isSet else { throw StorageError(.read, name, errno: SystemErrno.badDescriptor) }
-    return try Syscall.readAt(descriptor, &bytes, offset).orThrow(.read, name)
-  }
-
-  package func write(_ bytes: RawSpan, at offset: Int) throws(StorageError) -> Int {
-    try changing(.write) { Syscall.writeAt(descriptor, bytes, offset) }
-  }
-
-  package func allocate(_ range: Range<Int>) throws(StorageError) {
-    _ = try changing(.allocate) { Syscall.allocate(descriptor, range) }
-  }
-
-  package func truncate(to byteCount: Int) throws(StorageError) {
-    _ = try changing(.truncate) { Syscall.truncate(descriptor, byteCount) }
-  }
-
-  package func sync() throws(StorageError) {
-    _ = try changing(.sync) { Syscall.syncData(descriptor) }
-  }
-
-  /// Runs a call that must not reach another file, which the descriptor's number may be as soon as this one is closed.
-  private func changing<Value>(
-    _ call: StorageError.Call, _ body: () -> Result<Value, Errno>
-  ) throws(StorageError) -> Value {
-    guard changers.enter() else { throw StorageError(call, name, errno: SystemErrno.badDescriptor) }
-    defer { changers.leave() }
-    return try body().orThrow(call, name)
-  }
-
-  package func startWriteback() { Syscall.startWriteback(descriptor) }
-
-  package func byteCount() throws(StorageError) -> Int {
-    try Syscall.byteCount(descriptor).orThrow(.stat, name)
-  }
-
-  package func lock(_ kind: StorageLockKind) throws(StorageError) {
-    try Syscall.lock(descriptor, kind).orThrow(.lock, name)
-    locker.store(Syscall.processIdentifier(), ordering: .releasing)
-  }
-
-  package func close() {
-    guard isOpen.exchange(false) else { return }
-    changers.bar()
-    // In a child that was forked, those who were inside are not there, and never leave.
-    if opener == Syscall.processIdentifier() { changers.waitUntilEmpty() }
-    // A child that was just forked, on its way to another program, holds the lock with its copy of the descriptor: closing
-    // ours would not release it. A forked child that closes its copy must not release the lock of its parent.
-    let locker = locker.load(ordering: .acquiring)
-    if locker != 0, locker == Syscall.processIdentifier() { Syscall.unlock(descriptor) }
-    Syscall.closeFile(descriptor)
   }
 }
 

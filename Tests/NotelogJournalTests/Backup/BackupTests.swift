@@ -63,7 +63,7 @@ import Testing
     for version in 0..<4 { for number in 0..<60 { try journal.put(key(number), Self.body(number, version)) } }
     let names = disk.fileNames.filter { $0.hasSuffix(".journal") }
     try disk.makeFolder("pins")
-    let pin = try disk.open("pins/other.pin", .createNew)
+    let pin = try disk.open("pins/1-a.pin", .createNew)
     try pin.lock(.shared)
     #expect(try journal.compact().removedSegments > 0)
     #expect(Set(names).isSubset(of: disk.fileNames))
@@ -78,7 +78,7 @@ import Testing
     again = try Journal.open(in: disk, options: .small)
     #expect(again.statistics.pinnedSegments == [])
     #expect(Set(names.dropLast()).isDisjoint(with: disk.fileNames))
-    #expect(disk.contents("pins/other.pin") == nil)
+    #expect(disk.contents("pins/1-a.pin") == nil)
   }
 
   @Test func `damage in the store is reported by the backup`() throws {

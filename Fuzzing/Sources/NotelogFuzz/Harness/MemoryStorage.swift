@@ -19,7 +19,7 @@ final class MemoryStorage: Storage {
   func open(_ name: String, _ mode: StorageOpenMode) throws(StorageError) -> any StorageFile {
     let file = files.withLock { files -> MemoryFile? in
       if let file = files[name] { return mode == .createNew ? nil : file }
-      guard mode == .createNew || mode == .createIfMissing else { return nil }
+      guard mode == .createNew || mode == .createIfMissing || mode == .lock else { return nil }
       let file = MemoryFile([])
       files[name] = file
       return file
