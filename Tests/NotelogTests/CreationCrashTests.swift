@@ -34,6 +34,10 @@ import Testing
           whole += 1
           #expect(store.collections.map(\.name) == ["note", "tag"], "\(place)")
           try store.close()
+          // INV-L4: no mark makes it pass for one in the making.
+          image.replace("creating", with: Array("notelog: a store is being made in this folder\n".utf8))
+          #expect(throws: NotelogError(.alreadyExists, ""), "\(place)") { try Self.create(in: image) }
+          try Store.open(in: image, unlocking: Self.key, options: Store.Options()).close()
         } catch {
           #expect(error.code == .notFound, "\(place): \(error)")
           #expect(throws: NotelogError(.notFound, "")) { try Store.verify(in: image, unlocking: nil) }

@@ -1,14 +1,13 @@
-// A store's folder while the store is being made (FORMAT.md 3, `creating`).
+// A store's folder while the store is being made (FORMAT.md 3, `creating` and `created`).
 
 import NotelogJournal
 
 /// Marks a folder in which a store is being made, so that one that was interrupted is known for what it is.
 ///
-/// The mark is a file, held locked. It is durable before anything else is in the folder, and goes when everything is. It
-/// says what it is: a file that merely bears its name never makes a sound store pass for an unfinished one, whose files
-/// the next creation removes.
+/// The mark is the file `creating`, held locked. It is durable before anything else is in the folder, and becomes `created` when everything
+/// is. `created` is never removed: beside it, `creating` says nothing, whoever put it there. So no store that was made to its end is
+/// taken for an unfinished one, whose files the next creation removes.
 struct Creation {
-  static let name = "creating"
   private static let content = Array("notelog: a store is being made in this folder\n".utf8)
 
   private let storage: any Storage
@@ -21,12 +20,12 @@ struct Creation {
     self.storage = storage
     var names = try Self.names(in: storage)
     // A writer that found no store here may have left its lock.
-    let isEmpty = names.allSatisfy { $0 == FileName.lock || $0 == Self.name }
-    guard isEmpty || names.contains(Self.name) else { throw Self.notEmpty }
+    let isEmpty = names.allSatisfy { $0 == FileName.lock || $0 == FileName.creating }
+    guard isEmpty || Self.isUnfinished(names) else { throw Self.notEmpty }
     do throws(StorageError) {
-      mark = try storage.open(Self.name, .createIfMissing)
+      mark = try storage.open(FileName.creating, .createIfMissing)
       try mark.lock(.exclusive)
-      if isEmpty {
+      if isEmpty, Self.isBegunMark(mark) {
         try mark.writeAll(Self.content.rawSpan, at: 0)
         try mark.sync()
       }
@@ -39,7 +38,7 @@ struct Creation {
     }
     names = try Self.names(in: storage)
     // Whoever held the mark before may have come to the end meanwhile.
-    guard names.contains(Self.name), names.allSatisfy(Self.isOurs), Self.isMark(mark) else {
+    guard Self.isUnfinished(names), names.allSatisfy(Self.isOurs), Self.isMark(mark) else {
       throw Self.notEmpty
     }
     try clear()
@@ -49,7 +48,7 @@ struct Creation {
   func finish() throws(NotelogError) {
     defer { mark.close() }
     do {
-      try storage.unlink(Self.name)
+      try storage.rename(FileName.creating, to: FileName.created)
       try storage.syncFolder("")
     } catch { throw NotelogError(storage: error, "creating the store") }
   }
@@ -57,41 +56,67 @@ struct Creation {
   /// Gives up: the folder is left empty, as far as possible.
   func abandon() {
     try? clear()
-    try? storage.unlink(Self.name)
+    // Where the very end failed, it has its new name already.
+    try? storage.unlink(FileName.created)
+    try? storage.unlink(FileName.creating)
     mark.close()
   }
 
   /// Refuses a folder in which a store was not made to its end.
   static func refuseUnfinished(in storage: any Storage) throws(NotelogError) {
-    guard let mark = try? storage.open(name, .read) else { return }
+    guard let mark = try? storage.open(FileName.creating, .read) else { return }
     defer { mark.close() }
-    guard isMark(mark) else { return }
+    guard isMark(mark), isUnfinished(try names(in: storage)) else { return }
     throw NotelogError(.notFound, "making this store was interrupted, or goes on: make it again")
   }
 
-  private static func isMark(_ file: any StorageFile) -> Bool {
+  /// Notes in a store that was not made here, but copied, perhaps, that it is one. A store that can't be written to does without.
+  static func noteFinished(in storage: any Storage) {
+    do throws(StorageError) { try storage.open(FileName.created, .read).close() } catch {
+      guard error.errno == SystemErrno.notFound else { return }
+      (try? storage.open(FileName.created, .createNew))?.close()
+    }
+  }
+
+  private static func isUnfinished(_ names: [String]) -> Bool {
+    names.contains(FileName.creating) && !names.contains(FileName.created)
+  }
+
+  private static func isMark(_ file: any StorageFile) -> Bool { contents(file) == content }
+
+  /// Whether a file holds what a crash may leave of a mark that is being written: some of it, and zeros.
+  private static func isBegunMark(_ file: any StorageFile) -> Bool {
+    guard let found = contents(file), found.count <= content.count else { return false }
+    return zip(found, content).allSatisfy { $0 == $1 || $0 == 0 }
+  }
+
+  /// What a file holds, no more of it than shows that it is too long for a mark.
+  private static func contents(_ file: any StorageFile) -> [UInt8]? {
     var bytes = [UInt8](repeating: 0, count: content.count + 1)
     let count = try? bytes.withBytes(in: 0..<bytes.count) {
       (span: inout MutableRawSpan) throws(StorageError) in
       try file.readFully(into: &span, at: 0)
     }
-    return count == content.count && bytes.dropLast() == content[...]
+    return count.map { Array(bytes.prefix($0)) }
   }
 
   private static var notEmpty: NotelogError {
-    NotelogError(.alreadyExists, "the folder is not empty: a store is created in one of its own")
+    NotelogError(
+      .alreadyExists,
+      "the folder is not empty: create the store in another one, or first remove by hand what is in this one")
   }
 
   private static func names(in storage: any Storage) throws(NotelogError) -> [String] {
     do {
-      return try storage.names(in: "").filter { !$0.hasPrefix(".") && !$0.hasSuffix(FileName.partialSuffix) }
+      return try storage.names(in: "").filter { !$0.hasPrefix(".") && !FileName.isPartial($0) }
     } catch { throw NotelogError(storage: error, "reading the folder") }
   }
 
   /// Whether a file may have been left by a creation.
   private static func isOurs(_ file: String) -> Bool {
     let names = [
-      name, KeyringFiles.name, KeyringFiles.copyName, SchemaFile.name, FileName.lock, FileName.reserve,
+      FileName.creating, FileName.keyring, FileName.keyringCopy, FileName.schemas, FileName.lock,
+      FileName.reserve,
       FileName.index,
     ]
     return names.contains(file) || FileName.segmentNumber(file) != nil
@@ -100,7 +125,7 @@ struct Creation {
   private func clear() throws(NotelogError) {
     do {
       for name in try storage.names(in: "")
-      where name != Self.name && (Self.isOurs(name) || name.hasSuffix(FileName.partialSuffix)) {
+      where name != FileName.creating && (Self.isOurs(name) || FileName.isPartial(name)) {
         try storage.unlink(name)
       }
       try storage.syncFolder("")

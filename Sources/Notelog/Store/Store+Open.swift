@@ -8,7 +8,8 @@ extension Store {
   /// What may be chosen when a store is created or opened.
   public struct Options: Sendable {
     /// Whether nothing may be written; no lock is then taken. The store shows what was committed when it was opened, and nothing
-    /// later, for as long as it is open: to see more, open it again.
+    /// later, for as long as it is open: to see more, open it again. A store of more files than the process keeps open gets a file in
+    /// its folder `pins`, where that can be written to, for as long as it is open: what it shows is not deleted meanwhile.
     public var isReadOnly = false
     /// Whether a store is opened all the same that lost something which nobody can name. It is open for reading only then, and
     /// ``Entry/isPossiblyStale`` marks each record that may have been changed or removed in what is lost. Without it, opening such a
@@ -184,6 +185,7 @@ extension Store {
         schemas: schemas)
       if let credential { try store.unlock(credential) }
       schemas.mend(journal, file, of: storeID)
+      if !options.isReadOnly { Creation.noteFinished(in: storage) }
       return store
     } catch {
       // The error that stopped the opening is the one to report.
