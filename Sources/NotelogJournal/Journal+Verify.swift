@@ -246,7 +246,7 @@ private struct SegmentTask: Sendable {
 
 extension Damage {
   /// Whether another finding speaks of the same bytes.
-  fileprivate func covers(_ other: Damage) -> Bool {
+  func covers(_ other: Damage) -> Bool {
     segment == other.segment && kind == other.kind && offset == other.offset
   }
 }

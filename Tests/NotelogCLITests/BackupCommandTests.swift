@@ -95,4 +95,80 @@ import Testing
       """
     try expect(script, .init(out: "2\n10\n10\n2\n10\nrestored and verified\n50\n"))
   }
+
+  @Test func `a backup is verified, and damage in it exits 1 and costs no more than it must`() throws {
+    let script = """
+      notelog backup my.notelog backup >/dev/null
+      notelog verify backup | sed -E 's/[0-9a-f-]{36}/ID/' | grep -E '^(backup|verdict)'; notelog verify backup >/dev/null; echo $?
+      notelog verify backup --json $quick | grep -o '"condition":"clean"\\|"backupParts":[0-9]*'
+      for name in manifest manifest.copy keyring keyring.copy $(cd backup; ls | grep end); do
+        cp -r backup rotten; printf X | dd of=rotten/$name bs=1 seek=40 conv=notrunc status=none
+        notelog verify rotten >found; echo "$? $(grep -c '^finding' found)"
+        notelog restore rotten new >/dev/null 2>&1; echo $?; notelog list new -f title $quick 2>/dev/null | wc -l
+        rm -r rotten new
+      done
+      """
+    let each = ["1 1\n0", "1 1\n0", "1 1\n3", "1 1\n3", "1 2\n3"].map { "\($0)\n50\n" }.joined()
+    let expected = """
+      backup     of store ID, 3 parts
+      verdict    sound
+      0
+      "condition":"clean"
+      "backupParts":3
+
+      """
+    try expect(script, .init(out: expected + each))
+  }
+
+  /// The good copy was removed.
+  @Test func `a backup of a store that lost a segment keeps the copy that it has, and exits 3`() throws {
+    let script = """
+      notelog backup my.notelog backup >/dev/null
+      rm my.notelog/000000000001.journal
+      notelog backup my.notelog backup >/dev/null 2>err; echo $?; grep -c 'segment 1, offset 0: the segment is missing' err
+      notelog verify backup >/dev/null; echo $?
+      notelog restore backup back && notelog list back -f title $quick | wc -l
+      """
+    try expect(script, .init(out: "3\n1\n0\nrestored and verified\n50\n"))
+  }
+
+  @Test func `a part that rotted is copied again by --check`() throws {
+    let script = """
+      notelog backup my.notelog backup >/dev/null
+      part=backup/$(ls backup | grep '^1-')
+      printf X | dd of=$part bs=1 seek=90000 conv=notrunc status=none
+      notelog verify backup >/dev/null; echo $?
+      notelog backup my.notelog backup --check | numbers; notelog backup my.notelog backup --check --json | numbers
+      notelog verify backup >/dev/null; echo $?
+      """
+    let expected = """
+      1
+      N segment copied (N damaged in the backup), N there already; N bytes copied and verified
+      {"segmentsCopied":N,"segmentsKept":N,"segmentsHealed":N,"bytesCopied":N,"findings":[]}
+      0
+
+      """
+    try expect(script, .init(out: expected))
+  }
+
+  @Test func `a folder inside the store is refused for a backup, and so is one inside a backup for a store`()
+    throws
+  {
+    let script = """
+      notelog backup my.notelog my.notelog/backup; echo $?
+      notelog salvage my.notelog --to ./my.notelog/../my.notelog/new; echo $?
+      ln -s my.notelog link; notelog backup my.notelog link/backup; echo $?
+      notelog backup my.notelog backup >/dev/null; notelog restore backup backup/new; echo $?
+      notelog restore backup . 2>/dev/null; echo $?
+      ls my.notelog backup | grep -c 'new\\|backup$'
+      """
+    let errors = """
+      notelog: error: 'my.notelog/backup' lies inside 'my.notelog': name a folder elsewhere
+      notelog: error: './my.notelog/../my.notelog/new' lies inside 'my.notelog': name a folder elsewhere
+      notelog: error: 'link/backup' lies inside 'my.notelog': name a folder elsewhere
+      notelog: error: 'backup/new' lies inside 'backup': name a folder elsewhere
+
+      """
+    try expect(script, .init(1, out: "2\n2\n2\n2\n2\n0\n", err: errors))
+  }
 }

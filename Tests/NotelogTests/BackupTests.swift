@@ -70,6 +70,86 @@ import Testing
     try store.close()
   }
 
+  /// Such a backup was accepted, and lay among the store's own files.
+  @Test func `nothing is made in a folder that lies inside the one it is made of, or around it`() throws {
+    let (folder, backup) = (try TemporaryFolder(), try TemporaryFolder())
+    let store = try folder.create()
+    try store.backup(to: backup.path)
+    let link = folder.path + "-link"
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: folder.path)
+    defer { try? FileManager.default.removeItem(atPath: link) }
+    let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+    let name = URL(filePath: folder.path).lastPathComponent
+    let inside = [
+      folder.path + "/backup", folder.path + "/pins/../new/deeper", link + "/backup",
+      backup.path + "/../\(name)/./backup",
+    ]
+    let refused = NotelogError(.invalidArgument, "")
+    for path in inside {
+      #expect(throws: refused) { try store.backup(to: path) }
+      #expect(throws: refused) { try Store.backup(of: folder.path, to: path) }
+      #expect(throws: refused) { try Store.salvage(from: folder.path, to: path) }
+    }
+    let parent = URL(filePath: folder.path).deletingLastPathComponent().path
+    #expect(throws: refused) { try store.backup(to: parent) }
+    #expect(throws: refused) { try Store.restore(from: backup.path, to: backup.path + "/store") }
+    #expect(throws: refused) { try Store.restore(from: backup.path, to: parent) }
+    #expect(throws: refused) { try Store.salvage(from: folder.path, to: parent) }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == files)
+    #expect(!FileManager.default.fileExists(atPath: backup.path + "/store"))
+    // One whose name merely begins like the store's is another folder.
+    try store.backup(to: folder.path + "-link-2")
+    try FileManager.default.removeItem(atPath: folder.path + "-link-2")
+    try store.close()
+  }
+
+  @Test func `a backup is verified as the store that it is of, with its sealed values`() throws {
+    let (folder, backup) = (try TemporaryFolder(), try TemporaryFolder())
+    let store = try folder.create()
+    try store.putAll((0..<20).map { Note(title: "title \($0)", body: "body \($0)") })
+    try store.backup(to: backup.path)
+    let found = try Store.verify(at: backup.path, unlocking: TemporaryFolder.key)
+    #expect(found.condition == .clean && found.recordCount == 20 && found.openedCount > 0)
+    #expect(found.backup?.storeID?.description == store.info.id && found.backup?.partCount == 1)
+    #expect(try Store.verify(at: folder.path).backup == nil)
+    #expect(throws: NotelogError(.wrongPassword, "")) {
+      try Store.verify(at: backup.path, unlocking: .key([UInt8](repeating: 1, count: 32)))
+    }
+    try store.close()
+  }
+
+  @Test func `a damaged keyring is found in a backup, and never takes the place of a sound one`() throws {
+    let (folder, backup) = (try TemporaryFolder(), try TemporaryFolder())
+    let store = try folder.create()
+    try store.putAll([Note(title: "title", body: "body")])
+    try store.backup(to: backup.path)
+    try store.close()
+    let files = ["/keyring", "/keyring.copy"]
+    let sound = try Data(contentsOf: URL(filePath: folder.path + "/keyring"))
+    for damaged in [files, Array(files.prefix(1)), Array(files.suffix(1))] {
+      for bytes in [Data(), sound.prefix(sound.count / 2), Data([sound[0] ^ 1]) + sound.dropFirst()] {
+        // In the store.
+        for file in damaged { try bytes.write(to: URL(filePath: folder.path + file)) }
+        #expect(try !Store.backup(of: folder.path, to: backup.path).findings.isEmpty)
+        for file in files {
+          #expect(try Data(contentsOf: URL(filePath: backup.path + file)) == sound)
+          try sound.write(to: URL(filePath: folder.path + file))
+        }
+        #expect(try Store.backup(of: folder.path, to: backup.path).findings.isEmpty)
+        // In the backup.
+        for file in damaged { try bytes.write(to: URL(filePath: backup.path + file)) }
+        #expect(try Store.verify(at: backup.path).condition == .damaged)
+        let restored = try TemporaryFolder()
+        #expect(try !Store.restore(from: backup.path, to: restored.path).isEmpty)
+        if damaged.count == 1 {
+          #expect(try Store.verify(at: restored.path, unlocking: TemporaryFolder.key).condition == .clean)
+        }
+        #expect(try Store.backup(of: folder.path, to: backup.path).findings.isEmpty)
+        #expect(try Store.verify(at: backup.path).condition == .clean)
+      }
+    }
+  }
+
   @Test func `compaction in steps, by budget and when due, gives space back`() throws {
     let folder = try TemporaryFolder()
     var options = Store.Options()

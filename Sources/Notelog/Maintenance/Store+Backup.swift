@@ -1,4 +1,4 @@
-// Backup of a store in use, and restoring it: FORMAT.md 13, "Backup". Neither needs a key.
+// Backup of a store in use: FORMAT.md 13, "Backup". It needs no key.
 
 import NotelogCrypto
 import NotelogJournal
@@ -9,9 +9,11 @@ public struct BackupSummary: Sendable {
   public let copiedSegments: Int
   /// How many segments the backup had already.
   public let keptSegments: Int
+  /// How many of the segments copied the backup had, but damaged.
+  public let healedSegments: Int
   /// How many bytes were copied.
   public let copiedByteCount: Int
-  /// What does not check in the store, and so in its copy; empty for a sound store.
+  /// What does not check in the store; empty for a sound one. It took the place of nothing that the backup held.
   public let findings: [Verification.Finding]
 }
 
@@ -19,23 +21,26 @@ extension Store {
   /// Brings a backup of this store up to date, while it is in use.
   ///
   /// The backup holds everything that was committed when this was called, and whatever was committed until it began to
-  /// copy. See `backup(of:to:progress:)`.
+  /// copy. See `backup(of:to:checkingAll:progress:)`.
   ///
   /// - Parameters:
   ///   - path: The backup's folder: missing, empty, or with an earlier backup of this store.
+  ///   - checksAll: Whether segments that the backup has already are read and verified too.
   ///   - progress: Told, from time to time, how many bytes of how many are done; its answer says whether to go on.
   /// - Returns: What was done.
-  /// - Throws: `alreadyExists` where there is a backup of another store, `full`, `inputOutput`, `poisoned`, `closed`,
-  ///   `cancelled`; the backup is then the one before.
+  /// - Throws: `alreadyExists` where there is a backup of another store, `invalidArgument` where the folder lies inside the store's
+  ///   or around it; `full`, `inputOutput`, `poisoned`, `closed`, `cancelled`; the backup is then the one before.
   @discardableResult
   public func backup(
-    to path: String, progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
+    to path: String, checkingAll checksAll: Bool = false,
+    progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws(NotelogError) -> BackupSummary {
     do throws(JournalError) { try journal.synchronize() } catch {
       // What another process writes, the backup makes durable itself.
       guard error.code == .readOnly else { throw NotelogError(journal: error) }
     }
-    return try Self.backup(storage, to: Self.folder(path), progress: progress)
+    if let folder = storage as? SystemStorage { try FolderPath.refuseNesting(path, with: folder.path) }
+    return try Self.backup(storage, to: Self.folder(path), checksAll: checksAll, progress: progress)
   }
 
   /// Brings a backup of a store up to date, whoever uses the store meanwhile, this process or another.
@@ -43,51 +48,41 @@ extension Store {
   /// Only segments that the backup lacks are copied; each copy is read back and verified before the backup becomes the
   /// new one, in one step. Interrupted, it is still the one before. The keyring comes along as it is; no key is needed.
   ///
+  /// What does not check in the store is a finding, and never takes the place of what the backup holds: a copy from before stays where
+  /// the store's file is missing or damaged, and all of the last backup of a sound store stays until there is another one. Segments that
+  /// are in the backup already are not read in the store, and in the backup only at their beginnings and ends, unless all are to be
+  /// checked; those that don't check are copied again.
+  ///
   /// - Parameters:
   ///   - path: The store's folder.
   ///   - backupPath: The backup's folder: missing, empty, or with an earlier backup of this store.
+  ///   - checksAll: Whether segments that the backup has already are read and verified too.
   ///   - progress: Told, from time to time, how many bytes of how many are done; its answer says whether to go on.
   /// - Returns: What was done.
-  /// - Throws: `notFound` where there is no store, `alreadyExists` where there is a backup of another one, `busy` where the
-  ///   store must be opened for writing once, as its recovery was interrupted; `full`, `inputOutput`, `cancelled`. The backup is
-  ///   then the one before.
+  /// - Throws: `notFound` where there is no store, `alreadyExists` where there is a backup of another one, `invalidArgument` where one
+  ///   folder lies inside the other, `busy` where the store must be opened for writing once, as its recovery was interrupted; `full`,
+  ///   `inputOutput`, `cancelled`. The backup is then the one before.
   @discardableResult
   public static func backup(
-    of path: String, to backupPath: String,
+    of path: String, to backupPath: String, checkingAll checksAll: Bool = false,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws(NotelogError) -> BackupSummary {
-    try backup(present(path), to: folder(backupPath), progress: progress)
-  }
-
-  /// Makes a store of a backup, in a new folder.
-  ///
-  /// Every byte of the new store is verified. No key is needed: the store has the passwords it had.
-  ///
-  /// - Parameters:
-  ///   - backupPath: The backup's folder.
-  ///   - path: The folder of the new store, which is missing or empty.
-  ///   - progress: Told, from time to time, how many bytes of how many are done; its answer says whether to go on.
-  /// - Returns: What does not check in the new store; empty where store and backup were sound.
-  /// - Throws: `notFound` where there is no backup, `alreadyExists` where the folder is not empty, `damaged` where the backup's
-  ///   manifest, its keyring or the end of its log does not check; `full`, `inputOutput`, `cancelled`. The folder is then left
-  ///   empty.
-  @discardableResult
-  public static func restore(
-    from backupPath: String, to path: String,
-    progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
-  ) throws(NotelogError) -> [Verification.Finding] {
-    try restore(present(backupPath), to: folder(path), progress: progress)
+    let source = try present(path)
+    try FolderPath.refuseNesting(backupPath, with: path)
+    return try backup(source, to: folder(backupPath), checksAll: checksAll, progress: progress)
   }
 
   static func backup(
-    _ source: any Storage, to target: any Storage,
+    _ source: any Storage, to target: any Storage, checksAll: Bool = false,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws(NotelogError) -> BackupSummary {
     var failure: NotelogError?
+    var keyring: [Verification.Finding] = []
     let report: BackupReport
     do throws(JournalError) {
-      report = try Journal.backup(from: source, to: target, progress: progress) { () throws(JournalError) in
-        do throws(NotelogError) { try copyKeyring(from: source, to: target) } catch {
+      report = try Journal.backup(from: source, to: target, checksParts: checksAll, progress: progress) {
+        storeID throws(JournalError) in
+        do throws(NotelogError) { keyring = try backUpKeyring(source, to: target, of: storeID) } catch {
           failure = error
           throw JournalError(.inputOutput, "the keyring could not be copied")
         }
@@ -95,29 +90,12 @@ extension Store {
     } catch { throw failure ?? NotelogError(journal: error) }
     return BackupSummary(
       copiedSegments: report.copiedSegments, keptSegments: report.keptSegments,
-      copiedByteCount: report.copiedByteCount, findings: report.damages.map(Verification.Finding.init))
-  }
-
-  static func restore(
-    _ backup: any Storage, to target: any Storage,
-    progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
-  ) throws(NotelogError) -> [Verification.Finding] {
-    let creation = try Creation(in: target)
-    do throws(NotelogError) {
-      let damages = try journaling { () throws(JournalError) in
-        try Journal.restore(from: backup, to: target, progress: progress)
-      }
-      try copyKeyring(from: backup, to: target)
-      try creation.finish()
-      return damages.map(Verification.Finding.init)
-    } catch {
-      creation.abandon()
-      throw error
-    }
+      healedSegments: report.healedSegments, copiedByteCount: report.copiedByteCount,
+      findings: report.damages.map(Verification.Finding.init) + keyring)
   }
 
   /// A folder that is there.
-  private static func present(_ path: String) throws(NotelogError) -> SystemStorage {
+  static func present(_ path: String) throws(NotelogError) -> SystemStorage {
     let storage = SystemStorage(path: path)
     do { _ = try storage.names(in: "") } catch {
       guard error.errno == SystemErrno.notFound else { throw NotelogError(storage: error, "reading \(path)") }
@@ -126,22 +104,71 @@ extension Store {
     return storage
   }
 
+  // MARK: - The keyring
+
   /// Copies the keyring's two files as they are, of which one that can't be read is made of the other, and the schemas' second copy.
-  private static func copyKeyring(from source: any Storage, to target: any Storage) throws(NotelogError) {
-    let files = KeyringFiles(storage: source)
-    let found = files.contents()
-    let choice = try naming("reading the keyring") { () throws(CryptoError) in
-      try Keyring.choose(found.keyring, copy: found.copy)
+  /// Where neither keyring can be read, or the schemas can't, the backup keeps its own.
+  private static func backUpKeyring(
+    _ source: any Storage, to target: any Storage, of storeID: StoreID
+  ) throws(NotelogError) -> [Verification.Finding] {
+    let id = Bytes16(low: storeID.low, high: storeID.high)
+    try SchemaFile(storage: source).copy(to: target, of: id)
+    var findings: [Verification.Finding] = []
+    if case .unreadable = SchemaFile(storage: source).read(of: id) {
+      findings.append(.init("schemas: the store's second copy does not check"))
     }
+    let found = KeyringFiles(storage: source).contents()
+    let choice: Keyring.Choice
+    do { choice = try Keyring.choose(found.keyring, copy: found.copy, storeID: id) } catch {
+      let kept = KeyringFiles(storage: target).contents()
+      guard (try? Keyring.choose(kept.keyring, copy: kept.copy, storeID: id)) != nil else {
+        throw found.failure ?? NotelogError(crypto: error, "reading the keyring")
+      }
+      return findings + [.init("keyring: neither of the store's two can be read; the backup keeps its own")]
+    }
+    return try findings + write(choice, of: (found.keyring, found.copy), to: KeyringFiles(storage: target))
+  }
+
+  /// Copies the keyring's two files of a backup, of which one that can't be read is made of the other, and the schemas' second copy.
+  /// Where neither keyring can be read, both are copied as they are.
+  static func restoreKeyring(
+    _ backup: any Storage, to target: any Storage
+  ) throws(NotelogError) -> [Verification.Finding] {
+    let found = KeyringFiles(storage: backup).contents()
+    let files = KeyringFiles(storage: target)
+    if let choice = try? Keyring.choose(found.keyring, copy: found.copy) {
+      try SchemaFile(storage: backup).copy(to: target, of: choice.keyring.storeID)
+      return try write(choice, of: (found.keyring, found.copy), to: files)
+    }
+    if let keyring = found.keyring { try files.keep(keyring, as: KeyringFiles.name) }
+    if let copy = found.copy { try files.keep(copy, as: KeyringFiles.copyName) }
+    return [.init("keyring: neither of the backup's two can be read")]
+  }
+
+  private static func write(
+    _ choice: Keyring.Choice, of found: (keyring: [UInt8]?, copy: [UInt8]?), to files: KeyringFiles
+  ) throws(NotelogError) -> [Verification.Finding] {
     var (keyring, copy) = (found.keyring ?? [], found.copy ?? [])
+    var findings: [Verification.Finding] = []
     switch choice.finding {
-    case .bothSound, .copyOlder, .keyringOlder, .disagree: break
-    case .copyUnreadable: copy = choice.keyring.bytes
-    case .keyringUnreadable: keyring = choice.keyring.bytes
+    case .bothSound, .copyOlder, .keyringOlder: break
+    case .disagree: findings = [.init("keyring: it and its copy differ")]
+    case .copyUnreadable:
+      copy = choice.keyring.bytes
+      findings = [.init("keyring: keyring.copy is missing or does not check; it was made of keyring")]
+    case .keyringUnreadable:
+      keyring = choice.keyring.bytes
+      findings = [.init("keyring: keyring is missing or does not check; it was made of keyring.copy")]
     }
-    try KeyringFiles(storage: target).keep(keyring, as: KeyringFiles.name)
-    try KeyringFiles(storage: target).keep(copy, as: KeyringFiles.copyName)
-    // A copy that does not check never takes a sound one's place.
-    try SchemaFile(storage: source).copy(to: target, of: choice.keyring.storeID)
+    try files.keep(keyring, as: KeyringFiles.name)
+    try files.keep(copy, as: KeyringFiles.copyName)
+    return findings
+  }
+}
+
+extension Verification.Finding {
+  /// Damage of the keyring.
+  fileprivate init(_ message: String) {
+    self.init(part: .keyring, isDamage: true, message: message, segment: nil, offset: nil, record: nil)
   }
 }

@@ -17,8 +17,8 @@ extension Store {
   ///   - keepsOlderVersions: Whether a record whose newest version is lost is saved in an older one.
   ///   - progress: Told, from time to time, how many bytes of how many are done; its answer says whether to go on.
   /// - Returns: What was saved and what could not be, place by place.
-  /// - Throws: `notFound` where there is nothing of a store; `alreadyExists` where the new folder is not empty; `busy`,
-  ///   `full`, `inputOutput`; `cancelled`. The new folder is then left empty.
+  /// - Throws: `notFound` where there is nothing of a store; `alreadyExists` where the new folder is not empty; `invalidArgument` where one folder
+  ///   lies inside the other; `busy`, `full`, `inputOutput`; `cancelled`. The new folder is then left empty.
   public static func salvage(
     from path: String, to newPath: String, storeID: RecordID? = nil, keepsOlderVersions: Bool = false,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
@@ -28,6 +28,7 @@ extension Store {
       guard error.errno == SystemErrno.notFound else { throw NotelogError(storage: error, "reading \(path)") }
       throw NotelogError(.notFound, "there is no folder \(path)")
     }
+    try FolderPath.refuseNesting(newPath, with: path)
     let target = try folder(newPath)
     return try salvage(
       from: source, to: target, storeID: storeID, keepsOlderVersions: keepsOlderVersions, progress: progress)

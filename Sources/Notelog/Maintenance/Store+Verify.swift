@@ -54,6 +54,16 @@ public struct Verification: Sendable {
   public internal(set) var wasUnlocked = false
   /// How many sealed values could not be looked into because their key is locked.
   public internal(set) var lockedCount = 0
+  /// What the backup is, where it is one that was verified; nil for a store.
+  public internal(set) var backup: Backup?
+
+  /// What is known of a backup that was verified.
+  public struct Backup: Sendable, Hashable {
+    /// The store that it is a backup of; nil where its manifest can't be read.
+    public let storeID: RecordID?
+    /// How many files it consists of, the keyring and the manifest not counted.
+    public let partCount: Int
+  }
 
   /// The verdict on all that was checked.
   public var condition: StoreCondition {
@@ -81,6 +91,8 @@ public struct Verification: Sendable {
 extension Store {
   /// Reads every byte of a store and checks it; with a credential, every sealed value is opened too.
   ///
+  /// A folder with a backup in it is verified as the store that it would be restored to, and so are the files that only a backup has.
+  ///
   /// - Parameters:
   ///   - path: The folder's path.
   ///   - credential: What unlocks it; nil checks what can be checked without a key.
@@ -102,6 +114,9 @@ extension Store {
     in storage: any Storage, unlocking credential: Credential?, threadCount: Int = 1,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws(NotelogError) -> Verification {
+    if let backup = try journaling({ () throws(JournalError) in try BackupFolder.find(in: storage) }) {
+      return try verify(backup, unlocking: credential, threadCount: threadCount, progress: progress)
+    }
     try Creation.refuseUnfinished(in: storage)
     var attempts = ReadingAttempts(of: storage)
     while true {
@@ -290,6 +305,9 @@ extension Damage {
     case .notZero: "bytes that must be zero are not"
     case .commitMark: "a commit mark does not match its transaction"
     case .chunks: "a record refers to a large value of which chunks are missing"
+    case .backupFile: "the backup's file of the segment is not as it was written"
+    case .endsBeforeBackup:
+      "the store's log ends before its backup does, which stays as it is; a store that was restored or salvaged needs a new backup folder"
     }
   }
 }

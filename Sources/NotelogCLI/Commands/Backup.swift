@@ -9,22 +9,33 @@ extension Command {
       Only what the backup lacks is copied, and every copy is read back and verified before it counts. Interrupted, the \
       backup is still the one before. No key is needed; the keyring comes along, so old passwords open old backups.
       """,
-      "What does not check in the store is copied as it is, and named; then it exits 3.",
+      """
+      What does not check in the store is named; then it exits 3. It never takes the place of what the backup holds: a \
+      good copy stays, and everything of the last backup of a sound store does until there is another one. The bytes of \
+      segments that the backup has already are not read again: --check reads them in the backup, 'notelog verify' in both.
+      """,
     ],
     positionals: [
       .store,
       Positional(name: "DEST", completion: .folder, help: "the backup's folder; made if it is missing"),
     ],
-    options: [.json],
+    options: [checkParts, .json],
     examples: [
       .init(
         line: "notelog backup my.notelog /media/disk/my.backup", does: "copies what is new since last time")
     ], run: backUp)
 
+  fileprivate static let checkParts = Option(
+    long: "check", help: "read all that the backup has already, and copy again what does not check")
+
   static let restore: Command = Command(
     words: ["restore"], summary: "make a store of a backup",
     discussion: [
-      "Every byte of the new store is verified. If something does not check, it is named, and it exits 3."
+      """
+      Every byte of the new store is verified. If something does not check, in the backup or in what the backup was made \
+      of, everything that is there is restored all the same; what does not check is named, and it exits 3. Then 'notelog \
+      salvage' makes a sound store of it.
+      """
     ],
     positionals: [
       Positional(name: "BACKUP", completion: .folder, help: "the backup's folder"),
@@ -39,7 +50,9 @@ private func backUp(_ invocation: Invocation, _ console: Console) throws(ToolErr
   let done = try Interrupt.deferred { () throws(ToolError) in
     try console.withProgress("backing up") { progress throws(ToolError) in
       do throws(NotelogError) {
-        return try Store.backup(of: invocation.store, to: invocation.positionals[1], progress: progress)
+        return try Store.backup(
+          of: invocation.store, to: invocation.positionals[1],
+          checkingAll: invocation.has(Command.checkParts), progress: progress)
       } catch {
         throw error.code == .notFound ? invocation.noStore : ToolError(error)
       }
@@ -50,14 +63,16 @@ private func backUp(_ invocation: Invocation, _ console: Console) throws(ToolErr
     try json.object { json throws(ToolError) in
       json.member("segmentsCopied", done.copiedSegments)
       json.member("segmentsKept", done.keptSegments)
+      json.member("segmentsHealed", done.healedSegments)
       json.member("bytesCopied", done.copiedByteCount)
       try json.findings(done.findings)
     }
     json.endLine()
     try console.out.write(bytes: json.take())
   } else {
+    let healed = done.healedSegments > 0 ? " (\(done.healedSegments) damaged in the backup)" : ""
     try console.out.write(
-      "\(counted(done.copiedSegments, "segment")) copied, \(done.keptSegments) there already; "
+      "\(counted(done.copiedSegments, "segment")) copied\(healed), \(done.keptSegments) there already; "
         + "\(done.copiedByteCount) bytes copied and verified\n")
   }
   return console.sayFindings(done.findings)

@@ -13,6 +13,7 @@ extension Command {
       It never writes. A torn tail, left by a crash and never acknowledged, is reported and exits 0; so is an intact \
       but older copy of the keyring. Any damage exits 1.
       """,
+      "A backup's folder is verified as the store that it would be restored to, with all files of the backup.",
     ],
     positionals: [.store], options: [.json],
     examples: [
@@ -48,7 +49,11 @@ private func verifyStore(_ invocation: Invocation, _ console: Console) throws(To
 extension Verification {
   /// Part by part what was checked, then what was found.
   func parts(_ console: Console) -> [String] {
-    var lines = [
+    var lines =
+      backup.map { backup in
+        ["backup     of store \(backup.storeID?.shown ?? "unknown"), \(counted(backup.partCount, "part"))"]
+      } ?? []
+    lines += [
       "structure  \(words(.structure, console)): \(counted(segmentCount, "segment")), "
         + "\(counted(frameCount, "frame")), \(byteCount) bytes read",
       "index      \(words(.index, console))",
@@ -75,6 +80,10 @@ extension Verification {
   func write(to json: inout JSONWriter) throws(ToolError) {
     try json.object { json throws(ToolError) in
       json.member("condition", condition.rawValue)
+      if let backup {
+        json.member("backupOf", backup.storeID?.shown ?? "")
+        json.member("backupParts", backup.partCount)
+      }
       json.key("parts")
       try json.object {
         for part in Part.allCases {

@@ -1,151 +1,110 @@
 // What a backup consists of: FORMAT.md §13, "Backup".
 
-/// The list of a backup's files. It is replaced in one step, so a backup is the one before or the new one.
+/// The list of a backup's files. It is there twice; each of the two is replaced in one step, one after the other.
 struct BackupManifest: Equatable, Sendable {
   static let magic: UInt64 = 0x0A1A_4B42_4C4E_0D89
   static let fileName = "manifest"
-  static let temporaryName = fileName + FileName.partialSuffix
+  static let copyName = "manifest.copy"
   /// What is refused before anything is allocated for it.
   static let maximumByteCount = 1 << 26
+  private static let partsStart = 64 + Layout.headerByteCount
 
-  /// What a file of a backup is.
-  enum Kind: UInt32 {
-    /// A finished segment, every byte of it verified.
-    case segment = 0
-    /// The log's end.
-    case end = 1
-    /// A finished segment that does not check, as it is in the store.
-    case damagedSegment = 2
+  /// What is known of the log's last segment besides its file, so that a damaged file of it is never taken for a whole one.
+  struct End: Equatable, Sendable {
+    var header: SegmentHeader
+    /// The sequence number that the next transaction would have got.
+    var nextSequence: UInt64
+    /// What the close mark says of the live set.
+    var liveCount: Int
+    var liveChecksum: UInt32
 
-    var suffix: String {
-      switch self {
-      case .segment: ".segment"
-      case .end: ".end"
-      case .damagedSegment: ".damaged"
-      }
-    }
-  }
-
-  /// One file: a segment, or the log's end.
-  struct Part: Equatable, Sendable {
-    /// The segment's number, length and salt. The checksum is its footer's, or that of all its bytes for the log's end.
-    var entry: LiveEntry
-    var kind: Kind
-
-    init(entry: LiveEntry, kind: Kind) {
-      self.entry = entry
-      self.kind = kind
+    /// Appends the frame of the close mark that the copy of the log ends in.
+    func appendClosing(to buffer: inout Buffer, at position: LogPosition) {
+      CloseMark(place: position, liveCount: liveCount, liveChecksum: liveChecksum).appendFrame(
+        to: &buffer, sequence: nextSequence, salt: SegmentSalt(header.salt), place: position.offset)
     }
 
-    /// The name that tells it from every other: what has this name already need not be copied.
-    var name: String {
-      let salt = String(entry.salt, radix: 16)
-      let checksum = String(entry.footerChecksum, radix: 16)
-      return "\(entry.number)-\(salt)-\(checksum)-\(entry.byteCount)" + kind.suffix
-    }
-
-    /// Whether a file of that name is a part of some backup, or one in the making.
-    static func isName(_ name: String) -> Bool {
-      let whole =
-        name.hasSuffix(FileName.partialSuffix) ? name.dropLast(FileName.partialSuffix.count) : name[...]
-      return [Kind.segment, .end, .damagedSegment].contains { kind in
-        Part(name: whole, kind).map { $0.name == whole } ?? false
-      }
-    }
-
-    /// What a name says; whether it says it as a name does, the name made of it tells.
-    private init?(name: Substring, _ kind: Kind) {
-      guard name.hasSuffix(kind.suffix) else { return nil }
-      let parts = name.dropLast(kind.suffix.count).split(separator: "-", omittingEmptySubsequences: false)
-      guard parts.count == 4, let number = UInt32(parts[0]), let salt = UInt64(parts[1], radix: 16),
-        let checksum = UInt32(parts[2], radix: 16), let byteCount = Int(parts[3])
-      else { return nil }
-      self.init(
-        entry: LiveEntry(number: number, byteCount: byteCount, salt: salt, footerChecksum: checksum),
-        kind: kind)
-    }
+    /// What that frame takes.
+    static let closingByteCount = Layout.frameHeaderByteCount + CloseMark.byteCount
   }
 
   var storeID: StoreID
   /// Where the backup ends.
   var position: LogPosition
+  /// Grows with each backup: tells the newer of the two files.
+  var generation: UInt64
+  /// The log's last segment; nothing where it is finished.
+  var end: End?
+  /// The files, those among them that only the last backup of a sound store consists of.
   var parts: [Part]
 
-  init(storeID: StoreID, position: LogPosition, parts: [Part]) {
+  init(
+    storeID: StoreID, position: LogPosition = .zero, generation: UInt64 = 0, end: End? = nil,
+    parts: [Part] = []
+  ) {
     self.storeID = storeID
     self.position = position
+    self.generation = generation
+    self.end = end
     self.parts = parts
   }
 
+  /// Whether a part is the log's end, whose last segment is not finished.
+  func isEnd(_ part: Part) -> Bool {
+    end != nil && part.isCurrent && part.kind != .segment && part.entry.number == position.segment
+  }
+
   init?(_ bytes: RawSpan) {
-    let partsStart = 48
-    guard bytes.byteCount >= partsStart + 4, bytes.load(UInt64.self, at: 0) == Self.magic,
+    guard bytes.byteCount >= Self.partsStart + 4, bytes.load(UInt64.self, at: 0) == Self.magic,
       bytes.load(UInt32.self, at: 8) == 1
     else { return nil }
     let count = Int(bytes.load(UInt32.self, at: 12))
-    let end = partsStart + count * Layout.liveEntryByteCount
-    guard bytes.byteCount == end + 4,
-      bytes.load(UInt32.self, at: end) == Checksum.of(bytes.extracting(first: end))
+    let partsEnd = Self.partsStart + count * Layout.liveEntryByteCount
+    guard bytes.byteCount == partsEnd + 4,
+      bytes.load(UInt32.self, at: partsEnd) == Checksum.of(bytes.extracting(first: partsEnd))
     else { return nil }
     storeID = RecordKey(bytes, at: 16)
     position = LogPosition(bytes, at: 32)
+    generation = bytes.load(UInt64.self, at: 40)
+    guard position.isValid, position.offset <= Limits.maximumSegmentByteCount else { return nil }
     parts = []
-    for place in stride(from: partsStart, to: end, by: Layout.liveEntryByteCount) {
-      guard let kind = Kind(rawValue: bytes.load(UInt32.self, at: place + 20)) else { return nil }
-      parts.append(Part(entry: LiveEntry(bytes, at: place), kind: kind))
+    var numbers: Set<UInt32> = []
+    for place in stride(from: Self.partsStart, to: partsEnd, by: Layout.liveEntryByteCount) {
+      guard let part = Part(bytes, at: place) else { return nil }
+      if part.isCurrent, !numbers.insert(part.entry.number).inserted { return nil }
+      parts.append(part)
+    }
+    if !bytes.extracting(64..<Self.partsStart).isZero {
+      guard let header = try? SegmentHeader(bytes, at: 64), header.number == position.segment,
+        position.offset >= Layout.firstFrameOffset, position.offset % 8 == 0
+      else { return nil }
+      end = End(
+        header: header, nextSequence: bytes.load(UInt64.self, at: 48),
+        liveCount: Int(bytes.load(UInt32.self, at: 56)), liveChecksum: bytes.load(UInt32.self, at: 60))
     }
   }
 
   func append(to buffer: inout Buffer) {
-    let start = buffer.count
-    buffer.appendZeros(48)
-    for part in parts {
-      let place = buffer.count
-      part.entry.append(to: &buffer)
-      var bytes = buffer.mutableBytes
-      bytes.store(part.kind.rawValue, at: place + 20)
-    }
+    buffer.removeAll()
+    buffer.appendZeros(Self.partsStart)
+    for part in parts { part.append(to: &buffer) }
     var bytes = buffer.mutableBytes
-    bytes.store(Self.magic, at: start)
-    bytes.store(UInt32(1), at: start + 8)
-    bytes.store(UInt32(parts.count), at: start + 12)
-    storeID.write(into: &bytes, at: start + 16)
-    position.write(into: &bytes, at: start + 32)
-    let checksum = Checksum.of(buffer.bytes.extracting(start..<buffer.count))
-    let end = buffer.count
+    bytes.store(Self.magic, at: 0)
+    bytes.store(UInt32(1), at: 8)
+    bytes.store(UInt32(parts.count), at: 12)
+    storeID.write(into: &bytes, at: 16)
+    position.write(into: &bytes, at: 32)
+    bytes.store(generation, at: 40)
+    if let end {
+      bytes.store(end.nextSequence, at: 48)
+      bytes.store(UInt32(end.liveCount), at: 56)
+      bytes.store(end.liveChecksum, at: 60)
+      end.header.write(into: &bytes, at: 64)
+    }
+    let checksum = Checksum.of(buffer.bytes)
+    let place = buffer.count
     buffer.appendZeros(4)
     var whole = buffer.mutableBytes
-    whole.store(checksum, at: end)
-  }
-
-  /// Reads a backup's manifest; nothing where there is none yet.
-  static func read(_ storage: any Storage) throws(JournalError) -> BackupManifest? {
-    var buffer = Buffer()
-    do throws(StorageError) {
-      let file = try retryingInterruptions { () throws(StorageError) in try storage.open(fileName, .read) }
-      defer { file.close() }
-      try buffer.fill(min(try file.byteCount(), maximumByteCount), from: file, at: 0)
-    } catch {
-      if error.isMissing { return nil }
-      throw JournalError(error)
-    }
-    guard let manifest = BackupManifest(buffer.bytes) else {
-      throw JournalError(.damaged, "the backup's manifest does not check")
-    }
-    return manifest
-  }
-
-  /// Puts the manifest in the place of the one before.
-  func write(to storage: any Storage) throws(StorageError) {
-    var buffer = Buffer()
-    append(to: &buffer)
-    let file = try storage.openEmpty(Self.temporaryName)
-    defer { file.close() }
-    try file.writeAll(buffer.bytes, at: 0)
-    try file.sync()
-    try retryingInterruptions { () throws(StorageError) in
-      try storage.rename(Self.temporaryName, to: Self.fileName)
-    }
-    try retryingInterruptions { () throws(StorageError) in try storage.syncFolder("") }
+    whole.store(checksum, at: place)
   }
 }

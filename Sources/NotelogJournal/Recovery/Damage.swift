@@ -29,6 +29,10 @@ package struct Damage: Hashable, Sendable {
     case commitMark
     /// Chunks of a large value that a live record refers to are not there.
     case chunks
+    /// A backup's file of the segment has not the bytes that it was given.
+    case backupFile
+    /// The log ends before its backup does.
+    case endsBeforeBackup
   }
 
   package let kind: Kind

@@ -28,26 +28,30 @@ struct FrameMap: Sendable {
   let frames: [MappedFrame]
 
   init(_ disk: SimulatedDisk) {
-    var frames: [MappedFrame] = []
-    for name in disk.fileNames where name.hasSuffix(".journal") {
-      let bytes = disk.contents(name) ?? []
-      var place = 4_608
-      while place + 40 <= bytes.count, bytes[place] != 0, bytes[place] <= 8 {
-        let payload = Int(Self.integer(bytes, place + 4, 4))
-        let end = place + 40 + (payload + 7) / 8 * 8
-        guard end <= bytes.count else { break }
-        var frame = MappedFrame(
-          segment: name, kind: bytes[place], sequence: Self.integer(bytes, place + 8, 8),
-          key: Self.key(bytes, place + 16), range: place..<end)
-        if frame.kind == MappedFrame.record, bytes[place + 1] & 1 != 0 {
-          let count = Int(Self.integer(bytes, place + 42, 2))
-          frame.values = (0..<count).map { Self.key(bytes, place + 44 + 16 * $0) }
-        }
-        frames.append(frame)
-        place = end
-      }
+    frames = disk.fileNames.filter { $0.hasSuffix(".journal") }.flatMap {
+      Self.frames(in: disk.contents($0) ?? [], of: $0)
     }
-    self.frames = frames
+  }
+
+  /// The frames in a sound segment's bytes.
+  static func frames(in bytes: [UInt8], of name: String) -> [MappedFrame] {
+    var frames: [MappedFrame] = []
+    var place = 4_608
+    while place + 40 <= bytes.count, bytes[place] != 0, bytes[place] <= 8 {
+      let payload = Int(Self.integer(bytes, place + 4, 4))
+      let end = place + 40 + (payload + 7) / 8 * 8
+      guard end <= bytes.count else { break }
+      var frame = MappedFrame(
+        segment: name, kind: bytes[place], sequence: Self.integer(bytes, place + 8, 8),
+        key: Self.key(bytes, place + 16), range: place..<end)
+      if frame.kind == MappedFrame.record, bytes[place + 1] & 1 != 0 {
+        let count = Int(Self.integer(bytes, place + 42, 2))
+        frame.values = (0..<count).map { Self.key(bytes, place + 44 + 16 * $0) }
+      }
+      frames.append(frame)
+      place = end
+    }
+    return frames
   }
 
   /// For each record the frames that name it, newest first.

@@ -14,7 +14,9 @@ enum ManifestTarget: FuzzTarget {
 
   /// The first byte says whether the checksum is made to fit; the others are ``Edits``.
   static func seeds() -> [[UInt8]] {
-    [[1], [0, 0, 12, 0, 9], [1, 0, 52, 0, 9], [1, 3, 48, 0, 24, 0], [1, 2, 60, 0]]
+    [
+      [1], [0, 0, 12, 0, 9], [1, 0, 0x44, 2, 9], [1, 3, 0x40, 2, 24, 0], [1, 2, 0x4C, 2], [1, 0, 64, 0, 9],
+    ]
   }
 
   static func run(_ input: [UInt8]) throws {
@@ -27,6 +29,7 @@ enum ManifestTarget: FuzzTarget {
       manifest.set(Checksum.of(Array(manifest.dropLast(4)).rawSpan), at: manifest.count - 4)
     }
     files[BackupManifest.fileName] = manifest
+    files[BackupManifest.copyName] = nil
     let target = MemoryStorage()
     _ = try Journal.restore(from: MemoryStorage(files), to: target)
     try StoreUse.goOn(in: target)

@@ -1,0 +1,46 @@
+// Restoring a backup: FORMAT.md 13, "Backup". It needs no key.
+
+import NotelogJournal
+
+extension Store {
+  /// Makes a store of a backup, in a new folder.
+  ///
+  /// Every byte of the new store is verified. No key is needed: the store has the passwords it had. Of a damaged backup everything is
+  /// restored that is there, as it is; verifying and opening the new store then find the damage, and `salvage` what is sound.
+  ///
+  /// - Parameters:
+  ///   - backupPath: The backup's folder.
+  ///   - path: The folder of the new store, which is missing or empty.
+  ///   - progress: Told, from time to time, how many bytes of how many are done; its answer says whether to go on.
+  /// - Returns: What does not check in the new store or in the backup; empty where store and backup were sound.
+  /// - Throws: `notFound` where there is no backup, `alreadyExists` where the folder is not empty, `invalidArgument` where one folder
+  ///   lies inside the other, `damaged` where neither copy of the backup's manifest checks; `full`, `inputOutput`, `cancelled`. The
+  ///   folder is then left empty.
+  @discardableResult
+  public static func restore(
+    from backupPath: String, to path: String,
+    progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
+  ) throws(NotelogError) -> [Verification.Finding] {
+    let backup = try present(backupPath)
+    try FolderPath.refuseNesting(path, with: backupPath)
+    return try restore(backup, to: folder(path), progress: progress)
+  }
+
+  static func restore(
+    _ backup: any Storage, to target: any Storage,
+    progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
+  ) throws(NotelogError) -> [Verification.Finding] {
+    let creation = try Creation(in: target)
+    do throws(NotelogError) {
+      let damages = try journaling { () throws(JournalError) in
+        try Journal.restore(from: backup, to: target, progress: progress)
+      }
+      let keyring = try restoreKeyring(backup, to: target)
+      try creation.finish()
+      return damages.map(Verification.Finding.init) + keyring
+    } catch {
+      creation.abandon()
+      throw error
+    }
+  }
+}

@@ -1,0 +1,40 @@
+// Verification of a backup: FORMAT.md 13, "Backup". It never writes.
+
+import NotelogJournal
+
+extension Store {
+  /// Verifies a backup as the store that it would be restored to, and its own files besides.
+  static func verify(
+    _ backup: BackupFolder, unlocking credential: Credential?, threadCount: Int,
+    progress: @escaping (_ done: Int, _ total: Int) -> Bool
+  ) throws(NotelogError) -> Verification {
+    let damages = try journaling { () throws(JournalError) in try backup.verifyParts(progress) }
+    var verification = Verification()
+    if let view = backup.view {
+      do throws(NotelogError) {
+        verification = try verify(
+          in: view, unlocking: credential, threadCount: threadCount, progress: progress)
+      } catch {
+        // A backup of which too little is left to be a store is a finding too.
+        guard [.damaged, .notFound].contains(error.code) else { throw error }
+        verification.add(error, .structure)
+      }
+    }
+    verification.backup = Verification.Backup(
+      storeID: backup.storeID.map { RecordID($0) }, partCount: backup.partCount)
+    for finding in damages.map(Verification.Finding.init) where !verification.findings.contains(finding) {
+      verification.findings.append(finding)
+    }
+    switch backup.finding {
+    case .bothSound: break
+    case .older(let name):
+      verification.add("\(name): of the backup before; the other one serves", .structure, isDamage: false)
+    case .unreadable(let name):
+      verification.add(
+        "\(name): missing, or does not check; the other one serves", .structure, isDamage: true)
+    case .neitherSound:
+      verification.add("neither manifest nor manifest.copy can be read", .structure, isDamage: true)
+    }
+    return verification
+  }
+}
