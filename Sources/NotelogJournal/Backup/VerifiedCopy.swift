@@ -2,7 +2,7 @@
 
 extension Storage {
   /// A file under that name, with nothing in it.
-  func openEmpty(_ name: String) throws(StorageError) -> any StorageFile {
+  package func openEmpty(_ name: String) throws(StorageError) -> any StorageFile {
     let file = try retryingInterruptions { () throws(StorageError) in try open(name, .createIfMissing) }
     do throws(StorageError) {
       try retryingInterruptions { () throws(StorageError) in try file.truncate(to: 0) }
@@ -24,14 +24,14 @@ extension StorageFile {
       buffer.removeAll()
       let count = min(SegmentReader.windowByteCount, byteCount - place)
       guard try buffer.fill(count, from: source, at: place) == count else {
-        throw StorageError(.read, "", errno: SystemErrno.inputOutput)
+        throw StorageError(.read, source.name, errno: SystemErrno.inputOutput)
       }
       checksum.update(buffer.bytes)
       try writeAll(buffer.bytes, at: place)
       place += count
     }
     guard try Checksum.of(self, byteCount).value == checksum.value else {
-      throw StorageError(.write, "", errno: SystemErrno.inputOutput)
+      throw StorageError(.write, name, errno: SystemErrno.inputOutput)
     }
   }
 }
@@ -45,7 +45,7 @@ extension StorageFile {
       buffer.removeAll()
       let count = min(SegmentReader.windowByteCount, range.upperBound - place)
       guard try buffer.fill(count, from: source, at: place) == count else {
-        throw StorageError(.read, "", errno: SystemErrno.inputOutput)
+        throw StorageError(.read, source.name, errno: SystemErrno.inputOutput)
       }
       try writeAll(buffer.bytes, at: place)
       place += count
@@ -63,7 +63,7 @@ extension Checksum {
       buffer.removeAll()
       let count = min(SegmentReader.windowByteCount, byteCount - place)
       guard try buffer.fill(count, from: file, at: place) == count else {
-        throw StorageError(.read, "", errno: SystemErrno.inputOutput)
+        throw StorageError(.read, file.name, errno: SystemErrno.inputOutput)
       }
       checksum.update(buffer.bytes)
       place += count

@@ -90,7 +90,9 @@ extension Damage.Kind {
   package var mayLoseRecords: Bool {
     switch self {
     case .missingSegment, .unreadableSegment, .foreignSegment, .truncated, .lostFrames, .payload: true
-    case .headerCopy, .replacedSegment, .footer, .liveSet, .notZero, .commitMark, .chunks: false
+    case .headerCopy, .replacedSegment, .footer, .liveSet, .notZero, .commitMark, .chunks, .backupFile,
+      .endsBeforeBackup:
+      false
     }
   }
 }

@@ -6,8 +6,6 @@ import NotelogConcurrency
 final class ForgivingFile: StorageFile {
   private static let sectorByteCount = 4096
 
-  var name: String { base.name }
-
   private let base: any StorageFile
   private let fileByteCount: Int
   private let ranges = Lock<[Range<Int>]>([])
