@@ -37,6 +37,7 @@ extension Journal {
     defer { compactor.leave() }
     defer { endTightness() }
     try journaling { () throws(StorageError) in try Pins(storage).check() }
+    log.seekReserve()
     // What could not be read before may be readable now.
     compactor.state.withLock { $0.damaged = [] }
     // How much is live in each segment is known only when all of the index is.
@@ -170,11 +171,12 @@ extension Journal {
     return error
   }
 
-  /// Where the disk is full: gives the reserve up, or goes on segment by segment, those with the least to copy first.
-  /// Each leaves more room for the next.
+  /// Where the disk is full: gives the reserve up, and where that is not enough what can be made anew; then it goes on segment by
+  /// segment, those with the least to copy first. Each leaves more room for the next.
   private func makeRoom(after error: JournalError) throws(JournalError) {
     guard error.code == .full else { throw error }
     if log.releaseReserve() { return }
+    removeDisposables()
     let wasTight = compactor.state.withLock { state in
       defer { state.isTight = true }
       return state.isTight
@@ -214,7 +216,7 @@ extension Journal {
     }
     compactor.state.withLock { $0.lastSequences = found }
     if isTight { return CompactionPlan(singly: candidates, share: run.share) }
-    return CompactionPlan(candidates, aim: log.aim, share: run.share)
+    return CompactionPlan(candidates, aim: log.affordableAim, share: run.share)
   }
 
   /// Makes the head a finished segment if something in it is dead, so that it can be compacted too.
@@ -230,9 +232,11 @@ extension Journal {
       return footer > FooterBuilder().byteCount && end > Layout.firstFrameOffset + segment.liveBytes
     }
     guard hasDeadBytes else { return }
-    do { try log.switchSegment(aim: log.aim, needing: 0) } catch {
-      guard error.code == .full, log.releaseReserve() else { throw error }
-      try log.switchSegment(aim: log.aim, needing: 0)
+    do { try log.switchSegment(aim: log.affordableAim, needing: 0) } catch {
+      guard error.code == .full else { throw error }
+      _ = log.releaseReserve()
+      removeDisposables()
+      try log.switchSegment(aim: log.affordableAim, needing: 0)
     }
   }
 
@@ -312,9 +316,15 @@ extension Journal {
     _ = try finish(reservation, &batch, after: forerunners, .durable)
   }
 
+  /// Deletes what can be made anew. The caller has loaded all of the index: nothing is read from the checkpoint any longer.
+  private func removeDisposables() {
+    catalog.checkpointHealth.noteRemoval()
+    Reserve.removeDisposables(in: storage)
+  }
+
   /// Sets the reserve aside again, if it was given up and there is room now.
   func endTightness() {
-    log.refillReserve()
+    log.seekReserve()
     compactor.state.withLock { $0.isTight = false }
   }
 }

@@ -28,8 +28,8 @@ extension Journal {
     log.gate.enter()
     defer { log.gate.leave() }
     // The first segment is what makes the folder a store.
-    try log.makeRoom(byteCount: 0, footerByteCount: 0, onlyFrees: false)
-    log.refillReserve()
+    try log.makeRoom(byteCount: 0, footerByteCount: 0, onlyFrees: true)
+    log.seekReserve()
     return journal
   }
 
@@ -73,7 +73,7 @@ extension Journal {
     var report = examination.report
     // Where it is clear already that nothing will be written, recovery doesn't begin to.
     if !options.isReadOnly, !examination.isUnproven {
-      examination = try settle(examination, storage, options)
+      examination = try settle(examination, storage, options, &report)
     }
     let catalog = try Catalog.open(&examination, in: storage, options)
     report.takeIn(examination.report)
@@ -100,7 +100,8 @@ extension Journal {
 
   /// Recovers, as often as needed: each step leaves a store that the next one finds whole.
   private static func settle(
-    _ examination: Examination, _ storage: any Storage, _ options: JournalOptions
+    _ examination: Examination, _ storage: any Storage, _ options: JournalOptions,
+    _ report: inout RecoveryReport
   ) throws(JournalError) -> Examination {
     var examination = examination
     for segment in examination.survey.segments.values where segment.header.writeFlags != 0 {
@@ -114,18 +115,21 @@ extension Journal {
       }
     }
     if examination.needsRecovery {
-      let recovery = Recovery(storage: storage, examination: examination)
+      var recovery = Recovery(storage: storage, examination: examination)
       let number = try FileName.segmentNumber(after: examination.highestKnownNumber)
       do { try recovery.run(number: number, salt: options.random()) } catch {
-        guard error.code == .full, Reserve(storage).release() else { throw error }
+        guard error.code == .full else { throw error }
         try? storage.unlink(FileName.segment(number) + FileName.partialSuffix)
-        try recovery.run(number: number, salt: options.random())
+        giveUpReserve(storage)
+        recovery.isDiskFull = true
+        report.areTailsKept = try recovery.run(number: number, salt: options.random())
       }
       examination = try Examination(storage, storeID: examination.storeID)
     }
     var isChanged: Bool
     do { isChanged = try Recovery.finishSources(examination, in: storage) } catch {
-      guard error.code == .full, Reserve(storage).release() else { throw error }
+      guard error.code == .full else { throw error }
+      giveUpReserve(storage)
       isChanged = try Recovery.finishSources(examination, in: storage)
     }
     if isChanged { examination = try Examination(storage, storeID: examination.storeID) }
@@ -136,6 +140,12 @@ extension Journal {
       },
       storage)
     return examination
+  }
+
+  /// Makes room for a recovery on a full disk.
+  private static func giveUpReserve(_ storage: any Storage) {
+    Reserve.removeDisposables(in: storage)
+    _ = Reserve(storage).release()
   }
 
   /// Unlinks segments whose creation did not get as far as a header.

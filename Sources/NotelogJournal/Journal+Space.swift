@@ -78,6 +78,24 @@ extension Journal {
     } catch {}
   }
 
+  /// Gives up what is set aside for deletions, for what takes room for a moment and then no more than before.
+  ///
+  /// - Returns: Whether there was any.
+  package func releaseReserve() -> Bool { log.releaseReserve(forDeletions: true) }
+
+  /// Sets it aside again, if there is room.
+  package func refillReserve() { log.seekReserve() }
+
+  /// Compacts for a writer that found no room.
+  ///
+  /// - Returns: Whether anything was freed.
+  func compactOnFullDisk() -> Bool {
+    guard isWorthCompacting(toWhoWaits: true) else { return false }
+    if let result = try? compact(), result.removedSegments > 0 { return true }
+    noteUseless(isOfAll: true)
+    return false
+  }
+
   /// How many bytes writers copy for each that they write while compaction is due: what it takes where four fifths of the
   /// segments that are chosen live, and as much again.
   private static let compactedPerWritten = 8
@@ -99,6 +117,7 @@ extension Journal {
 
   /// How much is live in each segment is known only when all of the index is, and where the chunks are.
   private func loadIndex() throws(JournalError) {
+    log.seekReserve()
     try journaling { () throws(StorageError) in try catalog.index.loadAll() }
     // Where it can't be found out which chunks live, all of them are taken to.
     try? loadChunks()

@@ -40,6 +40,16 @@ extension Journal {
       waitForRoom(growth)
     }
     defer { if keepsContract { log.promise(0) } }
+    do { return try reserveNow(for: batch, durability) } catch {
+      // What is dead makes room for what is written.
+      guard error.code == .full, keepsContract, compactOnFullDisk() else { throw error }
+      return try reserveNow(for: batch, durability)
+    }
+  }
+
+  private func reserveNow(
+    for batch: borrowing Batch, _ durability: Durability
+  ) throws(JournalError) -> Log.Reservation {
     log.gate.enter()
     defer { log.gate.leave() }
     return try log.reserve(for: batch, durability)

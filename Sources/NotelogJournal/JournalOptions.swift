@@ -15,6 +15,8 @@ package struct JournalOptions: Sendable {
   package var compactsAutomatically = false
   /// Whether a record stays in its collection: one of the same id in another is refused, and not replaced.
   package var keepsCollections = false
+  /// How many bytes of deletions a full disk takes before something must be compacted.
+  package var deletionReserve = 1 << 20
   /// How many entries of finished segments' footers an opening may have to go through: 40 ms of it. Whoever writes more sorts
   /// them.
   package var unsortedTail = 1 << 20

@@ -100,6 +100,66 @@ import Testing
     try expect(script, .init(out: expected))
   }
 
+  /// The bug: on a full disk `remove` of a thousand had removed some of them, and did not say which.
+  @Test func `removing removes all that exist or none`() throws {
+    guard Workbench.canMount else { return }
+    try bench.write(
+      "full",
+      """
+      mount -t tmpfs -o size=8m none disk || exit 9
+      notelog init disk/s $quick --scrypt-log-n 14 2>/dev/null
+      awk 'BEGIN { for (i = 0; i < 6000; i++) printf "{\\"fields\\":{\\"title\\":\\"%d\\"}}\\n", i }' >lines
+      notelog import disk/s lines --ack $quick >acks
+      rm disk/s/reserve disk/s/index
+      head -c 8m /dev/zero >disk/filler 2>/dev/null
+      notelog remove disk/s $(cat acks) 2>err; echo $?
+      sed 's/: no space.*//' err; notelog dump disk/s --json | wc -l
+      rm disk/filler
+      notelog remove disk/s $(head -5 acks) 00000000-0000-0000-0000-000000000001 2>err; echo $?
+      cat err; notelog dump disk/s --json | wc -l
+      """)
+    let expected = """
+      2
+      notelog: error: nothing was removed
+      notelog: hint: remove something, or compact, and go on
+      6000
+      1
+      notelog: error: there is no record 00000000-0000-0000-0000-000000000001
+      5995
+
+      """
+    try expect("mkdir disk; export quick; unshare -rm sh full", .init(out: expected))
+  }
+
+  /// The bug: the tool left compaction to who asks for it. One record, updated again and again, took a gigabyte, and then more
+  /// segments than a process may have open.
+  @Test func `a record that is imported again and again takes no more than the space contract`() throws {
+    let script = """
+      awk 'BEGIN { for (i = 0; i < 8000; i++) printf "{\\"id\\":\\"00000000-0000-0000-0000-000000000001\\",\\"fields\\":{\\"title\\":\\"%d\\"}}\\n", i }' >lines
+      notelog import my.notelog lines --segment-size 64K $quick & job=$!
+      most=0
+      while kill -0 $job 2>/dev/null; do
+        now=$(cat my.notelog/*.journal* 2>/dev/null | wc -c); [ $now -gt $most ] && most=$now
+      done
+      wait $job; echo $?
+      # 1.5 × live, of which there is next to nothing, and two segments; and what is unlinked while it is looked at.
+      [ $most -le 200000 ] || echo $most
+      notelog list my.notelog -f title $quick | sed 's/.* //'
+      """
+    try expect(script, .init(out: "0\n7999\n"))
+  }
+
+  /// A few of the campaigns of scripts/torture-disk.
+  @Test func `small disks are filled and freed again and again`() throws {
+    guard Workbench.canMount, try bench.run("python3 --version").code == 0 else { return }
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    let script = root.appending(path: "scripts/torture-disk").path()
+    let answer = try bench.run("'\(script)' \"$(command -v notelog)\" --short --seconds 30 2>/dev/null")
+    #expect(answer.code == 0, "\(answer)")
+    #expect(answer.out.hasSuffix(": 0 stuck, 0 lost\n"))
+  }
+
   @Test func `a limit on the size of files is an error, not the end of the process`() throws {
     let script = """
       head -c 3000000 /dev/zero | tr '\\0' x >text

@@ -51,6 +51,7 @@ extension JournalOptions {
   static var small: JournalOptions {
     var options = JournalOptions()
     options.segmentByteCount = 16 << 10
+    options.deletionReserve = 16 << 10
     options.unsortedTail = 60
     options.checkpointTail = 1000
     return options

@@ -52,6 +52,18 @@ extension Transaction {
     }
   }
 
+  /// Deletes a record. It needs no key.
+  ///
+  /// - Parameters:
+  ///   - collection: The collection.
+  ///   - id: The record's id.
+  /// - Returns: Whether there was one.
+  /// - Throws: `damaged`, `inputOutput`.
+  @discardableResult
+  public mutating func delete(in collection: DynamicCollection, _ id: RecordID) throws(NotelogError) -> Bool {
+    try delete(id, collection.plan)
+  }
+
   private mutating func checkedPlan(of collection: DynamicCollection) throws(NotelogError) -> CollectionPlan {
     guard store.registry.withLock({ $0.isVerified }) else {
       throw NotelogError(

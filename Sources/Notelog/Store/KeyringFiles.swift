@@ -71,11 +71,17 @@ struct KeyringFiles: Sendable {
 
   private func replace(_ name: String, with bytes: [UInt8]) throws(StorageError) {
     let partial = name + FileName.partialSuffix
-    let file = try storage.openEmpty(partial)
-    defer { file.close() }
-    try file.writeAll(bytes.rawSpan, at: 0)
-    try file.sync()
-    try storage.rename(partial, to: name)
+    do {
+      let file = try storage.openEmpty(partial)
+      defer { file.close() }
+      try file.writeAll(bytes.rawSpan, at: 0)
+      try file.sync()
+      try storage.rename(partial, to: name)
+    } catch {
+      // It is of no use to anybody, and on a full disk its room is.
+      try? storage.unlink(partial)
+      throw error
+    }
     try storage.syncFolder("")
   }
 

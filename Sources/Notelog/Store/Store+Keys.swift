@@ -177,9 +177,18 @@ extension Store {
   /// A change is in force as soon as `keyring` is replaced: from then on it is what the next opening goes by. A copy that
   /// can't be replaced is older, which is reported, and is replaced with the next change.
   private func putInForce(_ change: Vault.Change) throws(NotelogError) {
-    try keyringFiles.replaceKeyring(with: change.bytes)
+    do { try keyringFiles.replaceKeyring(with: change.bytes) } catch {
+      // On a full disk the reserve has room for it; once it has taken the other's place, that room is there again.
+      guard error.code == .full, journal.releaseReserve() else { throw error }
+      defer { journal.refillReserve() }
+      try keyringFiles.replaceKeyring(with: change.bytes)
+    }
     vault.adopt(change)
-    let isCopied = keyringFiles.replaceCopy(with: change.bytes)
+    var isCopied = keyringFiles.replaceCopy(with: change.bytes)
+    if !isCopied, journal.releaseReserve() {
+      isCopied = keyringFiles.replaceCopy(with: change.bytes)
+      journal.refillReserve()
+    }
     keyringFinding.withLock { $0 = isCopied ? .bothSound : .copyOlder }
   }
 }

@@ -46,6 +46,9 @@ private func compactStore(_ invocation: Invocation, _ console: Console) throws(T
       "\(done.byteCountBefore) bytes before, \(byteCountAfter) after; "
         + "\(counted(done.removedSegments, "segment")) became \(done.addedSegments)\n")
   }
+  if done.isUnfinished {
+    console.say("warning", "the disk is full, and not all was compacted: compact again")
+  }
   for number in done.damagedSegments {
     console.say("error", "segment \(number) is damaged and was left as it is")
   }

@@ -14,7 +14,10 @@ extension Command {
   static let remove: Command = Command(
     words: ["remove"], summary: "remove records",
     discussion: [
-      "No key is needed. If one of the records does not exist, the others are removed, and it exits 1."
+      """
+      No key is needed. All are removed at once, or, where that fails, none. If one of the records does not exist, the others are \
+      removed, and it exits 1.
+      """
     ],
     positionals: [.store, Positional(name: "ID", repeats: true, help: "a record's id")], run: removeRecords)
 }
@@ -54,12 +57,18 @@ private func removeRecords(_ invocation: Invocation, _ console: Console) throws(
   var ids: [RecordID] = []
   for argument in invocation.positionals.dropFirst() { ids.append(try RecordID(argument: argument)) }
   return try invocation.withStore(.ifGiven) { store in
-    var answer = ExitCode.done
-    for id in ids {
-      if try store.collections.contains(where: { try $0.remove(id) }) { continue }
-      console.say("error", "there is no record \(id.shown)")
-      answer = .no
+    let collections = store.collections
+    let missing: [RecordID]
+    do throws(ToolError) {
+      missing = try asking {
+        try store.write { tx in
+          try ids.filter { id in try !collections.contains { try tx.delete(in: $0, id) } }
+        }
+      }
+    } catch {
+      throw ToolError(error.code, "nothing was removed: \(error.message)", hint: error.hint)
     }
-    return answer
+    for id in missing { console.say("error", "there is no record \(id.shown)") }
+    return missing.isEmpty ? .done : .no
   }
 }

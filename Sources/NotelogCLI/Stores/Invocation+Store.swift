@@ -27,6 +27,7 @@ extension Invocation {
     options.acceptsUnprovenDamage = readOnly
     options.examinesAllSegments = true
     options.segmentByteCount = try segmentByteCount()
+    options.compaction = .automatic
     // What stands in the way of opening is said before a password is asked for.
     let opened: Store
     do {

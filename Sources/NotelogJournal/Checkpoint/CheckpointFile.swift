@@ -54,13 +54,20 @@ struct CheckpointFile: Sendable {
     } catch { return error.isMissing ? .missing : .damaged }
   }
 
-  /// Writes a checkpoint of all that an index holds, under its temporary name.
+  /// Writes a checkpoint of all that an index holds, under its temporary name, if the disk has room for that and so many bytes
+  /// more: the last room is not for what can be made anew.
   static func write(
-    _ head: CheckpointHead, _ index: Index, to storage: any Storage
+    _ head: CheckpointHead, _ index: Index, leaving byteCount: Int, to storage: any Storage
   ) throws(StorageError) -> any StorageFile {
     let name = FileName.index + FileName.partialSuffix
     let file = try storage.openEmpty(name)
     do throws(StorageError) {
+      let room = 0..<head.blockCount * CheckpointBlock.byteCount + byteCount
+      do { try retryingInterruptions { () throws(StorageError) in try file.allocate(room) } } catch {
+        // Where space can't be promised, it can't be asked for either.
+        guard error.isUnsupported else { throw error }
+      }
+      try retryingInterruptions { () throws(StorageError) in try file.truncate(to: 0) }
       var buffer = Buffer(capacity: pieceByteCount)
       head.append(to: &buffer)
       try file.writeAll(buffer.bytes, at: 0)

@@ -35,6 +35,9 @@ final class CheckpointHealth: Sendable {
     usability.store(false, ordering: .relaxed)
   }
 
+  /// Notes that it is there no longer, damaged or not.
+  func noteRemoval() { usability.store(false, ordering: .relaxed) }
+
   /// Notes that there is a new one.
   func noteCheckpoint(_ head: CheckpointHead) {
     current.withLock { $0 = head }

@@ -45,8 +45,7 @@ extension Journal {
 
   /// Whether the disk is not full, or no longer.
   private var hasRoomToSpare: Bool {
-    if log.isSparing.load(ordering: .relaxed) { log.refillReserve() }
-    return !log.isSparing.load(ordering: .relaxed)
+    log.reservedFor.load(ordering: .relaxed) > 0 || log.refillReserve() == nil
   }
 
   /// Whether more than half of the index has changed since the checkpoint.
@@ -87,9 +86,10 @@ extension Journal {
     let tail = count <= Self.smallIndex ? 0 : max(Self.smallestTail, count / 1024)
     let isStale = catalog.changeCount > tail
     if isStale || hasUselessOrders() {
-      // It is disposable: closing in order does not depend on it.
+      // It is disposable: closing in order does not depend on it, and the last room is not for it.
+      guard hasRoomToSpare else { return }
       if let draft = try? draftCheckpoint() { try? publish(draft) }
-    } else {
+    } else if hasUnstoredOrders, hasRoomToSpare {
       storeOrders()
     }
   }
@@ -126,7 +126,8 @@ extension Journal {
         listed: catalog.listing.entries)
       do throws(StorageError) {
         return CheckpointDraft(
-          file: try CheckpointFile.write(head, catalog.index, to: storage), head: head, nextSequence: next,
+          file: try CheckpointFile.write(head, catalog.index, leaving: log.aim, to: storage), head: head,
+          nextSequence: next,
           changeCount: catalog.changeCount)
       } catch {
         dropDraft()

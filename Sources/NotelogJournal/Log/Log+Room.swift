@@ -10,29 +10,16 @@ extension Log {
   /// Sees to it that the head has promised space for a transaction and for the footer and close mark behind it. The
   /// caller holds the gate.
   func makeRoom(byteCount: Int, footerByteCount: Int, onlyFrees: Bool) throws(JournalError) {
+    if !onlyFrees {
+      try requireReserve(for: byteCount + footerByteCount + CompactionCandidate.overheadByteCount)
+    }
     do {
       try tryMakeRoom(byteCount: byteCount, footerByteCount: footerByteCount)
     } catch {
       // The reserve is for whoever makes room.
-      guard error.code == .full, onlyFrees, releaseReserve() else { throw error }
+      guard error.code == .full, onlyFrees, releaseReserve(forDeletions: true) else { throw error }
       try tryMakeRoom(byteCount: byteCount, footerByteCount: footerByteCount)
     }
-  }
-
-  /// Gives the reserve up, on a full disk.
-  ///
-  /// - Returns: Whether there was any.
-  func releaseReserve() -> Bool {
-    isSparing.store(true, ordering: .relaxed)
-    return Reserve(storage).release()
-  }
-
-  /// Fills the reserve again, if there is room. It has two of the smallest segments: a deletion always fits, and a compaction as
-  /// far as little lives in its segment. Two of the largest would be an eighth of what lives.
-  func refillReserve() {
-    _ = isReserveSought.exchange(true)
-    let isThere = Reserve(storage).fill(segmentByteCount: options.segmentByteCount ?? SegmentSize.smallest)
-    isSparing.store(!isThere, ordering: .relaxed)
   }
 
   /// The size that the next segment aims at.
@@ -68,7 +55,7 @@ extension Log {
   }
 
   private func tryMakeRoom(byteCount: Int, footerByteCount: Int) throws(JournalError) {
-    let aim = self.aim
+    let aim = affordableAim
     try readFooter()
     try writeUnprovenAgain()
     let room = try state.withLock(waking: .nobody) { state throws(JournalError) -> HeadRoom? in
@@ -119,10 +106,8 @@ extension Log {
         try retryingInterruptions { () throws(StorageError) in try storage.syncFolder("") }
       }
     } catch { throw poison(error) }
-    state.withLock { state in
-      state.head?.unproven = nil
-      state.head?.isTouched = true
-    }
+    // It needs no close mark for that: nothing follows the one it ends in.
+    state.withLock { $0.head?.unproven = nil }
   }
 
   /// Promises space in steps, or just what is needed where a step finds no room.
@@ -130,7 +115,6 @@ extension Log {
     _ file: any StorageFile, from start: Int, to needed: Int, aim: Int
   ) throws(JournalError) -> Int {
     let step = min(SegmentSize.allocationStep, max(aim - start, 0))
-    let isSparing = isSparing.load(ordering: .relaxed)
     // Near the bound of the space contract nothing is taken that is not needed yet.
     let room = options.compactsAutomatically ? max(contract().room, 0) : step
     let wished = isSparing ? aligned(needed) : aligned(max(needed, start + min(step, room)))
@@ -185,6 +169,8 @@ extension Log {
     }
     guard let finished else { throw JournalError(.closed, "the store is closed") }
     do {
+      // A head that was closed has given up the room for its footer.
+      try promiseFooter(of: finished)
       try createHead(
         number: finished.number, live: finished.live, firstSequence: finished.firstSequence,
         floor: finished.floor,
@@ -206,12 +192,24 @@ extension Log {
     let old = finished.segment.finished(as: finished.entry)
     catalog.segments.insert(old)
     catalog.unsorted.add(.init(number: old.number, entryCount: footer.entryCount))
-    allocatedByteCount.subtract(finished.allocatedEnd, ordering: .relaxed)
+    allocatedByteCount.subtract(max(finished.allocatedEnd, finished.entry.byteCount), ordering: .relaxed)
     state.withLock { state in
       state.live = finished.live
       // It was waiting for a sync already; now it needs one that covers its footer too.
       state.unsynced.removeAll { $0 === finished.segment }
       state.unsynced.append(old)
+    }
+  }
+
+  /// Promises the room for the footer of a segment that is about to be finished, before its successor takes any: **INV-H2**.
+  private func promiseFooter(of finished: borrowing Finished) throws(JournalError) {
+    let end = finished.entry.byteCount
+    guard end > finished.allocatedEnd else { return }
+    do { try finished.segment.file.promise(finished.allocatedEnd..<end) } catch { throw JournalError(error) }
+    allocatedByteCount.add(end - finished.allocatedEnd, ordering: .relaxed)
+    state.withLock { state in
+      state.head?.allocatedEnd = end
+      state.head?.isTouched = true
     }
   }
 

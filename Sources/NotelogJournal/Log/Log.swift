@@ -17,10 +17,14 @@ final class Log: Sendable {
   let gate = Gate()
   /// Who wants to know what becomes visible.
   let watch = Watch()
-  /// Whether the reserve is gone. What is left is then taken by the byte, so that a compaction finds some of it.
-  let isSparing = Atomic(false)
+  /// The length of the longest segment that the reserve is enough for; 0 where it is not known to be there in full.
+  let reservedFor = Atomic<Int>(0)
+  /// 0 where there was no room to set more aside, for longer segments, when that was last tried; otherwise the largest number.
+  let refusedFor = Atomic<Int>(.max)
   /// Whether the reserve was looked after since the store was opened.
   let isReserveSought = Flag(false)
+  /// One thread at a time changes the reserve's file.
+  let reserving = Lock(())
   let state: Monitor<LogState>
   /// The bytes of the head's file, those promised by the system among them.
   let allocatedByteCount: Atomic<Int>
@@ -72,7 +76,7 @@ final class Log: Sendable {
       throw JournalError(.limitExceeded, "a transaction of \(byteCount) bytes is larger than 64 MiB")
     }
     // Not before somebody writes: most of what is opened is read.
-    if !isReserveSought.isSet { refillReserve() }
+    if !isReserveSought.isSet { seekReserve() }
     try makeRoom(byteCount: byteCount, footerByteCount: footerByteCount, onlyFrees: batch.onlyFrees)
     if durability == .durable { writeZeros(aheadOf: byteCount) }
     return try state.withLock(waking: .nobody) { state throws(JournalError) in

@@ -77,6 +77,8 @@ package struct RecoveryReport: Equatable, Sendable {
   /// Records with a lower sequence number may have been changed or removed in what is lost; 0 where all losses are named.
   package var staleBelow: UInt64 = 0
   package var torn: [TornTail] = []
+  /// Whether what was cut was kept aside: not where the disk had no room for it.
+  package var areTailsKept = true
   /// The durable floor that witnesses named.
   package var floor = LogPosition.zero
   /// Whether the store had been closed in order.

@@ -4,6 +4,13 @@
 struct Recovery {
   let storage: any Storage
   let examination: Examination
+  /// Whether there was no room for recovery as it usually is.
+  var isDiskFull = false
+
+  init(storage: any Storage, examination: Examination) {
+    self.storage = storage
+    self.examination = examination
+  }
 
   /// A log segment that reaches beyond the floor, and what of it stays.
   private struct Cut {
@@ -12,27 +19,90 @@ struct Recovery {
     let entry: LiveEntry?
   }
 
-  /// Copies what is above the floor into a recovered segment and cuts its sources.
-  func run(number: UInt32, salt: UInt64) throws(JournalError) {
+  /// Copies what is above the floor into a recovered segment, or makes it durable where it is; the sources are cut afterwards.
+  ///
+  /// - Returns: Whether what was cut was kept aside.
+  @discardableResult
+  func run(number: UInt32, salt: UInt64) throws(JournalError) -> Bool {
     guard examination.missingHead == nil || examination.newest?.found.entry != nil else {
       throw JournalError(
         .damaged, "the end of the log is missing, and the end of what is left of it; salvage what there is")
     }
+    let isLimitKept = keptByteCount <= Limits.maximumSegmentByteCount
+    if isLimitKept, isCopyTooLong, canRaiseFloor {
+      var raised = Recovery(storage: storage, examination: try journaling(raiseFloor))
+      raised.isDiskFull = isDiskFull
+      return try raised.run(number: number, salt: salt)
+    }
     let cuts = try journaling { () throws(StorageError) in try findCuts() }
     // No writer leaves more than a segment or two above the floor.
-    guard cuts.count <= Limits.maximumSources, keptByteCount <= Limits.maximumSegmentByteCount else {
+    guard cuts.count <= Limits.maximumSources, isLimitKept else {
       throw JournalError(
         .damaged, "\(cuts.count) segments lie above what is known to be durable; salvage what there is")
     }
+    var areTailsKept = true
+    do throws(StorageError) { try keepTornAside() } catch {
+      guard isDiskFull, error.isNoSpace else { throw JournalError(error) }
+      // Better without them than not at all.
+      for tail in examination.report.torn {
+        try? storage.unlink(FileName.tail(of: tail.segment, at: tail.offset))
+      }
+      areTailsKept = false
+    }
     try journaling { () throws(StorageError) in
-      try keepTornAside()
       try writeRecoveredSegment(number: number, salt: salt, cuts)
     }
+    return areTailsKept
+  }
+
+  private var copiedByteCount: Int { examination.kept.reduce(0) { $0 + $1.range.end - $1.range.start } }
+
+  /// Whether the copy would take more than there is, or more than compaction is sure to have room for: **INV-H3**.
+  private var isCopyTooLong: Bool {
+    isDiskFull || copiedByteCount > (examination.survey.segments.values.map(\.byteCount).max() ?? 0)
+  }
+
+  /// Whether what is above the floor can become what is below it: there is something, all of what comes before is there, and it ends
+  /// where units can end.
+  private var canRaiseFloor: Bool {
+    !examination.kept.isEmpty && examination.report.damages.isEmpty && examination.end.offset > 0
+      && examination.end.segment == examination.newest?.number && examination.newest?.isCut == false
+  }
+
+  /// Writes what is whole above the floor once more where it is, and syncs it: an earlier write may be in memory only, and an
+  /// earlier sync may have failed. It takes no room.
+  ///
+  /// - Returns: The examination with the floor behind it.
+  private func raiseFloor() throws(StorageError) -> Examination {
+    let (floor, end) = (examination.report.floor, examination.end)
+    for segment in examination.log where segment.number >= floor.segment && segment.number <= end.segment {
+      let start = segment.number == floor.segment ? floor.offset : 0
+      let limit = segment.number == end.segment ? end.offset : segment.end
+      let name = FileName.segment(segment.number)
+      let file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, .update) }
+      defer { file.close() }
+      var place = start
+      while place < limit {
+        var buffer = Buffer()
+        guard try buffer.fill(min(limit - place, 1 << 20), from: file, at: place) > 0 else {
+          throw StorageError(.read, name, errno: SystemErrno.inputOutput)
+        }
+        try file.writeAll(buffer.bytes, at: place)
+        place += buffer.count
+      }
+      try file.sync()
+    }
+    // Their names must be durable too before a segment speaks of them.
+    try retryingInterruptions { () throws(StorageError) in try storage.syncFolder("") }
+    var raised = examination
+    raised.kept = []
+    raised.report.floor = end
+    return raised
   }
 
   /// The bytes that the recovered segment takes, at most: a footer takes no more than the frames it lists, but for its beginning.
   private var keptByteCount: Int {
-    let frames = examination.kept.reduce(0) { $0 + $1.range.end - $1.range.start }
+    let frames = copiedByteCount
     let live = (examination.live.count + Limits.maximumSources + 1) * Layout.liveEntryByteCount
     return Layout.firstFrameOffset + 2 * (frames + live) + FooterBuilder().byteCount
   }

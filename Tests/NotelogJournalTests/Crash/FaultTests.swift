@@ -76,7 +76,7 @@ import Testing
   @Test(arguments: [true, false])
   func `a full disk loses nothing and is recovered from by deleting`(allocates: Bool) throws {
     var fullCount = 0
-    for capacity in stride(from: 60_000, to: 160_000, by: 1_111) {
+    for capacity in stride(from: 140_000, to: 240_000, by: 1_111) {
       let disk = SimulatedDisk()
       disk.allocates = allocates
       disk.capacity = capacity

@@ -125,6 +125,7 @@ final class ScriptedStore: Sendable {
     var options = JournalOptions()
     options.segmentByteCount = segmentByteCount
     options.acceptsUnprovenDamage = true
+    options.deletionReserve = segmentByteCount
     let random = Lock(SeededGenerator(mixing: seed))
     options.random = { random.withLock { $0.next() } }
     return options
