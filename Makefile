@@ -9,7 +9,7 @@ OPTIMISED = -c release -Xswiftc -enable-testing --scratch-path .build/optimised
 # Suites that try very many states, by their names: apart from the others, which would wait for them; `make soak` has them try more.
 HEAVY = ^[^/]*([Cc]rash|[Mm]odel|Damage|Failing|Streaming|Checkpoint|SortedFooter|StoredOrder|Keyring|Salvage|HardPlace|BlockCache|Import)[^/]*/
 
-.PHONY: help demo test lint format bench soak fuzz docs install clean libraries
+.PHONY: help demo test lint format bench soak torture fuzz docs install clean libraries
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1	/p' Makefile | expand -t 10
@@ -25,6 +25,10 @@ test: libraries ## everything that proves the project
 
 soak: libraries ## the crash, model and cipher tests again, with many more rounds
 	NOTELOG_SOAK=1 scripts/test --filter '$(HEAVY)|VectorTests' $(OPTIMISED)
+
+torture: libraries ## damage, links, kills and many segments from outside, on the real tool: SECONDS=60 for each campaign
+	swift build $(OPTIMISED) --product notelog
+	scripts/torture "$$(swift build $(OPTIMISED) --show-bin-path)/notelog" --seconds $(SECONDS)
 
 fuzz: libraries ## everything that reads untrusted bytes, fuzzed: SECONDS=60 each, TARGETS='journal record'
 	SECONDS_EACH=$(SECONDS) scripts/fuzz $(TARGETS)

@@ -1,0 +1,229 @@
+"""Campaign `processes`: two writers and four readers work on one store, and are stopped, continued and killed at random.
+
+Writers take turns, as one holds the lock and the other is told that the store is busy. They import pairs of records, both
+with the same number and in one transaction, each time a higher one, and compact. Readers dump, list, verify, ask for
+information, make and restore backups, and dump copies
+of the store's files. What may go wrong:
+
+  false damage  a reader speaks of damage, or verify finds some, where there is none
+  torn          one record of a pair is seen without the other, or with another number
+  lost          a pair that was acknowledged as durable is missing, or older than acknowledged
+  copy          a copy of the store's files, made beside the writers, lacks something, and `dump` of it exits 0
+  failed        a command fails for another reason than being busy or killed
+  trap, hang    a command crashed, or did not end
+"""
+
+import heapq
+import json
+import os
+import random
+import shutil
+import signal
+import time
+
+import tool as tools
+from samples import SEGMENT
+
+PAIRS = 40
+# A command that is not stopped ends far earlier; one that is, is continued after a second at the latest.
+LIMIT_SECONDS = 60
+SCHEMA = {"collections": [{"name": "pair", "fields": [
+    {"name": "number", "type": "integer", "indexed": True}, {"name": "text", "type": "text", "sealed": True}]}]}
+
+
+def run(tool, folder, findings, settings):
+    store = os.path.join(folder, "store")
+    schema = os.path.join(folder, "schema.json")
+    with open(schema, "w") as file:
+        json.dump(SCHEMA, file)
+    tool.check("init", store, "--schema", schema, "--segment-size", SEGMENT, *tool.byKey)
+    crowd = Crowd(tool, store, folder, findings, random.Random(settings.seed))
+    crowd.work(settings.seconds)
+    crowd.lookAtTheEnd()
+
+
+def names(pair):
+    """The ids of a pair's two records."""
+    return [f"00000000-0000-4000-{half}000-{pair:012d}" for half in ("8", "9")]
+
+
+class Task:
+    """One command that runs: what it does, for whom, and what it may be asked about afterwards."""
+
+    def __init__(self, crowd, slot, kind, words, lines=()):
+        self.slot, self.kind, self.words, self.lines = slot, kind, words, lines
+        self.acknowledged = dict(crowd.acknowledged)
+        self.outPath = os.path.join(crowd.folder, f"out.{slot}")
+        self.errPath = os.path.join(crowd.folder, f"err.{slot}")
+        self.inPath = os.path.join(crowd.folder, f"in.{slot}")
+        with open(self.inPath, "w") as file:
+            file.writelines(lines)
+        with open(self.inPath) as input, open(self.outPath, "w") as out, open(self.errPath, "w") as err:
+            self.process = crowd.tool.start(*words, stdin=input, stdout=out, stderr=err)
+        self.began = time.monotonic()
+        self.wasKilled = self.isStopped = False
+
+    def answer(self, code):
+        with open(self.outPath, errors="replace") as out, open(self.errPath, errors="replace") as err:
+            return tools.Answer(tuple(self.words), code, out.read(), err.read())
+
+
+class Crowd:
+    """Two writers (slots 0 and 1) and four readers (2 to 5)."""
+
+    def __init__(self, tool, store, folder, findings, chance):
+        self.tool, self.store, self.folder = tool, store, folder
+        self.findings, self.chance = findings, chance
+        self.acknowledged = {}
+        self.next = 1
+        self.tasks = {}
+        self.plans = []
+
+    def work(self, seconds):
+        """Keeps all slots busy until the time is over."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            for slot in range(6):
+                if slot not in self.tasks:
+                    self.begin(slot)
+            self.step()
+        while self.tasks:
+            self.step()
+
+    def step(self):
+        """Sends the signals that are due, and takes the answers of what has ended."""
+        now = time.monotonic()
+        while self.plans and self.plans[0][0] <= now:
+            _, _, task, number = heapq.heappop(self.plans)
+            if self.tasks.get(task.slot) is task and task.process.poll() is None:
+                task.process.send_signal(number)
+                task.wasKilled = task.wasKilled or number == signal.SIGKILL
+                self.findings.count({signal.SIGKILL: "kills", signal.SIGSTOP: "stops"}.get(number, "continuations"))
+        for slot, task in list(self.tasks.items()):
+            code = task.process.poll()
+            if code is None and now - task.began > LIMIT_SECONDS:
+                tools.kill(task.process)
+                code = tools.HUNG
+            if code is not None:
+                del self.tasks[slot]
+                self.judge(task, task.answer(code))
+        time.sleep(0.002)
+
+    def begin(self, slot):
+        task = self.writer(slot) if slot < 2 else self.reader(slot)
+        self.tasks[slot] = task
+        at = time.monotonic() + self.chance.random() * 0.05
+        fate = self.chance.random()
+        if fate < 0.2:
+            self.plan(at, task, signal.SIGKILL)
+        elif fate < 0.5:
+            self.plan(at, task, signal.SIGSTOP)
+            self.plan(at + self.chance.choice((0.01, 0.1, 0.6)), task, signal.SIGCONT)
+
+    def plan(self, at, task, number):
+        heapq.heappush(self.plans, (at, id(task), task, number))
+
+    def writer(self, slot):
+        if self.chance.random() < 0.3:
+            return Task(self, slot, "compact", ("compact", self.store, "--segment-size", SEGMENT))
+        lines = []
+        for _ in range(self.chance.randrange(1, 60)):
+            fields = {"number": self.next, "text": "x" * self.chance.randrange(1200)}
+            # Each writer has pairs of its own, so that the numbers of a pair only grow, whoever gets the lock first.
+            for id in names(self.next % (PAIRS // 2) * 2 + slot):
+                lines.append(json.dumps({"id": id, "collection": "pair", "fields": fields}) + "\n")
+            self.next += 1
+        words = ("import", self.store, "--batch", "2", "--durable", "--ack", "--segment-size", SEGMENT)
+        return Task(self, slot, "import", (*words, *self.tool.byKey), lines)
+
+    def reader(self, slot):
+        kind = self.chance.choice(("dump", "dump", "list", "verify", "verify", "info", "backup", "copy"))
+        if kind == "copy":
+            return self.copyFiles(slot)
+        if kind == "backup":
+            copy = os.path.join(self.folder, f"backup.{slot}")
+            if self.chance.random() < 0.3 and os.path.exists(copy):
+                again = os.path.join(self.folder, f"restored.{slot}")
+                shutil.rmtree(again, ignore_errors=True)
+                return Task(self, slot, "restore", ("restore", copy, again))
+            return Task(self, slot, "backup", ("backup", self.store, copy))
+        return Task(self, slot, kind, (kind, self.store, *(() if kind == "verify" else ("--json",)),
+                                       *(("--field", "number") if kind == "list" else ())))
+
+    def copyFiles(self, slot):
+        """Copies what is in the store's folder, as `cp` would, while writers change it; a backup is the right way."""
+        copy = os.path.join(self.folder, f"copy.{slot}")
+        acknowledged = dict(self.acknowledged)
+        shutil.rmtree(copy, ignore_errors=True)
+        os.mkdir(copy)
+        for name in os.listdir(self.store):
+            try:
+                shutil.copyfile(os.path.join(self.store, name), os.path.join(copy, name))
+            except (FileNotFoundError, IsADirectoryError):
+                continue
+        task = Task(self, slot, "copy", ("dump", copy, "--json"))
+        task.acknowledged = acknowledged
+        return task
+
+    def judge(self, task, answer):
+        """What a command's answer says of the store, and whether that is true."""
+        self.findings.count("commands")
+        if task.kind == "import":
+            self.acknowledge(task, answer)
+        if task.wasKilled and answer.code == -signal.SIGKILL:
+            return
+        if answer.code == tools.BUSY and task.kind in ("import", "compact"):
+            self.findings.count("busy")
+            return
+        if task.kind == "restore" and answer.code in (tools.NO_STORE, tools.FAILED) and "no backup" in answer.err:
+            return
+        if answer.trapped or answer.hung:
+            self.report("hang" if answer.hung else "trap", task, answer)
+        elif task.kind == "copy":
+            if answer.code == tools.DONE:
+                self.look(task, answer)
+        elif answer.code in (tools.NO, tools.DAMAGE) or "damaged" in answer.out or "damage" in answer.err:
+            self.report("false damage", task, answer)
+        elif answer.code != tools.DONE:
+            self.report("failed", task, answer)
+        elif task.kind in ("dump", "list"):
+            self.look(task, answer)
+
+    def acknowledge(self, task, answer):
+        """What was acknowledged as durable is promised from now on, also where the import was killed later."""
+        acknowledged = answer.out.count("\n") // 2
+        for line in task.lines[:acknowledged * 2:2]:
+            row = json.loads(line)
+            pair = int(row["id"][-12:])
+            self.acknowledged[pair] = max(self.acknowledged.get(pair, 0), row["fields"]["number"])
+        self.findings.count("acknowledged", acknowledged)
+
+    def look(self, task, answer):
+        """Whether a view of the store holds both records of every pair, and nothing older than was acknowledged before."""
+        shown = {}
+        for line in answer.out.splitlines():
+            row = json.loads(line)
+            shown[row["id"]] = row["fields"]["number"]
+        short = f"of {len(shown)} records shown "
+        for pair in range(PAIRS):
+            numbers = {shown.get(id, 0) for id in names(pair)}
+            if len(numbers) > 1:
+                self.report("torn", task, answer, f": {short}pair {pair} is seen as {sorted(numbers)}")
+            elif min(numbers) < self.promised(task, pair):
+                self.report("lost", task, answer, f": {short}pair {pair} is {min(numbers)}, acknowledged {task.acknowledged[pair]}")
+
+    def promised(self, task, pair):
+        return task.acknowledged.get(pair, 0)
+
+    def report(self, kind, task, answer, more=""):
+        if task.kind == "copy" and kind in ("torn", "lost"):
+            kind = "copy"
+        findings = [line for line in answer.out.splitlines() if line.startswith("finding")] if task.kind == "verify" else []
+        self.findings.violation(kind, task.kind, f"{answer}{more}{'; '.join(['', *findings[:1]])}")
+
+    def lookAtTheEnd(self):
+        """With nobody else at work, everything acknowledged is there, and the store is sound."""
+        for kind, words in (("dump", ("dump", self.store, "--json")), ("verify", ("verify", self.store, *self.tool.byKey))):
+            task = Task(self, 0, kind, words)
+            code = task.process.wait()
+            self.judge(task, task.answer(code))
