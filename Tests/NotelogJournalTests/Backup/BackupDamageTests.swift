@@ -34,7 +34,7 @@ import Testing
         }
         #expect(lost.isEmpty, "\(place): \(lost.keys.sorted()) are lost")
         // What nothing says was durable is no damage, at the log's end.
-        let isDamaged = (try? Journal.verify(source).report.verdict) ?? .damaged == .damaged
+        let isDamaged = (try? Journal.verify(source).report.isDamaged) ?? true
         if contents != sample.current, isDamaged {
           #expect(isNoticed, "\(place): the backup says nothing")
           #expect(contents == sample.held || !damages.isEmpty, "\(place): restoring says nothing")
@@ -70,8 +70,8 @@ import Testing
         #expect(lost.isEmpty || !damages.isEmpty, "\(place): restoring says nothing of \(lost.sorted())")
         let hit = BackupSample.records(in: bytes, damage.range(at: image.place, of: bytes.count))
         #expect(hit.isSuperset(of: lost), "\(place): lost \(lost.sorted()), hit \(hit.sorted())")
-        let verdict = try Journal.verify(restored).report.verdict
-        #expect(lost.isEmpty || verdict == .damaged, "\(place)")
+        let isDamaged = try Journal.verify(restored).report.isDamaged
+        #expect(lost.isEmpty || isDamaged, "\(place)")
         // The next one from the sound store heals it.
         #expect(try Journal.backup(from: sample.disk, to: backup, checksParts: true).damages == [])
         #expect(try !Self.isRotten(backup), "\(place): not healed")
@@ -85,7 +85,7 @@ import Testing
   private static func isRotten(_ backup: SimulatedDisk) throws -> Bool {
     let folder = try #require(try BackupFolder.find(in: backup))
     guard folder.finding == .bothSound, let view = folder.view else { return true }
-    return try !folder.verifyParts { _, _ in true }.isEmpty || Journal.verify(view).report.verdict == .damaged
+    return try !folder.verifyParts { _, _ in true }.isEmpty || Journal.verify(view).report.isDamaged
   }
 
   /// What is between a segment's ends is read only when that is asked for; the ends are always.
@@ -195,7 +195,7 @@ import Testing
         guard let report = try? Journal.backup(from: source, to: backup) else { continue }
         let restored = SimulatedDisk()
         let damages = try Journal.restore(from: backup, to: restored)
-        if try Journal.verify(source).report.verdict == .damaged {
+        if try Journal.verify(source).report.isDamaged {
           #expect(!report.damages.isEmpty && !damages.isEmpty, "\(place)")
         }
         let contents = try BackupSample.contents(restored)
