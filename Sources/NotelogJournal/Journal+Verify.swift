@@ -16,7 +16,7 @@ extension Journal {
     package var nextSequence: UInt64 = 0
 
     /// Whether there is no damage.
-    package var isSound: Bool { report.damages.isEmpty && index.isSame }
+    package var isSound: Bool { !report.isDamaged && index.isSame }
   }
 
   /// What looks into records while they are verified: called with each current one that is whole, its envelope, which is empty
@@ -65,7 +65,7 @@ extension Journal {
   ) throws(JournalError) -> Verification {
     let pin = Pins(storage).takeForReading(JournalOptions().random)
     var examination = try Examination(storage, storeID: storeID)
-    if !examination.report.damages.isEmpty {
+    if examination.report.isDamaged {
       // Files may have changed between two looks.
       examination = try Examination.settled(storage, storeID: examination.storeID)
     }
@@ -108,7 +108,7 @@ extension Journal {
     (verification.report.checkpoint, verification.index) = try journaling { () throws(StorageError) in
       try examination.verifiedCheckpoint(in: storage, against: catalog)
     }
-    if verification.report.damages.isEmpty { verification.index.orders = orders.incomplete() }
+    if !verification.report.isDamaged { verification.index.orders = orders.incomplete() }
     _ = consume pin
     return verification
   }

@@ -22,6 +22,9 @@ package struct JournalOptions: Sendable {
   package var unsortedTail = 1 << 20
   /// After how many changes, and half of the index, whoever writes makes another checkpoint; the first after a quarter of it.
   package var checkpointTail = 1 << 20
+  /// Up to how many records each closing that follows a change writes a checkpoint: it is small, and names what a damaged segment
+  /// held.
+  package var smallIndex = 16_384
   /// Makes salts, store ids and the like.
   package var random: @Sendable () -> UInt64 = { UInt64.random(in: 0...UInt64.max) }
 

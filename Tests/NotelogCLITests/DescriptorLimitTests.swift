@@ -21,7 +21,8 @@ import Testing
         [ $(ls my.notelog/*.journal | wc -l) -gt 300 ] && echo many
         # One that was not closed: every segment is looked at.
         cp -r my.notelog killed
-        last=$(ls killed/*.journal | tail -1); head -c 64 /dev/zero >>$last
+        head=$(notelog info my.notelog | sed -n 's/^segment *\\([0-9]*\\),.*being written.*/\\1/p')
+        head -c 64 /dev/zero >>killed/$(printf %012d $head).journal
         for store in my.notelog killed; do
           for verb in info list dump "dump --frames" verify "key list"; do try $verb $store; done
           try get $store $id title

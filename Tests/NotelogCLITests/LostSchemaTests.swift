@@ -21,6 +21,7 @@ import Testing
     batch.delete(RecordKey(low: 1, high: 0), collection: 0)
     try journal.commit(&batch, .durable)
     try journal.close()
+    try FileManager.default.removeItem(at: bench.folder.appending(path: "my.notelog/schemas"))
     let line = "notelog: error: 2 records of collection 1 cannot be shown: the schema is lost\n"
     let quick = "--password-file password"
     for verb in [

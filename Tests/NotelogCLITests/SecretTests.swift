@@ -22,7 +22,7 @@ import Testing
       for file in /proc/$tool/fd/*; do readlink $file; done | grep '^/' | grep -v ^/dev/ >open
       grep -c "^$PWD/my.notelog/.*journal" open
       # Nothing else is open but the store, the input and the outputs; the password's file no longer is.
-      grep -v -e "^$PWD/my.notelog/" -e "^$PWD/pipe$" -e "^$PWD/acks$" -e "^$PWD/log$" -e '[.]streams-' open
+      grep -v -e "^$PWD/my.notelog$" -e "^$PWD/my.notelog/" -e "^$PWD/pipe$" -e "^$PWD/acks$" -e "^$PWD/log$" -e '[.]streams-' open
       exec 3>&-; wait
       notelog password add my.notelog $quick --new-password-file password --scrypt-log-n 14 2>>log
       id=$(cat acks); notelog get my.notelog $id body $quick

@@ -7,7 +7,7 @@ import NotelogTestSupport
 import Testing
 
 @Suite struct ReturningSegmentTests {
-  /// While the head is missing nobody knows which sequence numbers were given out. Nothing is written then, so that none is given
+  /// INV-R11: while the head is missing nobody knows which sequence numbers were given out. Nothing is written then, so that none is given
   /// out twice; with the head back, the store goes on as if nothing had been.
   @Test func `sequence numbers of a head that comes back are not used again`() throws {
     let store = try TemporaryStore()

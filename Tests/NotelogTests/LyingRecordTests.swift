@@ -86,6 +86,7 @@ import Testing
     batch.delete(RecordKey(low: 7, high: 0), collection: 7)
     try journal.commit(&batch, .durable)
     try journal.close()
+    try SystemStorage(path: folder.path).unlink("schemas")
     let reopened = try folder.open(nil)
     #expect(try reopened.collectionsWithoutSchema() == [1: 5, 7: 2])
     try reopened.close()

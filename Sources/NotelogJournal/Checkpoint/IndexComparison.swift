@@ -137,19 +137,20 @@ extension Examination {
     guard found.head.storeID == storeID else { return (.stale, IndexComparison()) }
     guard try found.isSound() else { return (.damaged, IndexComparison()) }
     // Where something is damaged, it may know more than the segments do.
-    guard report.damages.isEmpty, trusts(found), found.head.key == truth.index.key else {
+    guard !report.isDamaged, trusts(found), found.head.key == truth.index.key else {
       return (.used, IndexComparison())
     }
     guard
       let taken = try Catalog.take(
         found, accepted(beside: found.head), end: end, in: storage, JournalOptions())
     else { return (.stale, IndexComparison()) }
+    guard taken.readings.isEmpty else { return (.stale, IndexComparison()) }
     return (.used, try IndexComparison(taken.catalog, with: truth))
   }
 
   /// The key of the index that is compared with the checkpoint's.
   var comparedKey: FingerprintKey? {
-    guard report.damages.isEmpty, let found = checkpoint.found, trusts(found) else { return nil }
+    guard !report.isDamaged, let found = checkpoint.found, trusts(found) else { return nil }
     return found.head.key
   }
 }

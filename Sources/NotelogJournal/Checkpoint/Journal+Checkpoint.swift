@@ -20,8 +20,6 @@ extension Journal {
 
   /// So few records are gone through at opening without anybody noticing.
   private static let smallestTail = 256
-  /// The checkpoint of so few records is written at each closing: it names what a damaged segment held.
-  private static let smallIndex = 16_384
 
   /// A writer's share of what keeps the next opening short, where that is due and nobody else is at it: sorted footers of what
   /// was finished since the checkpoint, orders that it lacks, and another checkpoint when half of the index has changed.
@@ -83,7 +81,7 @@ extension Journal {
   func writeCheckpointAtClose() {
     guard mayWriteCheckpoint else { return }
     let count = catalog.index.estimatedRecordCount
-    let tail = count <= Self.smallIndex ? 0 : max(Self.smallestTail, count / 1024)
+    let tail = count <= options.smallIndex ? 0 : max(Self.smallestTail, count / 1024)
     let isStale = catalog.changeCount > tail
     if isStale || hasUselessOrders() {
       // It is disposable: closing in order does not depend on it, and the last room is not for it.

@@ -104,9 +104,11 @@ struct BackupSample {
     [UInt8](repeating: UInt8(truncatingIfNeeded: number &* 5 &+ version &* 7 &+ 1), count: 150 + number)
   }
 
-  /// Everything that a store serves.
+  /// Everything that a store serves, also one that can't name what it lost.
   static func contents(_ disk: SimulatedDisk) throws -> [Int: [UInt8]] {
-    let journal = try Journal.open(in: disk, options: .small)
+    var options = JournalOptions.small
+    options.acceptsUnprovenDamage = true
+    let journal = try Journal.open(in: disk, options: options)
     var contents: [Int: [UInt8]] = [:]
     for id in try journal.records() {
       do { contents[Int(id.low)] = try journal.body(of: id) } catch let error as JournalError

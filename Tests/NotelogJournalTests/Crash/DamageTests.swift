@@ -317,6 +317,7 @@ import Testing
   {
     let sample = try Sample()
     sample.disk.replace("lock", with: [])
+    sample.disk.replace("index", with: nil)
     let head = try #require(sample.segments.last)
     let bytes = try #require(sample.disk.contents(head))
     let frames = sample.map.frames.filter { $0.segment == head }

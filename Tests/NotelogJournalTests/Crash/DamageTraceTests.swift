@@ -30,7 +30,7 @@ extension `Damage to a closed store` {
       })
   }
 
-  /// What is dead of such a segment is never worth the trace of what it lost. A checkpoint names the record, so that the store goes
+  /// INV-R12: what is dead of such a segment is never worth the trace of what it lost. A checkpoint names the record, so that the store goes
   /// on being written.
   @Test func `compaction leaves a segment that lost frames before it had a footer`() throws {
     let running = SimulatedDisk()
@@ -109,7 +109,7 @@ extension `Damage to a closed store` {
     }
   }
 
-  /// The checkpoint names what the rest of the store can't: nothing but the damaged record is lost.
+  /// INV-R10: the checkpoint names what the rest of the store can't: nothing but the damaged record is lost.
   @Test func `beside a checkpoint a lost frame is known by its record, and the store is written to`() throws {
     let sample = try Sample()
     let head = try #require(sample.segments.last)

@@ -148,7 +148,9 @@ import Testing
   /// An order that lacks a key hid a record from every query of its field.
   @Test(arguments: [false, true]) func `verification holds orders against the records`(isWhole: Bool) throws {
     let disk = SimulatedDisk()
-    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    var options = JournalOptions.small
+    options.smallIndex = 0
+    let journal = try Journal.create(in: disk, storeID: key(99), options: options)
     func sortKey(_ number: Int) -> [UInt8] { [1, 2, UInt8(number / 256), UInt8(number % 256)] }
     for number in 0..<Self.count {
       var batch = Batch()
