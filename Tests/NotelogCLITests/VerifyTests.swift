@@ -34,7 +34,7 @@ import Testing
       """
     let expected = """
       0
-      torn       N bytes after a crash, never acknowledged as durable
+      torn       N bytes behind what is known to be durable, as a crash leaves them
       verdict    sound
 
       """

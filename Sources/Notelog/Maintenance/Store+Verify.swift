@@ -38,7 +38,8 @@ public struct Verification: Sendable {
 
   /// What is wrong, or should be known, in the order in which it was found.
   public internal(set) var findings: [Finding] = []
-  /// How many bytes were cut, or would be when the store is opened: never acknowledged as durable.
+  /// How many bytes were cut, or would be when the store is opened: what a crash leaves. Nothing in the store says that they were
+  /// durable; the last of them may have been.
   public internal(set) var tornByteCount = 0
   /// How many segments were read.
   public internal(set) var segmentCount = 0

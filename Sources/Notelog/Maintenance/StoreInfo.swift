@@ -91,7 +91,7 @@ public struct StoreInfo: Sendable {
 public enum StoreCondition: String, Sendable {
   /// Nothing is wrong.
   case clean
-  /// A tail that was never acknowledged as durable was cut.
+  /// A tail was cut that nothing says was durable: what a crash leaves.
   case torn
   /// Durable bytes are broken or missing; ``Store/damage`` says what that means.
   case damaged

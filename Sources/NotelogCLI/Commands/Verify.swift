@@ -10,7 +10,7 @@ extension Command {
       reported by itself.
       """,
       """
-      It never writes. A torn tail, left by a crash and never acknowledged, is reported and exits 0; so is an intact \
+      It never writes. A torn tail, as a crash leaves it and nothing says it was durable, is reported and exits 0; so is an intact \
       but older copy of the keyring. Any damage exits 1.
       """,
       "A backup's folder is verified as the store that it would be restored to, with all files of the backup.",
@@ -67,7 +67,8 @@ extension Verification {
       lines.append("tags       \(words(.tags, console)): \(counted(openedCount, "value")) opened\(locked)")
     }
     if tornByteCount > 0 {
-      lines.append("torn       \(tornByteCount) bytes after a crash, never acknowledged as durable")
+      lines.append(
+        "torn       \(tornByteCount) bytes behind what is known to be durable, as a crash leaves them")
     }
     return lines + findings.map { "finding    \(console.line($0.words))" }
   }
