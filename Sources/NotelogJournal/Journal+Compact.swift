@@ -280,11 +280,13 @@ extension Journal {
       for source in sources { state.deferred[source.number] = number }
     }
     catalog.remove(sources)
+    let removedByteCount = sources.reduce(0) { $0 + $1.byteCount }
     run.result.removedSegments += sources.count
     run.result.addedSegments += 1
     // Before their files lose their names: what somebody holds then stays open.
     sources = []
     unlinkDeferred()
+    catalog.segments.noteDeleted(removedByteCount)
     compactor.noteFreed()
   }
 

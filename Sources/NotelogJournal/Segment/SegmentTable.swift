@@ -95,14 +95,15 @@ final class SegmentTable: Sendable {
 
   @discardableResult
   func remove(_ number: UInt32) -> Segment? {
-    let removed = row.change { row -> Segment? in
+    row.change { row -> Segment? in
       guard let segment = row.find(number) else { return nil }
       let place = row.place(of: number)
       row.numbers.remove(at: place)
       row.segments.remove(at: place)
       return segment
     }
-    if let removed { finishedByteTotal.subtract(removed.byteCount, ordering: .relaxed) }
-    return removed
   }
+
+  /// Counts bytes of segments that were removed no longer: only once their files are gone may writers take the room.
+  func noteDeleted(_ byteCount: Int) { finishedByteTotal.subtract(byteCount, ordering: .relaxed) }
 }
