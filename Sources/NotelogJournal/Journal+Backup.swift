@@ -28,23 +28,30 @@ extension Journal {
     companions: (StoreID) throws(JournalError) -> Void = { _ in }
   ) throws(JournalError) -> BackupReport {
     let pin = try journaling { () throws(StorageError) in try Pins(source).take(random) }
-    let examination = try Examination.settled(source)
-    // A head without a whole live set was never completed, and does not say where the log ends.
-    guard !examination.isBeingRecovered, examination.end.segment == 0 || examination.end.offset > 0 else {
-      throw JournalError(.busy, "the store's recovery was interrupted: open it for writing first")
-    }
-    // What was read may not be durable yet; a copy of it must not outlive it.
-    try examination.synchronize()
-    let claim = try BackupClaim.take(target, for: examination.storeID)
-    var backup = Backup(
-      of: source, examination, to: target, after: claim.manifest, checksParts: checksParts, progress)
+    let storeID = try Examination.settled(source).storeID
+    let claim = try BackupClaim.take(target, for: storeID)
+    var attempts = ReadingAttempts(of: source)
+    var backup: Backup
+    repeat {
+      attempts.begin()
+      let examination = try Examination.settled(source, storeID: storeID)
+      // A head without a whole live set was never completed, and does not say where the log ends.
+      guard !examination.isBeingRecovered, examination.end.segment == 0 || examination.end.offset > 0 else {
+        throw JournalError(.busy, "the store's recovery was interrupted: open it for writing first")
+      }
+      // What was read may not be durable yet; a copy of it must not outlive it.
+      try examination.synchronize()
+      backup = Backup(
+        of: source, examination, to: target, after: claim.manifest, checksParts: checksParts, progress)
+      if !backup.isBehind { try backup.copy() }
+      // A recovery may have cut the log between the examination and the copy.
+    } while try !attempts.isBelievable(backup.finding)
     if backup.isBehind {
       let position = claim.manifest.position
       backup.report.damages.append(
         Damage(.endsBeforeBackup, segment: position.segment, offset: position.offset))
     } else {
-      try backup.copy()
-      try companions(examination.storeID)
+      try companions(storeID)
       try backup.publish()
     }
     _ = consume claim

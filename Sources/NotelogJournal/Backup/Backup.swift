@@ -49,6 +49,11 @@ struct Backup {
   /// Whether the log ends before the backup does: the store lost its end, or is an older copy of itself. Nothing in it is new then.
   var isBehind: Bool { source.logEnd < previous.position }
 
+  /// What does not check, in words; empty where all does.
+  var finding: String {
+    report.damages.isEmpty ? isBehind ? "behind" : "" : "\(report.damages)"
+  }
+
   /// Copies and verifies what the backup lacks. It is not the backup yet.
   mutating func copy() throws(JournalError) {
     present = Set(try journaling { () throws(StorageError) in try target.names(in: "") })
