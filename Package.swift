@@ -11,6 +11,11 @@ let house: [SwiftSetting] = [
   .enableExperimentalFeature("Lifetimes"),
 ]
 
+/// What lies below the library, lowest first; the cipher stands beside it.
+let journal: [Target.Dependency] = [
+  "NotelogBase", "NotelogStorage", "NotelogFormat", "NotelogJournal", "NotelogCare",
+]
+
 let package = Package(
   name: "notelog",
   platforms: [.macOS(.v26), .iOS(.v26)],
@@ -27,35 +32,40 @@ let package = Package(
       providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
     .systemLibrary(name: "CSystem"),
 
-    .target(name: "NotelogConcurrency", swiftSettings: house),
-    .target(name: "NotelogCrypto", dependencies: ["COpenSSL", "NotelogConcurrency"], swiftSettings: house),
+    .target(name: "NotelogBase", dependencies: ["CSystem", "CZlib"], swiftSettings: house),
+    .target(name: "NotelogStorage", dependencies: ["CSystem", "NotelogBase"], swiftSettings: house),
+    .target(name: "NotelogFormat", dependencies: ["NotelogBase", "NotelogStorage"], swiftSettings: house),
+    .target(name: "NotelogCrypto", dependencies: ["COpenSSL", "NotelogBase"], swiftSettings: house),
     .target(
-      name: "NotelogJournal", dependencies: ["CSystem", "CZlib", "NotelogConcurrency"], swiftSettings: house),
-    .target(
-      name: "Notelog", dependencies: ["NotelogConcurrency", "NotelogCrypto", "NotelogJournal"],
+      name: "NotelogJournal", dependencies: ["NotelogBase", "NotelogStorage", "NotelogFormat"],
       swiftSettings: house),
+    .target(
+      name: "NotelogCare",
+      dependencies: ["NotelogBase", "NotelogStorage", "NotelogFormat", "NotelogJournal"],
+      swiftSettings: house),
+    .target(
+      name: "Notelog",
+      dependencies: journal + ["NotelogCrypto"], swiftSettings: house),
     .executableTarget(name: "NotelogCLI", dependencies: ["Notelog"], swiftSettings: house),
 
     .target(
-      name: "NotelogTestSupport", dependencies: ["NotelogConcurrency", "NotelogJournal"],
+      name: "NotelogTestSupport", dependencies: journal,
       path: "Tests/Support", swiftSettings: house),
     .testTarget(
       name: "NotelogCryptoTests",
-      dependencies: ["NotelogConcurrency", "NotelogCrypto", "COpenSSL", "SecretsChild"],
+      dependencies: ["NotelogBase", "NotelogCrypto", "COpenSSL", "SecretsChild"],
       swiftSettings: house),
     .testTarget(
       name: "NotelogJournalTests",
-      dependencies: [
-        "CTestSupport", "NotelogConcurrency", "NotelogJournal", "NotelogTestSupport", "ReaderChild",
-      ],
+      dependencies: journal + ["CTestSupport", "NotelogTestSupport", "ReaderChild"],
       swiftSettings: house),
     .testTarget(
       name: "NotelogTests",
-      dependencies: ["Notelog", "NotelogConcurrency", "NotelogCrypto", "NotelogTestSupport", "StreamChild"],
+      dependencies: journal + ["Notelog", "NotelogCrypto", "NotelogTestSupport", "StreamChild"],
       swiftSettings: house),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     .testTarget(
-      name: "NotelogCLITests", dependencies: ["Notelog", "NotelogCLI", "NotelogJournal", "CTestSupport"],
+      name: "NotelogCLITests", dependencies: journal + ["Notelog", "NotelogCLI", "CTestSupport"],
       swiftSettings: house),
     .testTarget(name: "TidyTests", swiftSettings: house),
 
@@ -65,7 +75,7 @@ let package = Package(
       swiftSettings: house),
     // What tests start as a process of its own, to read a store while it is written.
     .executableTarget(
-      name: "ReaderChild", dependencies: ["NotelogJournal"], path: "Tests/Children/ReaderChild",
+      name: "ReaderChild", dependencies: journal, path: "Tests/Children/ReaderChild",
       swiftSettings: house),
     .executableTarget(
       name: "StreamChild", dependencies: ["Notelog"], path: "Tests/Children/StreamChild", swiftSettings: house

@@ -1,5 +1,7 @@
 // What the tool says of records whose schema is gone.
 
+import NotelogFormat
+import NotelogStorage
 import Foundation
 import NotelogJournal
 import Testing

@@ -1,4 +1,5 @@
 // Values of fields that the schema no longer has, or does not know: shown for what they are, and no damage.
+@testable import NotelogBase
 import Foundation
 import NotelogJournal
 import Testing

@@ -1,7 +1,7 @@
 // What the tests of this module share: bytes as hex, keys made of one byte, spans over arrays.
 
 import Foundation
-import NotelogConcurrency
+import NotelogBase
 import Testing
 
 @testable import NotelogCrypto

@@ -1,5 +1,8 @@
 // The block cache: what it holds is what the file holds, and it holds no more than it may.
 
+@testable import NotelogStorage
+@testable import NotelogBase
+@testable import NotelogFormat
 import Foundation
 @testable import NotelogJournal
 import Testing

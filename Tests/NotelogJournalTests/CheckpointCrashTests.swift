@@ -1,5 +1,6 @@
 // Crashes at every call of writing and replacing checkpoints: INV-X1, INV-X2.
 
+import NotelogFormat
 import NotelogJournal
 import NotelogTestSupport
 import Testing

@@ -1,5 +1,9 @@
 // The checkpoint: whatever becomes of it, the store says the same. FORMAT.md §14.
 
+@testable import NotelogBase
+@testable import NotelogCare
+@testable import NotelogFormat
+@testable import NotelogStorage
 import Foundation
 @testable import NotelogJournal
 import NotelogTestSupport

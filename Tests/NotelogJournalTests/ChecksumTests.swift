@@ -1,5 +1,7 @@
 // The checksum is zlib's, however it is computed: FORMAT.md §1.
 
+@testable import NotelogBase
+@testable import NotelogFormat
 @testable import NotelogJournal
 import Testing
 

@@ -1,5 +1,8 @@
 // The short way into a store that was closed in order: it finds what the long way finds, or is not taken. FORMAT.md §12.
 
+@testable import NotelogStorage
+@testable import NotelogCare
+import NotelogFormat
 import NotelogJournal
 import NotelogTestSupport
 import Synchronization

@@ -1,5 +1,6 @@
 // In which order a store's files are closed.
 
+@testable import NotelogStorage
 import NotelogTestSupport
 import Testing
 

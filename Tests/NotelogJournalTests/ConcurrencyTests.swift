@@ -1,7 +1,9 @@
 // Writers side by side: INV-T2, INV-T4 and the order of visibility.
 
+@testable import NotelogCare
+import NotelogFormat
 import Foundation
-import NotelogConcurrency
+import NotelogBase
 import NotelogJournal
 import Synchronization
 import Testing

@@ -1,5 +1,6 @@
 // Compression of single values: what comes back is exactly as long as it should be, or nothing. FORMAT.md §7.3.
 
+import NotelogBase
 import NotelogJournal
 import NotelogTestSupport
 import Testing

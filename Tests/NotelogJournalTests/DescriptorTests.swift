@@ -1,5 +1,8 @@
 // The descriptors of a store's files: few at once, and never another file's.
 
+@testable import NotelogBase
+@testable import NotelogCare
+import NotelogStorage
 import Foundation
 import NotelogJournal
 import NotelogTestSupport

@@ -1,5 +1,7 @@
 // What a footer lists is where a frame can be: FORMAT.md §4.
 
+@testable import NotelogBase
+@testable import NotelogFormat
 import Testing
 
 @testable import NotelogJournal

@@ -1,5 +1,7 @@
 // A full disk: nothing is lost, and removing and compacting make room again. FORMAT.md §12, "A full disk".
 
+@testable import NotelogCare
+@testable import NotelogStorage
 import NotelogTestSupport
 import Testing
 

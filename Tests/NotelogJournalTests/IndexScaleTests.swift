@@ -1,5 +1,7 @@
 // What ten million records cost in memory and time: run by name, optimised, with NOTELOG_SCALE=1.
 
+@testable import NotelogBase
+@testable import NotelogFormat
 import Foundation
 @testable import NotelogJournal
 import NotelogTestSupport

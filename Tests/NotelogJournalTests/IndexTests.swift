@@ -1,5 +1,7 @@
 // The index against a dictionary, with fingerprints that collide.
 
+@testable import NotelogCare
+@testable import NotelogFormat
 @testable import NotelogJournal
 import NotelogTestSupport
 import Testing

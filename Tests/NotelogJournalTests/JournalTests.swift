@@ -1,5 +1,9 @@
 // The journal's first duties: what is written is read, survives closing, and survives not closing.
 
+@testable import NotelogCare
+@testable import NotelogStorage
+@testable import NotelogBase
+import NotelogFormat
 import NotelogJournal
 import Testing
 

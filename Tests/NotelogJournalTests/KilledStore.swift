@@ -1,5 +1,8 @@
 // A store with sorted footers that was not closed, for tests that damage it.
 
+@testable import NotelogBase
+@testable import NotelogStorage
+@testable import NotelogFormat
 import Foundation
 @testable import NotelogJournal
 import NotelogTestSupport

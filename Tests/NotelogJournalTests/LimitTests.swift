@@ -1,6 +1,8 @@
 // Segment numbers and sequence numbers at their limits: refused or used up, never a trap. FORMAT.md §15, INV-F2.
 
-import NotelogConcurrency
+@testable import NotelogCare
+@testable import NotelogFormat
+import NotelogBase
 @testable import NotelogJournal
 import NotelogTestSupport
 import Testing

@@ -1,5 +1,8 @@
 // The live set and its changes, however many segments they name and however many there are.
 
+@testable import NotelogStorage
+@testable import NotelogBase
+@testable import NotelogFormat
 import NotelogTestSupport
 import Testing
 

@@ -1,5 +1,7 @@
 // How long opening takes, and a first read: run by name, optimised, with NOTELOG_SCALE=1.
 
+@testable import NotelogStorage
+@testable import NotelogBase
 import Foundation
 @testable import NotelogJournal
 import Testing

@@ -1,7 +1,8 @@
 // Segments that were missing when a store was recovered, and are there again: FORMAT.md §12.
 
+@testable import NotelogStorage
 import Foundation
-import NotelogConcurrency
+import NotelogBase
 @testable import NotelogJournal
 import NotelogTestSupport
 import Testing

@@ -1,5 +1,7 @@
 // A scrub in steps comes round to everything: FORMAT.md §13, "Scrub".
 
+@testable import NotelogStorage
+@testable import NotelogCare
 import NotelogJournal
 import NotelogTestSupport
 import Synchronization

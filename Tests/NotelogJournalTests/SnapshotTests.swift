@@ -1,7 +1,9 @@
 // Snapshots against copies of a dictionary, with writes, deletions and compactions after them.
 
+@testable import NotelogStorage
+@testable import NotelogFormat
 import Foundation
-import NotelogConcurrency
+import NotelogBase
 @testable import NotelogJournal
 import NotelogTestSupport
 import Testing

@@ -1,5 +1,8 @@
 // Sorted footers whose blocks check, and that say what can't be: FORMAT.md §14.
 
+@testable import NotelogStorage
+@testable import NotelogBase
+@testable import NotelogFormat
 @testable import NotelogJournal
 import NotelogTestSupport
 import Testing

@@ -1,6 +1,10 @@
 // Sorted footers: whatever becomes of them, the store says the same, and an opening need not read what they tell.
 // FORMAT.md §14.
 
+@testable import NotelogCare
+@testable import NotelogStorage
+@testable import NotelogBase
+@testable import NotelogFormat
 import Foundation
 @testable import NotelogJournal
 import NotelogTestSupport

@@ -1,5 +1,6 @@
 // Whether bytes occur in others: sixteen places are looked at at once.
 
+@testable import NotelogBase
 @testable import NotelogJournal
 import NotelogTestSupport
 import Testing

@@ -1,5 +1,8 @@
 // A store's folder for one test, on the real file system.
 
+@testable import NotelogBase
+import NotelogFormat
+import NotelogStorage
 import Foundation
 import NotelogJournal
 

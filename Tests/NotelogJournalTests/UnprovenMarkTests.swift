@@ -1,5 +1,6 @@
 // A close mark that can be read and is not on the medium: FORMAT.md §12, line 12.
 
+@testable import NotelogStorage
 import NotelogTestSupport
 import Testing
 

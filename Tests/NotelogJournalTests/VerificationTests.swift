@@ -1,7 +1,10 @@
 // What verification looks into: each record's newest version, once, on however many threads.
 
+@testable import NotelogCare
+@testable import NotelogFormat
+@testable import NotelogStorage
 import Dispatch
-import NotelogConcurrency
+import NotelogBase
 @testable import NotelogJournal
 import NotelogTestSupport
 import Testing

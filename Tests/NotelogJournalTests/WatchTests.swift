@@ -1,5 +1,6 @@
 // Who is told of transactions, however many there are.
 
+@testable import NotelogBase
 @testable import NotelogJournal
 import Synchronization
 import Testing

@@ -1,5 +1,8 @@
 // FORMAT.md §18 shows a segment in hex; here the journal writes it.
 
+@testable import NotelogBase
+@testable import NotelogStorage
+import NotelogFormat
 import Foundation
 import NotelogJournal
 import Testing

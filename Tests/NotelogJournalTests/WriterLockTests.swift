@@ -1,5 +1,6 @@
 // The lock of the writing process, and what forks do to it. FORMAT.md chapter 3.
 
+@testable import NotelogStorage
 import CTestSupport
 @testable import NotelogJournal
 import Testing

@@ -1,6 +1,8 @@
 // Zeros ahead of durable commits: they are there when a commit comes, and in nobody's way.
 
-import NotelogConcurrency
+@testable import NotelogCare
+@testable import NotelogStorage
+import NotelogBase
 @testable import NotelogJournal
 @testable import NotelogTestSupport
 import Testing

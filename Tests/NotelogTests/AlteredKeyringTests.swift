@@ -1,5 +1,6 @@
 // A keyring that somebody altered, or that can't be read: what is served, and what is said. FORMAT.md 10.8, 10.9.
 
+import NotelogStorage
 import Foundation
 import NotelogJournal
 import NotelogTestSupport

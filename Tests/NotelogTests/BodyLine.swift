@@ -1,5 +1,6 @@
 // Records' bodies, for tests of whoever reads them.
 
+@testable import NotelogBase
 import NotelogJournal
 import NotelogTestSupport
 

@@ -1,5 +1,7 @@
 // The loss of any one file, or of any 4 KiB of a file, costs at most the records in it.
 
+@testable import NotelogCare
+@testable import NotelogFormat
 import NotelogTestSupport
 import Testing
 

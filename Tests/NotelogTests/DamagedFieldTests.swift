@@ -1,5 +1,7 @@
 // Fields of a record that the disk has damaged: what is handed out is what was written, and damage is called damage.
 
+@testable import NotelogBase
+@testable import NotelogFormat
 import NotelogTestSupport
 import Testing
 

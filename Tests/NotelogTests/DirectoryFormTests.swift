@@ -1,5 +1,6 @@
 // What a directory is like is remembered: it must make no difference but in time (FORMAT.md 7).
 
+@testable import NotelogBase
 import NotelogJournal
 import NotelogTestSupport
 import Testing

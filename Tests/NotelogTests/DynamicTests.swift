@@ -1,5 +1,6 @@
 // Records by field name, as the tool uses them.
 
+@testable import NotelogFormat
 import Foundation
 import NotelogTestSupport
 import Testing

@@ -1,5 +1,6 @@
 // Fields looked up once, and the buffers that they are read into.
 
+@testable import NotelogBase
 import Foundation
 import NotelogJournal
 import Testing

@@ -1,5 +1,7 @@
 // Fields are sealed into their place in a record, and open there and nowhere else (FORMAT.md 7, 11).
 
+@testable import NotelogBase
+import NotelogFormat
 import Foundation
 import NotelogCrypto
 import NotelogJournal

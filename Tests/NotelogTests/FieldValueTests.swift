@@ -1,5 +1,6 @@
 // Values become bytes and come back (FORMAT.md 7.3).
 
+@testable import NotelogBase
 import Foundation
 import NotelogJournal
 import NotelogTestSupport

@@ -1,7 +1,7 @@
 // Changes of the keyring: who may make them, when they are in force, and what they leave open. FORMAT.md 10.9.
 
 import Foundation
-import NotelogConcurrency
+import NotelogBase
 import NotelogCrypto
 import Testing
 

@@ -1,6 +1,6 @@
 // Crashes at every call of a change of the keyring: INV-K5, and with it the promise that a change of password is safe.
 
-import NotelogConcurrency
+import NotelogBase
 import NotelogCrypto
 import NotelogTestSupport
 import Testing

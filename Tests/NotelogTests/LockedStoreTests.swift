@@ -1,5 +1,7 @@
 // What a store does without any key: everything but open what is sealed.
 
+@testable import NotelogBase
+@testable import NotelogFormat
 import Foundation
 import NotelogJournal
 import Testing

@@ -1,5 +1,8 @@
 // Fields of records so long that not all of them is read for one field.
 
+@testable import NotelogBase
+@testable import NotelogFormat
+@testable import NotelogStorage
 import NotelogTestSupport
 import Testing
 

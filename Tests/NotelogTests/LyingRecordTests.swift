@@ -1,5 +1,8 @@
 // Records that check, and whose envelopes or collections say what is not so: FORMAT.md §5, §7.4, INV-V3.
 
+@testable import NotelogBase
+import NotelogFormat
+import NotelogStorage
 import Foundation
 import NotelogJournal
 import Testing

@@ -1,5 +1,7 @@
 // Verify, compact, info: what needs no key.
 
+@testable import NotelogBase
+import NotelogStorage
 import Foundation
 import NotelogJournal
 import Testing

@@ -1,5 +1,6 @@
 // A record's directory and values: what is written is read, and nothing else is (FORMAT.md 7).
 
+@testable import NotelogBase
 import NotelogJournal
 import NotelogTestSupport
 import Testing

@@ -1,7 +1,7 @@
 // Going through all records: in parts, with conditions, on several threads.
 
 import Foundation
-import NotelogConcurrency
+import NotelogBase
 import NotelogJournal
 import Testing
 

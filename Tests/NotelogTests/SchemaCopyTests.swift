@@ -1,6 +1,8 @@
 // The schemas' second copy: what it serves, what it never overrules, and how both places are mended (FORMAT.md 9.3).
 
-import NotelogConcurrency
+@testable import NotelogFormat
+@testable import NotelogStorage
+import NotelogBase
 import NotelogTestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 // Crashes at every call while schemas are stored: INV-M4.
 
+@testable import NotelogFormat
 import NotelogTestSupport
 import Testing
 

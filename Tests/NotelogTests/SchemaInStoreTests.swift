@@ -1,7 +1,7 @@
 // The schema in code meets the one in the store, also one that somebody altered.
 
 import Foundation
-import NotelogConcurrency
+import NotelogBase
 import NotelogJournal
 import NotelogTestSupport
 import Testing

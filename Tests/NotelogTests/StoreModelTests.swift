@@ -1,5 +1,6 @@
 // Random operations against a dictionary, with lock, unlock, reopening, compaction and crashes mixed in.
 
+import NotelogJournal
 import Foundation
 import NotelogTestSupport
 import Testing
@@ -105,7 +106,9 @@ private final class StoreModel {
 
   private func someID() -> RecordID? { content.keys.sorted().randomElement(using: &random) }
 
-  private func level() -> Durability { Durability.allCases.randomElement(using: &random) ?? .durable }
+  private func level() -> Notelog.Durability {
+    Notelog.Durability.allCases.randomElement(using: &random) ?? .durable
+  }
 
   private func put() throws {
     let page = page(random.oneIn(4) ? someID() ?? newID() : newID())
@@ -216,13 +219,13 @@ private final class StoreModel {
   }
 
   private func commit(
-    _ level: Durability, _ next: Content, _ body: (inout Transaction) throws -> Void
+    _ level: Notelog.Durability, _ next: Content, _ body: (inout Transaction) throws -> Void
   ) throws {
     try store.write(level, body)
     committed(level, next)
   }
 
-  private func committed(_ level: Durability, _ next: Content) {
+  private func committed(_ level: Notelog.Durability, _ next: Content) {
     let changed = Set(content.keys).union(next.keys).count { content[$0] != next[$0] }
     history.append("\(level) commit of \(changed)")
     content = next

@@ -1,5 +1,6 @@
 // The schema that the store keeps: its bytes, and what may change (FORMAT.md 9).
 
+@testable import NotelogBase
 import NotelogJournal
 import NotelogTestSupport
 import Testing

@@ -1,6 +1,7 @@
 // Fails the first call of a workload, then the second, and so on until none is left to fail.
 
-package import NotelogJournal
+package import NotelogStorage
+import NotelogJournal
 
 /// A workload that meets one failure after another, and what must hold afterwards.
 package struct FaultSweep: Sendable {

@@ -1,6 +1,7 @@
 // A storage that keeps count of how long a store's segment files are, and holds them against the space contract.
 
-import NotelogConcurrency
+package import NotelogStorage
+import NotelogBase
 package import NotelogJournal
 
 /// The real file system, metered: every call that makes a segment longer is measured.

@@ -1,6 +1,6 @@
 // What a workload promised, and when.
 
-import NotelogConcurrency
+import NotelogBase
 
 /// Notes that a workload takes while it runs, each bound to the calls the disk had seen by then.
 ///

@@ -1,7 +1,8 @@
 // Copies between spans and arrays, and a hash of bytes: the only file of the test support that needs
 // `unsafe`.
 
-package import NotelogJournal
+package import NotelogStorage
+import NotelogJournal
 
 extension RawSpan {
   /// A copy of the bytes.

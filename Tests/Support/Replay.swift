@@ -1,6 +1,6 @@
 // Walks through a recorded run, and crashes at any moment of it.
 
-import NotelogConcurrency
+import NotelogBase
 
 /// A recorded run, replayed call by call: going forward costs what the calls in between changed.
 struct Replay: Sendable {

@@ -1,8 +1,9 @@
 // A disk that remembers every call, so that one run of a workload yields the disk after a crash at any of
 // them.
 
-import NotelogConcurrency
-package import NotelogJournal
+package import NotelogStorage
+import NotelogBase
+import NotelogJournal
 
 /// A store's folder on a disk that can lose power, fill up and fail.
 ///

@@ -1,7 +1,8 @@
 // An open file of a simulated disk.
 
-import NotelogConcurrency
-package import NotelogJournal
+package import NotelogStorage
+import NotelogBase
+import NotelogJournal
 import Synchronization
 
 /// An open file description: what `flock` is held by, and what `close` gives back.

@@ -1,7 +1,7 @@
 // Threads of their own for tests: what blocks must not block the pool that tests run on.
 
 import Foundation
-import NotelogConcurrency
+import NotelogBase
 import Synchronization
 
 /// Runs closures side by side, each on a thread of its own.

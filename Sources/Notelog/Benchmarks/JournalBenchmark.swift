@@ -1,5 +1,8 @@
 // The journal without keys or schema, for benchmarks: what the log itself costs.
 
+import NotelogBase
+import NotelogFormat
+import NotelogStorage
 import NotelogJournal
 
 /// A journal in a folder, written and read as fast as it goes.

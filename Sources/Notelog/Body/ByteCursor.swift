@@ -1,5 +1,6 @@
 // Reading structures front to back, every length checked; and writing them.
 
+import NotelogBase
 import NotelogJournal
 
 /// Bytes and the offset of the next one to read.

@@ -1,5 +1,6 @@
 // The directories of a collection's records are nearly all alike but for the lengths (FORMAT.md 7.1, 7.2).
 
+import NotelogBase
 import NotelogJournal
 
 /// What the directory that was checked last is like: of the next one, what is the same needs no rule but that it is the same.

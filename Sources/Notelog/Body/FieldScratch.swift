@@ -1,5 +1,6 @@
 // Where the values of a record wait, as plaintext, for their sizes to be summed up.
 
+import NotelogBase
 import NotelogCrypto
 import NotelogJournal
 

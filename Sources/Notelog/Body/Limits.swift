@@ -1,6 +1,6 @@
 // The limits of records and schemas, compared with every length before it is used (FORMAT.md 15).
 
-import NotelogJournal
+import NotelogFormat
 
 /// The format's limits.
 public enum Limits {
@@ -8,7 +8,7 @@ public enum Limits {
   public static let recordBytes = 16_777_216
   /// The most that a transaction takes in the log, which is what one write closure writes or what is committed at once: its
   /// records as they are stored, sealed, and the chunks of large values, with a header of 40 bytes for each.
-  public static var transactionBytes: Int { NotelogJournal.Limits.maximumTransactionByteCount }
+  public static var transactionBytes: Int { NotelogFormat.Limits.maximumTransactionByteCount }
   /// The most fields of a record, retired ones among them.
   public static let fields = 4_096
   /// The longest name of a collection or field in UTF-8 bytes.

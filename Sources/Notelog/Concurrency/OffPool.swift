@@ -1,6 +1,6 @@
 // Waiting for disks and locks without holding up the threads of the cooperative pool.
 
-import NotelogConcurrency
+import NotelogBase
 
 /// Runs `body` on a thread that may block, and waits for it as tasks do.
 func offPool<Result: Sendable, Failure: Error>(

@@ -1,5 +1,6 @@
 // The records of a collection as a list: in an order, at most so many, those for which something holds.
 
+import NotelogBase
 import NotelogJournal
 
 extension DynamicCollection {

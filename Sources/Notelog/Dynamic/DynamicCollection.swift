@@ -1,5 +1,6 @@
 // A collection used without a record type, by the names of its fields.
 
+import NotelogFormat
 import NotelogCrypto
 import NotelogJournal
 import Synchronization

@@ -1,5 +1,6 @@
 // A field's value where no record type is at hand: in the tool, in a dump.
 
+import NotelogBase
 public import Foundation
 import NotelogJournal
 

@@ -1,6 +1,6 @@
 // The collections of a store, for those who have no record type.
 
-import NotelogConcurrency
+import NotelogBase
 import NotelogJournal
 
 extension Store {

@@ -1,6 +1,6 @@
 // Records by field name in a transaction.
 
-import NotelogConcurrency
+import NotelogBase
 import NotelogJournal
 
 extension Transaction {

@@ -1,5 +1,6 @@
 // A record as it lies in the store, sealed fields and all.
 
+import NotelogBase
 import NotelogJournal
 
 /// A record's bytes, its sealed fields still sealed; it pins nothing in the store.

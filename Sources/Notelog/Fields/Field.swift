@@ -1,5 +1,6 @@
 // A field of a record type, found once and used again and again.
 
+import NotelogBase
 import NotelogJournal
 import Synchronization
 

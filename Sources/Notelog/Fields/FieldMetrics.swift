@@ -1,6 +1,6 @@
 // How many sealed fields were opened.
 
-import NotelogConcurrency
+import NotelogBase
 import Synchronization
 
 /// Counts what was opened, so that a test can say that nothing else was.

@@ -1,5 +1,6 @@
 // A field on its way back: checked against what the schema permits, opened, unpadded, inflated.
 
+import NotelogBase
 import NotelogCrypto
 import NotelogJournal
 

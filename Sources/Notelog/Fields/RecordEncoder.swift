@@ -1,5 +1,7 @@
 // A record on its way to the disk: values are gathered, measured, and sealed straight into their place.
 
+import NotelogBase
+import NotelogFormat
 import NotelogCrypto
 import NotelogJournal
 

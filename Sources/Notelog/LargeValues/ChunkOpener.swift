@@ -1,5 +1,7 @@
 // A large value on its way back, chunk by chunk (FORMAT.md 8).
 
+import NotelogBase
+import NotelogFormat
 import NotelogCrypto
 import NotelogJournal
 

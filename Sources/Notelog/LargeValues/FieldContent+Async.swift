@@ -1,6 +1,6 @@
 // Large values streamed out, and in, by tasks.
 
-import NotelogConcurrency
+import NotelogBase
 import NotelogJournal
 
 extension FieldContent {

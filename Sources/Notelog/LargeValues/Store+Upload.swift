@@ -1,5 +1,6 @@
 // Streaming large values into a store.
 
+import NotelogBase
 public import Foundation
 import NotelogJournal
 

@@ -1,5 +1,7 @@
 // A value that was written ahead of the record that will refer to it.
 
+import NotelogBase
+import NotelogFormat
 import NotelogJournal
 
 /// A value written to a store, but not yet part of a record: an update that sets a field to it makes it one.

@@ -1,5 +1,7 @@
 // Writing a large value, chunk by chunk, ahead of its record (FORMAT.md 8).
 
+import NotelogBase
+import NotelogFormat
 import NotelogCrypto
 import NotelogJournal
 

@@ -1,5 +1,7 @@
 // What stands in a record for a value that left it (FORMAT.md 8).
 
+import NotelogBase
+import NotelogFormat
 import NotelogCrypto
 import NotelogJournal
 

@@ -1,5 +1,7 @@
 // Whether an envelope says what the body behind it does: FORMAT.md §5, §7.4, INV-V3.
 
+import NotelogBase
+import NotelogFormat
 import NotelogJournal
 
 /// Compares what the journal knows of a record without its schema with the record itself: queries find records by the one, and show

@@ -1,6 +1,6 @@
 // Checks records against their schemas, and opens what is sealed, while the journal verifies the bytes around them.
 
-import NotelogConcurrency
+import NotelogBase
 import NotelogCrypto
 import NotelogJournal
 

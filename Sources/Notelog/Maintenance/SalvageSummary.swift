@@ -1,5 +1,7 @@
 // What salvaging a store saved, and what it could not.
 
+import NotelogCare
+import NotelogFormat
 import NotelogJournal
 
 /// What became of a store that was salvaged.

@@ -1,5 +1,8 @@
 // Backup of a store in use: FORMAT.md 13, "Backup". It needs no key.
 
+import NotelogCare
+import NotelogFormat
+import NotelogStorage
 import NotelogCrypto
 import NotelogJournal
 

@@ -1,5 +1,6 @@
 // Compaction, which needs no key.
 
+import NotelogFormat
 import NotelogJournal
 
 /// What a compaction did.

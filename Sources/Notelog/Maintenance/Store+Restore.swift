@@ -1,5 +1,7 @@
 // Restoring a backup: FORMAT.md 13, "Backup". It needs no key.
 
+import NotelogCare
+import NotelogStorage
 import NotelogJournal
 
 extension Store {

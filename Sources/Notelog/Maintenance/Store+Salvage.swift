@@ -1,5 +1,8 @@
 // Salvage: what can be read of a store that is past opening, in a new one (FORMAT.md 13, "Salvage").
 
+import NotelogCare
+import NotelogFormat
+import NotelogStorage
 import NotelogCrypto
 import NotelogJournal
 

@@ -1,5 +1,6 @@
 // Verifying a store a little at a time, while it is in use. It needs no key, and writes nothing.
 
+import NotelogCare
 import NotelogJournal
 
 /// Where a scrub goes on. It may be kept, and taken up in another opening of the store.
@@ -7,9 +8,9 @@ public struct ScrubPosition: Sendable, Hashable, Codable {
   /// Segments with lower numbers have been verified in this round.
   private let segment: UInt32
 
-  init(_ position: NotelogJournal.ScrubPosition) { segment = position.segment }
+  init(_ position: NotelogCare.ScrubPosition) { segment = position.segment }
 
-  var journal: NotelogJournal.ScrubPosition { NotelogJournal.ScrubPosition(segment: segment) }
+  var journal: NotelogCare.ScrubPosition { NotelogCare.ScrubPosition(segment: segment) }
 }
 
 /// What a call of a scrub found.
@@ -42,7 +43,7 @@ extension Store {
     from position: ScrubPosition? = nil, _ budget: WorkBudget = .unlimited
   ) throws(NotelogError) -> ScrubSummary {
     let result = try journaling { () throws(JournalError) in
-      try journal.scrub(from: position?.journal ?? NotelogJournal.ScrubPosition(), budget.journal)
+      try journal.scrub(from: position?.journal ?? NotelogCare.ScrubPosition(), budget.journal)
     }
     return ScrubSummary(
       findings: result.damages.map(Verification.Finding.init), segmentCount: result.segmentCount,

@@ -1,6 +1,8 @@
 // Verification: every byte without a key, every sealed value with one. It never writes.
 
-import NotelogConcurrency
+import NotelogCare
+import NotelogStorage
+import NotelogBase
 import NotelogCrypto
 import NotelogJournal
 

@@ -1,5 +1,6 @@
 // Verification of a backup: FORMAT.md 13, "Backup". It never writes.
 
+import NotelogCare
 import NotelogJournal
 
 extension Store {

@@ -1,6 +1,7 @@
 // What a store holds and what it takes.
 
-import NotelogConcurrency
+import NotelogFormat
+import NotelogBase
 import NotelogCrypto
 import NotelogJournal
 import Synchronization

@@ -1,6 +1,6 @@
 // Who observes which collection.
 
-import NotelogConcurrency
+import NotelogBase
 import NotelogJournal
 
 /// The observers of a store.

@@ -1,6 +1,6 @@
 // The changes that wait for one observer.
 
-import NotelogConcurrency
+import NotelogBase
 
 /// A bounded queue between the commits and an observer.
 final class ChangeSubscription: Sendable {

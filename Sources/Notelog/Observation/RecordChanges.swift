@@ -1,5 +1,7 @@
 // What observers are told.
 
+import NotelogJournal
+
 /// What one commit changed among the records that somebody observes; or several, where the observer has fallen behind.
 public struct RecordChanges: Sendable, Hashable {
   /// The revisions of the commits: one, unless several were put together because the observer had fallen behind.

@@ -1,6 +1,7 @@
 // The ordered indexes of an open store: made when they are first needed, kept up to date by every commit.
 
-import NotelogConcurrency
+import NotelogStorage
+import NotelogBase
 import NotelogJournal
 
 /// Ordered indexes over indexed plain fields.
@@ -28,7 +29,7 @@ final class FieldIndexes: Sendable {
     func store(
       as name: Name, in journal: Journal, carrying order: StoredOrder? = nil
     ) throws(JournalError) {
-      try journal.storeOrder(name, since: since, carrying: order) { writer throws(StorageError) in
+      try journal.storeOrder(name, since: since, carrying: order) { writer throws(JournalError) in
         try index.write(to: &writer)
       }
     }

@@ -1,5 +1,6 @@
 // Which run of a field's index holds the records for which a condition holds.
 
+import NotelogBase
 import NotelogJournal
 
 /// A condition as an ordered index sees it.

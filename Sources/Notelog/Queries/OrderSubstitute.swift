@@ -1,6 +1,6 @@
 // What is walked in the place of those parts of an index that turn out to be unreadable.
 
-import NotelogConcurrency
+import NotelogBase
 
 /// An index that is made when it is first asked for.
 final class OrderSubstitute: Sendable {

@@ -1,5 +1,8 @@
 // Sort keys in order, with the ids of the records that had them.
 
+import NotelogBase
+import NotelogFormat
+import NotelogStorage
 import NotelogJournal
 
 /// The first 16 bytes of a sort key, and a record's id.
@@ -211,7 +214,7 @@ struct OrderedIndex: Sendable {
   /// Writes all entries.
   ///
   /// - Returns: Whether they could be read.
-  func write(to writer: inout StoredOrderWriter) throws(StorageError) -> Bool {
+  func write(to writer: inout StoredOrderWriter) throws(JournalError) -> Bool {
     var key = [UInt8](repeating: 0, count: StoredOrder.keyByteCount)
     for number in chunks.indices {
       guard let entries = entries(of: number) else { return false }

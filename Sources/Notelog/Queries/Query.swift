@@ -1,6 +1,6 @@
 // Finding, sorting and counting the records of a type.
 
-import NotelogConcurrency
+import NotelogBase
 import NotelogJournal
 
 /// The direction of a sort.

@@ -1,5 +1,7 @@
 // Making a field's ordered index from the records that there are.
 
+import NotelogBase
+import NotelogFormat
 import NotelogJournal
 
 extension Store {

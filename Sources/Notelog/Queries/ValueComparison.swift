@@ -1,5 +1,6 @@
 // How queries compare values: as their types do, and text by its bytes (FORMAT.md 7.4).
 
+import NotelogJournal
 import Foundation
 
 /// Whether a query takes two values for the same.

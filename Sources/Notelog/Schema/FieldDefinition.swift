@@ -1,6 +1,6 @@
 // A field as code declares it: its name, its traits, and how to take it from a record and put it back.
 
-public import NotelogJournal
+public import NotelogBase
 
 /// A property's key path.
 public typealias FieldPath<R, Value> = any WritableKeyPath<R, Value> & Sendable

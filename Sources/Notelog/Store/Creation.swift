@@ -1,5 +1,8 @@
 // A store's folder while the store is being made (FORMAT.md 3, `creating` and `created`).
 
+import NotelogBase
+import NotelogFormat
+import NotelogStorage
 import NotelogJournal
 
 /// Marks a folder in which a store is being made, so that one that was interrupted is known for what it is.

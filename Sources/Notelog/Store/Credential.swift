@@ -1,5 +1,6 @@
 // What opens a store's keys.
 
+import NotelogBase
 import Foundation
 import NotelogCrypto
 import NotelogJournal

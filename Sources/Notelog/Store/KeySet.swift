@@ -1,5 +1,6 @@
 // The ids of a batch, so that none is in it twice.
 
+import NotelogFormat
 import NotelogJournal
 
 /// A set of record ids that only grows: open addressing, and a hash that costs next to nothing.

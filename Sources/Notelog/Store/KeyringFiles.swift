@@ -1,5 +1,8 @@
 // The keyring on disk: two files, each replaced in one step (FORMAT.md 10.9).
 
+import NotelogBase
+import NotelogFormat
+import NotelogStorage
 import NotelogCrypto
 import NotelogJournal
 

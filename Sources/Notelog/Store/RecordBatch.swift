@@ -1,6 +1,6 @@
 // Records that are committed together, sealed into memory that is used again.
 
-import NotelogConcurrency
+import NotelogBase
 import NotelogCrypto
 import NotelogJournal
 

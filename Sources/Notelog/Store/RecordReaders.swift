@@ -1,6 +1,6 @@
 // The readers of an open store's record types, found without waiting.
 
-import NotelogConcurrency
+import NotelogBase
 import Synchronization
 
 /// For each record type in use, what reads its records; forgotten when a stored schema changes.

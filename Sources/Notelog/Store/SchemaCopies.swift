@@ -1,5 +1,6 @@
 // Schemas stand in two places, the log and the file `schemas`: which of the two counts, and what is mended (FORMAT.md 9.3).
 
+import NotelogFormat
 import NotelogCrypto
 import NotelogJournal
 

@@ -1,5 +1,8 @@
 // The schemas' second copy: the file `schemas`, replaced in one step (FORMAT.md 9.3).
 
+import NotelogBase
+import NotelogFormat
+import NotelogStorage
 import NotelogCrypto
 import NotelogJournal
 

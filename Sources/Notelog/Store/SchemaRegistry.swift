@@ -1,5 +1,6 @@
 // The schemas of an open store: as stored, as code declares them, and whether they were checked.
 
+import NotelogJournal
 import NotelogCrypto
 import Synchronization
 

@@ -1,6 +1,6 @@
 // Keys: unlocking and locking, named keys, slots.
 
-import NotelogConcurrency
+import NotelogBase
 import NotelogCrypto
 import NotelogJournal
 

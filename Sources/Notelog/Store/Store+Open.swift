@@ -1,6 +1,8 @@
 // Creating, opening and closing a store.
 
-import NotelogConcurrency
+import NotelogFormat
+import NotelogStorage
+import NotelogBase
 import NotelogCrypto
 import NotelogJournal
 

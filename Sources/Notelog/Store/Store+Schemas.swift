@@ -1,6 +1,7 @@
 // Stored schemas: loading, checking, and following what code declares (FORMAT.md 9).
 
-import NotelogConcurrency
+import NotelogFormat
+import NotelogBase
 import NotelogCrypto
 import NotelogJournal
 

@@ -1,6 +1,6 @@
 // Writing: closures that read and write, one at a time.
 
-import NotelogConcurrency
+import NotelogBase
 import NotelogCrypto
 import NotelogJournal
 

@@ -1,6 +1,7 @@
 // An open store: the journal, the keyring, and the schemas between them.
 
-import NotelogConcurrency
+import NotelogStorage
+import NotelogBase
 import NotelogCrypto
 import NotelogJournal
 

@@ -1,5 +1,7 @@
 // Records in a transaction: put, get, update, delete.
 
+import NotelogBase
+import NotelogFormat
 import NotelogCrypto
 import NotelogJournal
 

@@ -1,6 +1,6 @@
 // What a write closure does: all of it happens, or nothing.
 
-import NotelogConcurrency
+import NotelogBase
 import NotelogCrypto
 import NotelogJournal
 

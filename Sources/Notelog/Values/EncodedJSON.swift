@@ -1,5 +1,6 @@
 // Codable values, kept as JSON documents (FORMAT.md 7.3).
 
+import NotelogBase
 import Foundation
 import NotelogJournal
 

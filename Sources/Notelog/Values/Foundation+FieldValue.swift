@@ -1,5 +1,6 @@
 // Foundation's value types as field values (FORMAT.md 7.3).
 
+import NotelogBase
 public import Foundation
 import NotelogJournal
 

@@ -1,6 +1,6 @@
 // Booleans, integers and floating-point numbers as field values (FORMAT.md 7.3).
 
-public import NotelogJournal
+public import NotelogBase
 
 extension Bool: FieldValue, SortableValue {
   /// The type itself stands for its values.

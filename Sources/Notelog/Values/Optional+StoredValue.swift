@@ -1,6 +1,6 @@
 // Optional values: a presence byte, then the value (FORMAT.md 7.3).
 
-public import NotelogJournal
+public import NotelogBase
 
 extension Optional: StoredValue where Wrapped: StoredValue {
   /// The wrapped value's type.

@@ -1,5 +1,6 @@
 // Bytes that order as values do, made from a plain value as it is stored (FORMAT.md 7.4).
 
+import NotelogBase
 import NotelogJournal
 
 /// Sort keys: what an ordered index holds of a plain field.

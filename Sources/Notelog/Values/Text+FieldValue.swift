@@ -1,6 +1,6 @@
 // Text and bytes as field values (FORMAT.md 7.3).
 
-public import NotelogJournal
+public import NotelogBase
 
 extension String: FieldValue, SortableValue {
   /// The type itself stands for its values.

@@ -1,6 +1,6 @@
 // Changing a keyring: slots, named keys, generations; and the MAC of the schema (FORMAT.md 10.7, 10.9).
 
-import NotelogConcurrency
+import NotelogBase
 
 extension Vault {
   /// A changed keyring, not yet in force.

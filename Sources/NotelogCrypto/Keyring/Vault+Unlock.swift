@@ -1,7 +1,7 @@
 // Unlocking: from a credential to the unlock root, and from there to class keys and names (FORMAT.md 10.3,
 // 10.4).
 
-import NotelogConcurrency
+import NotelogBase
 
 extension Vault {
   /// Opens the keyring.

@@ -1,6 +1,6 @@
 // A keyring together with what of it is unlocked (FORMAT.md 10.4).
 
-import NotelogConcurrency
+import NotelogBase
 import Synchronization
 
 /// Holds a store's keyring, and the keys that are open now.

@@ -1,6 +1,6 @@
 // Where the nonces of sealed values come from (FORMAT.md 11.3).
 
-import NotelogConcurrency
+import NotelogBase
 import Synchronization
 
 /// The entropy that all nonces of a store share.

@@ -1,6 +1,6 @@
 // A data key, ready to seal and to open (FORMAT.md 11).
 
-import NotelogConcurrency
+import NotelogBase
 import Synchronization
 
 /// One data key with the contexts that use it.

@@ -1,7 +1,7 @@
 // Memory that holds secrets and nothing else: locked, out of core dumps, wiped on fork and on release.
 
 import COpenSSL
-import NotelogConcurrency
+import NotelogBase
 
 /// Hands out memory for secrets.
 ///

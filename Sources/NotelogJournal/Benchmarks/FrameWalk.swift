@@ -1,5 +1,8 @@
 // Walks a store's frames as recovery does, for its speed to be measured: FORMAT.md §5 and §12.
 
+import NotelogFormat
+package import NotelogStorage
+
 /// What recovery does with the frames it walks over; each case does what the one before does, and more.
 package enum FrameWalk: String, Sendable, CaseIterable {
   /// Checks headers.

@@ -1,10 +1,11 @@
 // Blocks of segments kept in memory, sealed as they are on disk: they spare system calls.
 
-import NotelogConcurrency
+import NotelogFormat
+import NotelogBase
 
 /// A cache of a fixed size. Segment numbers are never used again, and what of a segment is settled never changes, so a
 /// block that is in it is right for as long as it is there; blocks of segments that are gone are pushed out by others.
-final class BlockCache: Sendable {
+package final class BlockCache: Sendable {
   static let blockByteCount = 16 << 10
   private static let shardCount = 16
 

@@ -1,5 +1,7 @@
 // One shard of the block cache: sets of eight slots, a clock in each.
 
+import NotelogBase
+import NotelogFormat
 import Synchronization
 
 /// A block may lie in any slot of one set. The slot that makes room is the first, from the set's hand on, that was not

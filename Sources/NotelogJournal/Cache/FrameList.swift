@@ -1,5 +1,9 @@
 // What a finished segment's footer lists, in memory: FORMAT.md §4.
 
+import NotelogBase
+import NotelogFormat
+import NotelogStorage
+
 /// The frames of a finished segment by their offsets. What its footer says of one is what the frame's header says.
 final class FrameList: Sendable {
   /// The entries as the footer has them, each with its envelope.

@@ -1,6 +1,7 @@
 // Which finished segments' footers are kept in memory: it spares whoever updates a record a system call.
 
-import NotelogConcurrency
+import NotelogFormat
+import NotelogBase
 import Synchronization
 
 /// Lists of the frames of finished segments, as many as its memory takes.

@@ -1,5 +1,9 @@
 // Reading a frame whose length is not known yet, with one system call where there has to be one.
 
+import NotelogBase
+import NotelogFormat
+import NotelogStorage
+
 extension Segment {
   /// What is read at once where nothing is kept: most records end within it.
   private static let guessByteCount = 2048

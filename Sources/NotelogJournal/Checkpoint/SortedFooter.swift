@@ -1,6 +1,8 @@
 // What a finished segment lists, to be had by fingerprint: FORMAT.md §14, "Sorted footers".
 
-import NotelogConcurrency
+import NotelogFormat
+import NotelogStorage
+import NotelogBase
 
 /// The file beside a segment that lists its records and deletions once more, so that a shard of the index finds its own
 /// without going through them all.

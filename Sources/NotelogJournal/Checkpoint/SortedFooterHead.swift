@@ -1,5 +1,9 @@
 // The head of a sorted footer's file: FORMAT.md §14, "Sorted footers".
 
+import NotelogBase
+import NotelogFormat
+import NotelogStorage
+
 /// What a sorted footer says of itself.
 struct SortedFooterHead: Equatable, Sendable {
   /// A frame that brought a record into collection 0, or took one out of it.

@@ -1,5 +1,9 @@
 // Writing what a segment lists by fingerprint: FORMAT.md §14, "Sorted footers".
 
+import NotelogBase
+import NotelogFormat
+import NotelogStorage
+
 /// Collects entries into blocks, a group's each, and writes blocks as they are full: a segment may list a million.
 struct SortedFooterWriter: ~Copyable {
   private static let pieceByteCount = 256 << 10

@@ -1,6 +1,6 @@
 // Finished segments that an opening would have to go through: FORMAT.md §14, "Sorted footers".
 
-import NotelogConcurrency
+import NotelogBase
 
 /// Segments that were finished since the checkpoint and have no sorted footer yet.
 final class UnsortedSegments: Sendable {

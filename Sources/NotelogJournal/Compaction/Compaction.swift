@@ -1,18 +1,14 @@
 // One step of compaction: the live frames of some segments, copied into a new one. FORMAT.md §13.
 
+import NotelogFormat
+import NotelogStorage
+
 /// Copies the live frames of its sources into one compacted segment, a slice at a time.
 struct Compaction: ~Copyable, Sendable {
-  /// A frame that was copied.
-  struct Copy {
-    let id: RecordKey
-    let old: Location
-    let new: Location
-  }
-
   /// What was copied and what was left behind.
   struct Output {
     let entry: LiveEntry
-    let copies: [Copy]
+    let copies: [Catalog.MovedFrame]
     /// Tombstones that nothing needs any longer.
     let dropped: [(id: RecordKey, location: Location)]
   }
@@ -30,7 +26,7 @@ struct Compaction: ~Copyable, Sendable {
   private let catalog: Catalog
   private var builder: SegmentBuilder
   private var needed: NeededTombstones
-  private var copies: [Copy] = []
+  private var copies: [Catalog.MovedFrame] = []
   private var dropped: [(id: RecordKey, location: Location)] = []
   /// The source that is being copied, what its footer lists, and how far it is.
   private var source = 0
@@ -152,7 +148,7 @@ struct Compaction: ~Copyable, Sendable {
       let place = try builder.append(frame, try reader.payload(of: frame, at: entry.offset))
       var moved = entry
       moved.offset = place
-      copies.append(Copy(id: entry.id, old: old, new: Location(moved, segment: builder.number)))
+      copies.append(Catalog.MovedFrame(id: entry.id, old: old, new: Location(moved, segment: builder.number)))
     } catch { throw .storage(error) }
   }
 

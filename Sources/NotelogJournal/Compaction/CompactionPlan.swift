@@ -1,5 +1,7 @@
 // Which segments to compact, and in which order: benefit × age ÷ cost. FORMAT.md §13.
 
+import NotelogFormat
+
 /// A segment that compaction might replace.
 struct CompactionCandidate {
   let segment: Segment

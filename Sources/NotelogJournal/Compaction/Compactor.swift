@@ -1,6 +1,6 @@
 // What compaction remembers between its steps. FORMAT.md §13.
 
-import NotelogConcurrency
+import NotelogBase
 import Synchronization
 
 /// The state of compaction in an open journal.

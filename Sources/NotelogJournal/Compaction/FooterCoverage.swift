@@ -1,5 +1,8 @@
 // Whether a footer lists all frames that are there: FORMAT.md §4, INV-S2, and §13.
 
+import NotelogFormat
+import NotelogStorage
+
 /// Goes along a finished segment with its footer's entries, and looks at what lies between them: what a footer leaves out, nobody
 /// copies, and its record would go with the segment.
 ///

@@ -1,5 +1,8 @@
 // Which tombstones still delete something: FORMAT.md §13, "A tombstone is dropped".
 
+import NotelogFormat
+import NotelogStorage
+
 /// The tombstones of a compaction's sources that another segment's footer lists, worked out footer by footer.
 struct NeededTombstones: Sendable {
   /// The sources' tombstones.

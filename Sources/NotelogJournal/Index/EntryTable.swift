@@ -6,12 +6,12 @@
 /// As homes ascend with fingerprints, looking up stops at the first greater one, growing is one pass from front to
 /// back, and a checkpoint is the table without its empty slots. Several entries may have the same fingerprint; they
 /// lie side by side.
-struct EntryTable: ~Copyable, Sendable {
+package struct EntryTable: ~Copyable, Sendable {
   private var slots = EntryStore(count: 0)
   /// How many homes there are; the slots behind the last take what is pushed up.
-  private(set) var capacity = 0
+  package private(set) var capacity = 0
   /// How many entries it holds.
-  private(set) var count = 0
+  package private(set) var count = 0
 
   /// Where its steps of growth lie among those of its sisters, from 0 to 255.
   private let stagger: Int
@@ -34,19 +34,19 @@ struct EntryTable: ~Copyable, Sendable {
 
   /// A table that is one of many that grow alike: with a `stagger` of its own, 0 to 255, each has its steps at other counts, and
   /// all of them together never take what each takes at most.
-  init(stagger: Int = 0) { self.stagger = stagger }
+  package init(stagger: Int = 0) { self.stagger = stagger }
 
   /// An empty table with room for that many entries.
-  init(minimumCapacity count: Int, stagger: Int = 0) {
+  package init(minimumCapacity count: Int, stagger: Int = 0) {
     self.stagger = stagger
     reserve(count)
   }
 
   /// The memory it takes.
-  var byteCount: Int { slots.count * IndexEntry.byteCount }
+  package var byteCount: Int { slots.count * IndexEntry.byteCount }
 
   /// Makes room for that many entries in all.
-  mutating func reserve(_ count: Int) {
+  package mutating func reserve(_ count: Int) {
     var capacity = capacity
     while Self.isFull(count: count, capacity: capacity) { capacity = self.capacity(after: capacity) }
     if capacity > self.capacity { resize(to: capacity) }
@@ -57,13 +57,13 @@ struct EntryTable: ~Copyable, Sendable {
 
   /// The slot that a fingerprint belongs in.
   @inline(__always)
-  static func home(_ fingerprint: UInt64, capacity: Int) -> Int {
+  package static func home(_ fingerprint: UInt64, capacity: Int) -> Int {
     // The highest byte chose the shard and is the same in all of its entries.
     Int((fingerprint << 8).multipliedFullWidth(by: UInt64(capacity)).high)
   }
 
   /// The address of its first slot, which says nothing of what is there later.
-  var start: UInt { slots.start }
+  package var start: UInt { slots.start }
 
   /// The first slot, from the fingerprint's home on, that is empty or whose fingerprint is not less.
   @inline(__always)
@@ -79,7 +79,7 @@ struct EntryTable: ~Copyable, Sendable {
 
   /// The place that the nth entry of a fingerprint holds.
   @inline(__always)
-  func place(_ fingerprint: UInt64, at ordinal: Int) -> Place? {
+  package func place(_ fingerprint: UInt64, at ordinal: Int) -> Place? {
     guard capacity > 0 else { return nil }
     let slot = lowerBound(fingerprint) + ordinal
     guard slot < slots.count else { return nil }
@@ -98,19 +98,21 @@ struct EntryTable: ~Copyable, Sendable {
   }
 
   /// Whether an entry with this fingerprint holds this place.
-  func contains(_ fingerprint: UInt64, at place: Place) -> Bool { slot(of: fingerprint, at: place) != nil }
+  package func contains(_ fingerprint: UInt64, at place: Place) -> Bool {
+    slot(of: fingerprint, at: place) != nil
+  }
 
   /// Gives an entry another place.
   ///
   /// - Returns: Whether there was such an entry.
-  mutating func replace(_ fingerprint: UInt64, at old: Place, with new: Place) -> Bool {
+  package mutating func replace(_ fingerprint: UInt64, at old: Place, with new: Place) -> Bool {
     guard let slot = slot(of: fingerprint, at: old) else { return false }
     slots[slot].place = new
     return true
   }
 
   /// Adds an entry behind those with the same fingerprint.
-  mutating func insert(_ fingerprint: UInt64, _ place: Place) {
+  package mutating func insert(_ fingerprint: UInt64, _ place: Place) {
     precondition(!place.isNone, "an entry has a place")
     if Self.isFull(count: count + 1, capacity: capacity) { resize(to: capacity(after: capacity)) }
     while true {
@@ -135,7 +137,7 @@ struct EntryTable: ~Copyable, Sendable {
   /// Adds an entry if none has its fingerprint.
   ///
   /// - Returns: Whether it was so.
-  mutating func insertIfNew(_ fingerprint: UInt64, _ place: Place) -> Bool {
+  package mutating func insertIfNew(_ fingerprint: UInt64, _ place: Place) -> Bool {
     precondition(!place.isNone, "an entry has a place")
     guard capacity > 0, !Self.isFull(count: count + 1, capacity: capacity) else {
       if self.place(fingerprint, at: 0) != nil { return false }
@@ -157,7 +159,7 @@ struct EntryTable: ~Copyable, Sendable {
   /// Removes an entry.
   ///
   /// - Returns: Whether there was such an entry.
-  mutating func remove(_ fingerprint: UInt64, at place: Place) -> Bool {
+  package mutating func remove(_ fingerprint: UInt64, at place: Place) -> Bool {
     guard let slot = slot(of: fingerprint, at: place) else { return false }
     var end = slot + 1
     while end < slots.count, !slots[end].place.isNone, home(slots[end].fingerprint) < end { end += 1 }

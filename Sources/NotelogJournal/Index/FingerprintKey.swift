@@ -1,13 +1,15 @@
 // From a record's id to the 64 bits that the index knows it by: FORMAT.md §14.
 
-/// The key of the index's hash, SipHash-1-3: ids can be chosen by others, and must not be chosen so that they collide.
-struct FingerprintKey: Equatable, Sendable, BitwiseCopyable {
-  let low: UInt64
-  let high: UInt64
-  /// How many of the hash's highest bits are kept. All, but in tests of what happens when fingerprints collide.
-  let bitCount: Int
+package import NotelogFormat
 
-  init(low: UInt64, high: UInt64, bitCount: Int = 64) {
+/// The key of the index's hash, SipHash-1-3: ids can be chosen by others, and must not be chosen so that they collide.
+package struct FingerprintKey: Equatable, Sendable, BitwiseCopyable {
+  package let low: UInt64
+  package let high: UInt64
+  /// How many of the hash's highest bits are kept. All, but in tests of what happens when fingerprints collide.
+  package let bitCount: Int
+
+  package init(low: UInt64, high: UInt64, bitCount: Int = 64) {
     precondition(bitCount >= 1 && bitCount <= 64, "a fingerprint has 1 to 64 bits")
     self.low = low
     self.high = high
@@ -16,14 +18,14 @@ struct FingerprintKey: Equatable, Sendable, BitwiseCopyable {
 
   /// The fingerprint of an id.
   @inline(__always)
-  func fingerprint(of id: RecordKey) -> UInt64 {
+  package func fingerprint(of id: RecordKey) -> UInt64 {
     let hash = sipHash(id, compressionRounds: 1, finalizationRounds: 3)
     return bitCount == 64 ? hash : hash & ~(UInt64.max >> UInt64(bitCount))
   }
 
   /// SipHash of an id's 16 bytes (Aumasson and Bernstein, 2012), with the rounds that are asked for.
   @inline(__always)
-  func sipHash(_ id: RecordKey, compressionRounds: Int, finalizationRounds: Int) -> UInt64 {
+  package func sipHash(_ id: RecordKey, compressionRounds: Int, finalizationRounds: Int) -> UInt64 {
     var state = SipState(
       v0: low ^ 0x736F_6D65_7073_6575, v1: high ^ 0x646F_7261_6E64_6F6D, v2: low ^ 0x6C79_6765_6E65_7261,
       v3: high ^ 0x7465_6462_7974_6573)

@@ -1,16 +1,18 @@
 // The in-memory index: record id to the place of its newest frame. FORMAT.md §14.
 
-import NotelogConcurrency
+package import NotelogFormat
+package import NotelogStorage
+import NotelogBase
 import Synchronization
 
 /// Where every record is, by a fingerprint of its id. Tombstones stay in it as long as their frames are needed.
 ///
 /// Two records may have the same fingerprint. What the index gives are candidates: that a frame is the record's, only
 /// the id in the frame says.
-final class Index: Sendable {
-  static let shardCount = 256
+package final class Index: Sendable {
+  package static let shardCount = 256
 
-  let key: FingerprintKey
+  package let key: FingerprintKey
   private let shards: Locks<Shard>
   /// Where the shards' slots are, for whoever can't wait to know for certain.
   private let whereabouts: InlineArray<256, Whereabouts>
@@ -24,7 +26,7 @@ final class Index: Sendable {
 
   /// The fingerprint that a record is found by; its highest byte is the shard's number.
   @inline(__always)
-  func fingerprint(of id: RecordKey) -> UInt64 { key.fingerprint(of: id) }
+  package func fingerprint(of id: RecordKey) -> UInt64 { key.fingerprint(of: id) }
 
   /// Runs `body` with a shard that is in memory.
   @inline(__always)
@@ -46,13 +48,13 @@ final class Index: Sendable {
   }
 
   /// Brings all of the index into memory.
-  func loadAll() throws(StorageError) {
+  package func loadAll() throws(StorageError) {
     for number in 0..<Self.shardCount { try withShard(number) { (_) throws(StorageError) in } }
   }
 
   /// The place of the nth candidate; nothing behind the last.
   @inline(__always)
-  func candidate(_ fingerprint: UInt64, _ ordinal: Int) throws(StorageError) -> Place? {
+  package func candidate(_ fingerprint: UInt64, _ ordinal: Int) throws(StorageError) -> Place? {
     try shards.withLock(Int(fingerprint >> 56)) { shard throws(StorageError) in
       if shard.isCold {
         defer { whereabouts[Int(fingerprint >> 56)].note(shard.table) }
@@ -63,22 +65,22 @@ final class Index: Sendable {
   }
 
   /// The first candidate, and the shard in memory from now on: changing it then reads nothing, and so can't fail.
-  func warmCandidate(_ fingerprint: UInt64) throws(StorageError) -> Place? {
+  package func warmCandidate(_ fingerprint: UInt64) throws(StorageError) -> Place? {
     try withShard(of: fingerprint) { shard throws(StorageError) in shard.table.place(fingerprint, at: 0) }
   }
 
   /// Begins to fetch what is about to be looked up.
-  func prefetch(_ fingerprint: UInt64) { whereabouts[Int(fingerprint >> 56)].prefetch(fingerprint) }
+  package func prefetch(_ fingerprint: UInt64) { whereabouts[Int(fingerprint >> 56)].prefetch(fingerprint) }
 
   /// Whether the newest frame of a record is at this place.
-  func contains(_ fingerprint: UInt64, at place: Place) throws(StorageError) -> Bool {
+  package func contains(_ fingerprint: UInt64, at place: Place) throws(StorageError) -> Bool {
     try withShard(of: fingerprint) { shard throws(StorageError) in
       shard.table.contains(fingerprint, at: place)
     }
   }
 
   /// Makes room for about that many records, for whoever knows that they are about to come.
-  func reserve(_ count: Int) {
+  package func reserve(_ count: Int) {
     // Fingerprints are spread evenly, and hardly a shard gets a tenth more than its share.
     let share = count / Self.shardCount
     for number in 0..<Self.shardCount {
@@ -90,7 +92,7 @@ final class Index: Sendable {
   }
 
   /// Takes in a record that is not in the index yet.
-  func insert(_ fingerprint: UInt64, _ place: Place) throws(StorageError) {
+  package func insert(_ fingerprint: UInt64, _ place: Place) throws(StorageError) {
     try withShard(of: fingerprint) { shard throws(StorageError) in
       shard.table.insert(fingerprint, place)
       if place.isTombstone { shard.tombstoneCount += 1 }
@@ -100,7 +102,7 @@ final class Index: Sendable {
   /// Takes in a record whose fingerprint nobody has yet.
   ///
   /// - Returns: Whether it was so.
-  func insertIfNew(_ fingerprint: UInt64, _ place: Place) throws(StorageError) -> Bool {
+  package func insertIfNew(_ fingerprint: UInt64, _ place: Place) throws(StorageError) -> Bool {
     try withShard(of: fingerprint) { shard throws(StorageError) in
       guard shard.table.insertIfNew(fingerprint, place) else { return false }
       if place.isTombstone { shard.tombstoneCount += 1 }
@@ -109,7 +111,7 @@ final class Index: Sendable {
   }
 
   /// Gives a record another place, if it is still where it was.
-  func replace(_ fingerprint: UInt64, at old: Place, with new: Place) throws(StorageError) -> Bool {
+  package func replace(_ fingerprint: UInt64, at old: Place, with new: Place) throws(StorageError) -> Bool {
     try withShard(of: fingerprint) { shard throws(StorageError) in
       guard shard.table.replace(fingerprint, at: old, with: new) else { return false }
       shard.tombstoneCount += (new.isTombstone ? 1 : 0) - (old.isTombstone ? 1 : 0)
@@ -118,7 +120,7 @@ final class Index: Sendable {
   }
 
   /// Forgets a record, if it is still where it was.
-  func remove(_ fingerprint: UInt64, at place: Place) throws(StorageError) -> Bool {
+  package func remove(_ fingerprint: UInt64, at place: Place) throws(StorageError) -> Bool {
     try withShard(of: fingerprint) { shard throws(StorageError) in
       guard shard.table.remove(fingerprint, at: place) else { return false }
       if place.isTombstone { shard.tombstoneCount -= 1 }
@@ -127,7 +129,7 @@ final class Index: Sendable {
   }
 
   /// How many records there are, tombstones not counted.
-  var recordCount: Int {
+  package var recordCount: Int {
     var count = 0
     for number in 0..<Self.shardCount {
       count += shards.withLock(number) { shard in
@@ -140,7 +142,7 @@ final class Index: Sendable {
   }
 
   /// About how many records there are, without reading anything.
-  var estimatedRecordCount: Int {
+  package var estimatedRecordCount: Int {
     var count = 0
     for number in 0..<Self.shardCount {
       count += shards.withLock(number) { $0.estimatedRecordCount }
@@ -149,7 +151,7 @@ final class Index: Sendable {
   }
 
   /// Calls `body` with each shard's table, all of it in memory.
-  func forEachShard(
+  package func forEachShard(
     _ body: (borrowing EntryTable, _ tombstoneCount: Int) throws(StorageError) -> Void
   ) throws(StorageError) {
     for number in 0..<Self.shardCount {
@@ -158,7 +160,7 @@ final class Index: Sendable {
   }
 
   /// A shard's entries, ascending by fingerprint and place.
-  func entries(ofShard number: Int) throws(StorageError) -> [IndexEntry] {
+  package func entries(ofShard number: Int) throws(StorageError) -> [IndexEntry] {
     var entries: [IndexEntry] = []
     try withShard(number) { shard throws(StorageError) in
       entries.reserveCapacity(shard.table.count)
@@ -169,7 +171,7 @@ final class Index: Sendable {
   }
 
   /// Lets go of a shard, for whoever goes through an index once.
-  func forgetShard(_ number: Int) {
+  package func forgetShard(_ number: Int) {
     shards.withLock(number) { shard in
       shard = Shard(number)
       whereabouts[number].note(shard.table)

@@ -1,21 +1,22 @@
 // The records of collection 0, which an opening needs at once: FORMAT.md §14.
 
-import NotelogConcurrency
+package import NotelogFormat
+import NotelogBase
 import Synchronization
 
 /// The ids of collection 0's records. They are few: what a store says of itself.
 ///
 /// All other collections are listed by going through the segments.
-final class Listing: Sendable {
+package final class Listing: Sendable {
   /// A record of collection 0, and the sequence number of its newest version.
-  struct Entry: Equatable, Sendable {
-    static let byteCount = 24
+  package struct Entry: Equatable, Sendable {
+    package static let byteCount = 24
 
-    let id: RecordKey
-    let sequence: UInt64
+    package let id: RecordKey
+    package let sequence: UInt64
   }
 
-  static let collection: UInt16 = 0
+  package static let collection: UInt16 = 0
 
   private struct Standing {
     var sequence: UInt64
@@ -27,7 +28,7 @@ final class Listing: Sendable {
   /// the few.
   private let marks: InlineArray<64, Atomic<UInt64>>
 
-  init(_ entries: [Entry] = []) {
+  package init(_ entries: [Entry] = []) {
     standings = Lock(
       Dictionary(entries.map { ($0.id, Standing(sequence: $0.sequence, isPresent: true)) }) { $1 })
     marks = InlineArray { _ in Atomic(0) }
@@ -50,19 +51,19 @@ final class Listing: Sendable {
   }
 
   /// Whether a record is, or was, in the collection, as far as is known since the checkpoint.
-  func knows(_ id: RecordKey) -> Bool {
+  package func knows(_ id: RecordKey) -> Bool {
     isMarked(id) && standings.withLock { $0[id] != nil }
   }
 
   /// The records that are in it, in order of id.
-  var entries: [Entry] {
+  package var entries: [Entry] {
     standings.withLock { standings in
       standings.filter { $0.value.isPresent }.map { Entry(id: $0.key, sequence: $0.value.sequence) }
     }.sorted { $0.id < $1.id }
   }
 
   /// Takes in that a record has a new version, or is deleted, in the collection or elsewhere; versions come in any order.
-  func take(_ id: RecordKey, sequence: UInt64, isPresent: Bool) {
+  package func take(_ id: RecordKey, sequence: UInt64, isPresent: Bool) {
     if isPresent {
       mark(id)
     } else if !isMarked(id) {

@@ -1,5 +1,7 @@
 // Where a record's newest frame is, and what its header says.
 
+import NotelogFormat
+
 /// A frame's place with what the index does not hold: it is read from the frame's header when it is needed.
 package struct Location: Equatable, Sendable, BitwiseCopyable {
   let place: Place

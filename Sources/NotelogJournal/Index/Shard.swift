@@ -1,5 +1,7 @@
 // One of the index's shards: in memory, or still in the checkpoint's file.
 
+import NotelogStorage
+
 /// The entries whose fingerprints have the same highest byte.
 struct Shard: ~Copyable, Sendable {
   var table: EntryTable

@@ -1,18 +1,14 @@
 // A transaction in the making: its frames laid out, but for what is known only when its place is. FORMAT.md §6.
 
+import NotelogBase
+package import NotelogFormat
+
 /// The frames of one transaction, built in memory of its own.
 ///
 /// Bodies are written straight into their place, so a sealed value is sealed where it will be written from. Nothing of a
 /// batch depends on where in the log it will go but its frame headers, which are completed once that is known. An
 /// emptied batch keeps its memory.
 package struct Batch: ~Copyable {
-  /// A frame whose header waits for sequence number and place.
-  struct PendingFrame: BitwiseCopyable {
-    var header: FrameHeader
-    var start: Int
-    var envelopeByteCount: Int
-  }
-
   private(set) var buffer = Buffer(capacity: 4096)
   private(set) var frames: [PendingFrame] = []
   /// The bytes that the frames' entries will take in the footer.

@@ -1,6 +1,7 @@
 // Who may use the reserve, and when: FORMAT.md §12, "A full disk".
 
-import NotelogConcurrency
+import NotelogStorage
+import NotelogBase
 import Synchronization
 
 extension Log {

@@ -1,6 +1,8 @@
 // Space: preallocation, the switch to the next segment, and a full disk. FORMAT.md §12, "Order of writing".
 
-import NotelogConcurrency
+import NotelogFormat
+import NotelogStorage
+import NotelogBase
 import Synchronization
 
 extension Log {
@@ -268,53 +270,6 @@ extension Log {
         segment: segment, header: header, end: start.count, allocatedEnd: allocatedEnd,
         footerByteCount: FooterBuilder().byteCount, footer: FooterBuilder(), isFooterKnown: true,
         isTouched: true)
-    }
-  }
-}
-
-extension SegmentHeader {
-  /// Appends the start of a log segment: header, zeros, copy, live set.
-  func appendStart(to buffer: inout Buffer, live: LiveSet) {
-    buffer.appendZeros(Layout.firstFrameOffset)
-    var payload = Buffer()
-    live.append(to: &payload)
-    var frame = FrameHeader(.liveSet, payloadByteCount: payload.count, sequence: firstSequence)
-    frame.payloadChecksum = Checksum.of(payload.bytes)
-    buffer.appendZeros(Layout.frameHeaderByteCount)
-    buffer.append(payload.bytes)
-    buffer.appendZeros(aligned(buffer.count) - buffer.count)
-    var bytes = buffer.mutableBytes
-    write(into: &bytes, at: 0)
-    write(into: &bytes, at: Layout.headerCopyOffset)
-    frame.write(
-      into: &bytes, at: Layout.firstFrameOffset, salt: SegmentSalt(salt), place: Layout.firstFrameOffset)
-  }
-}
-
-extension StorageFile {
-  /// Promises space: by the system's own means, or by writing zeros where it has none.
-  func promise(_ range: Range<Int>) throws(StorageError) {
-    do {
-      try retryingInterruptions { () throws(StorageError) in try allocate(range) }
-    } catch {
-      guard error.isUnsupported else { throw error }
-      do { try writeZeros(range) } catch {
-        // Nothing is promised in part: what was taken is wanted elsewhere on a full disk.
-        try? truncate(to: range.lowerBound)
-        throw error
-      }
-    }
-  }
-
-  /// Writes zeros.
-  func writeZeros(_ range: Range<Int>) throws(StorageError) {
-    var zeros = Buffer()
-    zeros.appendZeros(min(range.count, 1 << 16))
-    var place = range.lowerBound
-    while place < range.upperBound {
-      let count = min(zeros.count, range.upperBound - place)
-      try writeAll(zeros.bytes.extracting(first: count), at: place)
-      place += count
     }
   }
 }

@@ -1,6 +1,8 @@
 // Durability, shared by whoever waits for it: group commit. FORMAT.md §6, INV-T3 to INV-T5.
 
-import NotelogConcurrency
+import NotelogStorage
+import NotelogFormat
+import NotelogBase
 
 extension Log {
   /// What a thread that waits for durability is to do.

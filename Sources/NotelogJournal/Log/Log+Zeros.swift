@@ -1,6 +1,7 @@
 // Zeros ahead of durable commits: docs/decisions/0050-zeros-ahead.md.
 
-import NotelogConcurrency
+import NotelogStorage
+import NotelogBase
 
 extension Log {
   /// How many zeros are written at first, where no durable commit used the last ones up, and at most.

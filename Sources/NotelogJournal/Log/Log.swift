@@ -1,6 +1,8 @@
 // The end of the log: reservations, the order in which they become visible, and durability. FORMAT.md §6.
 
-import NotelogConcurrency
+import NotelogFormat
+import NotelogStorage
+import NotelogBase
 import Synchronization
 
 /// Where the next transactions are written.

@@ -1,5 +1,7 @@
 // What the log's writers share: FORMAT.md §6, INV-T2 to INV-T5.
 
+import NotelogFormat
+
 /// The state of the end of the log.
 struct LogState: ~Copyable, Sendable {
   /// The segment that is appended to.

@@ -3,7 +3,7 @@
 /// The size that segments aim at.
 package enum SegmentSize {
   static let smallest = 1 << 20
-  static let largest = 64 << 20
+  package static let largest = 64 << 20
   /// What may be chosen. Smaller ones are many files for little, and a place in larger ones can't be said.
   package static let choices = 16 << 10...largest
   /// The most that is preallocated at a time.

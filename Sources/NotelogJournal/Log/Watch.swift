@@ -1,6 +1,7 @@
 // Telling of transactions as they become visible, in their order: FORMAT.md §6, INV-T2.
 
-import NotelogConcurrency
+package import NotelogFormat
+import NotelogBase
 import Synchronization
 
 /// A record that a transaction wrote or deleted.
@@ -31,7 +32,7 @@ package final class Watch: Sendable {
     watched.store(true, ordering: .releasing)
   }
 
-  func tell(_ sequence: UInt64, _ frames: [Batch.PendingFrame]) {
+  func tell(_ sequence: UInt64, _ frames: [PendingFrame]) {
     guard watched.load(ordering: .acquiring) else { return }
     var changes: [ChangedRecord] = []
     for frame in frames where frame.header.kind.isVersion {

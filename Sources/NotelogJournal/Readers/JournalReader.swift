@@ -1,6 +1,8 @@
 // Reading a store that another process writes: FORMAT.md §13, "Readers".
 
-import NotelogConcurrency
+package import NotelogFormat
+package import NotelogStorage
+import NotelogBase
 
 /// A journal that is open for reading, takes no lock, and follows what another process writes.
 ///

@@ -1,5 +1,8 @@
 // Going through the envelopes of a snapshot's records, most of which footers hold: a tenth of the bytes of the records.
 
+package import NotelogFormat
+import NotelogStorage
+
 extension Snapshot {
   /// Calls `body` with the id and the envelope of every record of a collection, until it returns false. The envelope is empty
   /// where a record has none.

@@ -1,6 +1,8 @@
 // Going through a snapshot's records segment by segment, in large reads.
 
-import NotelogConcurrency
+import NotelogFormat
+import NotelogStorage
+import NotelogBase
 
 extension Snapshot {
   /// Calls `body` with every record of a collection, or of all, in the order in which they lie on disk: its header, its

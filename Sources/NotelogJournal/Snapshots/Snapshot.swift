@@ -1,6 +1,8 @@
 // The store as it was at one moment.
 
-import NotelogConcurrency
+package import NotelogFormat
+import NotelogStorage
+import NotelogBase
 
 /// A moment of the store that stays readable for as long as the snapshot lives, whatever is written or compacted.
 ///

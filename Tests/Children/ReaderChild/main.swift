@@ -1,5 +1,9 @@
 // A process that reads a store while another one writes it, and says what it saw that can't be.
 
+@testable import NotelogBase
+import NotelogCare
+import NotelogFormat
+import NotelogStorage
 import Glibc
 import NotelogJournal
 

@@ -1,5 +1,6 @@
 // A backup interrupted at every step of it: FORMAT.md §13, "Backup".
 
+@testable import NotelogCare
 import NotelogJournal
 import NotelogTestSupport
 import Testing

@@ -1,5 +1,8 @@
 // Damage of a store, or of its backup, never takes away what the backup holds, and is never passed over: FORMAT.md §13.
 
+@testable import NotelogStorage
+import NotelogCare
+import NotelogFormat
 import NotelogJournal
 import NotelogTestSupport
 import Testing

@@ -1,5 +1,7 @@
 // A store that was backed up and went on, and every way in which one of its files can be damaged.
 
+@testable import NotelogFormat
+@testable import NotelogCare
 import NotelogJournal
 import NotelogTestSupport
 

@@ -1,5 +1,6 @@
 // The extents of a large value say where each chunk is, however often chunks are moved.
 
+@testable import NotelogFormat
 import NotelogTestSupport
 import Testing
 

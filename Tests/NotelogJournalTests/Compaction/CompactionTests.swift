@@ -1,5 +1,7 @@
 // Compaction frees what is dead and loses nothing, whatever happens meanwhile.
 
+@testable import NotelogFormat
+@testable import NotelogCare
 import NotelogJournal
 import NotelogTestSupport
 import Synchronization

@@ -1,6 +1,8 @@
 // The space contract, held against the lengths of the files: FORMAT.md §13, "Space".
 
-import NotelogConcurrency
+@testable import NotelogCare
+@testable import NotelogFormat
+import NotelogBase
 @testable import NotelogJournal
 import NotelogTestSupport
 import Testing

@@ -1,5 +1,7 @@
 // What must hold of a store after a crash: INV-R1 to INV-R7, tried on one disk.
 
+import NotelogCare
+import NotelogFormat
 import NotelogJournal
 import NotelogTestSupport
 

@@ -1,6 +1,9 @@
 // Damage of every kind to a cleanly closed store: it is noticed, contained, and nothing old is served as
 // current.
 
+@testable import NotelogBase
+import NotelogCare
+import NotelogFormat
 import NotelogJournal
 import NotelogTestSupport
 import Testing

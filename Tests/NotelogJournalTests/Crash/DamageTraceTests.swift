@@ -1,5 +1,8 @@
 // INV-R9: what a damaged store lost, later openings know too.
 
+@testable import NotelogCare
+@testable import NotelogStorage
+import NotelogFormat
 import NotelogJournal
 import NotelogTestSupport
 import Testing

@@ -1,5 +1,8 @@
 // Every system call fails once, in every way: INV-T5, and an error that says so.
 
+@testable import NotelogCare
+import NotelogFormat
+import NotelogStorage
 import NotelogJournal
 import NotelogTestSupport
 import Testing

@@ -1,5 +1,7 @@
 // A program that meets a failing disk, does what it should, and checks what it is told.
 
+@testable import NotelogCare
+import NotelogStorage
 import NotelogJournal
 import NotelogTestSupport
 

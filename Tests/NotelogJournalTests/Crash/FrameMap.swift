@@ -1,5 +1,6 @@
 // Where frames stand in a sound segment, read by the format page alone: FORMAT.md §4 and §5.
 
+import NotelogFormat
 import NotelogJournal
 import NotelogTestSupport
 

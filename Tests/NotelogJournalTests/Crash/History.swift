@@ -1,5 +1,7 @@
 // What a store may hold after a crash: one of the states that its transactions, in order, led through.
 
+import NotelogCare
+import NotelogFormat
 import NotelogJournal
 import NotelogTestSupport
 

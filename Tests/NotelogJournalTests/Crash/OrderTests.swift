@@ -1,6 +1,8 @@
 // Moments that a sample of crashes seldom meets: the order of syncs in a switch and in a recovery's end.
 
-import NotelogConcurrency
+import NotelogFormat
+import NotelogStorage
+import NotelogBase
 import NotelogJournal
 import NotelogTestSupport
 import Testing

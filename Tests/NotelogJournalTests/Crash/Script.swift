@@ -1,5 +1,6 @@
 // Workloads for the crash tests: what is written, drawn by a seed.
 
+import NotelogFormat
 import NotelogJournal
 import NotelogTestSupport
 

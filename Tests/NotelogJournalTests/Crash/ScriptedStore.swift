@@ -1,6 +1,8 @@
 // Runs scripted workloads on the engine, and reads a store whole.
 
-import NotelogConcurrency
+import NotelogCare
+import NotelogFormat
+import NotelogBase
 import NotelogJournal
 import NotelogTestSupport
 

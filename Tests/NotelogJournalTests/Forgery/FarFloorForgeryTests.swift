@@ -1,5 +1,8 @@
 // A log whose durable floor lies further back than any writer leaves it. FORMAT.md §12, line 9.
 
+@testable import NotelogStorage
+@testable import NotelogBase
+@testable import NotelogFormat
 import NotelogTestSupport
 import Testing
 

@@ -1,5 +1,7 @@
 // A file whose bytes are changed with checksums that fit: what only a writer that errs, or an attacker, can make.
 
+@testable import NotelogBase
+@testable import NotelogFormat
 @testable import NotelogJournal
 import NotelogTestSupport
 

@@ -1,5 +1,8 @@
 // Each check by itself: bytes in which one thing is wrong and every other check holds. FORMAT.md §4 to §6, §12.
 
+@testable import NotelogCare
+@testable import NotelogStorage
+@testable import NotelogFormat
 @testable import NotelogJournal
 import NotelogTestSupport
 import Testing

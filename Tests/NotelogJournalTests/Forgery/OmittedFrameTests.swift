@@ -1,6 +1,8 @@
 // Footers that check, and leave frames out: FORMAT.md §4, INV-S2, and §13.
 
-import NotelogConcurrency
+@testable import NotelogCare
+@testable import NotelogFormat
+import NotelogBase
 @testable import NotelogJournal
 import NotelogTestSupport
 import Testing

@@ -1,5 +1,9 @@
 // Checkpoints and sorted footers that check, and say what is not so: FORMAT.md §13, §14, INV-X1.
 
+@testable import NotelogCare
+@testable import NotelogBase
+@testable import NotelogFormat
+@testable import NotelogStorage
 @testable import NotelogJournal
 import NotelogTestSupport
 import Testing
@@ -160,7 +164,7 @@ import Testing
     }
     try journal.checkpoint()
     let name = OrderName(collection: 1, field: 3)
-    try journal.storeOrder(name, since: UInt64(Self.count)) { writer throws(StorageError) in
+    try journal.storeOrder(name, since: UInt64(Self.count)) { writer throws(JournalError) in
       for number in 0..<Self.count where isWhole || number != 150 {
         var bytes = Buffer()
         bytes.append((sortKey(number) + [UInt8](repeating: 0, count: 12)).rawSpan)

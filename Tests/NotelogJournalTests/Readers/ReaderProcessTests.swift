@@ -1,5 +1,7 @@
 // Readers in other processes see whole transactions, in order, whatever the writer does meanwhile: FORMAT.md §13, "Readers".
 
+@testable import NotelogBase
+@testable import NotelogStorage
 import Foundation
 import NotelogJournal
 import NotelogTestSupport

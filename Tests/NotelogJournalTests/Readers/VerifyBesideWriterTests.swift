@@ -1,6 +1,9 @@
 // Verification while another process goes on: FORMAT.md §13, "Readers".
 
-import NotelogConcurrency
+@testable import NotelogCare
+@testable import NotelogStorage
+@testable import NotelogFormat
+import NotelogBase
 @testable import NotelogJournal
 import NotelogTestSupport
 import Testing

@@ -1,5 +1,9 @@
 // Salvage saves what can be read of any pile of segments, and says what could not.
 
+@testable import NotelogFormat
+@testable import NotelogBase
+import NotelogCare
+import NotelogStorage
 import NotelogJournal
 import NotelogTestSupport
 import Testing

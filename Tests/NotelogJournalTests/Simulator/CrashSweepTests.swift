@@ -1,5 +1,6 @@
 // The crash harness notices stores that are wrong, and stays quiet about one that is right.
 
+import NotelogStorage
 import NotelogJournal
 import NotelogTestSupport
 import Testing

@@ -1,5 +1,6 @@
 // The smallest store that can be wrong about durability: what the simulated disk is tried on.
 
+@testable import NotelogStorage
 import NotelogJournal
 import NotelogTestSupport
 

@@ -1,5 +1,6 @@
 // As long as nothing crashes or fails, the simulated disk behaves as this machine does.
 
+import NotelogStorage
 import Foundation
 import NotelogJournal
 import NotelogTestSupport

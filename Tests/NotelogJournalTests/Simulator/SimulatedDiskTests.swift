@@ -1,5 +1,6 @@
 // What the simulated disk keeps, loses and refuses: the crash tests are worth what these hold.
 
+import NotelogStorage
 import NotelogJournal
 import NotelogTestSupport
 import Testing

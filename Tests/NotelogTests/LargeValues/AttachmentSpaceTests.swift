@@ -1,5 +1,7 @@
 // The space contract with values that live in chunks: FORMAT.md §13, "Space".
 
+@testable import NotelogBase
+import NotelogStorage
 import NotelogJournal
 import NotelogTestSupport
 import Testing

@@ -1,5 +1,7 @@
 // Values too long for their record: sealed in chunks, streamed, read by range, and bound to where they belong.
 
+@testable import NotelogBase
+import NotelogStorage
 import Foundation
 import NotelogJournal
 import NotelogTestSupport

@@ -1,5 +1,6 @@
 // A store's folder that counts what is read from it.
 
+import NotelogStorage
 import NotelogJournal
 import Synchronization
 

@@ -1,5 +1,6 @@
 // What stands in a record for a large value is authenticated: FORMAT.md 8.
 
+@testable import NotelogBase
 import Foundation
 import NotelogJournal
 import Testing

@@ -1,5 +1,7 @@
 // A chunk opens in its own place of its own value, and nowhere else: FORMAT.md 8, INV-V2, INV-E1.
 
+@testable import NotelogBase
+@testable import NotelogFormat
 import Foundation
 import NotelogCrypto
 import NotelogJournal

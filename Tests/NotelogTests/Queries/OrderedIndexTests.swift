@@ -1,5 +1,7 @@
 // The ordered index: the set that it is, and what queries make of it.
 
+@testable import NotelogBase
+import NotelogStorage
 import Foundation
 import NotelogJournal
 import NotelogTestSupport
@@ -8,13 +10,13 @@ import Testing
 @testable import Notelog
 
 @Suite struct OrderedIndexTests {
-  private func entry(_ key: UInt16, _ id: UInt64) -> IndexEntry {
+  private func entry(_ key: UInt16, _ id: UInt64) -> Notelog.IndexEntry {
     let bytes = [UInt8(key >> 8), UInt8(key & 255)]
-    return IndexEntry(key: bytes.rawSpan, RecordID(high: id, low: 0))
+    return Notelog.IndexEntry(key: bytes.rawSpan, RecordID(high: id, low: 0))
   }
 
-  private func groups(_ index: OrderedIndex, _ direction: SortDirection) throws -> [[IndexEntry]] {
-    var groups: [[IndexEntry]] = []
+  private func groups(_ index: OrderedIndex, _ direction: SortDirection) throws -> [[Notelog.IndexEntry]] {
+    var groups: [[Notelog.IndexEntry]] = []
     try index.forEachGroup(direction) { group in
       groups.append(Array(group))
       return true

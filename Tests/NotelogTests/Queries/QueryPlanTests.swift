@@ -1,7 +1,7 @@
 // Which way a query goes: what it says of it, and what it reads.
 
 import Foundation
-import NotelogConcurrency
+import NotelogBase
 import NotelogJournal
 import Testing
 

@@ -1,5 +1,7 @@
 // Ordered indexes in the checkpoint's file: they save the making, and whatever becomes of them changes no answer. FORMAT.md §14.
 
+@testable import NotelogBase
+@testable import NotelogStorage
 import Foundation
 import NotelogTestSupport
 import Testing
@@ -268,14 +270,16 @@ import Testing
     try notebook.store.journal.checkpoint()
     let name = try notebook.name
     func store(isWhole: Bool) throws {
-      try notebook.store.journal.storeOrder(name, since: 0) { writer throws(StorageError) in
+      try notebook.store.journal.storeOrder(name, since: 0) { writer throws(JournalError) in
         for number in 0..<300 {
           var key = [UInt8](repeating: 0, count: StoredOrder.keyByteCount)
           key[0] = UInt8(number >> 8)
           key[1] = UInt8(number & 255)
           try writer.append(key.rawSpan)
         }
-        if !isWhole { try writer.finishBlocks() }
+        if !isWhole {
+          do throws(StorageError) { try writer.finishBlocks() } catch { throw JournalError(error) }
+        }
         return isWhole
       }
     }

@@ -1,5 +1,6 @@
 // Text in queries: one order and one equality, with an index and without.
 
+import NotelogJournal
 import Foundation
 import NotelogTestSupport
 import Testing

@@ -4,11 +4,11 @@ enum LayoutRules {
   /// What a module must not import: the arrows between modules only go up.
   static let forbiddenImports: [(folder: String, modules: Set<String>)] = [
     (
-      "Sources/NotelogConcurrency/",
+      "Sources/NotelogBase/",
       ["Foundation", "NotelogCrypto", "NotelogJournal", "Notelog", "COpenSSL", "CZlib"]
     ),
     (
-      "Sources/NotelogConcurrency/",
+      "Sources/NotelogBase/",
       ["Foundation", "NotelogCrypto", "NotelogJournal", "Notelog", "COpenSSL", "CZlib"]
     ),
     ("Sources/NotelogCrypto/", ["Foundation", "NotelogJournal", "Notelog", "CZlib"]),

@@ -3,7 +3,7 @@
 enum SafetyRules {
   /// The only places of Sources that may hold unsafe code.
   static let unsafePlaces = [
-    "Sources/NotelogConcurrency/", "Sources/NotelogCrypto/", "Sources/NotelogJournal/System/",
+    "Sources/NotelogBase/", "Sources/NotelogCrypto/", "Sources/NotelogJournal/System/",
     "Sources/NotelogCLI/Terminal/",
   ]
 

@@ -1,0 +1,33 @@
+// Looking things up in arrays that are in ascending order of a number.
+
+extension Array {
+  /// The first place whose number is not less than the one looked for.
+  @inline(__always)
+  package func firstPlace(notBelow number: UInt32, by numberOf: (Element) -> UInt32) -> Int {
+    var lower = 0
+    var upper = count
+    while lower < upper {
+      let middle = (lower + upper) / 2
+      if numberOf(self[middle]) < number { lower = middle + 1 } else { upper = middle }
+    }
+    return lower
+  }
+
+  /// The element of a number, if there is one.
+  @inline(__always)
+  package func find(_ number: UInt32, by numberOf: (Element) -> UInt32) -> Element? {
+    let place = firstPlace(notBelow: number, by: numberOf)
+    return place < count && numberOf(self[place]) == number ? self[place] : nil
+  }
+
+  /// The same for who asks for many, and most of them in their order: `next` is where the one after the last asked for is.
+  @inline(__always)
+  package func find(_ number: UInt32, next: inout Int, by numberOf: (Element) -> UInt32) -> Element? {
+    if next >= count || numberOf(self[next]) != number {
+      next = firstPlace(notBelow: number, by: numberOf)
+      guard next < count, numberOf(self[next]) == number else { return nil }
+    }
+    next += 1
+    return self[next - 1]
+  }
+}

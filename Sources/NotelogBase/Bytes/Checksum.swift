@@ -1,0 +1,85 @@
+// CRC-32, zlib's: FORMAT.md §1.
+
+internal import CSystem
+internal import CZlib
+
+/// The running value of a CRC-32.
+///
+/// Sixteen bytes a step where the processor multiplies without carries, and by zlib where it does not; where it is only a few
+/// bytes by tables, as calling zlib for them costs more than the work (docs/decisions/0020).
+package struct Checksum: Sendable {
+  package private(set) var value: UInt32
+
+  package init() { value = 0 }
+
+  /// Goes on from an earlier value.
+  package init(continuing value: UInt32) { self.value = value }
+
+  /// From how many bytes on folding is possible.
+  private static let foldLimit = 16
+  /// From how many bytes on zlib is quicker than tables.
+  private static let zlibLimit = 64
+
+  /// The checksum of some bytes.
+  @inline(__always)
+  package static func of(_ bytes: RawSpan) -> UInt32 {
+    var checksum = Checksum()
+    checksum.update(bytes)
+    return checksum.value
+  }
+
+  /// Takes in more bytes.
+  package mutating func update(_ bytes: RawSpan) {
+    if bytes.byteCount >= Self.foldLimit, checksum_can_fold() {
+      fold(bytes)
+    } else if bytes.byteCount < Self.zlibLimit {
+      value = ~ChecksumTables.step(~value, bytes)
+    } else {
+      updateByZlib(bytes)
+    }
+  }
+
+  /// Takes in an integer, little-endian.
+  package mutating func update<Value: FixedWidthInteger & BitwiseCopyable>(_ integer: Value) {
+    // SAFETY: the span covers a local of known size and does not outlive the closure.
+    unsafe withUnsafeBytes(of: integer.littleEndian) { update(unsafe $0.bytes) }
+  }
+
+  private mutating func fold(_ bytes: RawSpan) {
+    // SAFETY: the pointer covers the span's bytes, of which there are at least 16, and does not outlive the call.
+    unsafe bytes.withUnsafeBytes { buffer in
+      guard let start = buffer.baseAddress else { return }
+      value = ~(unsafe checksum_fold(~value, start, buffer.count))
+    }
+  }
+
+  /// The checksum of four bytes and 36 others behind what an earlier value is of: a frame header is all three.
+  @inline(__always)
+  package static func of(_ four: UInt32, _ others: RawSpan, after value: UInt32) -> UInt32 {
+    precondition(others.byteCount == 36, "a header has 36 bytes before its checksum")
+    guard checksum_can_fold() else { return ofByTables(four, others, after: value) }
+    // SAFETY: the pointer covers the 36 bytes that are read, and does not outlive the call.
+    return ~(unsafe others.withUnsafeBytes { unsafe checksum_fold_header(~value, four, $0.baseAddress) })
+  }
+
+  /// The same by tables: forty bytes are five steps of eight.
+  package static func ofByTables(_ four: UInt32, _ others: RawSpan, after value: UInt32) -> UInt32 {
+    var register = ChecksumTables.step(~value, UInt64(four) | UInt64(others.load(UInt32.self, at: 0)) << 32)
+    for offset in stride(from: 4, to: 36, by: 8) {
+      register = ChecksumTables.step(register, others.load(UInt64.self, at: offset))
+    }
+    return ~register
+  }
+
+  /// Takes in more bytes by zlib.
+  package mutating func updateByZlib(_ bytes: RawSpan) {
+    // SAFETY: the pointer covers the span's bytes and does not outlive the call. An empty span may have no address,
+    // which zlib takes as a request for the initial value, so it is left out.
+    unsafe bytes.withUnsafeBytes { buffer in
+      guard let start = buffer.baseAddress, buffer.count > 0 else { return }
+      value = UInt32(
+        truncatingIfNeeded: unsafe crc32_z(
+          uLong(value), start.assumingMemoryBound(to: UInt8.self), buffer.count))
+    }
+  }
+}

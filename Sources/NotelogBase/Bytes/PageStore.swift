@@ -1,0 +1,55 @@
+// Memory for the block cache: mapped at once, taken from the system page by page as it is first written.
+
+internal import CSystem
+
+/// A fixed run of bytes with one owner; all are zero at first.
+@safe package struct PageStore: ~Copyable {
+  private let base: UnsafeMutableRawPointer?
+
+  /// How many bytes there are; none where the system refused.
+  package let byteCount: Int
+
+  package init(byteCount: Int) {
+    // SAFETY: fresh pages are zero; owned by this value alone, unmapped in deinit.
+    if byteCount > 0, let mapping = unsafe SystemMemory.map(byteCount) {
+      unsafe base = mapping.start
+      self.byteCount = unsafe mapping.byteCount
+    } else {
+      unsafe base = nil
+      self.byteCount = 0
+    }
+  }
+
+  deinit {
+    // SAFETY: this value alone owns the mapping, and nothing outlives it.
+    if let base = unsafe base { unsafe SystemMemory.unmap(base, byteCount) }
+  }
+
+  /// The bytes it holds.
+  package var bytes: RawSpan {
+    @_lifetime(borrow self)
+    borrowing get {
+      guard let base = unsafe base else { return RawSpan() }
+      // SAFETY: `byteCount` bytes from `base` are mapped; the span's lifetime is tied to this value's.
+      let span = unsafe RawSpan(_unsafeStart: base, byteCount: byteCount)
+      return unsafe _overrideLifetime(span, borrowing: self)
+    }
+  }
+
+  // SAFETY: only where it is, is taken.
+  /// Where the bytes begin; 0 where there are none. Not to be read by.
+  package var address: UInt { unsafe UInt(bitPattern: base) }
+
+  /// Copies bytes to an offset.
+  package mutating func copy(_ source: RawSpan, at offset: Int) {
+    precondition(offset >= 0 && source.byteCount <= byteCount - offset, "bytes are copied within the store")
+    // SAFETY: the range was checked; the memory is exclusively ours, so source and destination don't overlap.
+    unsafe source.withUnsafeBytes { bytes in
+      guard let from = bytes.baseAddress, let base = unsafe base else { return }
+      unsafe (base + offset).copyMemory(from: from, byteCount: bytes.count)
+    }
+  }
+}
+
+// SAFETY: the memory has one owner, the value, which can't be copied: whoever has it may use it on any thread.
+extension PageStore: @unchecked Sendable {}

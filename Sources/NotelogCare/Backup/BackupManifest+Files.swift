@@ -1,0 +1,79 @@
+// The two files of a backup's manifest: FORMAT.md §13, "Backup".
+
+import NotelogBase
+import NotelogFormat
+import NotelogJournal
+import NotelogStorage
+
+extension BackupManifest {
+  /// What one of the two files is like.
+  enum File {
+    case missing
+    case unreadable(JournalError)
+    case sound(BackupManifest)
+
+    init(_ name: String, in storage: any Storage) {
+      var buffer = Buffer()
+      do throws(StorageError) {
+        let file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, .read) }
+        defer { file.close() }
+        try buffer.fill(min(try file.byteCount(), maximumByteCount), from: file, at: 0)
+      } catch {
+        self = error.isMissing ? .missing : .unreadable(JournalError(error))
+        return
+      }
+      if let manifest = BackupManifest(buffer.bytes) {
+        self = .sound(manifest)
+      } else {
+        self = .unreadable(JournalError(.damaged, "the backup's \(name) does not check"))
+      }
+    }
+
+    var manifest: BackupManifest? { if case .sound(let manifest) = self { manifest } else { nil } }
+    var error: JournalError? { if case .unreadable(let error) = self { error } else { nil } }
+  }
+
+  /// Both files.
+  struct Files {
+    let first: File
+    let copy: File
+
+    init(in storage: any Storage) {
+      first = File(fileName, in: storage)
+      copy = File(copyName, in: storage)
+    }
+
+    /// The sound one; of two, the newer.
+    var newest: BackupManifest? {
+      guard let first = first.manifest, let copy = copy.manifest else {
+        return first.manifest ?? copy.manifest
+      }
+      return copy.generation > first.generation ? copy : first
+    }
+  }
+
+  /// Reads a backup's manifest; nothing where there is none yet.
+  ///
+  /// - Throws: `damaged` or `inputOutput` where neither of the files can be read.
+  static func read(_ storage: any Storage) throws(JournalError) -> BackupManifest? {
+    let files = Files(in: storage)
+    if let newest = files.newest { return newest }
+    if let error = files.first.error ?? files.copy.error { throw error }
+    return nil
+  }
+
+  /// Puts the manifest in the place of the one before, file after file: one of them is whole at any moment.
+  func write(to storage: any Storage) throws(StorageError) {
+    var buffer = Buffer()
+    append(to: &buffer)
+    for name in [Self.fileName, Self.copyName] {
+      let temporary = name + FileName.partialSuffix
+      let file = try storage.openEmpty(temporary)
+      defer { file.close() }
+      try file.writeAll(buffer.bytes, at: 0)
+      try file.sync()
+      try retryingInterruptions { () throws(StorageError) in try storage.rename(temporary, to: name) }
+      try retryingInterruptions { () throws(StorageError) in try storage.syncFolder("") }
+    }
+  }
+}

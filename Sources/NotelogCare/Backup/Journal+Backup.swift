@@ -1,0 +1,64 @@
+// Backup while in use: FORMAT.md §13, "Backup".
+
+package import NotelogFormat
+package import NotelogJournal
+package import NotelogStorage
+import NotelogBase
+
+extension Journal {
+  /// Brings a backup up to date: copies what is new of a store, which this or another process may be writing to.
+  ///
+  /// A pin keeps segments from being unlinked meanwhile. Every copy is read back and verified before the backup
+  /// becomes the new one, in one step; interrupted, it is still the one before. What does not check in the store takes the place of
+  /// nothing that the backup holds. A store whose log ends before the backup does leaves it as it is.
+  ///
+  /// - Parameters:
+  ///   - source: The store's folder.
+  ///   - target: The backup's folder: empty, or with an earlier backup of the same store.
+  ///   - checksParts: Whether segments that the backup has already are read and verified too; otherwise only their beginnings and
+  ///     ends are. What does not check is copied again.
+  ///   - random: Makes the pin's name.
+  ///   - progress: Told how far it is; its answer says whether to go on.
+  ///   - companions: Copies what else belongs to the backup, after the segments and before it becomes the new one:
+  ///     what segments need must not be older than they are.
+  /// - Returns: What was copied, and what does not check in the store, as far as it was read.
+  /// - Throws: `alreadyExists` where the folder holds anything but a backup of this store, `busy` where one is being made in it;
+  ///   what else stood in the way. The backup is then the one before.
+  package static func backup(
+    from source: any Storage, to target: any Storage, checksParts: Bool = false,
+    random: UInt64 = .random(in: 0...UInt64.max),
+    progress: @escaping WorkProgress.Report = { _, _ in true },
+    companions: (StoreID) throws(JournalError) -> Void = { _ in }
+  ) throws(JournalError) -> BackupReport {
+    let pin = try journaling { () throws(StorageError) in try Pins(source).take(random) }
+    let storeID = try Examination.settled(source).storeID
+    let claim = try BackupClaim.take(target, for: storeID)
+    var attempts = ReadingAttempts(of: source)
+    var backup: Backup
+    repeat {
+      attempts.begin()
+      let examination = try Examination.settled(source, storeID: storeID)
+      // A head without a whole live set was never completed, and does not say where the log ends.
+      guard !examination.isBeingRecovered, examination.end.segment == 0 || examination.end.offset > 0 else {
+        throw JournalError(.busy, "the store's recovery was interrupted: open it for writing first")
+      }
+      // What was read may not be durable yet; a copy of it must not outlive it.
+      try examination.synchronize()
+      backup = Backup(
+        of: source, examination, to: target, after: claim.manifest, checksParts: checksParts, progress)
+      if !backup.isBehind { try backup.copy() }
+      // A recovery may have cut the log between the examination and the copy.
+    } while try !attempts.isBelievable(backup.finding)
+    if backup.isBehind {
+      let position = claim.manifest.position
+      backup.report.damages.append(
+        Damage(.endsBeforeBackup, segment: position.segment, offset: position.offset))
+    } else {
+      try companions(storeID)
+      try backup.publish()
+    }
+    _ = consume claim
+    _ = consume pin
+    return backup.report
+  }
+}

@@ -1,0 +1,93 @@
+// Makes a store of a backup: FORMAT.md §13, "Backup".
+
+import NotelogBase
+import NotelogFormat
+package import NotelogJournal
+package import NotelogStorage
+
+extension Journal {
+  /// Makes a store of a backup, in a folder without one.
+  ///
+  /// What does not check in the backup is put in its place as it is. What is known of the log's end besides its file is written there
+  /// again, so that what is missing before the end is damage to whoever opens the store, and never taken for its end.
+  ///
+  /// - Parameters:
+  ///   - backup: The backup's folder.
+  ///   - target: The folder for the store.
+  ///   - report: Told how far it is; its answer says whether to go on.
+  /// - Returns: What does not check in what was restored; nothing where the backup was made of a sound store and is
+  ///   sound itself.
+  /// - Throws: `notAStore` where there is no backup, `alreadyExists` where there is a store, `damaged` where no manifest of the backup
+  ///   and no file of it is left; `full`, `inputOutput`.
+  package static func restore(
+    from backup: any Storage, to target: any Storage,
+    progress report: @escaping WorkProgress.Report = { _, _ in true }
+  ) throws(JournalError) -> [Damage] {
+    // One without parts was begun, and never came to its end: a store has a head at least.
+    guard let manifest = try BackupManifest.read(backup), !manifest.parts.isEmpty else {
+      throw JournalError(.notAStore, "there is no backup here")
+    }
+    let names = try journaling { () throws(StorageError) in try target.names(in: "") }
+    guard !names.contains(where: { FileName.segmentNumber($0) != nil }) else {
+      throw JournalError(.alreadyExists, "there is a store here already")
+    }
+    let parts = BackupView(manifest, in: backup).parts.values
+    var damages: [Damage] = []
+    // The newest first: a store whose newest segments are missing would pass for a whole one, an older one.
+    var progress = WorkProgress(total: parts.reduce(0) { $0 + $1.entry.byteCount }, report)
+    for part in parts.sorted(by: { $0.entry.number > $1.entry.number }) {
+      do { damages += try restore(part, of: manifest, from: backup, to: target) } catch {
+        throw JournalError(error)
+      }
+      try progress.advance(by: part.entry.byteCount)
+    }
+    try journaling { () throws(StorageError) in
+      try retryingInterruptions { () throws(StorageError) in try target.syncFolder("") }
+    }
+    do {
+      let found = try verify(target, storeID: manifest.storeID).report.damages
+      damages += found.filter { damage in !damages.contains { $0.covers(damage) } }
+    } catch {
+      // What can't be opened can still be salvaged.
+      guard error.code == .damaged, !damages.isEmpty else { throw error }
+    }
+    return damages
+  }
+
+  private static func restore(
+    _ part: BackupManifest.Part, of manifest: BackupManifest, from backup: any Storage, to target: any Storage
+  ) throws(StorageError) -> [Damage] {
+    let name = FileName.segment(part.entry.number)
+    let end = manifest.isEnd(part) ? manifest.end : nil
+    let source = try part.openIfThere(in: backup)
+    defer { source?.close() }
+    guard source != nil || end != nil else { return [Damage(.missingSegment, segment: part.entry.number)] }
+    let file = try target.openEmpty(name + FileName.partialSuffix)
+    defer { file.close() }
+    if let source {
+      let byteCount = min(try source.byteCount(), part.entry.byteCount)
+      try file.copyVerified(ForgivingFile(source, byteCount: byteCount), byteCount)
+    }
+    let isSound = try part.hasItsBytes(file)
+    if !isSound, let end { try end.write(to: file, at: manifest.position) }
+    try file.sync()
+    try retryingInterruptions { () throws(StorageError) in
+      try target.rename(name + FileName.partialSuffix, to: name)
+    }
+    return isSound ? [] : [Damage(.backupFile, segment: part.entry.number)]
+  }
+}
+
+extension BackupManifest.End {
+  /// Writes what is known of the log's last segment: both copies of its header, and the mark that it ends in.
+  fileprivate func write(to file: any StorageFile, at position: LogPosition) throws(StorageError) {
+    var buffer = Buffer()
+    buffer.appendZeros(Layout.headerByteCount)
+    header.write(into: &buffer)
+    try file.writeAll(buffer.bytes, at: 0)
+    try file.writeAll(buffer.bytes, at: Layout.headerCopyOffset)
+    buffer.removeAll()
+    appendClosing(to: &buffer, at: position)
+    try file.writeAll(buffer.bytes, at: position.offset)
+  }
+}

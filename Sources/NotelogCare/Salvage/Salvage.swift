@@ -1,0 +1,199 @@
+// Saves what can be read of a pile of segments: FORMAT.md §13, "Salvage".
+
+import NotelogFormat
+import NotelogJournal
+import NotelogStorage
+
+/// Two passes over the files: the first finds out where each record's newest version is, the second copies it.
+struct Salvage {
+  let source: any Storage
+  let target: any Storage
+  let options: JournalOptions
+  /// Whether a record whose newest version is lost is saved in an older one.
+  let keepsPossiblyStale: Bool
+
+  private var report = SalvageReport()
+  private var table = SalvageTable()
+  private var nextSequence: UInt64 = 1
+  /// Whether a file, or the end of one, is missing: then what it held may be newer than anything.
+  private var losesTail = false
+
+  init(from source: any Storage, to target: any Storage, options: JournalOptions, keepsPossiblyStale: Bool) {
+    self.source = source
+    self.target = target
+    self.options = options
+    self.keepsPossiblyStale = keepsPossiblyStale
+  }
+
+  mutating func run(
+    storeID: StoreID?, _ told: @escaping WorkProgress.Report
+  ) throws(JournalError) -> SalvageReport {
+    var pile = try SalvagePile(source, storeID: storeID, &report)
+    report.storeID = pile.storeID
+    // Each byte is read at least twice, and most are written once.
+    let byteCount = pile.files.reduce(0) { $0 + $1.byteCount }
+    var progress = WorkProgress(total: 3 * byteCount, told)
+    for file in pile.files {
+      let floor = try journaling { () throws(StorageError) in try Self.witnessedFloor(in: file) }
+      pile.floor = max(pile.floor, floor)
+      try progress.advance(by: file.byteCount)
+    }
+    try scanAll(pile, &progress)
+    for number in pile.missing {
+      losesTail = true
+      report.add(
+        SalvageReport.Loss(kind: .missingSegment, file: "", segment: number, offset: 0, byteCount: 0))
+    }
+    if losesTail { report.staleBelow = nextSequence }
+    let survivors = chooseSurvivors(pile)
+    table = SalvageTable(keepingChunksOf: table)
+    var writer = SalvageWriter(to: target, storeID: pile.storeID, options: options, pile: pile)
+    try writer.write(survivors, table, nextSequence: nextSequence, &report, &progress)
+    noteUnreadable(pile)
+    for file in pile.files { file.file.close() }
+    return report
+  }
+
+  /// Finds out what there is of each record.
+  private mutating func scanAll(
+    _ pile: SalvagePile, _ progress: inout WorkProgress
+  ) throws(JournalError) {
+    for (index, file) in pile.files.enumerated() where !file.isReplaced {
+      try journaling { () throws(StorageError) in try scan(file, index, pile) }
+      try progress.advance(by: file.byteCount)
+    }
+    for (index, file) in pile.files.enumerated() where !file.isReplaced {
+      try journaling { () throws(StorageError) in try readFooter(file, index) }
+    }
+    // What was replaced comes last: it only stands in for what the others should have.
+    for (index, file) in pile.files.enumerated() {
+      try journaling { () throws(StorageError) in try scanReplaced(file, index, pile.floor) }
+      if file.isReplaced { try progress.advance(by: file.byteCount) }
+    }
+  }
+
+  /// The highest floor that commit and close marks in a file name.
+  private static func witnessedFloor(in file: SalvageFile) throws(StorageError) -> LogPosition {
+    guard !file.isCompacted, file.trailer == nil else { return .zero }
+    var floor = LogPosition.zero
+    var reader = file.reader()
+    var place = Layout.firstFrameOffset
+    while let (next, header) = try reader.nextFrame(from: place) {
+      if header.kind == .commit, try reader.isWhole(header, at: next),
+        let mark = CommitMark(payload: try reader.payload(of: header, at: next))
+      {
+        floor = max(floor, mark.floor)
+      } else if header.kind == .close, try reader.isWhole(header, at: next),
+        let mark = CloseMark(payload: try reader.payload(of: header, at: next))
+      {
+        floor = max(floor, mark.place)
+      }
+      place = next + header.frameByteCount
+    }
+    return floor
+  }
+
+  private mutating func scan(_ file: SalvageFile, _ index: Int, _ pile: SalvagePile) throws(StorageError) {
+    var scan = SalvageScan(
+      file, index: index, floor: pile.floor, isReplaced: false, limit: file.keptByteCount)
+    try scan.run(from: Layout.firstFrameOffset, &table, &report)
+    report.files.append(file.name)
+    raiseSequence(above: scan.highestSequence)
+    nextSequence = max(nextSequence, file.header?.firstSequence ?? 0)
+    if let byteCount = pile.expectedByteCount(of: file) {
+      losesTail = true
+      report.add(
+        SalvageReport.Loss(
+          kind: .lostFrames, file: file.name, segment: file.number, offset: file.byteCount,
+          byteCount: byteCount - file.byteCount))
+    }
+    if scan.hasLosses { losesTail = true }
+  }
+
+  private mutating func raiseSequence(above sequence: UInt64) {
+    nextSequence = min(max(nextSequence, sequence + 1), UInt64(Limits.maximumSequence))
+  }
+
+  /// What was replaced, or cut: its frames stand in where others are damaged.
+  private mutating func scanReplaced(
+    _ file: SalvageFile, _ index: Int, _ floor: LogPosition
+  ) throws(StorageError) {
+    let start = file.isReplaced ? Layout.firstFrameOffset : file.keptByteCount
+    guard start < file.byteCount else { return }
+    var scan = SalvageScan(file, index: index, floor: floor, isReplaced: true, limit: file.byteCount)
+    try scan.run(from: aligned(start), &table, &report)
+    raiseSequence(above: scan.highestSequence)
+    if file.isReplaced { report.files.append(file.name) }
+  }
+
+  /// A footer names frames that may be gone altogether.
+  private mutating func readFooter(_ file: SalvageFile, _ index: Int) throws(StorageError) {
+    guard let trailer = file.trailer, file.keptByteCount >= trailer.footerOffset else { return }
+    var reader = file.reader()
+    var table = self.table
+    self.table = SalvageTable()
+    _ = try reader.forEachFooterEntry(trailer, evenIfIncomplete: true) { entry, _ in
+      guard entry.kind != .chunk else { return }
+      table.know(
+        entry.id,
+        SalvageTable.Version(
+          sequence: entry.sequence, isTombstone: entry.kind == .tombstone,
+          place: SalvageTable.Place(file: Int32(index), offset: UInt32(entry.offset)),
+          payloadByteCount: UInt32(entry.payloadByteCount)))
+    }
+    self.table = table
+  }
+
+  /// Which frames are saved, in the order of the files; and what is lost.
+  private mutating func chooseSurvivors(_ pile: SalvagePile) -> [SalvageTable.Place] {
+    var survivors: [SalvageTable.Place] = []
+    for (id, entry) in table.records {
+      guard let newest = entry.newest else {
+        // Only what was replaced has it: it was deleted since, unless that is what is lost.
+        if report.staleBelow > 0 { keepOlder(id, entry, &survivors) }
+        continue
+      }
+      if let sound = entry.sound, sound.sequence == newest.sequence {
+        if sound.isTombstone { report.deletedCount += 1 } else { survivors.append(sound.place) }
+      } else if newest.isTombstone {
+        report.deletedCount += 1
+      } else {
+        let file = pile.files[Int(newest.place.file)]
+        report.add(
+          SalvageReport.Loss(
+            kind: .record, file: file.name, segment: file.number, offset: Int(newest.place.offset),
+            byteCount: aligned(Layout.frameHeaderByteCount + Int(newest.payloadByteCount)), record: id))
+        keepOlder(id, entry, &survivors)
+      }
+    }
+    report.possiblyStale.sort()
+    return survivors.sorted()
+  }
+
+  private mutating func keepOlder(
+    _ id: RecordKey, _ entry: SalvageTable.Entry, _ survivors: inout [SalvageTable.Place]
+  ) {
+    guard keepsPossiblyStale, let sound = entry.sound, !sound.isTombstone else { return }
+    survivors.append(sound.place)
+    report.possiblyStale.append(id)
+  }
+
+  private mutating func noteUnreadable(_ pile: SalvagePile) {
+    for file in pile.files {
+      for range in file.file.unreadable {
+        report.add(
+          SalvageReport.Loss(
+            kind: .unreadableBytes, file: file.name, segment: file.number, offset: range.lowerBound,
+            byteCount: range.count))
+      }
+    }
+  }
+}
+
+extension SalvageTable {
+  /// The chunks alone: what is left to know once the survivors are chosen.
+  init(keepingChunksOf table: SalvageTable) {
+    self.init()
+    takeChunks(of: table)
+  }
+}

@@ -1,0 +1,74 @@
+// One file of a pile of segments, and what it is: FORMAT.md §13, "Salvage".
+
+import NotelogBase
+import NotelogFormat
+import NotelogJournal
+import NotelogStorage
+
+/// A file that frames are looked for in.
+struct SalvageFile {
+  let name: String
+  let file: ForgivingFile
+  let byteCount: Int
+  let header: SegmentHeader?
+  let trailer: Trailer?
+  /// What frame headers are checked with; found late where the header is lost.
+  var salt: SegmentSalt?
+  /// The header's number, or the one in the name where there is no header.
+  let number: UInt32?
+  /// Whether something else holds what is live of it.
+  var isReplaced = false
+  /// Where a recovery cut it; what is behind that counts no longer.
+  var keptByteCount = Int.max
+
+  /// Whether all frames in it happened: it was finished, or is all copies.
+  var isFinished: Bool { trailer != nil || header.map { $0.kind != .log } ?? false }
+  var isCompacted: Bool { header?.kind == .compacted }
+
+  /// Reads what a file says of itself; nothing where it can't be opened, or is no file.
+  init?(_ name: String, in storage: any Storage) {
+    guard
+      let base = try? retryingInterruptions({ () throws(StorageError) in try storage.open(name, .read) }),
+      let length = try? base.byteCount()
+    else { return nil }
+    self.name = name
+    byteCount = min(length, Limits.maximumSegmentByteCount)
+    file = ForgivingFile(base, byteCount: byteCount)
+    var buffer = Buffer()
+    let trailer = try? Survey.readTrailer(file, byteCount, &buffer)
+    self.trailer = trailer
+    header = Self.readHeader(file, byteCount, trailer)
+    salt = header.map { SegmentSalt($0.salt) }
+    number = header?.number ?? FileName.segmentNumber(Self.segmentName(name))
+  }
+
+  /// The first of the three copies that is valid.
+  private static func readHeader(_ file: ForgivingFile, _ byteCount: Int, _ trailer: Trailer?)
+    -> SegmentHeader?
+  {
+    var places = [0, Layout.headerCopyOffset]
+    if let trailer { places.append(trailer.footerOffset + Layout.frameHeaderByteCount) }
+    for place in places {
+      var buffer = Buffer(capacity: Layout.headerByteCount)
+      guard let count = try? buffer.fill(Layout.headerByteCount, from: file, at: place),
+        count == Layout.headerByteCount, let header = try? SegmentHeader(buffer.bytes, at: 0)
+      else { continue }
+      return header
+    }
+    return nil
+  }
+
+  /// The segment's name that a file's name begins with: `000000000007.journal.bak` was a copy of that segment.
+  private static func segmentName(_ name: String) -> String { String(name.prefix(20)) }
+
+  /// A reader of its frames; only once the salt is known.
+  func reader(end: Int? = nil) -> SegmentReader {
+    SegmentReader(file, salt: salt ?? SegmentSalt(0), end: min(end ?? byteCount, byteCount))
+  }
+
+  /// Whether any frame in it checks under a salt.
+  func hasFrame(under salt: SegmentSalt) throws(StorageError) -> Bool {
+    var reader = SegmentReader(file, salt: salt, end: byteCount)
+    return try reader.nextFrame(from: Layout.firstFrameOffset) != nil
+  }
+}

@@ -1,0 +1,233 @@
+// The files of a pile, sorted by what they are and whether they count: FORMAT.md §13, "Salvage".
+
+import NotelogFormat
+import NotelogJournal
+import NotelogStorage
+
+/// The segments that were found, and what they say of one another.
+struct SalvagePile {
+  private(set) var files: [SalvageFile] = []
+  private(set) var storeID = StoreID.zero
+  /// The highest position that any witness in a header names as durable.
+  var floor = LogPosition.zero
+  /// The live set of the newest segment of the log in which one can be read.
+  private(set) var live: LiveSet?
+  /// The number of that segment.
+  private(set) var liveNumber: UInt32 = 0
+
+  /// Files of a store that hold no frames.
+  private static let otherNames: Set<String> = [
+    FileName.lock, FileName.reserve, FileName.torn, FileName.index, FileName.keyring, FileName.keyringCopy,
+    FileName.schemas, FileName.pins, FileName.creating, FileName.created,
+  ]
+
+  init(
+    _ storage: any Storage, storeID expected: StoreID?, _ report: inout SalvageReport
+  ) throws(JournalError) {
+    let names = try journaling { () throws(StorageError) in try storage.names(in: "") }.sorted()
+    var found: [SalvageFile] = []
+    for name in names where !Self.otherNames.contains(name) {
+      guard let file = SalvageFile(name, in: storage) else {
+        if name.contains(".journal") { report.add(Self.unreadable(name, 0)) }
+        continue
+      }
+      // A file of any name may be a segment if it says so; without a header only its name speaks for it.
+      if file.header != nil || name.contains(".journal") { found.append(file) }
+    }
+    guard let id = expected ?? Self.commonest(found) else {
+      throw JournalError(.notAStore, "there is no segment with a readable header here; give the store's id")
+    }
+    storeID = id
+    for file in found {
+      if let header = file.header, header.storeID != id {
+        report.foreign.append(file.name)
+        file.file.close()
+      } else {
+        files.append(file)
+      }
+    }
+    try findLive()
+    try findSalts(&report)
+    noteDoubled(&report)
+    findReplaced()
+    for file in files { floor = max(floor, file.header?.floor ?? .zero) }
+    noteOutsideWitnesses(storage)
+    do { try findEnds() } catch { throw JournalError(error) }
+  }
+
+  /// What says beside the segments how far the log went: where it was closed, and what the checkpoint covers.
+  private mutating func noteOutsideWitnesses(_ storage: any Storage) {
+    if let last = LastClose.read(storage), last.storeID == storeID { floor = max(floor, last.mark) }
+    guard let checkpoint = CheckpointFile.find(in: storage).found else { return }
+    if checkpoint.head.storeID == storeID { floor = max(floor, checkpoint.head.covered) }
+    checkpoint.file.close()
+  }
+
+  /// A segment was full when the process died, and has no footer yet: where its frames make the one that the live set speaks of,
+  /// none is missing, and what follows them is space that was promised.
+  private mutating func findEnds() throws(StorageError) {
+    for index in files.indices where files[index].trailer == nil && files[index].keptByteCount == .max {
+      let file = files[index]
+      guard let header = file.header, header.kind == .log, let salt = file.salt,
+        let entry = live?[header.number], entry.salt == header.salt
+      else { continue }
+      var reader = file.reader()
+      var end = Layout.firstFrameOffset
+      while case .frame(let frame) = try reader.frame(at: end), frame.kind != .footer {
+        end += frame.frameByteCount
+      }
+      var footer = FooterBuilder()
+      try footer.addFrames(of: file.file, salt: salt, to: end)
+      if footer.frame(at: end, header: header, salt: salt).checksum == entry.footerChecksum {
+        files[index].keptByteCount = end
+      }
+    }
+  }
+
+  private static func unreadable(_ name: String, _ byteCount: Int) -> SalvageReport.Loss {
+    SalvageReport.Loss(
+      kind: .unreadableFile, file: name, segment: FileName.segmentNumber(name), offset: 0,
+      byteCount: byteCount)
+  }
+
+  /// The store that most bytes belong to.
+  private static func commonest(_ files: [SalvageFile]) -> StoreID? {
+    var byteCounts: [StoreID: Int] = [:]
+    for file in files {
+      if let id = file.header?.storeID { byteCounts[id, default: 0] += file.byteCount }
+    }
+    return byteCounts.max { ($0.value, $0.key) < ($1.value, $1.key) }?.key
+  }
+
+  /// The live set of the newest log segment that has a readable one, with the changes committed since.
+  private mutating func findLive() throws(JournalError) {
+    let log = files.filter { $0.header?.kind.isLog == true }
+      .sorted { ($0.header?.number ?? 0, $0.byteCount) > ($1.header?.number ?? 0, $1.byteCount) }
+    for file in log {
+      guard let header = file.header,
+        let set = try journaling({ () throws(StorageError) in try Self.live(of: file) })
+      else { continue }
+      live = set
+      liveNumber = header.number
+      return
+    }
+  }
+
+  private static func live(of file: SalvageFile) throws(StorageError) -> LiveSet? {
+    var reader = file.reader()
+    var place = Layout.firstFrameOffset
+    guard case .frame(let header) = try reader.frame(at: place), header.kind == .liveSet,
+      try reader.isWhole(header, at: place),
+      let set = LiveSet(payload: try reader.payload(of: header, at: place))
+    else { return nil }
+    place += header.frameByteCount
+    var changes = LiveChanges(of: set)
+    var pending: (change: LiveChange, sequence: UInt64)?
+    while let (next, header) = try reader.nextFrame(from: place), header.kind != .footer {
+      if header.kind == .liveChange, try reader.isWhole(header, at: next) {
+        pending = LiveChange(payload: try reader.payload(of: header, at: next)).map { ($0, header.sequence) }
+      } else if header.kind == .commit, let change = pending {
+        if change.sequence == header.sequence { changes.add(change.change) }
+        pending = nil
+      }
+      place = next + header.frameByteCount
+    }
+    return changes.result
+  }
+
+  /// Finds the salts of files without a header: from the live set, or from their own frames.
+  private mutating func findSalts(_ report: inout SalvageReport) throws(JournalError) {
+    var withSalt: [SalvageFile] = []
+    for var file in files {
+      if file.salt == nil {
+        do { file.salt = try salt(of: file) } catch { throw JournalError(error) }
+        guard file.salt != nil else {
+          if try isInterruptedCreation(file) { continue }
+          report.add(Self.unreadable(file.name, file.byteCount))
+          file.file.close()
+          continue
+        }
+        report.headerless.append(file.name)
+      }
+      withSalt.append(file)
+    }
+    files = withSalt
+  }
+
+  /// Whether nothing was ever in a file: the process died while it created the next segment.
+  private func isInterruptedCreation(_ file: SalvageFile) throws(JournalError) -> Bool {
+    let newest = files.compactMap { $0.header?.kind.isLog == true ? $0.number : nil }.max() ?? 0
+    guard file.number ?? 0 > newest else { return false }
+    do {
+      var reader = SegmentReader(file.file, salt: 0, end: file.byteCount)
+      return try reader.isZero(from: Layout.firstFrameOffset + Layout.frameHeaderByteCount)
+    } catch { throw JournalError(error) }
+  }
+
+  private func salt(of file: SalvageFile) throws(StorageError) -> SegmentSalt? {
+    if let number = file.number, let entry = live?[number] {
+      let salt = SegmentSalt(entry.salt)
+      if try file.hasFrame(under: salt) { return salt }
+    }
+    return try SaltSolver.solve(file.file, byteCount: file.byteCount)
+  }
+
+  private func noteDoubled(_ report: inout SalvageReport) {
+    var seen: Set<UInt32> = []
+    for file in files {
+      if let salt = file.salt, !seen.insert(salt.share).inserted { report.doubled.append(file.name) }
+    }
+  }
+
+  /// Says which files, or which parts of them, something else has taken the place of.
+  private mutating func findReplaced() {
+    var replaced: Set<UInt32> = []
+    var kept: [UInt32: Int] = [:]
+    for file in files {
+      guard let header = file.header else { continue }
+      for source in header.sources where source.segment < header.number {
+        if header.kind == .recovered { kept[source.segment] = source.keptByteCount }
+        if source.keptByteCount == 0 { replaced.insert(source.segment) }
+      }
+    }
+    for index in files.indices {
+      guard let number = files[index].number else { continue }
+      if let live, number < liveNumber {
+        // A file that the live set names may also be an older, or another, under the same number.
+        let entry = live[number]
+        files[index].isReplaced =
+          entry == nil || files[index].header.map { $0.salt != entry?.salt } ?? false
+      } else {
+        files[index].isReplaced = number != liveNumber && replaced.contains(number)
+      }
+      if let kept = kept[number], kept > 0 { files[index].keptByteCount = kept }
+    }
+  }
+
+  /// How long a file was, where it ends too early: every segment is finished but the newest of the log.
+  func expectedByteCount(of file: SalvageFile) -> Int? {
+    guard let header = file.header, file.trailer == nil, file.keptByteCount == .max else { return nil }
+    let newest = files.compactMap { $0.header?.kind.isLog == true ? $0.number : nil }.max()
+    if header.kind == .log, header.number == newest {
+      let known = floor.segment == header.number ? floor.offset : Layout.firstFrameOffset
+      return file.byteCount < known ? known : nil
+    }
+    return max(file.byteCount, live?[header.number]?.byteCount ?? 0)
+  }
+
+  /// The segments that the live set, or a witness, speaks of, and no file is.
+  var missing: [UInt32] {
+    let present = Set(files.filter { !$0.isReplaced }.compactMap(\.number))
+    var named = Set(live?.entries.map(\.number) ?? [])
+    let newest = files.filter { $0.header?.kind.isLog == true && !$0.isReplaced }.max {
+      ($0.number ?? 0) < ($1.number ?? 0)
+    }
+    if floor.segment > newest?.number ?? 0 {
+      named.insert(floor.segment)
+    } else if let newest, let number = newest.number, newest.header?.kind == .log, newest.trailer != nil {
+      // A segment of the log gets its footer when the next one is there.
+      named.insert(number + 1)
+    }
+    return named.filter { !present.contains($0) }.sorted()
+  }
+}

@@ -1,0 +1,67 @@
+// What salvaging saved, and what it could not: FORMAT.md §13, "Salvage".
+
+package import NotelogFormat
+
+/// What became of a pile of segments.
+package struct SalvageReport: Sendable {
+  /// Something that could not be saved.
+  package struct Loss: Equatable, Sendable {
+    package enum Kind: String, Sendable {
+      /// A segment that a live set names is not in the pile.
+      case missingSegment
+      /// A file in which not one frame was found.
+      case unreadableFile
+      /// Bytes that the system could not read.
+      case unreadableBytes
+      /// Bytes where frames were: what they held is not known.
+      case lostFrames
+      /// The newest version of a record, whose frame does not check anywhere.
+      case record
+      /// Frames of a transaction that is not whole, where no witness says that it was durable.
+      case uncommitted
+      /// Chunks of a large value that a saved record refers to.
+      case chunks
+    }
+
+    package let kind: Kind
+    /// The file's name in the pile; empty for a segment that is not there.
+    package let file: String
+    package let segment: UInt32?
+    package let offset: Int
+    package let byteCount: Int
+    /// The record, or the large value, where that is known.
+    package var record: RecordKey?
+  }
+
+  /// The store that was salvaged, and is the new one's id.
+  package internal(set) var storeID = StoreID.zero
+  /// Records, chunks of large values, and the bytes of their frames that the new store holds.
+  package internal(set) var recordCount = 0
+  package internal(set) var chunkCount = 0
+  package internal(set) var byteCount = 0
+  /// Records whose newest version is known to be a deletion.
+  package internal(set) var deletedCount = 0
+  /// Records that were saved in a version that may not be their newest.
+  package internal(set) var possiblyStale: [RecordKey] = []
+  /// Records with a lower revision may have had a newer version in frames that are lost; 0 where nothing is lost.
+  package internal(set) var staleBelow: UInt64 = 0
+  /// Files that frames were read from.
+  package internal(set) var files: [String] = []
+  /// Of these, files without a readable header: their salt was found otherwise.
+  package internal(set) var headerless: [String] = []
+  /// Files of which another copy was in the pile.
+  package internal(set) var doubled: [String] = []
+  /// Files of other stores.
+  package internal(set) var foreign: [String] = []
+  /// How many losses there are. The first of them are listed.
+  package private(set) var lossCount = 0
+  package private(set) var losses: [Loss] = []
+
+  /// How many losses are listed at most.
+  private static let maximumListedLosses = 100_000
+
+  mutating func add(_ loss: Loss) {
+    lossCount += 1
+    if losses.count < Self.maximumListedLosses { losses.append(loss) }
+  }
+}

@@ -1,0 +1,167 @@
+// Reads one file of a pile frame by frame, past anything broken: FORMAT.md §13, "Salvage".
+
+import NotelogBase
+import NotelogFormat
+import NotelogStorage
+
+/// Finds the frames of a file that happened.
+struct SalvageScan: ~Copyable {
+  /// A frame that waits for its transaction's commit mark.
+  private struct Pending {
+    let header: FrameHeader
+    let place: Int
+    let isWhole: Bool
+  }
+
+  private let file: SalvageFile
+  private let index: Int32
+  private let floor: LogPosition
+  /// Whether the frames only stand in for others.
+  private let isReplaced: Bool
+  private var reader: SegmentReader
+  private let limit: Int
+  private var pending: [Pending] = []
+  private var sawMark = false
+  private var lossStart: Int?
+  private(set) var highestSequence: UInt64 = 0
+  private(set) var hasLosses = false
+  private(set) var frameCount = 0
+
+  init(_ file: SalvageFile, index: Int, floor: LogPosition, isReplaced: Bool, limit: Int) {
+    self.file = file
+    self.index = Int32(index)
+    self.floor = floor
+    self.isReplaced = isReplaced
+    self.limit = min(limit, file.byteCount)
+    reader = file.reader()
+  }
+
+  /// Scans from a place on.
+  mutating func run(
+    from start: Int, _ table: inout SalvageTable, _ report: inout SalvageReport
+  ) throws(StorageError) {
+    var place = start
+    while let (next, header) = try reader.nextFrame(from: place), next < limit {
+      if next > place { lose(place..<next, &report) }
+      frameCount += 1
+      if header.kind == .footer {
+        place = limit
+        break
+      }
+      highestSequence = max(highestSequence, header.sequence)
+      let isWhole = try reader.isWhole(header, at: next)
+      try take(header, at: next, isWhole: isWhole, &table, &report)
+      place = next + header.frameByteCount
+    }
+    if place < limit {
+      // Zeros at the end of a segment that was being written are space that was promised and not used.
+      let isAboveFloor = file.number.map { LogPosition(segment: $0, offset: place) >= floor } ?? true
+      let isUnused = file.trailer == nil && isAboveFloor
+      let isZero = isUnused ? try isZero(place..<limit) : false
+      if !isZero { lose(place..<limit, &report) }
+    }
+    let isAllCopies = file.header == nil && !sawMark
+    try settle(isCommitted: isAllCopies || happened(at: pending.first?.place ?? limit), &table, &report)
+  }
+
+  private var number: UInt32 { file.number ?? 0 }
+
+  /// Whether a frame at a place happened whatever became of its commit mark.
+  private func happened(at place: Int) -> Bool {
+    file.isFinished || LogPosition(segment: number, offset: place) < floor
+  }
+
+  private mutating func isZero(_ range: Range<Int>) throws(StorageError) -> Bool {
+    var place = range.lowerBound
+    while place < range.upperBound {
+      let end = min(range.upperBound, place + SegmentReader.windowByteCount)
+      if try !reader.bytes(place..<end).isZero { return false }
+      place = end
+    }
+    return true
+  }
+
+  private mutating func lose(_ range: Range<Int>, _ report: inout SalvageReport) {
+    hasLosses = true
+    if !isReplaced { add(.lostFrames, range, &report) }
+  }
+
+  private func add(
+    _ kind: SalvageReport.Loss.Kind, _ range: Range<Int>, record: RecordKey? = nil,
+    _ report: inout SalvageReport
+  ) {
+    report.add(
+      SalvageReport.Loss(
+        kind: kind, file: file.name, segment: file.number, offset: range.lowerBound, byteCount: range.count,
+        record: record))
+  }
+
+  private mutating func take(
+    _ header: FrameHeader, at place: Int, isWhole: Bool, _ table: inout SalvageTable,
+    _ report: inout SalvageReport
+  ) throws(StorageError) {
+    if let first = pending.first, first.header.sequence != header.sequence || !header.kind.isInTransaction {
+      // Another transaction begins: the mark of the one before is lost.
+      try settle(isCommitted: happened(at: first.place), &table, &report)
+    }
+    switch header.kind {
+    case .record, .tombstone, .chunk, .liveChange:
+      let frame = Pending(header: header, place: place, isWhole: isWhole)
+      if file.isCompacted { try keep(frame, &table) } else { pending.append(frame) }
+    case .commit:
+      sawMark = true
+      let mark = isWhole ? CommitMark(payload: try reader.payload(of: header, at: place)) : nil
+      let isComplete =
+        mark?.frameCount == pending.count && pending.first.map { $0.place == mark?.firstOffset } ?? false
+        && pending.allSatisfy(\.isWhole)
+      let start = pending.first?.place ?? place
+      try settle(isCommitted: isComplete || happened(at: start), &table, &report)
+    case .liveSet, .close:
+      sawMark = true
+    case .footer:
+      break
+    }
+  }
+
+  /// Keeps the frames that wait, or says that they never happened for certain.
+  private mutating func settle(
+    isCommitted: Bool, _ table: inout SalvageTable, _ report: inout SalvageReport
+  ) throws(StorageError) {
+    guard let first = pending.first, let last = pending.last else { return }
+    let frames = pending
+    pending.removeAll(keepingCapacity: true)
+    guard isCommitted else {
+      if !isReplaced { add(.uncommitted, first.place..<last.place + last.header.frameByteCount, &report) }
+      return
+    }
+    for frame in frames { try keep(frame, &table) }
+  }
+
+  private mutating func keep(_ frame: Pending, _ table: inout SalvageTable) throws(StorageError) {
+    let header = frame.header
+    let place = SalvageTable.Place(file: index, offset: UInt32(frame.place))
+    switch header.kind {
+    case .record, .tombstone:
+      let version = SalvageTable.Version(
+        sequence: header.sequence, isTombstone: header.kind == .tombstone, place: place,
+        payloadByteCount: UInt32(header.payloadByteCount))
+      if frame.isWhole {
+        table.take(header.id, version, isReplaced: isReplaced)
+      } else if !isReplaced {
+        table.know(header.id, version)
+      }
+    case .chunk where frame.isWhole && header.payloadByteCount >= 8:
+      let start = frame.place + Layout.frameHeaderByteCount
+      let prefix = try reader.bytes(start..<start + 8)
+      table.take(
+        chunk: prefix.load(UInt32.self, at: 0), isLast: prefix.load(UInt32.self, at: 4) == 1,
+        of: header.id, at: place)
+    default: break
+    }
+  }
+}
+
+extension FrameKind {
+  /// Whether a commit mark counts it.
+  fileprivate var isInTransaction: Bool { isContent || self == .liveChange || self == .commit }
+}

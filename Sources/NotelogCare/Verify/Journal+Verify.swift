@@ -1,0 +1,273 @@
+// Verifying everything that can be verified without keys. It never writes. FORMAT.md §4, §5, §12.
+
+package import NotelogFormat
+package import NotelogJournal
+package import NotelogStorage
+import NotelogBase
+
+extension Journal {
+  /// What verifying found.
+  package struct Verification: Sendable {
+    /// What opening found, and what reading every byte found besides.
+    package var report: RecoveryReport
+    package var segmentCount = 0
+    package var frameCount = 0
+    package var byteCount = 0
+    /// How the index that an opening would take differs from what the segments say.
+    package var index = IndexComparison()
+    /// The number that the next transaction will have.
+    package var nextSequence: UInt64 = 0
+
+    /// Whether there is no damage.
+    package var isSound: Bool { !report.isDamaged && index.isSame }
+  }
+
+  /// What looks into records while they are verified: called with each current one that is whole, its envelope, which is empty
+  /// where it has none, and its body.
+  package typealias Inspector = (StoredRecord, _ envelope: RawSpan, _ body: RawSpan) -> Void
+
+  /// Reads every byte of a store and checks it, if need be more than once: beside a writer, what was found is of one moment.
+  ///
+  /// - Parameters:
+  ///   - storage: The store's folder.
+  ///   - storeID: The store's id, where it is known.
+  ///   - threadCount: How many threads share the segments.
+  ///   - progress: Told how far it has come, on the caller's thread.
+  ///   - visit: Called on each thread, to hand over what looks into the records that the thread comes to.
+  /// - Returns: What was found.
+  /// - Throws: What stands in the way of reading; `cancelled`; `busy` where the store never holds still.
+  package static func verify(
+    _ storage: any Storage, storeID: StoreID? = nil, threadCount: Int = 1,
+    progress: @escaping WorkProgress.Report = { _, _ in true },
+    visit: @Sendable ((Inspector) -> Void) -> Void = { $0 { _, _, _ in } }
+  ) throws(JournalError) -> Verification {
+    var attempts = ReadingAttempts(of: storage)
+    while true {
+      attempts.begin()
+      do {
+        var verification = try verifyOnce(
+          storage, storeID: storeID, threadCount: threadCount, progress: progress, visit: visit)
+        let finding = verification.isSound ? "" : "\(verification.report.damages) \(verification.index)"
+        guard try attempts.isBelievable(finding) else { continue }
+        if !verification.report.torn.isEmpty, attempts.isDisturbed(since: verification.nextSequence) {
+          verification.report.torn = []
+        }
+        return verification
+      } catch {
+        guard error.isDoubtful, try !attempts.isBelievable("\(error)") else { throw error }
+      }
+    }
+  }
+
+  /// Reads every byte of a store once. Beside a writer, what looks like damage may be due to its going on: ``ReadingAttempts``
+  /// tells.
+  package static func verifyOnce(
+    _ storage: any Storage, storeID: StoreID? = nil, threadCount: Int = 1,
+    progress: @escaping WorkProgress.Report = { _, _ in true },
+    visit: @Sendable ((Inspector) -> Void) -> Void = { $0 { _, _, _ in } }
+  ) throws(JournalError) -> Verification {
+    let pin = Pins(storage).takeForReading(JournalOptions().random)
+    var examination = try Examination(storage, storeID: storeID)
+    if examination.report.isDamaged {
+      // Files may have changed between two looks.
+      examination = try Examination.settled(storage, storeID: examination.storeID)
+    }
+    let catalog = Catalog(key: examination.comparedKey ?? JournalOptions().fingerprintKey)
+    // Nobody keeps this index: it may be too large, and need not grow.
+    catalog.index.reserve(examination.listedFrameLimit)
+    let scan = Lock(ChunkScan())
+    try catalog.load(&examination, threadCount: threadCount) { entry, envelope, segment in
+      guard entry.kind == .chunk || envelope.byteCount > 0 else { return }
+      scan.withLock { $0.take(entry, envelope, in: segment) { true } }
+    }
+    var verification = Verification(report: examination.report)
+    verification.nextSequence = examination.nextSequence
+    let tasks = catalog.segments.all.compactMap { segment in
+      examination.survey.segments[segment.number].map { found in
+        // A source that was cut and not finished has no footer to check.
+        let isCut = examination.log.contains { $0.number == segment.number && $0.isCut }
+        return SegmentTask(
+          found: found, segment: segment, entry: isCut ? nil : segment.entry,
+          end: examination.verifiedEnd(of: found), staleBelow: examination.report.staleBelow)
+      }
+    }
+    var work = WorkProgress(total: tasks.reduce(0) { $0 + $1.found.byteCount }, progress)
+    var orders = try journaling { () throws(StorageError) in
+      try OrderComparison(
+        of: examination.comparedKey == nil ? nil : examination.checkpoint.found, in: storage)
+    }
+    for outcome in try SegmentTask.run(tasks, catalog, &orders, threadCount, &work, visit) {
+      try verification.take(outcome)
+    }
+    var chunks = scan.withLock { $0 }
+    try journaling { () throws(StorageError) in
+      try chunks.keepOwners { (record, place) throws(StorageError) in
+        try catalog.index.contains(catalog.index.fingerprint(of: record), at: place)
+      }
+    }
+    verification.verifyChunks(chunks)
+    // A segment that does not check is no witness of what the checkpoint should say.
+    examination.report.damages = verification.report.damages
+    (verification.report.checkpoint, verification.index) = try journaling { () throws(StorageError) in
+      try examination.verifiedCheckpoint(in: storage, against: catalog)
+    }
+    if !verification.report.isDamaged { verification.index.orders = orders.incomplete() }
+    _ = consume pin
+    return verification
+  }
+}
+
+extension Journal.Verification {
+  /// Adds what verifying a segment found.
+  fileprivate mutating func take(_ outcome: SegmentTask.Outcome) throws(JournalError) {
+    if let failure = outcome.failure { throw JournalError(failure) }
+    segmentCount += 1
+    frameCount += outcome.frameCount
+    byteCount += outcome.byteCount
+    for damage in outcome.damages where !report.damages.contains(where: { $0.covers(damage) }) {
+      report.damages.append(damage)
+    }
+  }
+}
+
+/// A segment to be verified.
+private struct SegmentTask: Sendable {
+  /// What verifying it gave.
+  struct Outcome: Sendable {
+    var failure: StorageError?
+    var damages: [Damage] = []
+    var frameCount = 0
+    let byteCount: Int
+  }
+
+  let found: FoundSegment
+  let segment: Segment
+  let entry: LiveEntry?
+  let end: Int
+  let staleBelow: UInt64
+
+  /// Verifies segments on several threads, and tells how far it has come on the caller's.
+  ///
+  /// - Returns: What each gave, in their order; where one failed, some of the others are missing.
+  static func run(
+    _ tasks: [SegmentTask], _ catalog: Catalog, _ orders: inout OrderComparison, _ threadCount: Int,
+    _ progress: inout WorkProgress,
+    _ visit: @Sendable ((Journal.Inspector) -> Void) -> Void
+  ) throws(JournalError) -> [Outcome] {
+    // Several threads begin with the long ones: whoever finds nothing more to do then doesn't wait long for the others.
+    let order =
+      threadCount > 1
+      ? tasks.indices.sorted { tasks[$0].found.byteCount > tasks[$1].found.byteCount } : Array(tasks.indices)
+    let queue = WorkQueue(count: tasks.count)
+    let state = Lock(RunState(taskCount: tasks.count))
+    let empty = orders
+    let found = Lock(orders)
+    var refusal: JournalError?
+    func tell() {
+      let byteCount = state.withLock { $0.takeUntold() }
+      guard refusal == nil, byteCount > 0 else { return }
+      do throws(JournalError) { try progress.advance(by: byteCount) } catch {
+        refusal = error
+        queue.stop()
+      }
+    }
+    inParallel(max(1, min(threadCount, tasks.count)), aside: tell) { (_, tell) in
+      visit { inspect in
+        var window = Buffer()
+        var orders = empty
+        defer { found.withLock { [orders] in $0.take(orders) } }
+        while let number = queue.next() {
+          let outcome = tasks[order[number]].run(catalog, through: &window) { record, envelope, body in
+            orders.take(record, envelope)
+            inspect(record, envelope, body)
+          }
+          state.withLock { $0.take(outcome, at: order[number]) }
+          if outcome.failure != nil { return queue.stop() }
+          tell()
+        }
+      }
+    }
+    orders = found.withLock { $0 }
+    let outcomes = state.withLock { $0.outcomes }.compactMap { $0 }
+    // Whoever is told of a failure need not be asked whether to go on.
+    if outcomes.contains(where: { $0.failure != nil }) { return outcomes }
+    // What others did last.
+    tell()
+    if let refusal { throw refusal }
+    return outcomes
+  }
+
+  /// What the threads that verify segments share.
+  private struct RunState: Sendable {
+    private(set) var outcomes: [Outcome?]
+    /// Bytes that are done, and the caller has not been told of.
+    private var untoldByteCount = 0
+
+    init(taskCount: Int) { outcomes = Array(repeating: nil, count: taskCount) }
+
+    mutating func take(_ outcome: Outcome, at number: Int) {
+      outcomes[number] = outcome
+      if outcome.failure == nil { untoldByteCount += outcome.byteCount }
+    }
+
+    mutating func takeUntold() -> Int {
+      defer { untoldByteCount = 0 }
+      return untoldByteCount
+    }
+  }
+
+  private func run(_ catalog: Catalog, through window: inout Buffer, _ inspect: Journal.Inspector) -> Outcome
+  {
+    var outcome = Outcome(byteCount: found.byteCount)
+    var verifier = SegmentVerifier(found, entry: entry, end: end)
+    // Where the index came upon nothing in the segment that is dead, nothing need be looked up.
+    let hasDead = segment.deathCount > 0
+    let number = found.number
+    let index = catalog.index
+    do throws(StorageError) {
+      try verifier.run(through: &window) { header, place, payload, next throws(StorageError) in
+        // The next record's place in the index comes from memory while this one is seen to.
+        if hasDead, let next { index.prefetch(index.fingerprint(of: next)) }
+        guard header.kind == .record else { return }
+        if hasDead {
+          let place = Place(segment: number, offset: place)
+          guard try index.contains(index.fingerprint(of: header.id), at: place) else { return }
+        }
+        let envelopeByteCount = header.hasEnvelope ? Int(payload.load(UInt16.self, at: 0)) : 0
+        inspect(
+          StoredRecord(
+            id: header.id, collection: header.collection, revision: header.sequence,
+            isPossiblyStale: header.sequence < staleBelow),
+          payload.extracting(0..<envelopeByteCount), payload.extracting(droppingFirst: envelopeByteCount))
+      }
+    } catch { outcome.failure = error }
+    outcome.damages = verifier.damages
+    outcome.frameCount = verifier.frameCount
+    return outcome
+  }
+}
+
+extension Damage {
+  /// Whether another finding speaks of the same bytes.
+  func covers(_ other: Damage) -> Bool {
+    segment == other.segment && kind == other.kind && offset == other.offset
+  }
+}
+
+extension Examination {
+  /// How many frames the footers of the live set can list, at most.
+  fileprivate var listedFrameLimit: Int {
+    live.entries.reduce(0) { sum, entry in
+      sum + (survey.segments[entry.number]?.trailer?.footerByteCount ?? 0) / Layout.footerEntryByteCount
+    }
+  }
+
+  /// Up to where a segment's frames are verified: the break, if it is behind this segment's floor.
+  func verifiedEnd(of found: FoundSegment) -> Int {
+    let segment = log.first { $0.number == found.number }
+    if found.number == end.segment, !report.wasClosed || appendable != nil {
+      return max(end.offset, report.floor.segment == found.number ? report.floor.offset : 0)
+    }
+    return segment?.end ?? found.byteCount
+  }
+}

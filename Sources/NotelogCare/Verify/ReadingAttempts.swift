@@ -1,0 +1,77 @@
+// Whether what a long reading found is true, beside a process that writes: FORMAT.md §13, "Readers".
+
+import NotelogFormat
+package import NotelogJournal
+package import NotelogStorage
+
+/// The attempts at reading all of a store, which takes longer than a writer takes to finish, replace and unlink segments.
+///
+/// What is sound is believed at once; so is damage, where no segment came, went or was finished since the attempt began. Otherwise
+/// the work begins again. From then on a pin keeps segments from being unlinked, where the folder can be written; and what is found
+/// twice running is believed.
+package struct ReadingAttempts: ~Copyable {
+  /// How often the work begins again.
+  private static let maximumCount = 20
+
+  private let storage: any Storage
+  private var count = 0
+  private var moment: Moment?
+  private var lastFinding = ""
+  private var pin: Pin?
+
+  /// Which segments there are, and how long they are: a head gets shorter when it is finished or closed.
+  private struct Moment: Equatable {
+    let numbers: [UInt32]
+    let byteCounts: [Int?]
+
+    init(_ storage: any Storage) {
+      numbers = ((try? storage.names(in: "")) ?? []).compactMap(FileName.segmentNumber).sorted()
+      byteCounts = numbers.map { number in
+        guard let file = try? storage.open(FileName.segment(number), .read) else { return nil }
+        defer { file.close() }
+        return try? file.byteCount()
+      }
+    }
+  }
+
+  package init(of storage: any Storage) { self.storage = storage }
+
+  /// Begins an attempt.
+  package mutating func begin() {
+    count += 1
+    moment = Moment(storage)
+  }
+
+  /// Whether what an attempt found is true of one moment.
+  ///
+  /// - Parameters:
+  ///   - finding: The damage that was found, in words; empty where there is none.
+  ///   - nextSequence: The number of the next transaction when what was read with was opened, where it matters what was
+  ///     committed since.
+  /// - Returns: Whether to believe it; if not, the caller begins again.
+  /// - Throws: `busy` where it has begun again too often.
+  package mutating func isBelievable(
+    _ finding: String, since nextSequence: UInt64? = nil
+  ) throws(JournalError) -> Bool {
+    if finding.isEmpty || finding == lastFinding || !isDisturbed(since: nextSequence) { return true }
+    guard count < Self.maximumCount else {
+      throw JournalError(.busy, "the store is changed faster than it can be read; try again later")
+    }
+    lastFinding = finding
+    if pin == nil { pin = try? Pins(storage).take(JournalOptions().random()) }
+    return false
+  }
+
+  /// Whether somebody wrote since the attempt began. What lies behind the last whole transaction is no torn tail then, but a
+  /// transaction that is under way.
+  package func isDisturbed(since nextSequence: UInt64?) -> Bool {
+    if Moment(storage) != moment { return true }
+    guard let nextSequence else { return false }
+    return (try? Examination.settled(storage))?.nextSequence != nextSequence
+  }
+}
+
+extension JournalError {
+  /// Whether a writer that goes on may be the cause.
+  package var isDoubtful: Bool { code == .damaged || code == .inputOutput }
+}

@@ -1,0 +1,88 @@
+// Verifying everything, a segment at a time: for whoever looks after a store that is in use. FORMAT.md §13, "Scrub".
+
+import NotelogFormat
+package import NotelogJournal
+import NotelogStorage
+import NotelogBase
+
+/// Where a scrub goes on. It may be kept, and taken up again in another opening.
+package struct ScrubPosition: Equatable, Sendable {
+  /// Segments below it have been verified in this round.
+  package var segment: UInt32
+
+  package init(segment: UInt32 = 0) { self.segment = segment }
+}
+
+/// What a scrub found.
+package struct ScrubResult: Sendable {
+  package internal(set) var damages: [Damage] = []
+  package internal(set) var segmentCount = 0
+  package internal(set) var frameCount = 0
+  package internal(set) var byteCount = 0
+  /// Where to go on; nothing when every segment has been verified.
+  package internal(set) var next: ScrubPosition?
+}
+
+extension Journal {
+  /// Verifies finished segments, every byte of them, in order of their numbers, while the store is in use.
+  ///
+  /// At least one segment is verified in a call, whatever the budget; so calling it again and again comes to an end.
+  ///
+  /// - Parameters:
+  ///   - position: What the call before returned; a new round where nothing is given.
+  ///   - budget: The bytes to read, about, or the time.
+  /// - Returns: What was found, and where to go on.
+  /// - Throws: `inputOutput` where a file can't be read; `closed`.
+  package func scrub(
+    from position: ScrubPosition = ScrubPosition(), _ budget: WorkBudget = .unlimited
+  ) throws(JournalError) -> ScrubResult {
+    try checkOpen()
+    var result = ScrubResult()
+    for segment in catalog.segments.all {
+      guard segment.number >= position.segment, let entry = segment.entry else { continue }
+      if result.segmentCount > 0, result.byteCount >= budget.byteCount || budget.isOver() {
+        result.next = ScrubPosition(segment: segment.number)
+        return result
+      }
+      // What compaction has taken away meanwhile, nobody reads any more.
+      guard catalog.segments[segment.number] != nil else { continue }
+      try checkOpen()
+      let found = try Survey.read(segment.file, segment.number)
+      let finding = try journaling { () throws(StorageError) in try found?.damages(as: entry) }
+      // Once the store is closed, a descriptor may be another file's: what was read then is no finding.
+      try checkOpen()
+      result.segmentCount += 1
+      guard let found, let finding else {
+        result.damages.append(Damage(.unreadableSegment, segment: segment.number))
+        continue
+      }
+      for damage in finding.damages { damageLog.note(damage) }
+      result.damages += finding.damages
+      result.frameCount += finding.frameCount
+      result.byteCount += found.byteCount
+    }
+    return result
+  }
+
+  private func checkOpen() throws(JournalError) {
+    if isClosed { throw JournalError(.closed, "the store is closed") }
+  }
+}
+
+extension FoundSegment {
+  /// What does not check in a file that should be the finished segment that an entry of the live set names.
+  func damages(as entry: LiveEntry) throws(StorageError) -> (damages: [Damage], frameCount: Int) {
+    var damages: [Damage] = []
+    if self.entry != entry {
+      let isShort = header.salt == entry.salt && byteCount < entry.byteCount
+      damages.append(Damage(isShort ? .truncated : .replacedSegment, segment: number, offset: byteCount))
+    }
+    for place in badCopies {
+      damages.append(Damage(.headerCopy, segment: number, offset: place, byteCount: Layout.headerByteCount))
+    }
+    var verifier = SegmentVerifier(self, entry: entry, end: byteCount)
+    var window = Buffer()
+    try verifier.run(through: &window)
+    return (damages + verifier.damages, verifier.frameCount)
+  }
+}

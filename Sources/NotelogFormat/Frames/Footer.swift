@@ -1,0 +1,135 @@
+// A finished segment's footer and trailer: FORMAT.md §4.
+
+package import NotelogBase
+
+/// A frame as a footer lists it. Its envelope, if any, follows it there.
+package struct FooterEntry: Equatable, Sendable {
+  package var kind: FrameKind
+  package var collection: UInt16
+  package var offset: Int
+  package var payloadByteCount: Int
+  package var envelopeByteCount: Int
+  package var sequence: UInt64
+  package var id: RecordKey
+  /// Of a chunk whose payload checked when it was listed, its number.
+  package var chunk: ChunkMark?
+
+  /// The bytes of the whole frame, padding included.
+  package var frameByteCount: Int { aligned(Layout.frameHeaderByteCount + payloadByteCount) }
+  /// The bytes the entry takes in the footer.
+  package var entryByteCount: Int { Layout.footerEntryByteCount + envelopeByteCount }
+
+  package init(_ header: FrameHeader, offset: Int, envelopeByteCount: Int) {
+    kind = header.kind
+    collection = header.collection
+    self.offset = offset
+    payloadByteCount = header.payloadByteCount
+    self.envelopeByteCount = envelopeByteCount
+    sequence = header.sequence
+    id = header.id
+  }
+
+  /// How an entry's 32 bits of place are divided: the offset by 8, then the kind, then whether an envelope follows.
+  private enum Place {
+    static let offsetMask: UInt32 = 1 << 28 - 1
+    static let kindShift: UInt32 = 28
+    static let kindMask: UInt32 = 3
+    static let envelopeFlag: UInt32 = 1 << 30
+    static let reserved: UInt32 = 1 << 31
+  }
+
+  /// The sequence number's bits; the collection's are above them.
+  private static let sequenceBitCount: UInt64 = 48
+
+  /// Reads the entry at an offset; nothing where it is not one or passes the bytes' end.
+  @inline(__always)
+  package init?(_ bytes: RawSpan, at start: Int) {
+    guard bytes.byteCount - start >= Layout.footerEntryByteCount else { return nil }
+    // Of known length: where in it something is read needs no look at bounds.
+    let line = bytes.extracting(start..<start + Layout.footerEntryByteCount)
+    let place = line.load(UInt32.self, at: 8)
+    guard place & Place.reserved == 0,
+      let kind = FrameKind(rawValue: UInt8(place >> Place.kindShift & Place.kindMask))
+    else { return nil }
+    self.kind = kind
+    let stamp = line.load(UInt64.self, at: 0)
+    collection = UInt16(stamp >> Self.sequenceBitCount)
+    sequence = stamp & UInt64(Limits.maximumSequence)
+    offset = Int(place & Place.offsetMask) * 8
+    payloadByteCount = Int(line.load(UInt32.self, at: 12))
+    id = RecordKey(line, at: 16)
+    envelopeByteCount = 0
+    // An entry is a place in the index, which only takes those where a frame can be.
+    guard payloadByteCount <= kind.maximumPayloadByteCount, offset >= Layout.firstFrameOffset,
+      offset <= Limits.maximumSegmentByteCount - frameByteCount
+    else { return nil }
+    guard place & Place.envelopeFlag != 0 else { return }
+    let listed = bytes.extracting(droppingFirst: start + Layout.footerEntryByteCount)
+    guard let byteCount = kind.listedByteCount(listed), byteCount <= min(payloadByteCount, listed.byteCount)
+    else { return nil }
+    envelopeByteCount = byteCount
+    if kind == .chunk { chunk = ChunkMark(listed) }
+  }
+
+  /// Appends the entry and the envelope it was given.
+  package func append(to buffer: inout Buffer, envelope: RawSpan) {
+    precondition(envelope.byteCount == envelopeByteCount, "an entry is written with its own envelope")
+    let place =
+      UInt32(offset / 8) | UInt32(kind.rawValue) << Place.kindShift
+      | (envelopeByteCount > 0 ? Place.envelopeFlag : 0)
+    buffer.append(
+      UInt64(collection) << Self.sequenceBitCount | sequence, UInt64(place) | UInt64(payloadByteCount) << 32,
+      id.low, id.high)
+    if envelopeByteCount > 0 { buffer.append(envelope) }
+  }
+}
+
+extension FrameKind {
+  /// How many of the bytes behind an entry belong to it: of a record its envelope, which says so itself, of a chunk its mark.
+  fileprivate func listedByteCount(_ bytes: RawSpan) -> Int? {
+    switch self {
+    case .record where bytes.byteCount >= Envelope.minimumByteCount:
+      let byteCount = Int(bytes.load(UInt16.self, at: 0))
+      return byteCount >= Envelope.minimumByteCount ? byteCount : nil
+    case .chunk: return ChunkMark.byteCount
+    default: return nil
+    }
+  }
+}
+
+/// The last 24 bytes of a finished segment.
+package struct Trailer: Equatable, Sendable {
+  package static let magic: UInt64 = 0x894E_4C4F_470D_0A1A
+
+  package var footerOffset: Int
+  package var footerByteCount: Int
+  package var footerChecksum: UInt32
+
+  package init(footerOffset: Int, footerByteCount: Int, footerChecksum: UInt32) {
+    self.footerOffset = footerOffset
+    self.footerByteCount = footerByteCount
+    self.footerChecksum = footerChecksum
+  }
+
+  /// Reads the trailer at an offset; nothing where there is none.
+  package init?(_ bytes: RawSpan, at start: Int) {
+    guard bytes.byteCount - start >= Layout.trailerByteCount,
+      bytes.load(UInt64.self, at: start + 16) == Self.magic,
+      bytes.load(UInt32.self, at: start + 12) == Checksum.of(bytes.extracting(start..<start + 12))
+    else { return nil }
+    footerOffset = Int(bytes.load(UInt32.self, at: start))
+    footerByteCount = Int(bytes.load(UInt32.self, at: start + 4))
+    footerChecksum = bytes.load(UInt32.self, at: start + 8)
+  }
+
+  package func append(to buffer: inout Buffer) {
+    let start = buffer.count
+    buffer.appendZeros(Layout.trailerByteCount)
+    var bytes = buffer.mutableBytes
+    bytes.store(UInt32(footerOffset), at: start)
+    bytes.store(UInt32(footerByteCount), at: start + 4)
+    bytes.store(footerChecksum, at: start + 8)
+    bytes.store(Checksum.of(bytes.bytes.extracting(start..<start + 12)), at: start + 12)
+    bytes.store(Self.magic, at: start + 16)
+  }
+}

@@ -1,0 +1,101 @@
+// A frame's header: FORMAT.md §5.
+
+import NotelogBase
+
+/// The 40 bytes before a frame's payload.
+package struct FrameHeader: Equatable, Sendable, BitwiseCopyable {
+  package var kind: FrameKind
+  package var hasEnvelope: Bool
+  package var collection: UInt16
+  package var payloadByteCount: Int
+  package var sequence: UInt64
+  package var id: RecordKey
+  package var payloadChecksum: UInt32
+
+  package init(
+    _ kind: FrameKind, hasEnvelope: Bool = false, collection: UInt16 = 0, payloadByteCount: Int = 0,
+    sequence: UInt64 = 0, id: RecordKey = .zero, payloadChecksum: UInt32 = 0
+  ) {
+    self.kind = kind
+    self.hasEnvelope = hasEnvelope
+    self.collection = collection
+    self.payloadByteCount = payloadByteCount
+    self.sequence = sequence
+    self.id = id
+    self.payloadChecksum = payloadChecksum
+  }
+
+  /// The bytes the whole frame takes, padding included.
+  package var frameByteCount: Int { aligned(Layout.frameHeaderByteCount + payloadByteCount) }
+
+  /// What stands where a frame's header may be.
+  package enum Reading {
+    /// A zero where the kind would be: preallocated space, or nothing.
+    case zero
+    /// Not a header that was written here.
+    case invalid
+    case header(FrameHeader)
+  }
+
+  /// Reads the header at `offset` of the bytes, which are at `place` in their segment.
+  @inline(__always)
+  package static func read(_ bytes: RawSpan, at offset: Int, salt: SegmentSalt, place: Int) -> Reading {
+    let first = bytes.byte(at: offset)
+    guard let kind = FrameKind(rawValue: first) else { return first == 0 ? .zero : .invalid }
+    let flags = bytes.byte(at: offset + 1)
+    let payloadByteCount = Int(bytes.load(UInt32.self, at: offset + 4))
+    guard flags & ~1 == 0, payloadByteCount <= kind.maximumPayloadByteCount else { return .invalid }
+    let checksum = salt.headerChecksum(bytes.extracting(offset..<offset + 36), place: place)
+    let sequence = bytes.load(UInt64.self, at: offset + 8)
+    guard checksum == bytes.load(UInt32.self, at: offset + 36), sequence <= UInt64(Limits.maximumSequence)
+    else {
+      return .invalid
+    }
+    return .header(
+      FrameHeader(
+        kind, hasEnvelope: flags & 1 != 0, collection: bytes.load(UInt16.self, at: offset + 2),
+        payloadByteCount: payloadByteCount, sequence: sequence,
+        id: RecordKey(bytes, at: offset + 16), payloadChecksum: bytes.load(UInt32.self, at: offset + 32)))
+  }
+
+  /// Writes the header at `offset` of the bytes, for the place it will have in its segment.
+  @inline(__always)
+  @_lifetime(bytes: copy bytes)
+  package func write(into bytes: inout MutableRawSpan, at offset: Int, salt: SegmentSalt, place: Int) {
+    bytes.store(kind.rawValue, at: offset)
+    bytes.store(UInt8(hasEnvelope ? 1 : 0), at: offset + 1)
+    bytes.store(collection, at: offset + 2)
+    bytes.store(UInt32(payloadByteCount), at: offset + 4)
+    bytes.store(sequence, at: offset + 8)
+    id.write(into: &bytes, at: offset + 16)
+    bytes.store(payloadChecksum, at: offset + 32)
+    let checksum = salt.headerChecksum(bytes.bytes.extracting(offset..<offset + 36), place: place)
+    bytes.store(checksum, at: offset + 36)
+  }
+}
+
+/// A segment's salt, ready to check frame headers with.
+package struct SegmentSalt: Equatable, Sendable, BitwiseCopyable {
+  package let value: UInt64
+  /// What it contributes to every checksum.
+  package let share: UInt32
+
+  package init(_ value: UInt64) {
+    self.value = value
+    var checksum = Checksum()
+    checksum.update(value)
+    share = checksum.value
+  }
+
+  /// A salt of which only its share in the checksums is known: what salvage works out.
+  package init(share: UInt32) {
+    value = 0
+    self.share = share
+  }
+
+  /// The checksum of a header's first 36 bytes at a place of this segment.
+  @inline(__always)
+  package func headerChecksum(_ bytes: RawSpan, place: Int) -> UInt32 {
+    Checksum.of(UInt32(truncatingIfNeeded: place), bytes, after: share)
+  }
+}

@@ -1,0 +1,14 @@
+// A frame that is laid out and has no place yet: FORMAT.md §5.
+
+/// A frame whose header waits for sequence number and place.
+package struct PendingFrame: BitwiseCopyable {
+  package var header: FrameHeader
+  package var start: Int
+  package var envelopeByteCount: Int
+
+  package init(header: FrameHeader, start: Int, envelopeByteCount: Int) {
+    self.header = header
+    self.start = start
+    self.envelopeByteCount = envelopeByteCount
+  }
+}

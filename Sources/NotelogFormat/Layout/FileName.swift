@@ -1,0 +1,117 @@
+// The names of a store's files: FORMAT.md §3.
+
+/// The names that files have in a store's folder.
+package enum FileName {
+  package static let lock = "lock"
+  package static let reserve = "reserve"
+  package static let index = "index"
+  package static let torn = "torn"
+  package static let pins = "pins"
+  package static let keyring = "keyring"
+  package static let keyringCopy = "keyring.copy"
+  package static let schemas = "schemas"
+  /// What says that a store is being made, and what says that it was made.
+  package static let creating = "creating"
+  package static let created = "created"
+  package static let partialSuffix = ".partial"
+
+  /// The name of a segment's file.
+  package static func segment(_ number: UInt32) -> String {
+    // With a digit before them, the zeros need not be counted.
+    String(1_000_000_000_000 + UInt64(number)).dropFirst() + segmentSuffix
+  }
+
+  /// The name of the file that lists by fingerprint what a segment's footer lists.
+  package static func sortedFooter(_ number: UInt32) -> String {
+    segment(number).dropLast(segmentSuffix.utf8.count) + sortedFooterSuffix
+  }
+
+  private static let segmentSuffix = ".journal"
+  private static let sortedFooterSuffix = ".index"
+
+  /// The segment number in a file's name; nothing where it is another kind of file.
+  package static func segmentNumber(_ name: String) -> UInt32? { segmentNumber(name.utf8.span) }
+
+  /// The segment number in a file's name, as a folder's bytes have it.
+  package static func segmentNumber(_ name: Span<UInt8>) -> UInt32? { number(name, before: segmentSuffix) }
+
+  /// The number of the segment whose sorted footer has the name; nothing where it is another kind of file.
+  package static func sortedFooterNumber(_ name: String) -> UInt32? {
+    number(name.utf8.span, before: sortedFooterSuffix)
+  }
+
+  /// Whether the store writes a file under the name, to give it another. Whatever else ends like that is none of ours.
+  package static func isPartial(_ name: String) -> Bool { isPartial(name.utf8.span) }
+
+  /// The same of a folder's bytes.
+  package static func isPartial(_ name: Span<UInt8>) -> Bool {
+    let suffix = partialSuffix.utf8.span
+    guard name.count > suffix.count, isEqual(name.extracting(last: suffix.count), suffix) else {
+      return false
+    }
+    let whole = name.extracting(droppingLast: suffix.count)
+    return segmentNumber(whole) != nil || isEqual(whole, index.utf8.span)
+      || isEqual(whole, keyring.utf8.span) || isEqual(whole, keyringCopy.utf8.span)
+      || isEqual(whole, schemas.utf8.span)
+  }
+
+  /// Whether the name is the folder's of tails kept aside.
+  package static func isTorn(_ name: Span<UInt8>) -> Bool { isEqual(name, torn.utf8.span) }
+
+  private static func isEqual(_ name: Span<UInt8>, _ other: Span<UInt8>) -> Bool {
+    guard name.count == other.count else { return false }
+    for place in name.indices where name[place] != other[place] { return false }
+    return true
+  }
+
+  private static func number(_ bytes: Span<UInt8>, before suffix: String) -> UInt32? {
+    let suffix = suffix.utf8.span
+    guard bytes.count == 12 + suffix.count else { return nil }
+    for place in suffix.indices where bytes[12 + place] != suffix[place] { return nil }
+    var number: UInt64 = 0
+    for place in 0..<12 {
+      let digit = bytes[place]
+      guard digit >= UInt8(ascii: "0"), digit <= UInt8(ascii: "9") else { return nil }
+      number = number * 10 + UInt64(digit - UInt8(ascii: "0"))
+    }
+    return UInt32(exactly: number).flatMap { isSegmentNumber($0) ? $0 : nil }
+  }
+
+  /// Whether a segment can have the number.
+  package static func isSegmentNumber(_ number: UInt32) -> Bool {
+    number > 0 && number <= Limits.maximumSegmentNumber
+  }
+
+  /// The name under which a cut tail is kept aside; copies are other tails that were cut at the same place before.
+  package static func tail(of number: UInt32, at offset: Int, copy: Int = 0) -> String {
+    "\(torn)/\(number)-\(offset)\(copy == 0 ? "" : "-\(copy)").tail"
+  }
+
+  /// A pin's path.
+  package static func pin(_ name: String) -> String { "\(pins)/\(name)" }
+
+  /// The name of a pin of a process.
+  package static func pin(of process: Int32, serial: UInt64) -> String {
+    "\(process)-\(String(serial, radix: 16)).pin"
+  }
+
+  /// Whether a name is a pin's.
+  package static func isPin(_ name: String) -> Bool {
+    guard name.hasSuffix(".pin") else { return false }
+    let parts = name.dropLast(4).split(separator: "-", omittingEmptySubsequences: false)
+    guard parts.count == 2, let process = Int32(parts[0]), let serial = UInt64(parts[1], radix: 16) else {
+      return false
+    }
+    return pin(of: process, serial: serial) == name
+  }
+
+  /// The segment number in the name of a tail kept aside.
+  package static func tailSegmentNumber(_ name: String) -> UInt32? {
+    guard name.hasSuffix(".tail") else { return nil }
+    guard let number = name.split(separator: "-").first.flatMap({ UInt32($0) }), isSegmentNumber(number)
+    else {
+      return nil
+    }
+    return number
+  }
+}

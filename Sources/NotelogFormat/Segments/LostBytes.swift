@@ -1,0 +1,32 @@
+// Bytes of a segment in which frames were and none can be read: what their neighbours say of them. FORMAT.md §12.
+
+/// A gap between the frames of a segment.
+package struct LostBytes: Sendable {
+  package let range: Range<Int>
+  /// The frames before and behind it; nothing where the gap is the first thing, or the last.
+  package let previous: FrameHeader?
+  package let next: FrameHeader?
+
+  /// Whether a record, a deletion or a chunk may have been in it. In a segment of the log the neighbours can tell that nothing was
+  /// lost but a mark, which no record depends on once it is below the floor.
+  package func mayHoldContent(in kind: SegmentKind) -> Bool {
+    guard kind.isLog, range.count == Self.markFrameByteCount, let previous else { return true }
+    if previous.kind.isWithinTransaction {
+      // The transaction ends in the gap if another unit follows: then the gap is its mark, and has no room for more.
+      return next.map { $0.kind == .commit || $0.sequence == previous.sequence } ?? false
+    }
+    // Between units, it is a close mark, unless the next frame may belong to a transaction that begins in the gap.
+    return next.map { $0.kind == .commit || $0.kind.isWithinTransaction } ?? false
+  }
+
+  /// The highest sequence number that a frame in it can have had; nothing where its neighbours don't tell.
+  package func highestSequence(in kind: SegmentKind) -> UInt64? { kind.isLog ? next?.sequence : nil }
+
+  /// The bytes of a commit mark's frame, and of a close mark's.
+  private static let markFrameByteCount = aligned(Layout.frameHeaderByteCount + CommitMark.byteCount)
+}
+
+extension FrameKind {
+  /// Whether it is a part of a transaction, and not its mark.
+  fileprivate var isWithinTransaction: Bool { isContent || self == .liveChange }
+}

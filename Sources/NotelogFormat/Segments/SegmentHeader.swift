@@ -1,0 +1,151 @@
+// A segment's header: FORMAT.md §4.
+
+package import NotelogBase
+
+/// What a segment is.
+package enum SegmentKind: UInt16, Sendable, BitwiseCopyable {
+  case log = 1
+  case recovered = 2
+  case compacted = 3
+
+  /// Whether its transactions are part of the log, in order of segment numbers.
+  package var isLog: Bool { self != .compacted }
+}
+
+/// A store's id: 16 random bytes, the same in all of its segments.
+package typealias StoreID = RecordKey
+
+/// A segment that another one takes the place of, from its kept length on.
+package struct SegmentSource: Equatable, Sendable {
+  package let segment: UInt32
+  package let keptByteCount: Int
+
+  package init(segment: UInt32, keptByteCount: Int) {
+    self.segment = segment
+    self.keptByteCount = keptByteCount
+  }
+}
+
+/// The 512 bytes that a segment starts with, has again at 4,096, and a third time in its footer.
+package struct SegmentHeader: Equatable, Sendable {
+  package static let magic: UInt64 = 0x1A0A_0D47_4F4C_4E89
+  package static let version: UInt16 = 1
+
+  package var kind: SegmentKind
+  package var number: UInt32
+  package var storeID: StoreID
+  package var salt: UInt64
+  package var firstSequence: UInt64
+  package var floor: LogPosition
+  package var liveCount: Int
+  package var liveChecksum: UInt32
+  package var sources: [SegmentSource]
+  /// Bits that only a writer must know.
+  package var writeFlags: UInt32 = 0
+
+  /// Why bytes are not a header.
+  package enum Refusal: Error { case notAHeader, unsupportedVersion }
+
+  /// Reads the header at an offset.
+  package init(_ bytes: RawSpan, at start: Int) throws(Refusal) {
+    guard bytes.byteCount - start >= Layout.headerByteCount else { throw .notAHeader }
+    let bytes = bytes.extracting(start..<start + Layout.headerByteCount)
+    guard bytes.load(UInt64.self, at: 0) == Self.magic,
+      bytes.load(UInt32.self, at: 508) == Checksum.of(bytes.extracting(0..<508))
+    else { throw .notAHeader }
+    guard bytes.load(UInt16.self, at: 8) == Self.version, bytes.load(UInt32.self, at: 12) == 0 else {
+      throw .unsupportedVersion
+    }
+    guard let kind = SegmentKind(rawValue: bytes.load(UInt16.self, at: 10)),
+      bytes.load(UInt32.self, at: 76) == 0, bytes.extracting(496..<508).isZero
+    else { throw .notAHeader }
+    let sourceCount = Int(bytes.load(UInt32.self, at: 72))
+    guard sourceCount <= Limits.maximumSources, bytes.extracting(80 + 8 * sourceCount..<496).isZero else {
+      throw .notAHeader
+    }
+    self.kind = kind
+    writeFlags = bytes.load(UInt32.self, at: 16)
+    number = bytes.load(UInt32.self, at: 20)
+    storeID = RecordKey(bytes, at: 24)
+    salt = bytes.load(UInt64.self, at: 40)
+    firstSequence = bytes.load(UInt64.self, at: 48)
+    floor = LogPosition(bytes, at: 56)
+    liveCount = Int(bytes.load(UInt32.self, at: 64))
+    liveChecksum = bytes.load(UInt32.self, at: 68)
+    sources = []
+    for index in 0..<sourceCount {
+      sources.append(
+        SegmentSource(
+          segment: bytes.load(UInt32.self, at: 80 + 8 * index),
+          keptByteCount: Int(bytes.load(UInt32.self, at: 84 + 8 * index))))
+    }
+    guard FileName.isSegmentNumber(number), firstSequence <= Limits.maximumSequence, floor.isValid,
+      sources.allSatisfy({ FileName.isSegmentNumber($0.segment) })
+    else { throw .notAHeader }
+  }
+
+  package init(
+    _ kind: SegmentKind, number: UInt32, storeID: StoreID, salt: UInt64, firstSequence: UInt64,
+    floor: LogPosition, live: LiveSet, sources: [SegmentSource] = []
+  ) {
+    self.kind = kind
+    self.number = number
+    self.storeID = storeID
+    self.salt = salt
+    self.firstSequence = firstSequence
+    self.floor = floor
+    liveCount = live.count
+    liveChecksum = live.checksum
+    self.sources = sources
+  }
+
+  /// Writes the header into 512 zeros at an offset.
+  @_lifetime(bytes: copy bytes)
+  package func write(into bytes: inout MutableRawSpan, at start: Int) {
+    precondition(sources.count <= Limits.maximumSources, "a header names at most 52 sources")
+    bytes.store(Self.magic, at: start)
+    bytes.store(Self.version, at: start + 8)
+    bytes.store(kind.rawValue, at: start + 10)
+    bytes.store(writeFlags, at: start + 16)
+    bytes.store(number, at: start + 20)
+    storeID.write(into: &bytes, at: start + 24)
+    bytes.store(salt, at: start + 40)
+    bytes.store(firstSequence, at: start + 48)
+    floor.write(into: &bytes, at: start + 56)
+    bytes.store(UInt32(liveCount), at: start + 64)
+    bytes.store(liveChecksum, at: start + 68)
+    bytes.store(UInt32(sources.count), at: start + 72)
+    for (index, source) in sources.enumerated() {
+      bytes.store(source.segment, at: start + 80 + 8 * index)
+      bytes.store(UInt32(source.keptByteCount), at: start + 84 + 8 * index)
+    }
+    bytes.store(Checksum.of(bytes.bytes.extracting(start..<start + 508)), at: start + 508)
+  }
+}
+
+extension SegmentHeader {
+  /// Writes the header over a buffer's first 512 bytes.
+  package func write(into buffer: inout Buffer) {
+    var bytes = buffer.mutableBytes
+    write(into: &bytes, at: 0)
+  }
+}
+
+extension SegmentHeader {
+  /// Appends the start of a log segment: header, zeros, copy, live set.
+  package func appendStart(to buffer: inout Buffer, live: LiveSet) {
+    buffer.appendZeros(Layout.firstFrameOffset)
+    var payload = Buffer()
+    live.append(to: &payload)
+    var frame = FrameHeader(.liveSet, payloadByteCount: payload.count, sequence: firstSequence)
+    frame.payloadChecksum = Checksum.of(payload.bytes)
+    buffer.appendZeros(Layout.frameHeaderByteCount)
+    buffer.append(payload.bytes)
+    buffer.appendZeros(aligned(buffer.count) - buffer.count)
+    var bytes = buffer.mutableBytes
+    write(into: &bytes, at: 0)
+    write(into: &bytes, at: Layout.headerCopyOffset)
+    frame.write(
+      into: &bytes, at: Layout.firstFrameOffset, salt: SegmentSalt(salt), place: Layout.firstFrameOffset)
+  }
+}

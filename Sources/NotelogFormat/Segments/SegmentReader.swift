@@ -1,0 +1,138 @@
+// Reads a segment's frames in order, through a window of large reads.
+
+package import NotelogBase
+package import NotelogStorage
+
+/// A window over a file's bytes that moves forward as frames are read.
+package struct SegmentReader: ~Copyable {
+  /// How much is read at a time: larger pieces cost no fewer calls that matter, and would not stay in the processor's cache
+  /// until they are looked at.
+  package static let windowByteCount = 256 << 10
+
+  package let file: any StorageFile
+  package let salt: SegmentSalt
+  /// Where reading ends: the file's length, or less.
+  package let end: Int
+  private var window = Buffer()
+  private var windowStart = 0
+
+  package init(_ file: any StorageFile, salt: UInt64, end: Int) {
+    self.init(file, salt: SegmentSalt(salt), end: end)
+  }
+
+  package init(_ file: any StorageFile, salt: SegmentSalt, end: Int) {
+    self.file = file
+    self.salt = salt
+    self.end = end
+  }
+
+  /// Reads on through another window, and gives its own away: whoever reads one segment after the other needs only one. One
+  /// that a long footer or record has made large is given to nobody.
+  package mutating func exchangeWindow(with other: inout Buffer) {
+    swap(&window, &other)
+    window.removeAll()
+    if other.capacity > 4 * Self.windowByteCount { other = Buffer() }
+  }
+
+  /// What stands at a place.
+  package enum Reading {
+    /// Fewer bytes than a frame header are left.
+    case end
+    case zero
+    case invalid
+    case frame(FrameHeader)
+  }
+
+  /// Reads the frame header at a place; a frame that passes the end is invalid.
+  package mutating func frame(at place: Int) throws(StorageError) -> Reading {
+    guard place + Layout.frameHeaderByteCount <= end else { return .end }
+    try load(place..<place + Layout.frameHeaderByteCount)
+    switch FrameHeader.read(window.bytes, at: place - windowStart, salt: salt, place: place) {
+    case .zero: return .zero
+    case .invalid: return .invalid
+    case .header(let header): return header.frameByteCount <= end - place ? .frame(header) : .invalid
+    }
+  }
+
+  /// The id that a frame at a place has if there is one, without a look at anything else; nothing where the place is not
+  /// in memory.
+  package func idAhead(at place: Int) -> RecordKey? {
+    let start = place - windowStart
+    guard start >= 0, start + Layout.frameHeaderByteCount <= window.count else { return nil }
+    return RecordKey(window.bytes, at: start + 16)
+  }
+
+  /// The payload of the frame at a place, until the next read.
+  @_lifetime(&self)
+  package mutating func payload(of header: FrameHeader, at place: Int) throws(StorageError) -> RawSpan {
+    let start = place + Layout.frameHeaderByteCount
+    return try bytes(start..<start + header.payloadByteCount)
+  }
+
+  /// Bytes that lie within the end, until the next read.
+  @_lifetime(&self)
+  package mutating func bytes(_ range: Range<Int>) throws(StorageError) -> RawSpan {
+    try load(range)
+    return window.bytes.extracting(range.lowerBound - windowStart..<range.upperBound - windowStart)
+  }
+
+  /// Whether payload and envelope of the frame at a place are what its header says.
+  package mutating func isWhole(_ header: FrameHeader, at place: Int) throws(StorageError) -> Bool {
+    try load(place..<place + header.frameByteCount)
+    let frame = window.bytes.extracting(place - windowStart..<place - windowStart + header.frameByteCount)
+    let payloadEnd = Layout.frameHeaderByteCount + header.payloadByteCount
+    let payload = frame.extracting(Layout.frameHeaderByteCount..<payloadEnd)
+    return Checksum.of(payload) == header.payloadChecksum
+      && (!header.hasEnvelope || Envelope.byteCount(inPayload: payload) != nil)
+      && (header.kind != .chunk || ChunkMark(payload) != nil)
+  }
+
+  /// Where the padding is of the frame at a place, if not all of it is zero.
+  package mutating func brokenPadding(_ header: FrameHeader, at place: Int) throws(StorageError) -> Range<
+    Int
+  >? {
+    let end = place + header.frameByteCount
+    let padding = place + Layout.frameHeaderByteCount + header.payloadByteCount..<end
+    if padding.isEmpty { return nil }
+    // It is the highest bytes of the last word, and never all of it.
+    let last = try bytes(end - 8..<end).load(UInt64.self, at: 0)
+    return last >> UInt64(8 * (padding.lowerBound & 7)) == 0 ? nil : padding
+  }
+
+  /// The first place at or after `place` where a frame header checks, and that header; nothing up to the end.
+  package mutating func nextFrame(from place: Int) throws(StorageError) -> (place: Int, header: FrameHeader)?
+  {
+    var place = aligned(place)
+    while true {
+      switch try frame(at: place) {
+      case .end: return nil
+      case .frame(let header): return (place, header)
+      case .zero, .invalid: place += 8
+      }
+    }
+  }
+
+  /// Whether every byte from a place to the end is zero.
+  package mutating func isZero(from place: Int) throws(StorageError) -> Bool {
+    var place = place
+    while place < end {
+      let upper = min(end, place + Self.windowByteCount)
+      try load(place..<upper)
+      if !window.bytes.extracting(place - windowStart..<upper - windowStart).isZero { return false }
+      place = upper
+    }
+    return true
+  }
+
+  /// Sees to it that the window holds a range that lies within the end.
+  private mutating func load(_ range: Range<Int>) throws(StorageError) {
+    if range.lowerBound >= windowStart, range.upperBound <= windowStart + window.count { return }
+    precondition(range.upperBound <= end, "a segment is read within its end")
+    let wanted = min(end, range.lowerBound + max(Self.windowByteCount, range.count))
+    windowStart = range.lowerBound
+    window.removeAll()
+    let count = try window.fill(wanted - range.lowerBound, from: file, at: range.lowerBound)
+    // The file got shorter than it was when it was measured.
+    if count < range.count { throw StorageError(.read, file.name, errno: SystemErrno.inputOutput) }
+  }
+}

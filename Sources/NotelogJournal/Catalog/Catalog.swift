@@ -1,0 +1,294 @@
+// Index and segments together: which frame is current, and how many live bytes each segment holds.
+
+package import NotelogFormat
+package import NotelogStorage
+import NotelogBase
+import Synchronization
+
+/// What several threads hold that take in frames of one record: only one of them compares its frame with what is known.
+final class SettlingLocks: Sendable {
+  private let locks = Locks(count: 64) { _ in () }
+
+  func withLock(of fingerprint: UInt64, _ body: () throws(StorageError) -> Void) throws(StorageError) {
+    try locks.withLock(Int(fingerprint >> 58)) { (_) throws(StorageError) in try body() }
+  }
+}
+
+/// What the store holds: the index, and the segments that it points into.
+package final class Catalog: Sendable {
+  package let index: Index
+  package let segments: SegmentTable
+  /// Bytes of finished segments, as they are on disk.
+  package let cache: BlockCache
+  /// The records of collection 0.
+  let listing: Listing
+  /// What live snapshots see and the index no longer says.
+  let history = History()
+  /// The chunks of large values.
+  let chunks: ChunkTable
+  /// Held while records are moved from some segments to another, and while a snapshot is made.
+  let arrangement = Gate()
+
+  /// Segments that compaction has moved everything out of, until they leave the table.
+  private let vacated = Lock<Set<UInt32>>([])
+
+  private let changes = Atomic<Int>(0)
+
+  /// How many frames came in, or were moved, since the last checkpoint.
+  var changeCount: Int { changes.load(ordering: .relaxed) }
+
+  /// What is known of the checkpoint.
+  let checkpointHealth: CheckpointHealth
+
+  /// Which of the records may have been superseded by what is lost.
+  package let staleness: Staleness
+
+  /// What turned out to be damaged since the store was opened.
+  package let damageLog = DamageLog()
+
+  /// What an opening would have to go through, but for the head.
+  let unsorted = UnsortedSegments()
+
+  /// There is a checkpoint now, which holds that many of the changes.
+  func noteCheckpoint(_ head: CheckpointHead, of count: Int) {
+    changes.subtract(count, ordering: .relaxed)
+    checkpointHealth.noteCheckpoint(head)
+    unsorted.remove { head.covers(head.figures(of: $0)) }
+  }
+
+  /// A catalog that is empty yet.
+  package init(key: FingerprintKey, cacheByteCount: Int = 0) {
+    index = Index(key: key)
+    segments = SegmentTable()
+    cache = BlockCache(byteCount: cacheByteCount)
+    listing = Listing()
+    checkpointHealth = CheckpointHealth(nil)
+    staleness = Staleness()
+    chunks = ChunkTable(segments, history)
+  }
+
+  /// A catalog of what a checkpoint holds and what came after it.
+  init(_ source: ShardSource, _ segments: SegmentTable, _ cache: BlockCache, _ listing: Listing) {
+    self.listing = listing
+    index = Index(key: source.head.key, source: source)
+    self.segments = segments
+    self.cache = cache
+    checkpointHealth = source.health
+    staleness = source.staleness
+    chunks = ChunkTable(segments, history)
+    changes.add(source.tailCount, ordering: .relaxed)
+  }
+
+  /// The bytes of all live frames, with their footer entries.
+  var liveByteCount: Int { segments.liveByteCount }
+
+  private func addLive(_ byteCount: Int, in segment: UInt32) { segments.addLive(byteCount, in: segment) }
+
+  /// Takes in a frame of a segment; what it replaces no longer counts as live. Frames of one record come in one at a time.
+  func take(_ entry: FooterEntry, in segment: Segment) throws(StorageError) {
+    try take(
+      entry, in: segment, after: Forerunner(fingerprint: index.fingerprint(of: entry.id), location: nil))
+  }
+
+  /// Takes in frames of a segment while other threads take in those of others, and counts them all at once: the others count
+  /// too.
+  func take(
+    _ entries: [(entry: FooterEntry, fingerprint: UInt64)], in segment: Segment, _ settling: SettlingLocks
+  ) throws(StorageError) {
+    var (count, liveByteCount) = (0, 0)
+    for (entry, fingerprint) in entries where entry.kind != .chunk {
+      let location = Location(entry, segment: segment.number)
+      if try admit(entry, at: location, fingerprint) {
+        count += 1
+        liveByteCount += location.liveByteCount
+      } else {
+        try settling.withLock(of: fingerprint) { () throws(StorageError) in
+          try take(entry, in: segment, after: Forerunner(fingerprint: fingerprint, location: nil))
+        }
+      }
+    }
+    changes.add(count, ordering: .relaxed)
+    segments.addLive(liveByteCount, in: segment)
+  }
+
+  /// Takes in a frame whose fingerprint nobody has yet, and leaves counting it to the caller.
+  ///
+  /// - Returns: Whether it was so.
+  private func admit(
+    _ entry: FooterEntry, at location: Location, _ fingerprint: UInt64
+  ) throws(StorageError) -> Bool {
+    guard try index.insertIfNew(fingerprint, location.place) else { return false }
+    list(entry, known: nil)
+    return true
+  }
+
+  /// Takes in a frame whose forerunner was looked up before: then nothing has to be read, and nothing can fail half-way
+  /// through a transaction.
+  func take(_ entry: FooterEntry, in segment: Segment, after forerunner: Forerunner) throws(StorageError) {
+    // Chunks are found through the records that refer to them.
+    guard entry.kind != .chunk else { return }
+    changes.add(1, ordering: .relaxed)
+    let location = Location(entry, segment: segment.number)
+    let fingerprint = forerunner.fingerprint
+    var known = forerunner.location
+    if known == nil {
+      if try admit(entry, at: location, fingerprint) {
+        segments.addLive(location.liveByteCount, in: segment)
+        return
+      }
+      // Another record's, or it came with an earlier frame of the same transaction.
+      known = try settle(entry.id, fingerprint)
+    }
+    while let found = known {
+      // Taken in before, or older than what is known: dead from the start.
+      guard location.supersedes(found) else { return segment.noteDeath() }
+      note(found, of: entry.id, supersededBy: location.sequence)
+      if try index.replace(fingerprint, at: found.place, with: location.place) {
+        list(entry, known: found)
+        segments.replaceLive(
+          found.liveByteCount, in: found.segment, with: location.liveByteCount, in: segment)
+        return
+      }
+      // Compaction has moved it in between.
+      known = try settle(entry.id, fingerprint)
+    }
+    try index.insert(fingerprint, location.place)
+    list(entry, known: nil)
+    segments.addLive(location.liveByteCount, in: segment)
+  }
+
+  /// What an id stood at before its next frame.
+  struct Forerunner: Sendable, BitwiseCopyable {
+    let fingerprint: UInt64
+    fileprivate(set) var location: Location?
+
+    /// Of frames that the index doesn't know.
+    static let none = Forerunner(fingerprint: 0, location: nil)
+  }
+
+  /// Begins to look up what a record's next frame will replace.
+  func beginForerunner(of id: RecordKey) -> Forerunner {
+    let fingerprint = index.fingerprint(of: id)
+    index.prefetch(fingerprint)
+    return Forerunner(fingerprint: fingerprint, location: nil)
+  }
+
+  /// How far ahead of what is looked up in a row the index is asked for.
+  static let lookahead = 8
+
+  /// Asks the processor to fetch where a record is in the index.
+  func prefetch(_ id: RecordKey) { index.prefetch(index.fingerprint(of: id)) }
+
+  /// Looks it up: in the index and, as only the frame says whose it is, on disk.
+  func find(_ forerunner: inout Forerunner, of id: RecordKey) throws(StorageError) {
+    guard try index.warmCandidate(forerunner.fingerprint) != nil else { return }
+    forerunner.location = try settle(id, forerunner.fingerprint)
+  }
+
+  /// Looks a forerunner up again where it isn't one any more.
+  func confirm(_ forerunner: inout Forerunner, of id: RecordKey) throws(StorageError) {
+    if let location = forerunner.location {
+      if try index.contains(forerunner.fingerprint, at: location.place) { return }
+    } else if try index.candidate(forerunner.fingerprint, 0) == nil {
+      return
+    }
+    forerunner.location = try settle(id, forerunner.fingerprint)
+  }
+
+  private func list(_ entry: FooterEntry, known: Location?) {
+    guard entry.collection == Listing.collection || known?.collection == Listing.collection else { return }
+    let isPresent = entry.kind == .record && entry.collection == Listing.collection
+    listing.take(entry.id, sequence: entry.sequence, isPresent: isPresent)
+  }
+
+  /// The ids of collection 0's records, in order of id.
+  package func listedRecords() throws(StorageError) -> [RecordKey] {
+    var ids: [RecordKey] = []
+    for entry in listing.entries {
+      // One that was deleted may be listed still, if nothing is left of the deletion either.
+      guard let location = try location(of: entry.id), !location.isTombstone,
+        location.collection == Listing.collection
+      else { continue }
+      ids.append(entry.id)
+    }
+    return ids
+  }
+
+  /// Where a record's newest frame is and what it says, tombstones included.
+  package func location(of id: RecordKey) throws(StorageError) -> Location? {
+    try settle(id, index.fingerprint(of: id))
+  }
+
+  /// Whether a frame lives: a record's newest, which its place alone says, or a chunk of a value that lives.
+  func isCurrent(_ id: RecordKey, at location: Location) throws(StorageError) -> Bool {
+    if let chunk = location.chunk { return chunks.lives(chunk, of: id, at: location.place) }
+    return try index.contains(index.fingerprint(of: id), at: location.place)
+  }
+
+  /// Keeps a version that is about to be overwritten for the snapshots that see it.
+  private func note(_ known: Location, of id: RecordKey, supersededBy sequence: UInt64) {
+    guard history.isNeeded, !known.isTombstone, let segment = segments[known.segment] else { return }
+    history.note(
+      id,
+      OldVersion(sequence: known.sequence, supersededBy: sequence, place: known.place, segment: segment))
+  }
+
+  /// The segments that a snapshot looks for records in: no frame is in two of them. The caller holds `arrangement`.
+  var inhabited: [Segment] {
+    let vacated = vacated.withLock { $0 }
+    return segments.all.filter { !vacated.contains($0.number) }
+  }
+
+  /// Whether compaction has moved everything out of a segment that is still in the table, as what was to follow failed.
+  func isVacated(_ segment: UInt32) -> Bool { vacated.withLock { $0.contains(segment) } }
+
+  /// Forgets segments that were replaced.
+  func remove(_ sources: [Segment]) {
+    for source in sources {
+      segments.remove(source.number)
+      cache.forget(source.number)
+    }
+    vacated.withLock { $0.subtract(sources.map(\.number)) }
+  }
+
+  /// A frame that compaction copied.
+  struct MovedFrame {
+    let id: RecordKey
+    let old: Location
+    let new: Location
+  }
+
+  /// Takes in what compaction made: its segment, the copies in it, and that some tombstones are needed no longer.
+  ///
+  /// What was written anew meanwhile does not move: its copy is dead already.
+  func adopt(
+    _ output: Segment, of sources: [Segment], _ copies: [MovedFrame],
+    dropped: [(id: RecordKey, location: Location)]
+  ) throws(StorageError) {
+    arrangement.enter()
+    defer { arrangement.leave() }
+    segments.insert(output)
+    changes.add(copies.count + dropped.count, ordering: .relaxed)
+    for (number, copy) in copies.enumerated() {
+      if number + Self.lookahead < copies.count { prefetch(copies[number + Self.lookahead].id) }
+      if let chunk = copy.old.chunk {
+        let new = LargeValue.Chunk(
+          place: copy.new.place, payloadByteCount: Int(copy.new.payloadByteCount))
+        chunks.move(chunk, of: copy.id, from: copy.old.place, to: new)
+        continue
+      }
+      guard try index.replace(index.fingerprint(of: copy.id), at: copy.old.place, with: copy.new.place) else {
+        output.noteDeath()
+        continue
+      }
+      segments.replaceLive(
+        copy.old.liveByteCount, in: copy.old.segment, with: copy.new.liveByteCount, in: output)
+    }
+    for tombstone in dropped
+    where try index.remove(index.fingerprint(of: tombstone.id), at: tombstone.location.place) {
+      addLive(-tombstone.location.liveByteCount, in: tombstone.location.segment)
+    }
+    vacated.withLock { $0.formUnion(sources.map(\.number)) }
+    unsorted.add(.init(number: output.number, entryCount: copies.count))
+  }
+}

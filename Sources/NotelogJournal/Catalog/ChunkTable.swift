@@ -1,0 +1,241 @@
+// Which chunks live, and where they are: FORMAT.md §8, INV-V1.
+
+package import NotelogFormat
+package import NotelogStorage
+import NotelogBase
+import Synchronization
+
+/// The large values of an open store. A value is in it as long as it lives: while a record refers to it, while it is being
+/// uploaded, and while a snapshot lives that may see a record which did.
+///
+/// Nothing is known before somebody asks (`Journal.loadChunks`): opening a store must not read footers that the checkpoint
+/// spares it. What is committed while the segments are gone through is noted, and taken in after what they said.
+final class ChunkTable: Sendable {
+  /// What happens to values.
+  private enum Event {
+    case chunk(of: RecordKey, ChunkMark, LargeValue.Chunk)
+    /// A record has a new version, or is deleted; it refers to these values.
+    case record(RecordKey, values: [RecordKey])
+    case moved(of: RecordKey, ChunkMark, from: Place, to: LargeValue.Chunk)
+  }
+
+  private struct State {
+    enum Knowledge { case nothing, loading, complete }
+
+    var knowledge = Knowledge.nothing
+    /// With the sequence number of their transaction; 0 for a move, which belongs to none.
+    var noted: [(sequence: UInt64, event: Event)] = []
+    var values: [RecordKey: LargeValue] = [:]
+    var valuesOfRecords: [RecordKey: [RecordKey]] = [:]
+    var uploads: Set<RecordKey> = []
+    /// Values that no record refers to any more, but that a snapshot may see.
+    var lingering: Set<RecordKey> = []
+  }
+
+  private let state = Lock(State())
+  private let segments: SegmentTable
+  private let history: History
+  private let watching = Atomic(false)
+
+  init(_ segments: SegmentTable, _ history: History) {
+    self.segments = segments
+    self.history = history
+  }
+
+  // MARK: asking
+
+  /// Whether all is known; values that only snapshots kept are let go where none lives any more.
+  var isComplete: Bool {
+    guard watching.load(ordering: .acquiring) else { return false }
+    return state.withLock { state in
+      releaseLingering(&state)
+      return state.knowledge == .complete
+    }
+  }
+
+  /// Where a chunk is; nothing where its value does not live or lacks it.
+  func chunk(_ number: UInt32, of value: RecordKey) -> LargeValue.Chunk? {
+    state.withLock { $0.values[value]?.chunk(number) }
+  }
+
+  /// Whether a chunk frame lives. Before anything is known, every one is taken to.
+  func lives(_ mark: ChunkMark, of value: RecordKey, at place: Place) -> Bool {
+    state.withLock { state in
+      guard state.knowledge == .complete else { return true }
+      return state.values[value]?.chunk(mark.number)?.place == place
+    }
+  }
+
+  // MARK: uploads
+
+  /// Keeps a value alive that no record refers to yet.
+  func beginUpload(_ value: RecordKey) { state.withLock { state in _ = state.uploads.insert(value) } }
+
+  /// Leaves a value to whatever record refers to it; without one it is dead.
+  func endUpload(_ value: RecordKey) {
+    state.withLock { state in
+      state.uploads.remove(value)
+      if state.values[value]?.owner == nil { release(value, &state) }
+    }
+  }
+
+  // MARK: what happens
+
+  /// Takes in a transaction that becomes visible, its frames at a place of a segment. One thread at a time.
+  func take(
+    _ frames: [PendingFrame], _ bytes: RawSpan, in segment: UInt32, at place: Int, sequence: UInt64
+  ) {
+    guard watching.load(ordering: .acquiring) else { return }
+    state.withLock { state in
+      releaseLingering(&state)
+      for frame in frames {
+        let start = frame.start + Layout.frameHeaderByteCount
+        let listed = bytes.extracting(start..<start + frame.envelopeByteCount)
+        switch frame.header.kind {
+        case .chunk:
+          guard let mark = ChunkMark(listed) else { continue }
+          let chunk = LargeValue.Chunk(
+            place: Place(segment: segment, offset: place + frame.start),
+            payloadByteCount: frame.header.payloadByteCount)
+          happen(.chunk(of: frame.header.id, mark, chunk), sequence, &state)
+        case .record, .tombstone:
+          let values = Envelope.values(listed)
+          // Most stores have no large value, and most records none.
+          let isConcerned =
+            state.knowledge == .loading || !values.isEmpty || state.valuesOfRecords[frame.header.id] != nil
+          if isConcerned { happen(.record(frame.header.id, values: values), sequence, &state) }
+        default: break
+        }
+      }
+    }
+  }
+
+  /// Takes in that compaction moved a chunk. One that died meanwhile does not move: its copy is dead already.
+  func move(_ mark: ChunkMark, of value: RecordKey, from old: Place, to new: LargeValue.Chunk) {
+    guard watching.load(ordering: .acquiring) else { return }
+    state.withLock { state in happen(.moved(of: value, mark, from: old, to: new), 0, &state) }
+  }
+
+  private func happen(_ event: Event, _ sequence: UInt64, _ state: inout State) {
+    switch state.knowledge {
+    case .nothing: break
+    case .loading: state.noted.append((sequence, event))
+    case .complete: apply(event, &state)
+    }
+  }
+
+  private func apply(_ event: Event, _ state: inout State) {
+    switch event {
+    case .chunk(let value, let mark, let chunk):
+      guard state.values[value, default: LargeValue()].insert(mark, chunk) else { return }
+      segments.addChunks(chunk.liveByteCount, in: chunk.place.segment)
+    case .record(let record, let values):
+      let old = state.valuesOfRecords[record] ?? []
+      state.valuesOfRecords[record] = values.isEmpty ? nil : values
+      for value in values { state.values[value, default: LargeValue()].owner = record }
+      for value in old where !values.contains(value) {
+        state.values[value]?.owner = nil
+        release(value, &state)
+      }
+    case .moved(let value, let mark, let old, let new):
+      guard let known = state.values[value]?.chunk(mark.number), known.place == old else { return }
+      state.values[value]?.remove(mark.number)
+      state.values[value]?.insert(mark, new)
+      segments.addChunks(-known.liveByteCount, in: old.segment)
+      segments.addChunks(new.liveByteCount, in: new.place.segment)
+    }
+  }
+
+  /// Lets a value go that no record refers to, unless it is being uploaded or a snapshot may see it.
+  private func release(_ value: RecordKey, _ state: inout State) {
+    guard state.knowledge == .complete, !state.uploads.contains(value) else { return }
+    if history.isNeeded {
+      state.lingering.insert(value)
+    } else {
+      state.values.removeValue(forKey: value)?.forEachSegment { segments.addChunks(-$1, in: $0) }
+    }
+  }
+
+  private func releaseLingering(_ state: inout State) {
+    guard !state.lingering.isEmpty, !history.isNeeded else { return }
+    let values = state.lingering
+    state.lingering = []
+    for value in values where state.values[value]?.owner == nil { release(value, &state) }
+  }
+
+  // MARK: loading
+
+  /// From here on, what happens is noted.
+  func beginLoading() {
+    state.withLock { $0.knowledge = .loading }
+    watching.store(true, ordering: .releasing)
+  }
+
+  /// Going through the segments failed: nothing is known, as before.
+  func cancelLoading() {
+    watching.store(false, ordering: .releasing)
+    state.withLock { state in
+      state.knowledge = .nothing
+      state.noted = []
+    }
+  }
+
+  /// Takes in what the segments say at the moment of a transaction, and what was noted since.
+  func finishLoading(_ scan: consuming ChunkScan, at sequence: UInt64) {
+    // The snapshot that the segments were gone through with is one of those that live.
+    let isSeenByOthers = history.count > 1
+    state.withLock { state in
+      state.values = scan.values
+      for owner in scan.owners {
+        state.valuesOfRecords[owner.record] = owner.values
+        for value in owner.values { state.values[value, default: LargeValue()].owner = owner.record }
+      }
+      for value in state.values.values { value.forEachSegment { segments.addChunks($1, in: $0) } }
+      state.knowledge = .complete
+      for (number, event) in state.noted where number == 0 || number > sequence { apply(event, &state) }
+      state.noted = []
+      for (value, content) in state.values where content.owner == nil && !state.uploads.contains(value) {
+        if isSeenByOthers {
+          state.lingering.insert(value)
+        } else {
+          state.values[value] = nil
+          content.forEachSegment { segments.addChunks(-$1, in: $0) }
+        }
+      }
+    }
+  }
+}
+
+/// What the segments say of large values.
+package struct ChunkScan {
+  package private(set) var values: [RecordKey: LargeValue] = [:]
+  /// Records that refer to large values, and where their frames are.
+  package private(set) var owners: [(record: RecordKey, values: [RecordKey], place: Place)] = []
+
+  package init() {}
+
+  /// Takes in what a footer lists. A record counts if it is the newest version, which is asked only where it matters; where that
+  /// can't be told yet, ``keepOwners`` is told later.
+  package mutating func take<Failure: Error>(
+    _ entry: FooterEntry, _ envelope: RawSpan, in segment: UInt32,
+    isCurrent: () throws(Failure) -> Bool
+  ) throws(Failure) {
+    let place = Place(segment: segment, offset: entry.offset)
+    if let mark = entry.chunk {
+      values[entry.id, default: LargeValue()].insert(
+        mark, LargeValue.Chunk(place: place, payloadByteCount: entry.payloadByteCount))
+    } else if entry.kind == .record {
+      let named = Envelope.values(envelope)
+      if !named.isEmpty, try isCurrent() { owners.append((entry.id, named, place)) }
+    }
+  }
+
+  /// Forgets records that are not the newest versions.
+  package mutating func keepOwners(where isCurrent: (RecordKey, Place) throws(StorageError) -> Bool)
+    throws(StorageError)
+  {
+    var kept: [(record: RecordKey, values: [RecordKey], place: Place)] = []
+    for owner in owners where try isCurrent(owner.record, owner.place) { kept.append(owner) }
+    owners = kept
+  }
+}

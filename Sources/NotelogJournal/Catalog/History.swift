@@ -1,0 +1,80 @@
+// Versions that were overwritten while a snapshot lives that sees them.
+
+import NotelogFormat
+import NotelogBase
+import Synchronization
+
+/// A version that is no longer in the index.
+struct OldVersion: Sendable {
+  /// The sequence number of the transaction that wrote it.
+  let sequence: UInt64
+  /// The sequence number of the transaction that overwrote it.
+  let supersededBy: UInt64
+  let place: Place
+  /// Holding the segment keeps its file readable, even after compaction has unlinked it.
+  let segment: Segment
+
+  func isVisible(at sequence: UInt64) -> Bool { self.sequence <= sequence && sequence < supersededBy }
+}
+
+/// What live snapshots see and the index no longer says.
+final class History: Sendable {
+  private struct State {
+    /// The sequence numbers of live snapshots, by ticket.
+    var snapshots: [UInt64: UInt64] = [:]
+    var nextTicket: UInt64 = 0
+    var versions: [RecordKey: [OldVersion]] = [:]
+  }
+
+  private let state = Lock(State())
+  private let snapshotCount = Atomic<Int>(0)
+
+  /// Whether there is a live snapshot: without one, nothing is noted and nothing is looked up.
+  var isNeeded: Bool { snapshotCount.load(ordering: .acquiring) > 0 }
+
+  /// How many snapshots live.
+  var count: Int { snapshotCount.load(ordering: .acquiring) }
+
+  /// Begins to keep what a snapshot sees. Nothing becomes visible meanwhile: the caller sees to that.
+  func begin(_ sequence: UInt64) -> UInt64 {
+    snapshotCount.add(1, ordering: .acquiringAndReleasing)
+    return state.withLock { state in
+      let ticket = state.nextTicket
+      state.nextTicket += 1
+      state.snapshots[ticket] = sequence
+      return ticket
+    }
+  }
+
+  /// Forgets what only this snapshot saw.
+  func end(_ ticket: UInt64) {
+    state.withLock { state in
+      state.snapshots[ticket] = nil
+      if state.snapshots.isEmpty {
+        state.versions = [:]
+        return
+      }
+      let sequences = Array(state.snapshots.values)
+      for (id, versions) in state.versions {
+        let kept = versions.filter { version in sequences.contains { version.isVisible(at: $0) } }
+        state.versions[id] = kept.isEmpty ? nil : kept
+      }
+    }
+    snapshotCount.subtract(1, ordering: .acquiringAndReleasing)
+  }
+
+  /// Keeps a version that is about to be overwritten, if a snapshot sees it.
+  func note(_ id: RecordKey, _ version: OldVersion) {
+    state.withLock { state in
+      guard state.snapshots.values.contains(where: { version.isVisible(at: $0) }) else { return }
+      // Noted before at another place: compaction moved it in between.
+      state.versions[id, default: []].removeAll { $0.sequence == version.sequence }
+      state.versions[id, default: []].append(version)
+    }
+  }
+
+  /// The version of a record that was overwritten since and that a snapshot sees.
+  func version(of id: RecordKey, at sequence: UInt64) -> OldVersion? {
+    state.withLock { state in state.versions[id]?.first { $0.isVisible(at: sequence) } }
+  }
+}

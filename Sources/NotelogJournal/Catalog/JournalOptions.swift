@@ -1,0 +1,43 @@
+// What a caller may choose when opening a journal.
+
+/// Options of a journal.
+package struct JournalOptions: Sendable {
+  /// The size segments are aimed at; chosen by what the store holds where nothing is said.
+  package var segmentByteCount: Int?
+  /// Whether nothing may be written.
+  package var isReadOnly = false
+  /// Whether a store is opened that lost something which nothing names: for reading only, with records that may be older than
+  /// they were marked as possibly stale. Otherwise opening it is refused.
+  package var acceptsUnprovenDamage = false
+  /// Whether a store that was closed in order is examined as any other.
+  package var examinesAllSegments = false
+  /// Whether whoever writes does a share of compaction, so that the space contract holds.
+  package var compactsAutomatically = false
+  /// Whether a record stays in its collection: one of the same id in another is refused, and not replaced.
+  package var keepsCollections = false
+  /// How many bytes of deletions a full disk takes before something must be compacted.
+  package var deletionReserve = 1 << 20
+  /// How many entries of finished segments' footers an opening may have to go through: 40 ms of it. Whoever writes more sorts
+  /// them.
+  package var unsortedTail = 1 << 20
+  /// After how many changes, and half of the index, whoever writes makes another checkpoint; the first after a quarter of it.
+  package var checkpointTail = 1 << 20
+  /// Up to how many records each closing that follows a change writes a checkpoint: it is small, and names what a damaged segment
+  /// held.
+  package var smallIndex = 16_384
+  /// Makes salts, store ids and the like.
+  package var random: @Sendable () -> UInt64 = { UInt64.random(in: 0...UInt64.max) }
+
+  /// The most memory that blocks of finished segments are kept in, sealed as they are on disk, and an eighth as much again what
+  /// their footers list. It is taken as it is used.
+  package var cacheByteCount = 64 << 20
+  /// How many bits of its fingerprint an id is indexed by: fewer than all of them only where collisions are tried.
+  package var fingerprintBitCount = 64
+
+  package init() {}
+
+  /// A fresh key for the index's hash.
+  package var fingerprintKey: FingerprintKey {
+    FingerprintKey(low: random(), high: random(), bitCount: fingerprintBitCount)
+  }
+}

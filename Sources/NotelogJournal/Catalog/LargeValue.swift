@@ -1,0 +1,128 @@
+// Where the chunks of one large value are: FORMAT.md §8.
+
+package import NotelogFormat
+
+/// A large value's chunks, as runs of frames that follow one another: two gigabytes take a few thousand of them, and a few
+/// dozen once compaction has put them together.
+package struct LargeValue {
+  /// Chunks of one length, one behind the other in one segment.
+  package struct Extent: Equatable {
+    package let segment: UInt32
+    package var offset: UInt32
+    package var first: UInt32
+    package var count: UInt32
+    package let payloadByteCount: UInt32
+
+    package var end: UInt32 { first + count }
+    package var frameByteCount: Int { aligned(Layout.frameHeaderByteCount + Int(payloadByteCount)) }
+
+    package func place(of number: UInt32) -> Place {
+      Place(segment: segment, offset: Int(offset) + Int(number - first) * frameByteCount)
+    }
+  }
+
+  /// A chunk's place and the length of its payload.
+  package struct Chunk: Equatable {
+    package let place: Place
+    package let payloadByteCount: Int
+
+    /// The bytes that count as live: the frame and its footer entry.
+    package var liveByteCount: Int {
+      aligned(Layout.frameHeaderByteCount + payloadByteCount) + Layout.footerEntryByteCount
+        + ChunkMark.byteCount
+    }
+  }
+
+  /// The record that refers to it.
+  package var owner: RecordKey?
+  /// The number of the chunk that says it is the last.
+  package private(set) var last: UInt32?
+  /// In order of the chunks' numbers.
+  package private(set) var extents: [Extent] = []
+
+  /// Whether no chunk is missing.
+  package var isComplete: Bool {
+    var next: UInt32 = 0
+    for extent in extents {
+      guard extent.first == next else { return false }
+      next = extent.end
+    }
+    return last.map { $0 + 1 == next } ?? false
+  }
+
+  /// Where a chunk is; nothing where there is none of this number.
+  package func chunk(_ number: UInt32) -> Chunk? {
+    guard let index = index(covering: number) else { return nil }
+    let extent = extents[index]
+    return Chunk(place: extent.place(of: number), payloadByteCount: Int(extent.payloadByteCount))
+  }
+
+  /// Adds a chunk, unless one of its number is known.
+  ///
+  /// - Returns: Whether it was new.
+  @discardableResult
+  package mutating func insert(_ mark: ChunkMark, _ chunk: Chunk) -> Bool {
+    if mark.isLast { last = mark.number }
+    let next = firstIndex { $0.first > mark.number }
+    if next > 0 {
+      let before = extents[next - 1]
+      if before.end > mark.number { return false }
+      if before.end == mark.number, before.payloadByteCount == UInt32(chunk.payloadByteCount),
+        before.place(of: mark.number) == chunk.place
+      {
+        extents[next - 1].count += 1
+        return true
+      }
+    }
+    extents.insert(
+      Extent(
+        segment: chunk.place.segment, offset: UInt32(chunk.place.offset), first: mark.number, count: 1,
+        payloadByteCount: UInt32(chunk.payloadByteCount)),
+      at: next)
+    return true
+  }
+
+  /// Forgets where a chunk is.
+  package mutating func remove(_ number: UInt32) {
+    guard let index = index(covering: number) else { return }
+    let extent = extents[index]
+    var pieces: [Extent] = []
+    if number > extent.first {
+      var before = extent
+      before.count = number - extent.first
+      pieces.append(before)
+    }
+    if number + 1 < extent.end {
+      var after = extent
+      after.first = number + 1
+      after.offset = UInt32(extent.place(of: number + 1).offset)
+      after.count = extent.end - after.first
+      pieces.append(after)
+    }
+    extents.replaceSubrange(index...index, with: pieces)
+  }
+
+  /// How many live bytes it has in each segment.
+  package func forEachSegment(_ body: (UInt32, Int) -> Void) {
+    for extent in extents {
+      let chunk = Chunk(place: extent.place(of: extent.first), payloadByteCount: Int(extent.payloadByteCount))
+      body(extent.segment, Int(extent.count) * chunk.liveByteCount)
+    }
+  }
+
+  private func index(covering number: UInt32) -> Int? {
+    let next = firstIndex { $0.first > number }
+    return next > 0 && extents[next - 1].end > number ? next - 1 : nil
+  }
+
+  /// The first index for whose extent a condition holds that holds for all after it too.
+  private func firstIndex(_ condition: (Extent) -> Bool) -> Int {
+    var lower = 0
+    var upper = extents.count
+    while lower < upper {
+      let middle = (lower + upper) / 2
+      if condition(extents[middle]) { upper = middle } else { lower = middle + 1 }
+    }
+    return lower
+  }
+}

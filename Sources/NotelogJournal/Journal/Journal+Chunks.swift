@@ -1,0 +1,89 @@
+// Reading the chunks of large values, and finding out where they are: FORMAT.md §8.
+
+package import NotelogFormat
+import NotelogStorage
+import NotelogBase
+
+extension Journal {
+  /// Reads a chunk's sealed bytes: they are the buffer's body.
+  ///
+  /// - Returns: Nothing where there is no such chunk: it is lost, or what referred to it is gone.
+  /// - Throws: `damaged`, with the place, where its frame does not check.
+  /// - Complexity: The first call goes through the footers of all segments.
+  package func readChunk(
+    _ number: UInt32, of value: RecordKey, into buffer: inout ReadBuffer
+  ) throws(JournalError) -> ChunkMark? {
+    try loadChunks()
+    while let chunk = catalog.chunks.chunk(number, of: value) {
+      guard let segment = catalog.segments[chunk.place.segment] else {
+        // Moved by compaction in between, it is elsewhere by now.
+        if catalog.chunks.chunk(number, of: value) == chunk { return nil }
+        continue
+      }
+      let mark = try journaling { () throws(StorageError) in
+        try Self.readChunk(chunk, of: value, in: segment, into: &buffer)
+      }
+      guard let mark, mark.number == number else {
+        throw JournalError(
+          .damaged, "a chunk's frame does not check", segment: segment.number, offset: chunk.place.offset)
+      }
+      return mark
+    }
+    return nil
+  }
+
+  private static func readChunk(
+    _ chunk: LargeValue.Chunk, of value: RecordKey, in segment: Segment, into buffer: inout ReadBuffer
+  ) throws(StorageError) -> ChunkMark? {
+    let payload = Layout.frameHeaderByteCount..<Layout.frameHeaderByteCount + chunk.payloadByteCount
+    buffer.removeAll()
+    // Large values pass the cache by: they would drive everything else out of it.
+    try buffer.frame.fill(payload.upperBound, from: segment.file, at: chunk.place.offset)
+    guard buffer.frame.count == payload.upperBound,
+      case .header(let header) = FrameHeader.read(
+        buffer.frame.bytes, at: 0, salt: segment.salt, place: chunk.place.offset),
+      header.kind == .chunk, header.id == value, header.payloadByteCount == payload.count,
+      Checksum.of(buffer.frame.bytes.extracting(payload)) == header.payloadChecksum,
+      let mark = ChunkMark(buffer.frame.bytes.extracting(payload))
+    else { return nil }
+    buffer.divide(payload, envelopeByteCount: ChunkMark.byteCount)
+    return mark
+  }
+
+  /// Finds out where the chunks of all large values are, and which of them live, unless that is known.
+  package func loadChunks() throws(JournalError) {
+    if catalog.chunks.isComplete { return }
+    chunkLoading.enter()
+    defer { chunkLoading.leave() }
+    if catalog.chunks.isComplete { return }
+    catalog.chunks.beginLoading()
+    do {
+      let moment = snapshot()
+      var scan = ChunkScan()
+      var lastFrames = LastFrames()
+      try journaling { () throws(StorageError) in
+        for segment in moment.segments {
+          try segment.forEachEntry(upTo: moment.scanEnd(of: segment)) {
+            (entry, envelope) throws(StorageError) in
+            try scan.take(entry, envelope, in: segment.number) { () throws(StorageError) in
+              if try moment.isVisible(entry, in: segment, &lastFrames) { return true }
+              // One that the index wrongly calls dead keeps its chunks.
+              let old = Location(entry, segment: segment.number)
+              return try catalog.supersession(of: entry.id, at: old) != .proven
+            }
+          }
+        }
+      }
+      catalog.chunks.finishLoading(scan, at: moment.sequence)
+    } catch {
+      catalog.chunks.cancelLoading()
+      throw error
+    }
+  }
+
+  /// Keeps the chunks of a value alive that no record refers to yet, until ``endUpload(_:)``.
+  package func beginUpload(_ value: RecordKey) { catalog.chunks.beginUpload(value) }
+
+  /// Ends an upload: from now on the value lives if a record refers to it.
+  package func endUpload(_ value: RecordKey) { catalog.chunks.endUpload(value) }
+}

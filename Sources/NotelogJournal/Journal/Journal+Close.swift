@@ -1,0 +1,98 @@
+// Closing in order: FORMAT.md §6, close mark.
+
+import NotelogFormat
+import NotelogStorage
+import NotelogBase
+
+extension Journal {
+  /// Makes everything durable, marks the store as closed in order, and gives the lock back.
+  ///
+  /// - Throws: What stood in the way. The lock is given back all the same, and the next opening recovers.
+  package func close() throws(JournalError) {
+    // In the order in which writers take them: one that waits for room waits for whoever compacts.
+    log.turn.enter()
+    defer { log.turn.leave() }
+    // A compaction that is under way comes to its end first.
+    compactor.enter()
+    defer { compactor.leave() }
+    log.gate.enter()
+    defer { log.gate.leave() }
+    if log.state.withLock({ $0.isClosed }) { return }
+    defer {
+      log.state.withLock { $0.isClosed = true }
+      // Before the lock: after a failure some may still be writing, and whoever opens the store next must not meet them.
+      for segment in catalog.segments.all { segment.file.close() }
+      lock?.close()
+      pin.withLock { $0 = nil }
+    }
+    if options.isReadOnly { return }
+    compactor.abandon()
+    guard SystemProcess.identifier == owner else { return }
+    // The close mark says that everything before it is durable, so that comes first.
+    try log.waitUntilQuiet()
+    let last = log.state.withLock { $0.nextVisible - 1 }
+    if last > 0 { try log.awaitDurable(last) }
+    // A segment may have been finished after the last transaction was durable.
+    try log.syncOlderSegments()
+    writeCheckpointAtClose()
+    let ending = try log.state.withLock { state throws(JournalError) -> Ending? in
+      if let failure = state.failure { throw failure }
+      guard let segment = state.head?.segment, let end = state.head?.end, state.head?.isTouched == true else {
+        return nil
+      }
+      return Ending(
+        segment: segment, end: end, sequence: state.nextSequence,
+        liveCount: state.live.count,
+        liveChecksum: state.live.checksum)
+    }
+    guard let ending else { return }
+    do { try write(ending) } catch {
+      throw JournalError(.inputOutput, "the store could not be closed in order", cause: error)
+    }
+    tellLastClose(ending)
+  }
+
+  /// What closing needs to know of the log's end.
+  private struct Ending {
+    let segment: Segment
+    let end: Int
+    let sequence: UInt64
+    let liveCount: Int
+    let liveChecksum: UInt32
+  }
+
+  private func write(_ ending: Ending) throws(StorageError) {
+    let mark = CloseMark(
+      place: LogPosition(segment: ending.segment.number, offset: ending.end), liveCount: ending.liveCount,
+      liveChecksum: ending.liveChecksum)
+    var buffer = Buffer()
+    mark.appendFrame(to: &buffer, sequence: ending.sequence, salt: ending.segment.salt, place: ending.end)
+    try ending.segment.file.writeAll(buffer.bytes, at: ending.end)
+    try retryingInterruptions { () throws(StorageError) in
+      try ending.segment.file.truncate(to: ending.end + buffer.count)
+    }
+    try ending.segment.file.sync()
+  }
+}
+
+extension Journal {
+  /// Notes outside of the log where the close mark is, which is on the medium by now. The note itself is not synced: an older one
+  /// says less, and nothing false.
+  private func tellLastClose(_ ending: Ending) {
+    let mark = LogPosition(segment: ending.segment.number, offset: ending.end)
+    var buffer = Buffer(capacity: LastClose.byteCount)
+    LastClose(storeID: storeID, mark: mark, nextSequence: ending.sequence).append(to: &buffer)
+    try? lock?.writeAll(buffer.bytes, at: 0)
+  }
+
+  /// Whether it was closed.
+  package var isClosed: Bool { log.state.withLock(waking: .nobody) { $0.isClosed } }
+}
+
+extension Journal {
+  /// Keeps a pin until the journal is closed, or goes.
+  func hold(_ pin: consuming Pin?) {
+    var held = pin
+    self.pin.withLock { swap(&$0, &held) }
+  }
+}

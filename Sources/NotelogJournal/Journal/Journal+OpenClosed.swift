@@ -1,0 +1,32 @@
+// Opening a store that was closed in order, without reading its segments: FORMAT.md §12, "The short way".
+
+import NotelogFormat
+import NotelogStorage
+import NotelogBase
+
+extension ClosedStore {
+  /// Opens the store for writing; nothing where what came after the checkpoint can't all be read.
+  func open(
+    in storage: any Storage, _ options: JournalOptions, _ lock: any StorageFile
+  ) throws(JournalError) -> Journal? {
+    var taken: Catalog.Taken?
+    do { taken = try Catalog.take(checkpoint, segments, end: end, in: storage, options) } catch {
+      throw JournalError(error)
+    }
+    guard let taken, taken.readings.isEmpty else { return nil }
+    let catalog = taken.catalog
+    let next = min(max(closing.nextSequence, head.header.firstSequence), UInt64(Limits.maximumSequence))
+    var state = LogState(
+      head: nil, nextSequence: next, nextVisible: next, nextDurable: next, visibleEnd: floor, floor: floor,
+      live: live, highestNumber: highestNumber)
+    guard let segment = catalog.segments[head.number] else { return nil }
+    state.head = Head(goingOnIn: segment, head.header, end: end.offset, unproven: closing.range)
+    let log = Log(
+      storage, catalog: catalog, options: options, storeID: checkpoint.head.storeID, state: state)
+    var report = RecoveryReport()
+    report.floor = floor
+    report.checkpoint = .used
+    return Journal(
+      storage, options: options, catalog: catalog, log: log, lock: lock, report: report)
+  }
+}

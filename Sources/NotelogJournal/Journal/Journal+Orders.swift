@@ -1,0 +1,104 @@
+// Ordered indexes in the checkpoint's file: FORMAT.md §14, "Orders".
+
+import NotelogFormat
+import NotelogStorage
+import NotelogBase
+
+/// Who keeps ordered indexes over a journal's records, which knows nothing of fields itself.
+package protocol OrderKeeper: AnyObject, Sendable {
+  /// The indexes that the checkpoint lacks.
+  var unstored: [OrderName] { get }
+
+  /// Writes the indexes that the checkpoint lacks.
+  func storeUnstored(of journal: Journal)
+
+  /// Writes all indexes, as there is a new checkpoint, and what is of use of the orders of the one before.
+  func storeAll(of journal: Journal, carrying: [StoredOrder])
+}
+
+extension Journal {
+  /// So many checkpoints carry an order that no query asked for; the next does not.
+  private static let carriedCount = 8
+
+  /// Has somebody's ordered indexes stored with the checkpoint.
+  package func keepOrders(of keeper: any OrderKeeper) { orderKeeper.withLock { $0 = keeper } }
+
+  /// The order of a field that lies in the checkpoint's file.
+  package func storedOrder(_ name: OrderName) -> StoredOrder? {
+    catalog.checkpointHealth.head.flatMap { StoredOrder.find(name, behind: $0, in: storage) }
+  }
+
+  /// The orders that a new checkpoint takes over from the one that is there now.
+  func ordersToCarry() -> [StoredOrder] {
+    let heads = storedOrderHeads().filter { $0.unusedCount < Self.carriedCount }
+    return heads.compactMap { storedOrder($0.name) }
+  }
+
+  /// What the orders say of themselves that lie in the checkpoint's file.
+  func storedOrderHeads() -> [StoredOrderHead] {
+    guard let checkpoint = catalog.checkpointHealth.head,
+      let file = try? retryingInterruptions({ () throws(StorageError) in
+        try storage.open(FileName.index, .read)
+      })
+    else { return [] }
+    defer { file.close() }
+    return (try? StoredOrder.heads(behind: checkpoint, in: file))?.found.map(\.head) ?? []
+  }
+
+  private var unstoredOrders: [OrderName] {
+    catalog.checkpointHealth.isUsable ? orderKeeper.withLock { $0 }?.unstored ?? [] : []
+  }
+
+  var hasUnstoredOrders: Bool { !unstoredOrders.isEmpty }
+
+  /// Whether an index was made anew whose order the checkpoint has: it is damaged, or has too many keys that are no longer any
+  /// record's. Only another checkpoint is rid of it.
+  func hasUselessOrders() -> Bool {
+    let unstored = unstoredOrders
+    return !unstored.isEmpty && storedOrderHeads().contains { unstored.contains($0.name) }
+  }
+
+  /// Has the orders written that the checkpoint lacks. The caller has entered the compactor: no other checkpoint takes the
+  /// place of this one meanwhile.
+  func storeOrders() { orderKeeper.withLock { $0 }?.storeUnstored(of: self) }
+
+  /// Has all orders written, as there is a new checkpoint. The caller has entered the compactor.
+  func storeOrders(carrying carried: [StoredOrder]) {
+    orderKeeper.withLock { $0 }?.storeAll(of: self, carrying: carried)
+  }
+
+  /// Writes an order behind those that lie in the checkpoint's file. Neither it nor the file's length is synced: what a crash
+  /// leaves of it, its blocks tell. What it was made of is durable before it counts: an opening that knows less would
+  /// believe an order that lacks what it knows.
+  ///
+  /// - Parameters:
+  ///   - name: The field that it is of.
+  ///   - since: The transaction at which it had all keys.
+  ///   - predecessor: The order that it takes the place of without having been asked for.
+  ///   - body: Called to write the keys: all that records have now, ascending, and perhaps others. Where it returns false,
+  ///     there is no such order.
+  /// - Throws: What stood in the way; then there is no such order either.
+  package func storeOrder(
+    _ name: OrderName, since: UInt64, carrying predecessor: StoredOrder? = nil,
+    _ body: (inout StoredOrderWriter) throws(JournalError) -> Bool
+  ) throws(JournalError) {
+    guard let checkpoint = catalog.checkpointHealth.head else { return }
+    let file = try journaling { () throws(StorageError) in
+      try retryingInterruptions { () throws(StorageError) in try storage.open(FileName.index, .update) }
+    }
+    defer { file.close() }
+    let end = try journaling { () throws(StorageError) -> Int? in
+      // Whatever else bears the name is left alone.
+      guard try CheckpointHead(from: file)?.salt == checkpoint.salt else { return nil }
+      return try StoredOrder.heads(behind: checkpoint, in: file).endBlock
+    }
+    guard let end else { return }
+    var writer = StoredOrderWriter(file, salt: checkpoint.salt, orderSalt: options.random(), firstBlock: end)
+    guard try body(&writer) else { return }
+    try journaling { () throws(StorageError) in try writer.finishBlocks() }
+    if since > 0 { try log.awaitDurable(since) }
+    try journaling { () throws(StorageError) in
+      try writer.finish(name, since: since, unusedCount: predecessor.map { $0.head.unusedCount + 1 } ?? 0)
+    }
+  }
+}

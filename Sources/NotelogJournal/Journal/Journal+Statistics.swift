@@ -1,0 +1,78 @@
+// What a journal holds and what it takes: for `info`.
+
+import NotelogStorage
+package import NotelogFormat
+import NotelogBase
+import Synchronization
+
+extension Journal {
+  /// Figures about an open journal.
+  package struct Statistics: Sendable {
+    package struct SegmentFigures: Sendable {
+      package let number: UInt32
+      package let kind: SegmentKind
+      package let isHead: Bool
+      package let byteCount: Int
+      package let liveByteCount: Int
+    }
+
+    package var recordCount = 0
+    package var segments: [SegmentFigures] = []
+    package var floor = LogPosition.zero
+    package var nextSequence: UInt64 = 0
+    /// How many frames came in, or were moved, since the last checkpoint of the index.
+    package var checkpointAge = 0
+    /// How many snapshots live; what compaction deletes takes up space until they go.
+    package var snapshotCount = 0
+    /// Replaced segments whose files are still there because a pin holds them.
+    package var pinnedSegments: [UInt32] = []
+    /// Segments that compaction set aside because they are damaged.
+    package var damagedSegments: [UInt32] = []
+    /// The bytes that transactions brought since the journal was opened, and those that compaction wrote.
+    package var storedByteCount = 0
+    package var compactedByteCount = 0
+
+    /// The bytes of finished segments and of the head that are neither live nor a segment's own.
+    package var deadByteCount: Int {
+      segments.reduce(0) {
+        $0 + max(0, $1.byteCount - $1.liveByteCount - CompactionCandidate.overheadByteCount)
+      }
+    }
+    /// The bytes written for each byte that transactions brought; nothing before there was one.
+    package var bytesWrittenPerByteStored: Double? {
+      storedByteCount == 0 ? nil : Double(storedByteCount + compactedByteCount) / Double(storedByteCount)
+    }
+    /// The bytes of all segments' files.
+    package var byteCount: Int { segments.reduce(0) { $0 + $1.byteCount } }
+    /// The bytes of live frames and their footer entries.
+    package var liveByteCount: Int { segments.reduce(0) { $0 + $1.liveByteCount } }
+  }
+
+  /// The number that the next transaction will have.
+  package var nextRevision: UInt64 { log.state.withLock { $0.nextSequence } }
+
+  /// Figures as of now.
+  package var statistics: Statistics {
+    var statistics = Statistics()
+    statistics.recordCount = catalog.index.recordCount
+    statistics.segments = catalog.segments.all.map { segment in
+      Statistics.SegmentFigures(
+        number: segment.number, kind: segment.kind, isHead: segment.entry == nil,
+        byteCount: segment.entry?.byteCount ?? (try? segment.file.byteCount()) ?? 0,
+        liveByteCount: segment.liveBytes)
+    }
+    statistics.checkpointAge = catalog.changeCount
+    statistics.snapshotCount = catalog.history.count
+    log.state.withLock { state in
+      statistics.floor = state.floor
+      statistics.nextSequence = state.nextSequence
+    }
+    compactor.state.withLock { state in
+      statistics.pinnedSegments = state.deferred.keys.sorted()
+      statistics.damagedSegments = state.damaged.sorted()
+    }
+    statistics.storedByteCount = compactor.storedByteCount.load(ordering: .relaxed)
+    statistics.compactedByteCount = compactor.writtenByteCount.load(ordering: .relaxed)
+    return statistics
+  }
+}

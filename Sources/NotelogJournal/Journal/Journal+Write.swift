@@ -1,0 +1,154 @@
+// Writing: blind batches side by side, closures one at a time. FORMAT.md §6.
+
+package import NotelogFormat
+import NotelogStorage
+import NotelogBase
+
+extension Journal {
+  /// Commits a batch that was made without reading.
+  ///
+  /// Batches of several threads are written side by side; each is visible, and acknowledged, after all that came before.
+  /// A batch that was committed is empty; one for which there was no room may be committed again. An empty one writes
+  /// nothing.
+  ///
+  /// - Returns: The transaction's sequence number: the revision of what it wrote.
+  @discardableResult
+  package func commit(_ batch: inout Batch, _ durability: Durability = .durable) throws(JournalError)
+    -> UInt64
+  {
+    try checkWritable()
+    if batch.isEmpty { return log.state.withLock { $0.nextVisible - 1 } }
+    let byteCount = batch.byteCount
+    let forerunners = try log.forerunners(of: &batch)
+    let reservation: Log.Reservation
+    do {
+      log.turn.enter()
+      defer { log.turn.leave() }
+      reservation = try reserve(for: batch, durability)
+    }
+    let sequence = try finish(reservation, &batch, after: forerunners, durability)
+    keepSpaceContract(written: byteCount)
+    return sequence
+  }
+
+  /// Reserves space for a batch. The caller has the turn.
+  private func reserve(
+    for batch: borrowing Batch, _ durability: Durability
+  ) throws(JournalError) -> Log.Reservation {
+    let keepsContract = options.compactsAutomatically
+    if keepsContract {
+      let growth = growth(by: batch)
+      log.promise(growth)
+      waitForRoom(growth)
+    }
+    defer { if keepsContract { log.promise(0) } }
+    do { return try reserveNow(for: batch, durability) } catch {
+      // What is dead makes room for what is written.
+      guard error.code == .full, keepsContract, compactOnFullDisk() else { throw error }
+      return try reserveNow(for: batch, durability)
+    }
+  }
+
+  private func reserveNow(
+    for batch: borrowing Batch, _ durability: Durability
+  ) throws(JournalError) -> Log.Reservation {
+    log.gate.enter()
+    defer { log.gate.leave() }
+    return try log.reserve(for: batch, durability)
+  }
+
+  /// Runs a closure that reads before it writes, alone: it sees everything that came before it.
+  ///
+  /// What the closure throws is thrown, and nothing is written. An empty batch writes nothing.
+  ///
+  /// - Parameters:
+  ///   - durability: What the transaction survives.
+  ///   - numbered: Called with the transaction's sequence number, once it has one.
+  ///   - body: The closure.
+  /// - Returns: What the closure returns.
+  /// - Throws: What the closure throws, or what stood in the way.
+  package func write<Result, Failure: Error>(
+    _ durability: Durability = .durable, numbered: (UInt64) -> Void = { _ in },
+    _ body: (inout Turn) throws(Failure) -> Result
+  ) throws(WriteError<Failure>) -> Result {
+    var turn = Turn(self)
+    let result: Result
+    let forerunners: [Catalog.Forerunner]
+    let reservation: Log.Reservation
+    do {
+      log.turn.enter()
+      defer { log.turn.leave() }
+      do {
+        try checkWritable()
+        try log.waitUntilQuiet()
+      } catch { throw .journal(error) }
+      do { result = try body(&turn) } catch { throw .body(error) }
+      if turn.batch.isEmpty { return result }
+      do {
+        forerunners = try log.forerunners(of: &turn.batch)
+        reservation = try reserve(for: turn.batch, durability)
+      } catch { throw .journal(error) }
+    }
+    numbered(reservation.sequence)
+    let byteCount = turn.batch.byteCount
+    do { _ = try finish(reservation, &turn.batch, after: forerunners, durability) } catch {
+      throw .journal(error)
+    }
+    keepSpaceContract(written: byteCount)
+    return result
+  }
+
+  /// Returns when everything committed so far is durable.
+  package func synchronize() throws(JournalError) {
+    try checkWritable()
+    let next = try log.state.withLock { state throws(JournalError) in
+      try state.checkWritable()
+      return state.nextVisible
+    }
+    if next > 1 { try log.awaitDurable(next - 1) }
+  }
+
+  func finish(
+    _ reservation: Log.Reservation, _ batch: inout Batch, after forerunners: consuming [Catalog.Forerunner],
+    _ durability: Durability
+  ) throws(JournalError) -> UInt64 {
+    try log.fill(reservation, with: &batch, after: forerunners)
+    batch.removeAll()
+    if durability == .durable { try log.awaitDurable(reservation.sequence) }
+    return reservation.sequence
+  }
+
+  /// Throws where this process must not write.
+  package func checkWritable() throws(JournalError) {
+    if options.isReadOnly { throw JournalError(.readOnly, "the store was opened for reading") }
+    guard SystemProcess.identifier == owner else {
+      throw JournalError(.closed, "this process is a fork of the one that opened the store")
+    }
+    // What turned out since the store was opened: whoever opens it again is refused.
+    if !knowsWhatIsCurrent { throw JournalError(unproven: report) }
+  }
+}
+
+/// What made a write closure fail: itself, or the journal.
+package enum WriteError<Failure: Error>: Error {
+  case body(Failure)
+  case journal(JournalError)
+}
+
+/// A write closure's turn: what it reads, its own writes included, and what it writes.
+package struct Turn: ~Copyable {
+  private let journal: Journal
+  /// The transaction in the making.
+  package var batch = Batch()
+
+  init(_ journal: Journal) { self.journal = journal }
+
+  /// Reads a record as this transaction sees it.
+  package func read(_ id: RecordKey, into buffer: inout ReadBuffer) throws(JournalError) -> StoredRecord? {
+    guard let index = batch.frame(of: id) else { return try journal.read(id, into: &buffer) }
+    let frame = batch.frames[index]
+    if frame.header.kind == .tombstone { return nil }
+    return buffer.take(
+      batch.buffer.bytes.extracting(batch.payload(of: frame)), frame.header, frame.envelopeByteCount)
+  }
+}

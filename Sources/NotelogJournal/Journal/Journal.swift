@@ -1,0 +1,55 @@
+// The journal: an append-only store of records it knows by id and collection only. FORMAT.md §2.
+
+package import NotelogFormat
+import NotelogStorage
+import NotelogBase
+
+/// A store's journal, open.
+///
+/// It knows neither keys nor fields; whatever it does, it does on a locked store too.
+package final class Journal: Sendable {
+  /// The version that every segment bears.
+  package static let formatVersion = SegmentHeader.version
+
+  let storage: any Storage
+  let options: JournalOptions
+  package let catalog: Catalog
+  let log: Log
+  /// What finds records, for whoever reads many.
+  package let records: RecordFinder
+  /// One compaction runs at a time.
+  let compactor = Compactor()
+  /// One thread at a time finds out where chunks are.
+  let chunkLoading = Gate()
+  /// Who keeps ordered indexes, once somebody does.
+  let orderKeeper = Lock<(any OrderKeeper)?>(nil)
+  /// Held by the writing process, for as long as the journal is open.
+  let lock: (any StorageFile)?
+  /// Held by a reader that can't keep all files open.
+  let pin = Lock<Pin?>(nil)
+  /// The process that opened it: a fork shares its files, and must not write to them.
+  let owner: Int32
+  /// The store's id, the same in all of its segments.
+  package let storeID: StoreID
+  /// Who wants to know what becomes visible.
+  package var watch: Watch { log.watch }
+  /// What opening it found.
+  package let report: RecoveryReport
+
+  init(
+    _ storage: any Storage, options: JournalOptions, catalog: Catalog, log: Log, lock: (any StorageFile)?,
+    report: RecoveryReport
+  ) {
+    self.storage = storage
+    self.options = options
+    self.catalog = catalog
+    self.log = log
+    self.lock = lock
+    owner = SystemProcess.identifier
+    storeID = log.storeID
+    self.report = report
+    records = RecordFinder(catalog)
+    catalog.staleness.begin(
+      below: report.staleBelow, at: log.state.withLock(waking: .nobody) { $0.nextSequence })
+  }
+}

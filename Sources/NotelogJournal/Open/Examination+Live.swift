@@ -1,0 +1,118 @@
+// Finds the live set and holds the files against it: FORMAT.md §12, line 7.
+
+import NotelogFormat
+package import NotelogStorage
+
+extension Examination {
+  /// The live set of the newest log segment, with the changes published since.
+  package mutating func findLiveSet() throws(StorageError) {
+    guard let newest else { return }
+    var reader = newest.reader
+    var start = Layout.firstFrameOffset
+    if let found = try reader.liveSet(of: newest.found.header) {
+      live = found.set
+      start = found.end
+    } else {
+      report.damages.append(Damage(.liveSet, segment: newest.number, offset: start))
+      live = inferredLiveSet(before: newest)
+    }
+    // What the close mark says of the live set at the end, it was at the beginning: no change is to be looked for.
+    if let closing, newest.number == end.segment, closing.speaks(of: live) { return }
+    if newest.found.header.kind == .log {
+      let limit = newest.number == end.segment ? max(end.offset, floorOffset(in: newest)) : newest.end
+      try reader.applyLiveChanges(to: &live, from: start, to: limit)
+    }
+    // A finished segment that is the newest has nobody after it to list it.
+    if let entry = newest.found.entry, newest.end == newest.found.byteCount, isFinished(newest) {
+      live.insert(entry)
+    }
+  }
+
+  private func floorOffset(in segment: LogSegment) -> Int {
+    report.floor.segment == segment.number ? report.floor.offset : 0
+  }
+
+  /// Whether the log's walk passed the segment's footer, or it lies below the floor with a trailer.
+  private func isFinished(_ segment: LogSegment) -> Bool {
+    segment.found.hasTrailer
+      && (report.wasClosed || segment.number != end.segment || segment.number < report.floor.segment)
+  }
+
+  /// The live set where its frame can't be read: every finished segment that no other takes the place of.
+  private func inferredLiveSet(before newest: LogSegment) -> LiveSet {
+    let replaced = Set(
+      survey.segments.values.flatMap { $0.header.sources.filter { $0.keptByteCount == 0 }.map(\.segment) })
+    let remaining = survey.segments.values.filter {
+      $0.number != newest.number && !gone.contains($0.number) && !replaced.contains($0.number)
+    }
+    return LiveSet(ascending: remaining.compactMap(\.entry).sorted { $0.number < $1.number })
+  }
+
+  /// A compacted segment that nothing lists although a source of it is gone has taken the place of its sources: these go only
+  /// once what says so is durable. So what said it is damaged.
+  package mutating func takeInUnlisted() {
+    let unlisted = survey.segments.values.filter { $0.header.kind == .compacted && live[$0.number] == nil }
+    var changes = LiveChanges(of: live)
+    for segment in unlisted.sorted(by: { $0.number < $1.number }) {
+      let sources = segment.header.sources.map(\.segment)
+      guard let entry = segment.entry, sources.allSatisfy({ changes[$0] != nil }),
+        sources.contains(where: isMissing)
+      else { continue }
+      for source in sources { changes.remove(source) }
+      changes.insert(entry)
+      report.damages.append(Damage(.liveSet, segment: newest?.number ?? segment.number))
+    }
+    live = changes.result
+  }
+
+  /// Whether there is no file under a segment's name.
+  package func isMissing(_ number: UInt32) -> Bool {
+    survey.segments[number] == nil && !survey.unreadable.contains(number) && !survey.foreign.contains(number)
+  }
+
+  /// Reports segments of the live set that are not there or are not what it says, and files that nobody claims.
+  package mutating func checkLiveSet() {
+    let sources = newest.map { $0.found.header.kind == .recovered ? $0.found.header.sources : [] } ?? []
+    let unfinished = Set(sources.map(\.segment))
+    for source in sources {
+      guard let found = survey.segments[source.segment], found.byteCount < source.keptByteCount else {
+        continue
+      }
+      noteTruncated(source.segment, at: found.byteCount, to: source.keptByteCount)
+    }
+    for entry in live.entries {
+      guard let found = survey.segments[entry.number] else {
+        // A file under that name that is not the segment is reported as what it is, below.
+        if isMissing(entry.number) {
+          report.damages.append(Damage(.missingSegment, segment: entry.number))
+        }
+        noteLostFrames(in: entry.number)
+        continue
+      }
+      // A recovered segment names its sources as they will be once they are cut and finished.
+      if found.entry != entry, !unfinished.contains(entry.number) {
+        let isShort = found.header.salt == entry.salt && found.byteCount < entry.byteCount
+        report.damages.append(
+          Damage(isShort ? .truncated : .replacedSegment, segment: entry.number, offset: found.byteCount))
+        noteLostFrames(in: entry.number)
+      }
+    }
+    let accounted = Set(live.entries.map(\.number) + log.map(\.number) + cut.map(\.number)).union(gone)
+    for segment in survey.segments.values where !accounted.contains(segment.number) {
+      report.strays.append(FileName.segment(segment.number))
+    }
+    // What no witness speaks of is the creation of a segment that was interrupted: its file may hold anything.
+    for number in survey.unreadable { noteUnclaimed(number, .unreadableSegment) }
+    for number in survey.foreign { noteUnclaimed(number, .foreignSegment) }
+    report.strays.sort()
+  }
+
+  /// A file that is no segment of this store: damage where something says that there is one of that number.
+  private mutating func noteUnclaimed(_ number: UInt32, _ kind: Damage.Kind) {
+    if live[number] != nil || number == report.floor.segment {
+      report.damages.append(Damage(kind, segment: number))
+    } else {
+      report.strays.append(FileName.segment(number))
+    }
+  }
+}

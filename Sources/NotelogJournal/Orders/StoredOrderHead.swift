@@ -1,0 +1,80 @@
+// The head of an order in the checkpoint's file: FORMAT.md §14, "Orders".
+
+import NotelogFormat
+package import NotelogBase
+
+/// The field of a collection that an order is of.
+package struct OrderName: Hashable, Sendable {
+  package let collection: UInt16
+  package let field: UInt16
+
+  package init(collection: UInt16, field: UInt16) {
+    self.collection = collection
+    self.field = field
+  }
+}
+
+/// What an order says of itself.
+package struct StoredOrderHead: Equatable, Sendable {
+  package static let magic: UInt64 = 0x0A0D_4452_4F4C_4E89
+  package static let version: UInt16 = 1
+  private static let usedByteCount = 32
+  /// Where each of an order's blocks bears its salt.
+  package static let saltOffset = StoredOrder.blockKeyCount * StoredOrder.keyByteCount
+
+  package let name: OrderName
+  /// How many checkpoints were written since a query asked for it.
+  package let unusedCount: Int
+  package let keyCount: Int
+  /// The transaction at which it had all keys.
+  package let since: UInt64
+  /// Random, in each of its blocks: an order that was begun before, at the same place of the file, has another.
+  package let salt: UInt64
+
+  /// The blocks of its keys.
+  package var blockCount: Int { (keyCount + StoredOrder.blockKeyCount - 1) / StoredOrder.blockKeyCount }
+  /// The blocks that say with which key each of those begins.
+  package var directoryBlockCount: Int {
+    (blockCount + StoredOrder.blockKeyCount - 1) / StoredOrder.blockKeyCount
+  }
+  /// All of its blocks, the head's among them.
+  package var totalBlockCount: Int { 1 + blockCount + directoryBlockCount }
+
+  package init(name: OrderName, unusedCount: Int, keyCount: Int, since: UInt64, salt: UInt64) {
+    self.name = name
+    self.unusedCount = unusedCount
+    self.keyCount = keyCount
+    self.since = since
+    self.salt = salt
+  }
+
+  /// Reads a block that is sound; nothing where it is no order's head.
+  package init?(_ bytes: RawSpan) {
+    guard bytes.load(UInt64.self, at: 0) == Self.magic, bytes.load(UInt16.self, at: 8) == Self.version,
+      bytes.extracting(Self.usedByteCount..<Self.saltOffset).isZero
+    else { return nil }
+    name = OrderName(collection: bytes.load(UInt16.self, at: 10), field: bytes.load(UInt16.self, at: 12))
+    unusedCount = Int(bytes.load(UInt16.self, at: 14))
+    let keyCount = bytes.load(UInt64.self, at: 16)
+    since = bytes.load(UInt64.self, at: 24)
+    salt = bytes.load(UInt64.self, at: Self.saltOffset)
+    guard keyCount <= UInt64(CheckpointHead.maximumEntryCount), since <= UInt64(Limits.maximumSequence) else {
+      return nil
+    }
+    self.keyCount = Int(keyCount)
+  }
+
+  /// The head's block, to be salted and sealed.
+  package func append(to buffer: inout Buffer) {
+    let start = buffer.count
+    buffer.appendZeros(CheckpointBlock.byteCount)
+    var bytes = buffer.mutableBytes
+    bytes.store(Self.magic, at: start)
+    bytes.store(Self.version, at: start + 8)
+    bytes.store(name.collection, at: start + 10)
+    bytes.store(name.field, at: start + 12)
+    bytes.store(UInt16(clamping: unusedCount), at: start + 14)
+    bytes.store(UInt64(keyCount), at: start + 16)
+    bytes.store(since, at: start + 24)
+  }
+}

@@ -1,0 +1,138 @@
+// What is wrong with a store, by place: FORMAT.md §12.
+
+package import NotelogFormat
+
+/// A place where bytes that were durable do not check.
+package struct Damage: Hashable, Sendable {
+  package enum Kind: String, Sendable {
+    /// A segment that a live set names is not there.
+    case missingSegment
+    /// No copy of the segment's header checks.
+    case unreadableSegment
+    /// One copy of the header differs; another serves.
+    case headerCopy
+    /// The segment belongs to another store, or its header to another file name.
+    case foreignSegment
+    /// Length, salt or footer differ from what the live set says.
+    case replacedSegment
+    /// The segment ends below the durable floor.
+    case truncated
+    /// Bytes where frames were: what they held is not known.
+    case lostFrames
+    /// A frame whose header checks and whose payload doesn't.
+    case payload
+    /// A footer that does not check, or lists other frames than there are.
+    case footer
+    /// The live set's frame does not check.
+    case liveSet
+    /// Bytes that must be zero are not.
+    case notZero
+    /// A commit mark that does not match its transaction.
+    case commitMark
+    /// Chunks of a large value that a live record refers to are not there.
+    case chunks
+    /// A backup's file of the segment has not the bytes that it was given.
+    case backupFile
+    /// The log ends before its backup does.
+    case endsBeforeBackup
+  }
+
+  package let kind: Kind
+  package let segment: UInt32
+  package let offset: Int
+  package let byteCount: Int
+  /// The record whose frame it is, where that is known.
+  package var record: RecordKey?
+
+  package init(_ kind: Kind, segment: UInt32, offset: Int = 0, byteCount: Int = 0, record: RecordKey? = nil) {
+    self.kind = kind
+    self.segment = segment
+    self.offset = offset
+    self.byteCount = byteCount
+    self.record = record
+  }
+}
+
+/// What was cut after a crash.
+package struct TornTail: Equatable, Sendable {
+  package let segment: UInt32
+  package let offset: Int
+  package let byteCount: Int
+}
+
+/// What became of the checkpoint when a store was opened.
+package enum CheckpointUse: String, Sendable {
+  /// There is none.
+  case missing
+  /// It does not check; the index was built from the segments.
+  case damaged
+  /// It is of another store, or of segments that are not these, or the store is damaged: the index was built from the
+  /// segments.
+  case stale
+  /// It was taken, with what came after it.
+  case used
+}
+
+/// What opening a store found.
+package struct RecoveryReport: Equatable, Sendable {
+  package enum Verdict: String, Sendable {
+    /// Nothing is wrong.
+    case clean
+    /// The end of the log was cut after a crash.
+    case torn
+    /// Something is damaged, and what is lost is known record by record: all others are current.
+    case contained
+    /// Something is lost, and nothing says what: any older record may have been changed or removed in it.
+    case unproven
+  }
+
+  package var damages: [Damage] = []
+  /// Segments that lost something that nothing names.
+  package var unnamedLosses: Set<UInt32> = []
+  /// Records with a lower sequence number may have been changed or removed in what is lost; 0 where all losses are named.
+  package var staleBelow: UInt64 = 0
+  package var torn: [TornTail] = []
+  /// Whether what was cut was kept aside: not where the disk had no room for it.
+  package var areTailsKept = true
+  /// The durable floor that witnesses named.
+  package var floor = LogPosition.zero
+  /// Whether the store had been closed in order.
+  package var wasClosed = true
+  /// Transactions above the floor that were whole, and so were kept.
+  package var keptTransactions = 0
+  /// Whether the last thing cut may have been acknowledged as durable.
+  package var isPossiblyAcknowledgedCut = false
+  /// What became of the index's checkpoint: not having one is no damage, as it is built again.
+  package var checkpoint = CheckpointUse.missing
+  /// Segment files that the live set does not name and nothing claims.
+  package var strays: [String] = []
+
+  package var verdict: Verdict {
+    if !unnamedLosses.isEmpty { return .unproven }
+    return damages.isEmpty ? (torn.isEmpty ? .clean : .torn) : .contained
+  }
+  package var isDamaged: Bool { !damages.isEmpty || !unnamedLosses.isEmpty }
+}
+
+extension RecoveryReport {
+  /// Adds what was found after a recovery: what that found missing it has not brought back.
+  package mutating func takeIn(_ later: RecoveryReport) {
+    checkpoint = later.checkpoint
+    damages += later.damages.filter { !damages.contains($0) }
+    unnamedLosses.formUnion(later.unnamedLosses)
+    staleBelow = max(staleBelow, later.staleBelow)
+  }
+}
+
+extension Damage.Kind {
+  /// Whether records that were in the place can't be read any more. Of the other kinds another copy serves, or nothing depends
+  /// on them.
+  package var mayLoseRecords: Bool {
+    switch self {
+    case .missingSegment, .unreadableSegment, .foreignSegment, .truncated, .lostFrames, .payload: true
+    case .headerCopy, .replacedSegment, .footer, .liveSet, .notZero, .commitMark, .chunks, .backupFile,
+      .endsBeforeBackup:
+      false
+    }
+  }
+}

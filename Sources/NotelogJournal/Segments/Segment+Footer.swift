@@ -1,0 +1,37 @@
+// What a finished segment's footer says of it: FORMAT.md §4.
+
+import NotelogBase
+import NotelogFormat
+import NotelogStorage
+
+extension Segment {
+  /// The entries of a finished segment's footer.
+  func footerEntries() throws(StorageError) -> [FooterEntry] {
+    guard let entry else { return [] }
+    var reader = SegmentReader(file, salt: salt, end: entry.byteCount)
+    var entries: [FooterEntry] = []
+    let unreadable = StorageError(.read, name, errno: SystemErrno.inputOutput)
+    let trailerStart = entry.byteCount - Layout.trailerByteCount
+    guard let trailer = Trailer(try reader.bytes(trailerStart..<entry.byteCount), at: 0),
+      trailer.footerChecksum == entry.footerChecksum
+    else { throw unreadable }
+    entries.reserveCapacity(min(trailer.footerByteCount, entry.byteCount) / Layout.footerEntryByteCount)
+    let state = try reader.forEachFooterEntry(trailer) { entry, _ in entries.append(entry) }
+    guard state == .complete else { throw unreadable }
+    return entries
+  }
+
+  /// The highest sequence number of its frames: its footer's header says so.
+  func lastSequence() -> UInt64? {
+    do throws(StorageError) {
+      guard let trailer = try trailer() else { return nil }
+      var buffer = Buffer()
+      try buffer.fill(Layout.frameHeaderByteCount, from: file, at: trailer.footerOffset)
+      guard buffer.count == Layout.frameHeaderByteCount,
+        case .header(let header) = FrameHeader.read(
+          buffer.bytes, at: 0, salt: salt, place: trailer.footerOffset), header.kind == .footer
+      else { return nil }
+      return header.sequence
+    } catch { return nil }
+  }
+}

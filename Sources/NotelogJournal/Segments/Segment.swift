@@ -1,0 +1,86 @@
+// A segment that the store reads or appends to.
+
+package import NotelogFormat
+package import NotelogStorage
+import Synchronization
+
+/// A segment of an open store.
+package final class Segment: Sendable {
+  package let number: UInt32
+  package let kind: SegmentKind
+  package let salt: SegmentSalt
+  package let file: any StorageFile
+  private let figures: Figures
+  /// How the live set identifies it, once it is finished.
+  package let entry: LiveEntry?
+
+  /// Figures that change; a segment keeps them when it is finished.
+  package final class Figures: Sendable {
+    fileprivate let live = Atomic<Int>(0)
+    fileprivate let chunks = Atomic<Int>(0)
+    fileprivate let visibleEnd = Atomic<Int>(0)
+    fileprivate let deaths = Atomic<Int>(0)
+    fileprivate let wholeSince: Atomic<Int>
+
+    /// Figures of a segment of which nothing is known, or to which nothing has been written yet.
+    package init(isNew: Bool) { wholeSince = Atomic(isNew ? 0 : -1) }
+  }
+
+  package init(
+    number: UInt32, kind: SegmentKind, salt: SegmentSalt, file: any StorageFile, entry: LiveEntry?,
+    figures: Figures = Figures(isNew: false)
+  ) {
+    self.number = number
+    self.kind = kind
+    self.salt = salt
+    self.file = file
+    self.entry = entry
+    self.figures = figures
+  }
+
+  /// The segment as it is once it is finished.
+  package func finished(as entry: LiveEntry) -> Segment {
+    Segment(number: number, kind: kind, salt: salt, file: file, entry: entry, figures: figures)
+  }
+
+  /// The bytes of live frames in it, with their footer entries. Chunks count once it is known which of them live.
+  package var liveBytes: Int { recordBytes + figures.chunks.load(ordering: .relaxed) }
+  /// The bytes of live records and deletions among them.
+  package var recordBytes: Int { figures.live.load(ordering: .relaxed) }
+
+  /// Counts bytes of records and deletions that became live, or died.
+  package func addLive(_ byteCount: Int) {
+    figures.live.add(byteCount, ordering: .relaxed)
+    if byteCount < 0 { noteDeath() }
+  }
+
+  // Whether all of the records in it are current. Where that is known, what goes through the segment need not look each
+  // of them up in the index, which costs it a wait for memory.
+
+  /// How often one of its frames died, as far as is known.
+  package var deathCount: Int { figures.deaths.load(ordering: .acquiring) }
+
+  /// Notes that a frame is not current any more, or never was.
+  package func noteDeath() { figures.deaths.add(1, ordering: .acquiringAndReleasing) }
+
+  /// Notes that all records were found to be current, by looking them up after there had been so many deaths.
+  package func noteWhole(since deathCount: Int) { figures.wholeSince.store(deathCount, ordering: .releasing) }
+
+  /// Whether all records in it are known to be current now. Of what is being appended to, that is all that is visible.
+  package var isWhole: Bool { figures.wholeSince.load(ordering: .acquiring) == deathCount }
+
+  /// Counts bytes of chunks that became live, or died.
+  package func addChunks(_ byteCount: Int) { figures.chunks.add(byteCount, ordering: .relaxed) }
+
+  /// Notes that everything below an offset is visible, and so filled.
+  package func settle(to end: Int) { figures.visibleEnd.store(end, ordering: .releasing) }
+
+  /// Up to where its bytes never change again: all of them once it is finished, and until then what was written to it and
+  /// is visible, as far as that is known.
+  package var settledEnd: Int { entry?.byteCount ?? figures.visibleEnd.load(ordering: .acquiring) }
+
+  /// The length of its file, once it is finished.
+  package var byteCount: Int { entry?.byteCount ?? 0 }
+
+  package var name: String { FileName.segment(number) }
+}

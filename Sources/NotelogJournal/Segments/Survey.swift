@@ -1,0 +1,199 @@
+// Which segments are in a folder, by their headers: FORMAT.md §12, line 1.
+
+package import NotelogBase
+package import NotelogFormat
+package import NotelogStorage
+
+/// A segment's file as found, before anything is believed of it but its header.
+package struct FoundSegment {
+  package let number: UInt32
+  package let file: any StorageFile
+  package let byteCount: Int
+  package let header: SegmentHeader
+  /// Offsets at which a header should be and isn't, or is another.
+  package let badCopies: [Int]
+  /// Where the trailer says that the footer is; nothing where there is no valid trailer.
+  package let trailer: Trailer?
+  /// Whether its footer says that frames had been lost before it was made.
+  package let isIncomplete: Bool
+
+  package var salt: SegmentSalt { SegmentSalt(header.salt) }
+  /// Whether it ends in a trailer that points where a footer can be.
+  package var hasTrailer: Bool { trailer != nil }
+  /// How the live set would identify it.
+  package var entry: LiveEntry? {
+    trailer.map {
+      LiveEntry(number: number, byteCount: byteCount, salt: header.salt, footerChecksum: $0.footerChecksum)
+    }
+  }
+}
+
+/// The segments of a folder.
+package struct Survey {
+  package private(set) var segments: [UInt32: FoundSegment] = [:]
+  package private(set) var storeID: StoreID?
+  /// Numbers of files without any valid header.
+  package private(set) var unreadable: [UInt32] = []
+  /// Numbers of those among them that hold nothing behind the place of a header and an empty live set: their creation
+  /// was interrupted.
+  package private(set) var interruptedCreations: [UInt32] = []
+  /// Numbers of files whose header is of another store, or of another number.
+  package private(set) var foreign: [UInt32] = []
+  /// Output that was never published.
+  package private(set) var partials: [String] = []
+  /// The highest number that any file name bears.
+  package private(set) var highestNumber: UInt32 = 0
+
+  /// Reads the headers of all segments in the store's folder.
+  ///
+  /// The store's id, where it is not given, is the one that most segments bear: a file that was being created when
+  /// the power went may hold anything, the header of another store's segment among it.
+  package init(_ storage: any Storage, storeID expected: StoreID?) throws(JournalError) {
+    let names = try journaling { () throws(StorageError) in try storage.names(in: "") }
+    var found: [FoundSegment] = []
+    for name in names {
+      if FileName.isPartial(name) {
+        partials.append(name)
+        note(FileName.segmentNumber(String(name.dropLast(FileName.partialSuffix.count))))
+      }
+      guard let number = FileName.segmentNumber(name) else { continue }
+      note(number)
+      if let segment = try Self.read(name, number, storage) {
+        found.append(segment)
+      } else {
+        unreadable.append(number)
+        if try Self.isInterruptedCreation(name, storage) { interruptedCreations.append(number) }
+      }
+    }
+    found.sort { $0.number < $1.number }
+    storeID = expected ?? Self.mostFrequentStoreID(in: found)
+    for segment in found {
+      if segment.header.storeID == storeID, segment.header.number == segment.number {
+        segments[segment.number] = segment
+      } else {
+        foreign.append(segment.number)
+      }
+    }
+    if names.contains(FileName.torn) { note(try Self.highestTailNumber(in: storage)) }
+  }
+
+  private static func mostFrequentStoreID(in segments: [FoundSegment]) -> StoreID? {
+    var counts: [StoreID: Int] = [:]
+    for segment in segments where segment.header.number == segment.number {
+      counts[segment.header.storeID, default: 0] += 1
+    }
+    // Of equally many, the smallest: the same whenever the store is opened.
+    return counts.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key
+  }
+
+  private mutating func note(_ number: UInt32?) { highestNumber = max(highestNumber, number ?? 0) }
+
+  /// The highest segment number in the names of tails kept aside: no number is used twice.
+  package static func highestTailNumber(in storage: any Storage) throws(JournalError) -> UInt32? {
+    let tails = try journaling { () throws(StorageError) in try storage.names(in: FileName.torn) }
+    return tails.compactMap(FileName.tailSegmentNumber).max()
+  }
+
+  /// Whether there is no segment at all, but for interrupted creations.
+  package var isEmpty: Bool { segments.isEmpty && foreign.isEmpty && unreadable == interruptedCreations }
+
+  /// Whether a file without a header has nothing where the first unit would be, and behind.
+  private static func isInterruptedCreation(
+    _ name: String, _ storage: any Storage
+  ) throws(JournalError) -> Bool {
+    do {
+      let file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, .read) }
+      defer { file.close() }
+      let byteCount = try file.byteCount()
+      guard byteCount <= Limits.maximumSegmentByteCount else { return false }
+      var reader = SegmentReader(file, salt: 0, end: byteCount)
+      return try reader.isZero(from: Layout.firstFrameOffset + Layout.frameHeaderByteCount)
+    } catch { throw JournalError(error) }
+  }
+
+  /// Reads a segment's header from the first of its three places that is valid.
+  package static func read(
+    _ name: String, _ number: UInt32, _ storage: any Storage
+  ) throws(JournalError) -> FoundSegment? {
+    let file = try journaling { () throws(StorageError) in
+      try retryingInterruptions { () throws(StorageError) in try storage.open(name, .read) }
+    }
+    return try read(file, number)
+  }
+
+  /// Reads the header of an open segment.
+  package static func read(_ file: any StorageFile, _ number: UInt32) throws(JournalError) -> FoundSegment? {
+    var buffer = Buffer(capacity: Layout.firstFrameOffset)
+    let byteCount: Int
+    do {
+      byteCount = try file.byteCount()
+      try buffer.fill(min(byteCount, Layout.firstFrameOffset), from: file, at: 0)
+    } catch { throw JournalError(error) }
+    guard byteCount <= Limits.maximumSegmentByteCount else { return nil }
+    var isUnsupported = false
+    func copy(at place: Int) -> SegmentHeader? {
+      do { return try SegmentHeader(buffer.bytes, at: min(place, buffer.count)) } catch {
+        if error == .unsupportedVersion { isUnsupported = true }
+        return nil
+      }
+    }
+    let first = copy(at: 0)
+    let second = copy(at: Layout.headerCopyOffset)
+    var header = first ?? second
+    if let second, second.number == number, header?.number != number { header = second }
+    var badCopies: [Int] = []
+    if first == nil || first != header { badCopies.append(0) }
+    if second == nil || second != header { badCopies.append(Layout.headerCopyOffset) }
+    let trailer = try readTrailer(file, byteCount, &buffer)
+    if header == nil, let trailer {
+      header = try readFooterHeader(file, trailer)
+    }
+    guard let header else {
+      if isUnsupported {
+        throw JournalError(
+          .unsupportedVersion, "segment \(number) was written by a newer version", segment: number)
+      }
+      return nil
+    }
+    let isIncomplete = if let trailer { try readIncompleteness(file, trailer) } else { false }
+    return FoundSegment(
+      number: number, file: file, byteCount: byteCount, header: header, badCopies: badCopies,
+      trailer: trailer,
+      isIncomplete: isIncomplete)
+  }
+
+  /// The trailer at a file's end, if there is one; `buffer` is memory to read into.
+  package static func readTrailer(
+    _ file: any StorageFile, _ byteCount: Int, _ buffer: inout Buffer
+  ) throws(JournalError) -> Trailer? {
+    guard byteCount >= Layout.firstFrameOffset + Layout.trailerByteCount else { return nil }
+    buffer.removeAll()
+    let start = byteCount - Layout.trailerByteCount
+    do { try buffer.fill(Layout.trailerByteCount, from: file, at: start) } catch { throw JournalError(error) }
+    guard buffer.count == Layout.trailerByteCount, let trailer = Trailer(buffer.bytes, at: 0),
+      trailer.footerOffset >= Layout.firstFrameOffset, trailer.footerOffset % 8 == 0,
+      trailer.footerByteCount >= Layout.frameHeaderByteCount + Layout.footerPrefixByteCount,
+      trailer.footerOffset + trailer.footerByteCount == start
+    else { return nil }
+    return trailer
+  }
+
+  /// Whether a footer says that it does not list all that was in the segment. What checks the footer checks this.
+  private static func readIncompleteness(
+    _ file: any StorageFile, _ trailer: Trailer
+  ) throws(JournalError) -> Bool {
+    var buffer = Buffer(capacity: 4)
+    let place = trailer.footerOffset + Layout.frameHeaderByteCount + Layout.headerByteCount + 4
+    do { try buffer.fill(4, from: file, at: place) } catch { throw JournalError(error) }
+    return buffer.count == 4 && buffer.bytes.load(UInt32.self, at: 0) == 1
+  }
+
+  package static func readFooterHeader(
+    _ file: any StorageFile, _ trailer: Trailer
+  ) throws(JournalError) -> SegmentHeader? {
+    var buffer = Buffer(capacity: Layout.headerByteCount)
+    let place = trailer.footerOffset + Layout.frameHeaderByteCount
+    do { try buffer.fill(Layout.headerByteCount, from: file, at: place) } catch { throw JournalError(error) }
+    return try? SegmentHeader(buffer.bytes, at: 0)
+  }
+}

@@ -1,0 +1,31 @@
+// What is asked of a folder in more than one step.
+
+extension Storage {
+  /// The names in a folder, in no particular order; one that is not UTF-8 is none of ours and is left out.
+  package func names(in folder: String) throws(StorageError) -> [String] {
+    var names: [String] = []
+    try forEachName(in: folder) { bytes in
+      if let name = try? UTF8Span(validating: bytes) { names.append(String(copying: name)) }
+    }
+    return names
+  }
+
+  /// Creates a folder and makes its entry durable: it must still be there when the power comes back. FORMAT.md §12, "Order
+  /// of writing".
+  package func makeDurableFolder(_ name: String) throws(StorageError) {
+    try makeFolder(name)
+    try retryingInterruptions { () throws(StorageError) in try syncFolder("") }
+  }
+
+  /// A file under that name, with nothing in it.
+  package func openEmpty(_ name: String) throws(StorageError) -> any StorageFile {
+    let file = try retryingInterruptions { () throws(StorageError) in try open(name, .createIfMissing) }
+    do throws(StorageError) {
+      try retryingInterruptions { () throws(StorageError) in try file.truncate(to: 0) }
+    } catch {
+      file.close()
+      throw error
+    }
+    return file
+  }
+}
