@@ -172,7 +172,9 @@ class Crowd:
             self.acknowledge(task, answer)
         if task.wasKilled and answer.code == -signal.SIGKILL:
             return
-        if answer.code == tools.BUSY and task.kind in ("import", "compact"):
+        # A backup beside a writer that died in its recovery has no end of the log to copy.
+        isInterrupted = task.kind == "backup" and "recovery was interrupted" in answer.err
+        if answer.code == tools.BUSY and (isInterrupted or task.kind in ("import", "compact")):
             self.findings.count("busy")
             return
         if task.kind == "restore" and answer.code in (tools.NO_STORE, tools.FAILED) and "no backup" in answer.err:

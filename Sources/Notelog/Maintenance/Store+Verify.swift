@@ -135,16 +135,17 @@ extension Store {
         }
       } catch {
         guard error.code == .damaged || error.code == .inputOutput,
-          try !believes(&attempts, "\(error)", since: nil)
+          try !believes(&attempts, "\(error)", errno: error.errno)
         else { throw error }
       }
     }
   }
 
   private static func believes(
-    _ attempts: inout ReadingAttempts, _ finding: String, since nextRevision: UInt64?
+    _ attempts: inout ReadingAttempts, _ finding: String, since nextRevision: UInt64? = nil,
+    errno: Int32? = nil
   ) throws(NotelogError) -> Bool {
-    do { return try attempts.isBelievable(finding, since: nextRevision) } catch {
+    do { return try attempts.isBelievable(finding, since: nextRevision, errno: errno) } catch {
       throw NotelogError(journal: error)
     }
   }

@@ -54,7 +54,8 @@ extension Journal {
         }
         return verification
       } catch {
-        guard error.isDoubtful, try !attempts.isBelievable("\(error)") else { throw error }
+        guard error.isDoubtful, try !attempts.isBelievable("\(error)", errno: error.cause?.errno)
+        else { throw error }
       }
     }
   }

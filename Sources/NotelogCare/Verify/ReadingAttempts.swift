@@ -48,11 +48,14 @@ package struct ReadingAttempts: ~Copyable {
   ///   - finding: The damage that was found, in words; empty where there is none.
   ///   - nextSequence: The number of the next transaction when what was read with was opened, where it matters what was
   ///     committed since.
+  ///   - errno: The system's error number, where the finding is an error.
   /// - Returns: Whether to believe it; if not, the caller begins again.
   /// - Throws: `busy` where it has begun again too often.
   package mutating func isBelievable(
-    _ finding: String, since nextSequence: UInt64? = nil
+    _ finding: String, since nextSequence: UInt64? = nil, errno: Int32? = nil
   ) throws(JournalError) -> Bool {
+    // A pin keeps segments, and not the checkpoint: another may have taken its place each time.
+    if errno == SystemErrno.stale { lastFinding = "" }
     if finding.isEmpty || finding == lastFinding || !isDisturbed(since: nextSequence) { return true }
     guard count < Self.maximumCount else {
       throw JournalError(.busy, "the store is changed faster than it can be read; try again later")
