@@ -106,7 +106,7 @@ extension Journal {
     // A segment that does not check is no witness of what the checkpoint should say.
     examination.report.damages = verification.report.damages
     (verification.report.checkpoint, verification.index) = try journaling { () throws(StorageError) in
-      try examination.verifiedCheckpoint(in: storage, against: catalog)
+      try examination.verifiedCheckpoint(against: catalog)
     }
     if !verification.report.isDamaged { verification.index.orders = orders.incomplete() }
     _ = consume pin

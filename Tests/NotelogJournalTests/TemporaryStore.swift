@@ -47,12 +47,11 @@ final class TemporaryStore: Sendable {
 func key(_ number: Int) -> RecordKey { RecordKey(low: UInt64(number), high: 0x7465_7374) }
 
 extension JournalOptions {
-  /// Small segments, so that switches are common, and footers that are sorted once two or three of them wait.
+  /// Small segments, so that switches are common.
   static var small: JournalOptions {
     var options = JournalOptions()
     options.segmentByteCount = 16 << 10
     options.deletionReserve = 16 << 10
-    options.unsortedTail = 60
     options.checkpointTail = 1000
     return options
   }

@@ -1,19 +1,12 @@
 // What the segments say behind a checkpoint, and how a shard takes it in: FORMAT.md §14.
 
 /// A frame that a shard does not know yet.
-struct TailEntry: Equatable, Sendable, BitwiseCopyable {
+struct TailEntry: Sendable, BitwiseCopyable {
   let id: RecordKey
   let sequence: UInt64
   let place: Place
   /// The bytes that count as live: the frame and its footer entry.
   let liveByteCount: Int
-
-  init(id: RecordKey, sequence: UInt64, place: Place, liveByteCount: Int) {
-    self.id = id
-    self.sequence = sequence
-    self.place = place
-    self.liveByteCount = liveByteCount
-  }
 
   init(_ entry: FooterEntry, segment: UInt32) {
     id = entry.id
