@@ -29,13 +29,13 @@ package struct JournalOptions: Sendable {
   /// The most memory that blocks of finished segments are kept in, sealed as they are on disk, and an eighth as much again what
   /// their footers list. It is taken as it is used.
   package var cacheByteCount = 64 << 20
-  /// How many bits of its fingerprint an id is indexed by: fewer than all of them only where collisions are tried.
-  package var fingerprintBitCount = 64
+  /// The bits of its fingerprint that an id is indexed by: fewer than all of them only where collisions are tried.
+  package var fingerprintMask = UInt64.max
 
   package init() {}
 
   /// A fresh key for the index's hash.
   var fingerprintKey: FingerprintKey {
-    FingerprintKey(low: random(), high: random(), bitCount: fingerprintBitCount)
+    FingerprintKey(low: random(), high: random(), mask: fingerprintMask)
   }
 }

@@ -44,7 +44,7 @@ import Testing
     options.fingerprintBitCount = bitCount
     let store = try closedStore(2000, options)
     for _ in 0..<2 {
-      let journal = try Journal.open(in: store.storage, options: .small)
+      let journal = try Journal.open(in: store.storage, options: options)
       #expect(journal.report.checkpoint == .used)
       #expect(journal.report.verdict == .clean)
       #expect(journal.catalog.changeCount == 0)

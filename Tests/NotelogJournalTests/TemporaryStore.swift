@@ -57,6 +57,14 @@ extension JournalOptions {
   }
 }
 
+extension JournalOptions {
+  /// How many bits of its fingerprint an id is indexed by: with few, ids collide.
+  var fingerprintBitCount: Int {
+    get { fingerprintMask.nonzeroBitCount }
+    set { fingerprintMask = ~(UInt64.max >> UInt64(newValue)) }
+  }
+}
+
 extension Journal {
   func put(_ id: RecordKey, _ body: [UInt8], _ durability: Durability = .flushed) throws {
     var batch = Batch()

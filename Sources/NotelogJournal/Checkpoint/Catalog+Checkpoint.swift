@@ -40,7 +40,8 @@ extension Catalog {
   static func take(
     _ checkpoint: CheckpointFile, _ segments: [Segment], end: LogPosition, _ options: JournalOptions
   ) throws(StorageError) -> Taken? {
-    let head = checkpoint.head
+    var head = checkpoint.head
+    head.key.mask = options.fingerprintMask
     let listing = Listing(head.listed)
     var tail = Tail()
     var readings: [(segment: UInt32, reading: EntryReading)] = []
