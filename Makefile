@@ -7,7 +7,7 @@ SOURCES = Package.swift Sources Tests $(wildcard Benchmarks/Package.swift Benchm
 # One build serves demo and tests: optimised, as what ships, and open to `@testable import`.
 OPTIMISED = -c release -Xswiftc -enable-testing --scratch-path .build/optimised
 # Suites that try very many states, by their names: apart from the others, which would wait for them; `make soak` has them try more.
-HEAVY = ^[^/]*([Cc]rash|[Mm]odel|Damage|Failing|Streaming|Checkpoint|SortedFooter|StoredOrder|Keyring|Salvage|HardPlace|BlockCache|Import)[^/]*/
+HEAVY = ^[^/]*([Cc]rash|[Mm]odel|Damage|Failing|Streaming|Checkpoint|StoredOrder|Keyring|Salvage|HardPlace|BlockCache|Import)[^/]*/
 
 .PHONY: help demo test lint format bench soak torture fuzz docs install clean libraries
 

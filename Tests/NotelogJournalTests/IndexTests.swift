@@ -21,7 +21,8 @@ import Testing
 
   @Test(arguments: [64, 12, 9, 1]) func `a table holds what a dictionary of lists holds`(bitCount: Int) {
     var generator = SystemRandomNumberGenerator()
-    let key = FingerprintKey(low: generator.next(), high: generator.next(), bitCount: bitCount)
+    let key = FingerprintKey(
+      low: generator.next(), high: generator.next(), mask: ~(UInt64.max >> UInt64(bitCount)))
     var table = EntryTable()
     var model: [UInt64: [Place]] = [:]
     for step in 0..<4000 {
@@ -161,7 +162,7 @@ import Testing
     try journal.close()
     for _ in 0..<200 {
       var examination = try Examination(store.storage, storeID: nil)
-      let catalog = Catalog(key: FingerprintKey(low: 1, high: 2, bitCount: 2))
+      let catalog = Catalog(key: FingerprintKey(low: 1, high: 2, mask: 3 << 62))
       try catalog.load(&examination, threadCount: 4)
       #expect(catalog.index.recordCount == recordCount)
       for number in 0..<recordCount {

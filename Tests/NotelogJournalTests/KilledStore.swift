@@ -1,4 +1,4 @@
-// A store with sorted footers that was not closed, for tests that damage it.
+// A store that was not closed, with segments behind its checkpoint, for tests that damage it.
 
 @testable import NotelogBase
 @testable import NotelogStorage
@@ -8,13 +8,11 @@ import Foundation
 import NotelogTestSupport
 import Testing
 
-/// A store that a process was killed in the middle of: a checkpoint, sorted footers behind it, and some of them of segments
-/// that compaction made.
+/// A store that a process was killed in the middle of: a checkpoint, and segments behind it, some of which compaction made.
 struct KilledStore {
-  /// With few entries between checkpoints and sorted footers.
+  /// With few entries between checkpoints.
   static let options: JournalOptions = {
     var options = JournalOptions.small
-    options.unsortedTail = 120
     options.checkpointTail = 120
     return options
   }()
@@ -59,12 +57,6 @@ struct KilledStore {
     self.recordCount = recordCount
   }
 
-  var sortedFooters: [String] {
-    get throws {
-      try store.storage.names(in: "").filter { FileName.sortedFooterNumber($0) != nil }.sorted()
-    }
-  }
-
   func change(_ name: String, _ body: (inout [UInt8]) throws -> Void) throws {
     let url = URL(fileURLWithPath: store.storage.path + "/" + name)
     var bytes = Array(try Data(contentsOf: url))
@@ -72,13 +64,18 @@ struct KilledStore {
     try Data(bytes).write(to: url)
   }
 
-  /// Damages a sorted footer in all blocks of entries, the footer that it stands for, and a frame's header where that is asked.
-  func damageFooters(andFrame frameIsLost: Bool) throws {
-    let name = try #require(try sortedFooters.dropFirst().first)
-    let number = try #require(FileName.sortedFooterNumber(name))
-    try change(name) { bytes in
-      for block in 2..<bytes.count / 4096 { bytes[block * 4096] ^= 1 }
+  /// The segment where the checkpoint ends.
+  var coveredSegment: UInt32 {
+    get throws {
+      let file = try store.storage.open(FileName.index, .read)
+      defer { file.close() }
+      return try #require(try CheckpointHead(from: file)).covered.segment
     }
+  }
+
+  /// Damages the footer of a finished segment behind the checkpoint, and a frame's header where that is asked.
+  func damageFooter(andFrame frameIsLost: Bool) throws {
+    let number = try coveredSegment + 1
     try change(FileName.segment(number)) { bytes in
       let footerStart = Int(
         bytes.rawSpan.load(UInt32.self, at: bytes.count - Layout.trailerByteCount))

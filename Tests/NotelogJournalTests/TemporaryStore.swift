@@ -50,14 +50,21 @@ final class TemporaryStore: Sendable {
 func key(_ number: Int) -> RecordKey { RecordKey(low: UInt64(number), high: 0x7465_7374) }
 
 extension JournalOptions {
-  /// Small segments, so that switches are common, and footers that are sorted once two or three of them wait.
+  /// Small segments, so that switches are common.
   static var small: JournalOptions {
     var options = JournalOptions()
     options.segmentByteCount = 16 << 10
     options.deletionReserve = 16 << 10
-    options.unsortedTail = 60
     options.checkpointTail = 1000
     return options
+  }
+}
+
+extension JournalOptions {
+  /// How many bits of its fingerprint an id is indexed by: with few, ids collide.
+  var fingerprintBitCount: Int {
+    get { fingerprintMask.nonzeroBitCount }
+    set { fingerprintMask = ~(UInt64.max >> UInt64(newValue)) }
   }
 }
 

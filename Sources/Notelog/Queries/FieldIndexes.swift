@@ -26,10 +26,8 @@ final class FieldIndexes: Sendable {
     /// Whether the checkpoint holds it, but for what came after.
     var isStored: Bool
 
-    func store(
-      as name: Name, in journal: Journal, carrying order: StoredOrder? = nil
-    ) throws(JournalError) {
-      try journal.storeOrder(name, since: since, carrying: order) { writer throws(JournalError) in
+    func store(as name: Name, in journal: Journal) throws(JournalError) {
+      try journal.storeOrder(name, since: since) { writer throws(JournalError) in
         try index.write(to: &writer)
       }
     }
@@ -149,7 +147,7 @@ extension FieldIndexes: OrderKeeper {
     }
     for order in carried where kept[order.name] == nil {
       let made = try? journal.index(of: order.name, from: order, at: journal.snapshot())
-      try? made?.store(as: order.name, in: journal, carrying: order)
+      try? made?.store(as: order.name, in: journal)
     }
   }
 

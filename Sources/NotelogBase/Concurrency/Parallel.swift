@@ -10,21 +10,6 @@ package func inParallel(_ count: Int, _ body: @Sendable (Int) -> Void) {
   DispatchQueue.concurrentPerform(iterations: count, execute: body)
 }
 
-/// The same where part of the work is the caller's alone: whoever calls `aside` does it if it is on the caller's thread, and
-/// goes on if it isn't. Nobody keeps it.
-package func inParallel(
-  _ count: Int, aside: () -> Void, _ body: @Sendable (_ number: Int, _ aside: @escaping () -> Void) -> Void
-) {
-  let caller = ThreadNumber.identity
-  withoutActuallyEscaping(aside) { aside in
-    // SAFETY: it is called on the thread that it came from alone, and not after this function has returned.
-    nonisolated(unsafe) let aside = aside
-    inParallel(count) { number in
-      body(number) { if ThreadNumber.identity == caller { unsafe aside() } }
-    }
-  }
-}
-
 /// Pieces of work by their numbers: whoever is free takes the next one, until nothing is left.
 package final class WorkQueue: Sendable {
   private let count: Int

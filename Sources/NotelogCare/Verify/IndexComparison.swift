@@ -1,4 +1,4 @@
-// Whether the checkpoint and the sorted footers say what the segments say: FORMAT.md §14, INV-X1.
+// Whether the checkpoint says what the segments say: FORMAT.md §14, INV-X1.
 
 package import NotelogFormat
 package import NotelogJournal
@@ -130,7 +130,7 @@ extension Examination {
   /// What the checkpoint is good for, every block of it read but for those of orders, and how what an opening makes of it differs
   /// from what the segments say. That it is damaged is no damage to the store.
   func verifiedCheckpoint(
-    in storage: any Storage, against truth: Catalog
+    against truth: Catalog
   ) throws(StorageError) -> (use: CheckpointUse, comparison: IndexComparison) {
     let found: CheckpointFile
     switch checkpoint {
@@ -145,8 +145,7 @@ extension Examination {
       return (.used, IndexComparison())
     }
     guard
-      let taken = try Catalog.take(
-        found, accepted(beside: found.head), end: end, in: storage, JournalOptions())
+      let taken = try Catalog.take(found, accepted(beside: found.head), end: end, JournalOptions())
     else { return (.stale, IndexComparison()) }
     guard taken.readings.isEmpty else { return (.stale, IndexComparison()) }
     return (.used, try IndexComparison(taken.catalog, with: truth))

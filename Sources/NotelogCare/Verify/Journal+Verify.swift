@@ -110,7 +110,7 @@ extension Journal {
     // A segment that does not check is no witness of what the checkpoint should say.
     examination.report.damages = verification.report.damages
     (verification.report.checkpoint, verification.index) = try journaling { () throws(StorageError) in
-      try examination.verifiedCheckpoint(in: storage, against: catalog)
+      try examination.verifiedCheckpoint(against: catalog)
     }
     if !verification.report.isDamaged { verification.index.orders = orders.incomplete() }
     _ = consume pin
@@ -147,7 +147,7 @@ private struct SegmentTask: Sendable {
   let end: Int
   let staleBelow: UInt64
 
-  /// Verifies segments on several threads, and tells how far it has come on the caller's.
+  /// Verifies segments on several threads, a few at a time: in between it tells how far it has come.
   ///
   /// - Returns: What each gave, in their order; where one failed, some of the others are missing.
   static func run(
@@ -155,66 +155,37 @@ private struct SegmentTask: Sendable {
     _ progress: inout WorkProgress,
     _ visit: @Sendable ((Journal.Inspector) -> Void) -> Void
   ) throws(JournalError) -> [Outcome] {
-    // Several threads begin with the long ones: whoever finds nothing more to do then doesn't wait long for the others.
+    // Those of one length together, so that no thread waits long for the others.
     let order =
       threadCount > 1
       ? tasks.indices.sorted { tasks[$0].found.byteCount > tasks[$1].found.byteCount } : Array(tasks.indices)
-    let queue = WorkQueue(count: tasks.count)
-    let state = Lock(RunState(taskCount: tasks.count))
     let empty = orders
     let found = Lock(orders)
-    var refusal: JournalError?
-    func tell() {
-      let byteCount = state.withLock { $0.takeUntold() }
-      guard refusal == nil, byteCount > 0 else { return }
-      do throws(JournalError) { try progress.advance(by: byteCount) } catch {
-        refusal = error
-        queue.stop()
-      }
-    }
-    inParallel(max(1, min(threadCount, tasks.count)), aside: tell) { (_, tell) in
-      visit { inspect in
-        var window = Buffer()
-        var orders = empty
-        defer { found.withLock { [orders] in $0.take(orders) } }
-        while let number = queue.next() {
-          let outcome = tasks[order[number]].run(catalog, through: &window) { record, envelope, body in
-            orders.take(record, envelope)
-            inspect(record, envelope, body)
+    let outcomes = Lock([Outcome?](repeating: nil, count: tasks.count))
+    for start in stride(from: 0, to: tasks.count, by: 2 * threadCount) {
+      let part = order[start..<min(start + 2 * threadCount, tasks.count)]
+      let queue = WorkQueue(count: part.count)
+      inParallel(min(threadCount, part.count)) { _ in
+        visit { inspect in
+          var window = Buffer()
+          var orders = empty
+          defer { found.withLock { [orders] in $0.take(orders) } }
+          while let next = queue.next() {
+            let number = part[start + next]
+            let outcome = tasks[number].run(catalog, through: &window) { record, envelope, body in
+              orders.take(record, envelope)
+              inspect(record, envelope, body)
+            }
+            outcomes.withLock { $0[number] = outcome }
+            if outcome.failure != nil { queue.stop() }
           }
-          state.withLock { $0.take(outcome, at: order[number]) }
-          if outcome.failure != nil { return queue.stop() }
-          tell()
         }
       }
+      if outcomes.withLock({ $0.contains { $0?.failure != nil } }) { break }
+      try progress.advance(by: part.reduce(0) { $0 + tasks[$1].found.byteCount })
     }
     orders = found.withLock { $0 }
-    let outcomes = state.withLock { $0.outcomes }.compactMap { $0 }
-    // Whoever is told of a failure need not be asked whether to go on.
-    if outcomes.contains(where: { $0.failure != nil }) { return outcomes }
-    // What others did last.
-    tell()
-    if let refusal { throw refusal }
-    return outcomes
-  }
-
-  /// What the threads that verify segments share.
-  private struct RunState: Sendable {
-    private(set) var outcomes: [Outcome?]
-    /// Bytes that are done, and the caller has not been told of.
-    private var untoldByteCount = 0
-
-    init(taskCount: Int) { outcomes = Array(repeating: nil, count: taskCount) }
-
-    mutating func take(_ outcome: Outcome, at number: Int) {
-      outcomes[number] = outcome
-      if outcome.failure == nil { untoldByteCount += outcome.byteCount }
-    }
-
-    mutating func takeUntold() -> Int {
-      defer { untoldByteCount = 0 }
-      return untoldByteCount
-    }
+    return outcomes.withLock { $0 }.compactMap { $0 }
   }
 
   private func run(_ catalog: Catalog, through window: inout Buffer, _ inspect: Journal.Inspector) -> Outcome

@@ -21,23 +21,23 @@ package enum FileName {
     String(1_000_000_000_000 + UInt64(number)).dropFirst() + segmentSuffix
   }
 
-  /// The name of the file that lists by fingerprint what a segment's footer lists.
-  package static func sortedFooter(_ number: UInt32) -> String {
-    segment(number).dropLast(segmentSuffix.utf8.count) + sortedFooterSuffix
-  }
-
   private static let segmentSuffix = ".journal"
-  private static let sortedFooterSuffix = ".index"
 
   /// The segment number in a file's name; nothing where it is another kind of file.
   package static func segmentNumber(_ name: String) -> UInt32? { segmentNumber(name.utf8.span) }
 
   /// The segment number in a file's name, as a folder's bytes have it.
-  package static func segmentNumber(_ name: Span<UInt8>) -> UInt32? { number(name, before: segmentSuffix) }
-
-  /// The number of the segment whose sorted footer has the name; nothing where it is another kind of file.
-  package static func sortedFooterNumber(_ name: String) -> UInt32? {
-    number(name.utf8.span, before: sortedFooterSuffix)
+  package static func segmentNumber(_ name: Span<UInt8>) -> UInt32? {
+    let suffix = segmentSuffix.utf8.span
+    guard name.count == 12 + suffix.count else { return nil }
+    for place in suffix.indices where name[12 + place] != suffix[place] { return nil }
+    var number: UInt64 = 0
+    for place in 0..<12 {
+      let digit = name[place]
+      guard digit >= UInt8(ascii: "0"), digit <= UInt8(ascii: "9") else { return nil }
+      number = number * 10 + UInt64(digit - UInt8(ascii: "0"))
+    }
+    return UInt32(exactly: number).flatMap { isSegmentNumber($0) ? $0 : nil }
   }
 
   /// Whether the store writes a file under the name, to give it another. Whatever else ends like that is none of ours.
@@ -62,19 +62,6 @@ package enum FileName {
     guard name.count == other.count else { return false }
     for place in name.indices where name[place] != other[place] { return false }
     return true
-  }
-
-  private static func number(_ bytes: Span<UInt8>, before suffix: String) -> UInt32? {
-    let suffix = suffix.utf8.span
-    guard bytes.count == 12 + suffix.count else { return nil }
-    for place in suffix.indices where bytes[12 + place] != suffix[place] { return nil }
-    var number: UInt64 = 0
-    for place in 0..<12 {
-      let digit = bytes[place]
-      guard digit >= UInt8(ascii: "0"), digit <= UInt8(ascii: "9") else { return nil }
-      number = number * 10 + UInt64(digit - UInt8(ascii: "0"))
-    }
-    return UInt32(exactly: number).flatMap { isSegmentNumber($0) ? $0 : nil }
   }
 
   /// Whether a segment can have the number.

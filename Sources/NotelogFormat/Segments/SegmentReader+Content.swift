@@ -38,28 +38,6 @@ extension SegmentReader {
     return incompleteness == 1 ? .incomplete : .complete
   }
 
-  /// Calls `body` with every entry of a footer while it is being read, in little memory. What it was called with counts only if
-  /// the footer turns out to be complete.
-  package mutating func forEachUncheckedFooterEntry(
-    _ trailer: Trailer, _ body: (FooterEntry) throws(StorageError) -> Void
-  ) throws(StorageError) -> FooterState {
-    guard let header = try footerHeader(trailer) else { return .unreadable }
-    var place = trailer.footerOffset + Layout.frameHeaderByteCount
-    let payloadEnd = place + header.payloadByteCount
-    var checksum = Checksum()
-    let (count, incompleteness) = try footerPrefix(at: place, &checksum)
-    guard incompleteness == 0 else { return .incomplete }
-    place += Layout.footerPrefixByteCount
-    for _ in 0..<count {
-      let entryEnd = min(payloadEnd, place + Layout.footerEntryByteCount + Limits.maximumEnvelopeByteCount)
-      guard let entry = try footerEntry(in: place..<entryEnd, &checksum) else { return .unreadable }
-      try body(entry)
-      place += entry.entryByteCount
-    }
-    guard place == payloadEnd, checksum.value == header.payloadChecksum else { return .unreadable }
-    return .complete
-  }
-
   /// The header of the footer that a trailer speaks of, if there is one.
   private mutating func footerHeader(_ trailer: Trailer) throws(StorageError) -> FrameHeader? {
     guard case .frame(let header) = try frame(at: trailer.footerOffset), header.kind == .footer,
@@ -67,27 +45,6 @@ extension SegmentReader {
       header.payloadByteCount >= Layout.footerPrefixByteCount
     else { return nil }
     return header
-  }
-
-  private mutating func footerPrefix(
-    at place: Int, _ checksum: inout Checksum
-  ) throws(StorageError) -> (count: Int, incompleteness: UInt32) {
-    let prefix = try bytes(place..<place + Layout.footerPrefixByteCount)
-    checksum.update(prefix)
-    return (
-      Int(prefix.load(UInt32.self, at: Layout.headerByteCount)),
-      prefix.load(UInt32.self, at: Layout.headerByteCount + 4)
-    )
-  }
-
-  /// The entry that a range begins with.
-  private mutating func footerEntry(
-    in range: Range<Int>, _ checksum: inout Checksum
-  ) throws(StorageError) -> FooterEntry? {
-    let span = try bytes(range)
-    guard let entry = FooterEntry(span, at: 0) else { return nil }
-    checksum.update(span.extracting(0..<entry.entryByteCount))
-    return entry
   }
 
   /// Whether that many entries fill the payload exactly.

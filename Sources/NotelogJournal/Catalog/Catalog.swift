@@ -46,14 +46,10 @@ package final class Catalog: Sendable {
   /// What turned out to be damaged since the store was opened.
   package let damageLog = DamageLog()
 
-  /// What an opening would have to go through, but for the head.
-  let unsorted = UnsortedSegments()
-
   /// There is a checkpoint now, which holds that many of the changes.
   func noteCheckpoint(_ head: CheckpointHead, of count: Int) {
     changes.subtract(count, ordering: .relaxed)
     checkpointHealth.noteCheckpoint(head)
-    unsorted.remove { head.covers(head.figures(of: $0)) }
   }
 
   /// A catalog that is empty yet.
@@ -289,6 +285,5 @@ package final class Catalog: Sendable {
       addLive(-tombstone.location.liveByteCount, in: tombstone.location.segment)
     }
     vacated.withLock { $0.formUnion(sources.map(\.number)) }
-    unsorted.add(.init(number: output.number, entryCount: copies.count))
   }
 }

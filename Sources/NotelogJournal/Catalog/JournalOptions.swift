@@ -17,10 +17,8 @@ package struct JournalOptions: Sendable {
   package var keepsCollections = false
   /// How many bytes of deletions a full disk takes before something must be compacted.
   package var deletionReserve = 1 << 20
-  /// How many entries of finished segments' footers an opening may have to go through: 40 ms of it. Whoever writes more sorts
-  /// them.
-  package var unsortedTail = 1 << 20
-  /// After how many changes, and half of the index, whoever writes makes another checkpoint; the first after a quarter of it.
+  /// After how many changes, and a quarter of the index, whoever writes makes another checkpoint; the first after a quarter of that
+  /// number.
   package var checkpointTail = 1 << 20
   /// Up to how many records each closing that follows a change writes a checkpoint: it is small, and names what a damaged segment
   /// held.
@@ -31,13 +29,13 @@ package struct JournalOptions: Sendable {
   /// The most memory that blocks of finished segments are kept in, sealed as they are on disk, and an eighth as much again what
   /// their footers list. It is taken as it is used.
   package var cacheByteCount = 64 << 20
-  /// How many bits of its fingerprint an id is indexed by: fewer than all of them only where collisions are tried.
-  package var fingerprintBitCount = 64
+  /// The bits of its fingerprint that an id is indexed by: fewer than all of them only where collisions are tried.
+  package var fingerprintMask = UInt64.max
 
   package init() {}
 
   /// A fresh key for the index's hash.
   package var fingerprintKey: FingerprintKey {
-    FingerprintKey(low: random(), high: random(), bitCount: fingerprintBitCount)
+    FingerprintKey(low: random(), high: random(), mask: fingerprintMask)
   }
 }

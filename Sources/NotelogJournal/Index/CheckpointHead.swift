@@ -47,6 +47,7 @@ package struct CheckpointHead: Equatable, Sendable {
 
   package static let magic: UInt64 = 0x0A0D_5844_494C_4E89
   package static let version: UInt16 = 1
+  private static let fingerprintBitCount: UInt16 = 64
   /// Where the shards' counts begin in the first block.
   private static let shardsOffset = 128
   private static let shardsEnd = shardsOffset + 8 * Index.shardCount
@@ -56,7 +57,7 @@ package struct CheckpointHead: Equatable, Sendable {
   package let storeID: StoreID
   /// Random for each file; in every block.
   package let salt: UInt64
-  package let key: FingerprintKey
+  package var key: FingerprintKey
   /// Everything before it is in the checkpoint, and was durable when it was written.
   package let covered: LogPosition
   /// The salt of the segment that `covered` lies in.
@@ -126,7 +127,7 @@ package struct CheckpointHead: Equatable, Sendable {
     var bytes = buffer.mutableBytes
     bytes.store(Self.magic, at: start)
     bytes.store(Self.version, at: start + 8)
-    bytes.store(UInt16(key.bitCount), at: start + 10)
+    bytes.store(Self.fingerprintBitCount, at: start + 10)
     bytes.store(UInt32(segments.count), at: start + 12)
     storeID.write(into: &bytes, at: start + 16)
     bytes.store(key.low, at: start + 32)
@@ -180,9 +181,9 @@ package struct CheckpointHead: Equatable, Sendable {
         CheckpointBlock.isSound(bytes, at: block * CheckpointBlock.byteCount, number: block, salt: salt)
       else { return nil }
     }
-    let bitCount = Int(bytes.load(UInt16.self, at: 10))
     let (nextSequence, damage) = (bytes.load(UInt64.self, at: 76), bytes.load(UInt32.self, at: 84))
-    guard bitCount >= 1, bitCount <= 64, bytes.extracting(88..<Self.shardsOffset).isZero,
+    guard bytes.load(UInt16.self, at: 10) == Self.fingerprintBitCount,
+      bytes.extracting(88..<Self.shardsOffset).isZero,
       nextSequence <= UInt64(Limits.maximumSequence), damage <= 1,
       bytes.extracting(Self.shardsEnd..<CheckpointBlock.contentByteCount).isZero
     else { return nil }
@@ -209,8 +210,7 @@ package struct CheckpointHead: Equatable, Sendable {
     }
     self.init(
       storeID: StoreID(bytes, at: 16), salt: salt,
-      key: FingerprintKey(
-        low: bytes.load(UInt64.self, at: 32), high: bytes.load(UInt64.self, at: 40), bitCount: bitCount),
+      key: FingerprintKey(low: bytes.load(UInt64.self, at: 32), high: bytes.load(UInt64.self, at: 40)),
       covered: LogPosition(bytes, at: 48), coveredSalt: bytes.load(UInt64.self, at: 56),
       nextSequence: nextSequence, isOfDamagedStore: damage == 1,
       entryCounts: entryCounts, tombstoneCounts: tombstoneCounts, segments: segments, listed: listed)

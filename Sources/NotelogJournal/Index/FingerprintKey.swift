@@ -6,21 +6,19 @@ package import NotelogFormat
 package struct FingerprintKey: Equatable, Sendable, BitwiseCopyable {
   package let low: UInt64
   package let high: UInt64
-  /// How many of the hash's highest bits are kept. All, but in tests of what happens when fingerprints collide.
-  package let bitCount: Int
+  /// The bits of the hash that count: all, but in tests of what happens when fingerprints collide. It is not stored.
+  package var mask: UInt64
 
-  package init(low: UInt64, high: UInt64, bitCount: Int = 64) {
-    precondition(bitCount >= 1 && bitCount <= 64, "a fingerprint has 1 to 64 bits")
+  package init(low: UInt64, high: UInt64, mask: UInt64 = .max) {
     self.low = low
     self.high = high
-    self.bitCount = bitCount
+    self.mask = mask
   }
 
   /// The fingerprint of an id.
   @inline(__always)
   package func fingerprint(of id: RecordKey) -> UInt64 {
-    let hash = sipHash(id, compressionRounds: 1, finalizationRounds: 3)
-    return bitCount == 64 ? hash : hash & ~(UInt64.max >> UInt64(bitCount))
+    sipHash(id, compressionRounds: 1, finalizationRounds: 3) & mask
   }
 
   /// SipHash of an id's 16 bytes (Aumasson and Bernstein, 2012), with the rounds that are asked for.

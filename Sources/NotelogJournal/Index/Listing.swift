@@ -50,11 +50,6 @@ package final class Listing: Sendable {
     return marks[word].load(ordering: .relaxed) & bit != 0
   }
 
-  /// Whether a record is, or was, in the collection, as far as is known since the checkpoint.
-  package func knows(_ id: RecordKey) -> Bool {
-    isMarked(id) && standings.withLock { $0[id] != nil }
-  }
-
   /// The records that are in it, in order of id.
   package var entries: [Entry] {
     standings.withLock { standings in

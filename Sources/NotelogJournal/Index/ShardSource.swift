@@ -16,9 +16,8 @@ final class ShardSource: Sendable {
   private let cache: BlockCache
   /// The number of the first entry of each shard, and the number of all entries.
   private let firstEntries: [Int]
-  /// What the segments list behind the checkpoint: read at opening, or to be had shard by shard.
+  /// What the segments list behind the checkpoint.
   private let tail: Tail
-  private let sortedFooters: [SortedFooter]
   /// Segments of the checkpoint that are no longer live: an entry that points into one was moved or is dead.
   private let gone: Set<UInt32>
   let staleness: Staleness
@@ -31,15 +30,15 @@ final class ShardSource: Sendable {
   }
 
   init(
-    _ file: any StorageFile, _ head: CheckpointHead, tail: Tail, _ sortedFooters: [SortedFooter],
-    _ segments: SegmentTable, _ cache: BlockCache, _ staleness: Staleness
+    _ file: any StorageFile, _ head: CheckpointHead, tail: Tail, _ segments: SegmentTable,
+    _ cache: BlockCache,
+    _ staleness: Staleness
   ) {
     self.staleness = staleness
     self.file = file
     self.head = head
     health = CheckpointHealth(head)
     self.tail = tail
-    self.sortedFooters = sortedFooters
     self.segments = segments
     self.cache = cache
     firstEntries = head.entryCounts.reduce(into: [0]) { $0.append(($0.last ?? 0) + Int($1)) }
@@ -49,12 +48,10 @@ final class ShardSource: Sendable {
   deinit { file.close() }
 
   /// How many entries came after the checkpoint.
-  var tailCount: Int { sortedFooters.reduce(tail.count) { $0 + $1.entryCount } }
+  var tailCount: Int { tail.count }
 
   /// Whether a shard is what it is in the file, and nothing else.
-  private func isInFile(_ shard: Int) -> Bool {
-    tail.isEmpty(shard) && sortedFooters.isEmpty && gone.isEmpty
-  }
+  private func isInFile(_ shard: Int) -> Bool { tail.isEmpty(shard) && gone.isEmpty }
 
   /// Records and deletions of a shard as they are in the file; nothing where that is not all.
   func counts(of shard: Int) -> (entries: Int, tombstones: Int)? {
@@ -120,14 +117,12 @@ final class ShardSource: Sendable {
   /// Takes what came after the checkpoint into a shard.
   private func takeTail(_ number: Int, into shard: inout Shard) throws(StorageError) {
     var changes: [(byteCount: Int, segment: UInt32)] = []
-    func take(_ entry: TailEntry, _ fingerprint: UInt64) throws(StorageError) {
+    try tail.forEach(of: number, head.key) { (entry, fingerprint) throws(StorageError) in
       let taken = try shard.take(entry, fingerprint, segments, cache)
       if case .older = taken { return }
       changes.append((entry.liveByteCount, entry.place.segment))
       if case .replaced(let known) = taken { changes.append((-known.liveByteCount, known.segment)) }
     }
-    for footer in sortedFooters { try footer.forEach(of: number, take) }
-    try tail.forEach(of: number, head.key, take)
     // Only once nothing can fail any more: loading is tried again if it fails.
     for change in changes { segments.addLive(change.byteCount, in: change.segment) }
   }

@@ -5,19 +5,12 @@ import NotelogFormat
 import NotelogStorage
 
 /// A frame that a shard does not know yet.
-struct TailEntry: Equatable, Sendable, BitwiseCopyable {
+struct TailEntry: Sendable, BitwiseCopyable {
   let id: RecordKey
   let sequence: UInt64
   let place: Place
   /// The bytes that count as live: the frame and its footer entry.
   let liveByteCount: Int
-
-  init(id: RecordKey, sequence: UInt64, place: Place, liveByteCount: Int) {
-    self.id = id
-    self.sequence = sequence
-    self.place = place
-    self.liveByteCount = liveByteCount
-  }
 
   init(_ entry: FooterEntry, segment: UInt32) {
     id = entry.id

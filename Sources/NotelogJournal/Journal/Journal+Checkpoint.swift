@@ -23,14 +23,12 @@ extension Journal {
   /// So few records are gone through at opening without anybody noticing.
   private static let smallestTail = 256
 
-  /// A writer's share of what keeps the next opening short, where that is due and nobody else is at it: sorted footers of what
-  /// was finished since the checkpoint, orders that it lacks, and another checkpoint when half of the index has changed.
+  /// A writer's share of what keeps the next opening short, where that is due and nobody else is at it: orders that the checkpoint
+  /// lacks, and another checkpoint when a quarter of the index has changed.
   ///
   /// What goes wrong in it is not the writer's: both are disposable, and a log that fails says so itself.
   func keepOpeningShort() {
-    let isUnsorted = catalog.unsorted.entryCount > options.unsortedTail
-    guard mayWriteCheckpoint, isUnsorted || isCheckpointStale || hasUnstoredOrders, hasRoomToSpare,
-      compactor.enterIfFree()
+    guard mayWriteCheckpoint, isCheckpointStale || hasUnstoredOrders, hasRoomToSpare, compactor.enterIfFree()
     else { return }
     defer { compactor.leave() }
     // Whoever closes has entered it before, and left it.
@@ -38,7 +36,6 @@ extension Journal {
     if isCheckpointStale || !catalog.checkpointHealth.isUsable || hasUselessOrders() {
       try? writeCheckpoint()
     } else {
-      if isUnsorted { sortFooters() }
       storeOrders()
     }
   }
@@ -48,21 +45,12 @@ extension Journal {
     log.reservedFor.load(ordering: .relaxed) > 0 || log.refillReserve() == nil
   }
 
-  /// Whether more than half of the index has changed since the checkpoint.
+  /// Whether more than a quarter of the index has changed since the checkpoint.
   private var isCheckpointStale: Bool {
     let changeCount = catalog.changeCount
     // Without one, an opening builds all of the index, which takes ten times as long as going through changes.
     let limit = catalog.checkpointHealth.isUsable ? options.checkpointTail : options.checkpointTail / 4
-    return changeCount > limit && changeCount > catalog.index.estimatedRecordCount / 2
-  }
-
-  /// Writes the sorted footers that are missing. The caller has entered the compactor: no segment goes meanwhile.
-  func sortFooters() {
-    while let number = catalog.unsorted.next() {
-      guard let segment = catalog.segments[number] else { continue }
-      try? SortedFooterWriter.write(
-        segment, of: catalog, storeID: storeID, salt: options.random(), to: storage)
-    }
+    return changeCount > limit && changeCount > catalog.index.estimatedRecordCount / 4
   }
 
   private func writeCheckpoint() throws(JournalError) {
@@ -149,18 +137,7 @@ extension Journal {
       throw error
     }
     catalog.noteCheckpoint(draft.head, of: draft.changeCount)
-    removeSortedFooters(coveredBy: draft.head)
     storeOrders(carrying: orders)
-  }
-
-  /// Removes sorted footers that a checkpoint makes needless, and those whose segments are gone.
-  private func removeSortedFooters(coveredBy head: CheckpointHead) {
-    for name in (try? storage.names(in: "")) ?? [] {
-      guard let number = FileName.sortedFooterNumber(name) else { continue }
-      if head.covers(head.figures(of: number)) || catalog.segments[number] == nil {
-        try? storage.unlink(name)
-      }
-    }
   }
 
   private func dropDraft() { try? storage.unlink(FileName.index + FileName.partialSuffix) }

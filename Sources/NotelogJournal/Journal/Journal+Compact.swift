@@ -153,14 +153,11 @@ extension Journal {
     }
   }
 
-  /// The index, as the checkpoint and sorted footers made it, would have compaction destroy a record. They are removed: the next
-  /// opening builds it from the segments.
+  /// The index, as the checkpoint made it, would have compaction destroy a record. The checkpoint is removed: the next opening builds
+  /// the index from the segments.
   private func distrustIndex(_ record: RecordKey) -> JournalError {
     catalog.checkpointHealth.noteLie()
     try? storage.unlink(FileName.index)
-    for name in (try? storage.names(in: "")) ?? [] where FileName.sortedFooterNumber(name) != nil {
-      try? storage.unlink(name)
-    }
     return Self.wrongIndex(record)
   }
 
@@ -301,7 +298,6 @@ extension Journal {
       do throws(StorageError) {
         try retryingInterruptions { () throws(StorageError) in try storage.unlink(FileName.segment(number)) }
       } catch { guard error.isMissing else { continue } }
-      try? storage.unlink(FileName.sortedFooter(number))
       compactor.state.withLock { $0.deferred[number] = nil }
     }
   }

@@ -180,7 +180,6 @@ extension Journal {
       try journaling { () throws(StorageError) in
         try retryingInterruptions { () throws(StorageError) in try storage.unlink(FileName.segment(number)) }
       }
-      try? storage.unlink(FileName.sortedFooter(number))
     }
   }
 

@@ -10,7 +10,7 @@ extension ClosedStore {
     in storage: any Storage, _ options: JournalOptions, _ lock: any StorageFile
   ) throws(JournalError) -> Journal? {
     var taken: Catalog.Taken?
-    do { taken = try Catalog.take(checkpoint, segments, end: end, in: storage, options) } catch {
+    do { taken = try Catalog.take(checkpoint, segments, end: end, options) } catch {
       throw JournalError(error)
     }
     guard let taken, taken.readings.isEmpty else { return nil }

@@ -12,14 +12,11 @@ package protocol OrderKeeper: AnyObject, Sendable {
   /// Writes the indexes that the checkpoint lacks.
   func storeUnstored(of journal: Journal)
 
-  /// Writes all indexes, as there is a new checkpoint, and what is of use of the orders of the one before.
+  /// Writes all indexes, as there is a new checkpoint, and the orders of the one before.
   func storeAll(of journal: Journal, carrying: [StoredOrder])
 }
 
 extension Journal {
-  /// So many checkpoints carry an order that no query asked for; the next does not.
-  private static let carriedCount = 8
-
   /// Has somebody's ordered indexes stored with the checkpoint.
   package func keepOrders(of keeper: any OrderKeeper) { orderKeeper.withLock { $0 = keeper } }
 
@@ -29,10 +26,7 @@ extension Journal {
   }
 
   /// The orders that a new checkpoint takes over from the one that is there now.
-  func ordersToCarry() -> [StoredOrder] {
-    let heads = storedOrderHeads().filter { $0.unusedCount < Self.carriedCount }
-    return heads.compactMap { storedOrder($0.name) }
-  }
+  func ordersToCarry() -> [StoredOrder] { storedOrderHeads().compactMap { storedOrder($0.name) } }
 
   /// What the orders say of themselves that lie in the checkpoint's file.
   func storedOrderHeads() -> [StoredOrderHead] {
@@ -74,13 +68,11 @@ extension Journal {
   /// - Parameters:
   ///   - name: The field that it is of.
   ///   - since: The transaction at which it had all keys.
-  ///   - predecessor: The order that it takes the place of without having been asked for.
   ///   - body: Called to write the keys: all that records have now, ascending, and perhaps others. Where it returns false,
   ///     there is no such order.
   /// - Throws: What stood in the way; then there is no such order either.
   package func storeOrder(
-    _ name: OrderName, since: UInt64, carrying predecessor: StoredOrder? = nil,
-    _ body: (inout StoredOrderWriter) throws(JournalError) -> Bool
+    _ name: OrderName, since: UInt64, _ body: (inout StoredOrderWriter) throws(JournalError) -> Bool
   ) throws(JournalError) {
     guard let checkpoint = catalog.checkpointHealth.head else { return }
     let file = try journaling { () throws(StorageError) in
@@ -97,8 +89,6 @@ extension Journal {
     guard try body(&writer) else { return }
     try journaling { () throws(StorageError) in try writer.finishBlocks() }
     if since > 0 { try log.awaitDurable(since) }
-    try journaling { () throws(StorageError) in
-      try writer.finish(name, since: since, unusedCount: predecessor.map { $0.head.unusedCount + 1 } ?? 0)
-    }
+    try journaling { () throws(StorageError) in try writer.finish(name, since: since) }
   }
 }

@@ -193,7 +193,6 @@ extension Log {
     finished.segment.file.startWriteback()
     let old = finished.segment.finished(as: finished.entry)
     catalog.segments.insert(old)
-    catalog.unsorted.add(.init(number: old.number, entryCount: footer.entryCount))
     allocatedByteCount.subtract(max(finished.allocatedEnd, finished.entry.byteCount), ordering: .relaxed)
     state.withLock { state in
       state.live = finished.live

@@ -64,13 +64,8 @@ struct Reserve {
     return true
   }
 
-  /// Deletes what can be made anew: the checkpoint, sorted footers, and files that were never finished.
+  /// Deletes what can be made anew: the checkpoint, finished or not.
   static func removeDisposables(in storage: any Storage) {
-    for name in (try? storage.names(in: "")) ?? []
-    where name == FileName.index || name == FileName.index + FileName.partialSuffix
-      || FileName.sortedFooterNumber(name) != nil
-    {
-      try? storage.unlink(name)
-    }
+    for suffix in ["", FileName.partialSuffix] { try? storage.unlink(FileName.index + suffix) }
   }
 }

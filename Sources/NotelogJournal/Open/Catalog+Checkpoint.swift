@@ -15,8 +15,7 @@ extension Catalog {
       do throws(StorageError) {
         if examination.trusts(checkpoint),
           let taken = try take(
-            checkpoint, examination.accepted(beside: checkpoint.head), end: examination.end, in: storage,
-            options)
+            checkpoint, examination.accepted(beside: checkpoint.head), end: examination.end, options)
         {
           examination.report.checkpoint = .used
           examination.note(taken, checkpoint.head)
@@ -42,15 +41,12 @@ extension Catalog {
   ///
   /// - Returns: Nothing where the checkpoint is not one of these segments.
   package static func take(
-    _ checkpoint: CheckpointFile, _ segments: [Segment], end: LogPosition, in storage: any Storage,
-    _ options: JournalOptions
+    _ checkpoint: CheckpointFile, _ segments: [Segment], end: LogPosition, _ options: JournalOptions
   ) throws(StorageError) -> Taken? {
-    let head = checkpoint.head
-    let staleness = Staleness()
+    var head = checkpoint.head
+    head.key.mask = options.fingerprintMask
     let listing = Listing(head.listed)
     var tail = Tail()
-    var sortedFooters: [SortedFooter] = []
-    var unsorted: [UnsortedSegments.Item] = []
     var readings: [(segment: UInt32, reading: EntryReading)] = []
     var next = 0
     for segment in segments {
@@ -62,14 +58,6 @@ extension Catalog {
       segment.addLive(figures?.liveByteCount ?? 0)
       // What is missing can't be read; whether the checkpoint has all of it is for the examination to say.
       if head.covers(figures) || segment.file is MissingFile { continue }
-      if let footer = SortedFooter(of: segment, behind: head, in: storage, staleness) {
-        for change in footer.listed {
-          listing.take(change.id, sequence: change.sequence, isPresent: change.isPresent)
-        }
-        if footer.entryCount > 0 { sortedFooters.append(footer) }
-        continue
-      }
-      let countBefore = tail.count
       let end = end.segment == segment.number && segment.entry == nil ? end : .end
       let reading = try segment.forEachTailEntry(from: head.covered, to: end) { entry, collection in
         tail.append(entry, fingerprint: head.key.fingerprint(of: entry.id))
@@ -78,17 +66,12 @@ extension Catalog {
         listing.take(entry.id, sequence: entry.sequence, isPresent: isPresent)
       }
       if !reading.isWhole || !reading.damages.isEmpty { readings.append((segment.number, reading)) }
-      if segment.entry != nil {
-        unsorted.append(.init(number: segment.number, entryCount: tail.count - countBefore))
-      }
     }
     tail.sort()
     let cache = BlockCache(byteCount: options.cacheByteCount)
     let table = SegmentTable(segments)
-    let source = ShardSource(checkpoint.file, head, tail: tail, sortedFooters, table, cache, staleness)
-    let catalog = Catalog(source, table, cache, listing)
-    for item in unsorted { catalog.unsorted.add(item) }
-    return Taken(catalog: catalog, readings: readings)
+    let source = ShardSource(checkpoint.file, head, tail: tail, table, cache, Staleness())
+    return Taken(catalog: Catalog(source, table, cache, listing), readings: readings)
   }
 }
 

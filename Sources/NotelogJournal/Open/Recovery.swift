@@ -324,15 +324,18 @@ struct Recovery {
     var buffer = Buffer()
     guard try footer(of: found, kept: kept, into: &buffer) == entry else { return false }
     let name = FileName.segment(found.number)
-    // Whoever has the file open may read what is moved to the recovered segment, so a copy takes its place. One that was cut
-    // already is written again.
-    if found.byteCount != entry.byteCount {
+    // Whoever has the file open may read what is moved to the recovered segment, so a copy takes its place. The footer of one that
+    // was cut already is written again, over itself.
+    let isCut = found.byteCount == entry.byteCount
+    if !isCut {
       let temporary = name + FileName.partialSuffix
       do throws(StorageError) {
         let copy = try storage.openEmpty(temporary)
         defer { copy.close() }
         try write(0..<min(kept, found.byteCount), of: found.file, to: copy)
-        try finish(copy, kept: kept, buffer.bytes)
+        try retryingInterruptions { () throws(StorageError) in try copy.truncate(to: kept) }
+        try copy.writeAll(buffer.bytes, at: kept)
+        try copy.sync()
         try retryingInterruptions { () throws(StorageError) in try storage.rename(temporary, to: name) }
         return true
       } catch {
@@ -342,16 +345,10 @@ struct Recovery {
     }
     let file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, .update) }
     defer { file.close() }
-    try finish(file, kept: kept, buffer.bytes)
-    return true
-  }
-
-  private static func finish(
-    _ file: any StorageFile, kept: Int, _ footer: RawSpan
-  ) throws(StorageError) {
-    try retryingInterruptions { () throws(StorageError) in try file.truncate(to: kept) }
-    try file.writeAll(footer, at: kept)
+    if !isCut { try retryingInterruptions { () throws(StorageError) in try file.truncate(to: kept) } }
+    try file.writeAll(buffer.bytes, at: kept)
     try file.sync()
+    return true
   }
 }
 

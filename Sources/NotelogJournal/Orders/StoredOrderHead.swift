@@ -23,8 +23,6 @@ package struct StoredOrderHead: Equatable, Sendable {
   package static let saltOffset = StoredOrder.blockKeyCount * StoredOrder.keyByteCount
 
   package let name: OrderName
-  /// How many checkpoints were written since a query asked for it.
-  package let unusedCount: Int
   package let keyCount: Int
   /// The transaction at which it had all keys.
   package let since: UInt64
@@ -40,9 +38,8 @@ package struct StoredOrderHead: Equatable, Sendable {
   /// All of its blocks, the head's among them.
   package var totalBlockCount: Int { 1 + blockCount + directoryBlockCount }
 
-  package init(name: OrderName, unusedCount: Int, keyCount: Int, since: UInt64, salt: UInt64) {
+  package init(name: OrderName, keyCount: Int, since: UInt64, salt: UInt64) {
     self.name = name
-    self.unusedCount = unusedCount
     self.keyCount = keyCount
     self.since = since
     self.salt = salt
@@ -54,7 +51,6 @@ package struct StoredOrderHead: Equatable, Sendable {
       bytes.extracting(Self.usedByteCount..<Self.saltOffset).isZero
     else { return nil }
     name = OrderName(collection: bytes.load(UInt16.self, at: 10), field: bytes.load(UInt16.self, at: 12))
-    unusedCount = Int(bytes.load(UInt16.self, at: 14))
     let keyCount = bytes.load(UInt64.self, at: 16)
     since = bytes.load(UInt64.self, at: 24)
     salt = bytes.load(UInt64.self, at: Self.saltOffset)
@@ -73,7 +69,6 @@ package struct StoredOrderHead: Equatable, Sendable {
     bytes.store(Self.version, at: start + 8)
     bytes.store(name.collection, at: start + 10)
     bytes.store(name.field, at: start + 12)
-    bytes.store(UInt16(clamping: unusedCount), at: start + 14)
     bytes.store(UInt64(keyCount), at: start + 16)
     bytes.store(since, at: start + 24)
   }

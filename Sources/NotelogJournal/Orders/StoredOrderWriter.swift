@@ -56,10 +56,9 @@ package struct StoredOrderWriter: ~Copyable {
   }
 
   /// Writes the head.
-  mutating func finish(_ name: OrderName, since: UInt64, unusedCount: Int) throws(StorageError) {
+  mutating func finish(_ name: OrderName, since: UInt64) throws(StorageError) {
     nextBlock = firstBlock
-    let head = StoredOrderHead(
-      name: name, unusedCount: unusedCount, keyCount: keyCount, since: since, salt: orderSalt)
+    let head = StoredOrderHead(name: name, keyCount: keyCount, since: since, salt: orderSalt)
     head.append(to: &outgoing)
     try writeOutgoing()
   }

@@ -1,4 +1,4 @@
-// Checkpoints and sorted footers that check, and say what is not so: FORMAT.md §13, §14, INV-X1.
+// Checkpoints that check, and say what is not so: FORMAT.md §13, §14, INV-X1.
 
 @testable import NotelogCare
 @testable import NotelogBase
@@ -196,27 +196,6 @@ import Testing
     file.sealFirstBlock()
     file.put(on: disk)
     #expect(try Journal.verify(disk).report.checkpoint == .damaged)
-  }
-
-  @Test func `verification holds sorted footers against the segments too`() throws {
-    let killed = try KilledStore(KilledStore.options, compacts: false)
-    #expect(try Journal.verify(killed.store.storage).isSound)
-    let name = try #require(try killed.sortedFooters.dropFirst().first)
-    let file = try killed.store.storage.open(name, .update)
-    defer { file.close() }
-    var buffer = Buffer()
-    try buffer.fill(try file.byteCount(), from: file, at: 0)
-    let head = try #require(try SortedFooterHead(from: file))
-    // Two entries of one block, with each other's places.
-    let block = head.firstEntryBlock * CheckpointBlock.byteCount
-    var bytes = buffer.mutableBytes
-    let places = [24, 56].map { bytes.bytes.load(UInt32.self, at: block + $0) }
-    bytes.store(places[1], at: block + 24)
-    bytes.store(places[0], at: block + 56)
-    CheckpointBlock.seal(&buffer, salt: head.salt, first: 0)
-    try file.writeAll(buffer.bytes, at: 0)
-    let verification = try Journal.verify(killed.store.storage)
-    #expect(verification.report.damages == [] && verification.index.wrongEntryCount > 0)
   }
 
   /// A chunk dies with the record that refers to it: one that the index wrongly calls dead took its chunks with it, from segments

@@ -22,14 +22,6 @@ enum SampleStore {
     do { return try make() } catch { fatalError("the sample store could not be made: \(error)") }
   }()
 
-  /// The name of one of its sorted footers, of a segment that the checkpoint does not cover.
-  static let sortedFooter: String = {
-    guard let name = files.keys.sorted().last(where: { FileName.sortedFooterNumber($0) != nil }) else {
-      fatalError("the sample store has no sorted footer")
-    }
-    return name
-  }()
-
   /// The id behind a byte: above 127 one of the store's own records.
   static func id(_ byte: UInt8) -> RecordKey {
     if byte > 127 { return RecordKey(low: UInt64(byte & 127), high: 0) }
@@ -79,9 +71,6 @@ enum SampleStore {
       batch.put(id(129), collection: UInt16(round & 1), bodyByteCount: 20) { _ in }
       try journal.commit(&batch)
     }
-    journal.compactor.enter()
-    journal.sortFooters()
-    journal.compactor.leave()
     try journal.close()
     return disk.contents
   }

@@ -1,26 +1,25 @@
-// The index's checkpoint with its orders, and sorted footers: FORMAT.md 14.
+// The index's checkpoint with its orders: FORMAT.md 14.
 
 @testable import NotelogJournal
 
-/// Opens a sound store beside a checkpoint, or a sorted footer, that was changed.
+/// Opens a sound store beside a checkpoint that was changed.
 enum CheckpointTarget: FuzzTarget {
-  /// The first byte says whether the blocks' checksums are made to fit, and which file it is; the others are ``Edits``.
+  /// The first byte says whether the blocks' checksums are made to fit; the others are ``Edits``.
   static func seeds() -> [[UInt8]] {
     let edits: [[UInt8]] = [
       [], [0, 12, 0, 9], [0, 0, 16, 1], [0, 0x48, 0, 2], [3, 0, 16, 0, 16], [2, 0, 16],
     ]
-    return (UInt8(0)..<4).flatMap { first in edits.map { [first] + $0 } }
+    return (UInt8(0)..<2).flatMap { first in edits.map { [first] + $0 } }
   }
 
   static func run(_ input: [UInt8]) throws {
     var reader = InputReader(input)
     let choice = reader.integer(UInt8.self)
     var files = SampleStore.files
-    let name = choice & 2 == 0 ? FileName.index : SampleStore.sortedFooter
-    var bytes = files[name] ?? []
+    var bytes = files[FileName.index] ?? []
     Edits.apply(&reader, to: &bytes)
     if choice & 1 == 1 { seal(&bytes) }
-    files[name] = bytes
+    files[FileName.index] = bytes
     _ = try? Journal.verify(MemoryStorage(files))
     if let journal = try? StoreUse.open(MemoryStorage(files), isReadOnly: true) { StoreUse.readAll(journal) }
     try StoreUse.goOn(in: MemoryStorage(files))
