@@ -23,7 +23,7 @@ import Synchronization
   }
 
   /// Tags are read by whoever holds the shard's lock, and by `Outline`, which doesn't; changed by whoever holds all of it.
-  private struct Set: ~Copyable {
+  private struct CacheSet: ~Copyable {
     /// Which block each slot holds; 0 is none, as there is no segment 0.
     let tags = InlineArray<8, Atomic<UInt64>> { _ in Atomic(0) }
     var slots = InlineArray<8, Slot> { _ in Slot() }
@@ -39,15 +39,15 @@ import Synchronization
   }
 
   let count: Int
-  private let base: UnsafeMutablePointer<Set>
+  private let base: UnsafeMutablePointer<CacheSet>
 
   init(count: Int) {
-    precondition(MemoryLayout<Set>.stride == 128, "a set takes two cache lines")
+    precondition(MemoryLayout<CacheSet>.stride == 128, "a set takes two cache lines")
     self.count = count
     // SAFETY: allocated here, owned by this value alone, every set initialised, freed in deinit.
     unsafe base = UnsafeMutableRawPointer.allocate(byteCount: max(count, 1) * 128, alignment: 128)
-      .bindMemory(to: Set.self, capacity: count)
-    for index in 0..<count { unsafe (base + index).initialize(to: Set()) }
+      .bindMemory(to: CacheSet.self, capacity: count)
+    for index in 0..<count { unsafe (base + index).initialize(to: CacheSet()) }
   }
 
   deinit {
@@ -57,7 +57,7 @@ import Synchronization
   }
 
   @inline(__always)
-  private func pointer(_ set: Int) -> UnsafeMutablePointer<Set> {
+  private func pointer(_ set: Int) -> UnsafeMutablePointer<CacheSet> {
     precondition(set >= 0 && set < count, "a set is one of the shard's")
     // SAFETY: the bounds were checked.
     return unsafe base + set
@@ -70,7 +70,7 @@ import Synchronization
     let set = unsafe pointer(set)
     // What is known of the slots comes while tags are compared.
     SystemMemory.prefetch(UInt(bitPattern: set) &+ 64)
-    return unsafe Set.way(of: tag, among: set.pointee.tags)
+    return unsafe CacheSet.way(of: tag, among: set.pointee.tags)
   }
 
   /// The block that a slot holds; 0 is none.
@@ -149,8 +149,8 @@ extension CacheSets {
     @inline(__always)
     func block(_ tag: UInt64, in set: Int) -> UInt? {
       // SAFETY: the sets were initialised before they were noted, and last as long as this; their number doesn't change.
-      guard let base = unsafe UnsafePointer<Set>(bitPattern: sets.load(ordering: .acquiring)),
-        let way = unsafe Set.way(of: tag, among: (base + set).pointee.tags)
+      guard let base = unsafe UnsafePointer<CacheSet>(bitPattern: sets.load(ordering: .acquiring)),
+        let way = unsafe CacheSet.way(of: tag, among: (base + set).pointee.tags)
       else { return nil }
       return blocks.load(ordering: .relaxed)
         &+ UInt((set * wayCount + way) * BlockCache.blockByteCount)

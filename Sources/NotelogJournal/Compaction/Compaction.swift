@@ -14,7 +14,7 @@ struct Compaction: ~Copyable, Sendable {
   }
 
   /// Why a compaction did not come to its end.
-  enum Failure: Error {
+  enum Obstacle: Error {
     /// A frame of the source does not check, or its footer doesn't, or can't be read: it stays as it is.
     case damaged(UInt32)
     /// The index lacks a record that the source holds, or names an older version of it, or another record's frame.
@@ -39,7 +39,7 @@ struct Compaction: ~Copyable, Sendable {
   init(
     _ sources: [Segment], of catalog: Catalog, needed: NeededTombstones, in storage: any Storage,
     number: UInt32, salt: UInt64
-  ) throws(Failure) {
+  ) throws(Obstacle) {
     let entries = try Self.entries(sources.first)
     let coverage = FooterCoverage(of: sources.first)
     let builder = try Self.builder(in: storage, number: number, salt: salt)
@@ -60,7 +60,7 @@ struct Compaction: ~Copyable, Sendable {
 
   private static func builder(
     in storage: any Storage, number: UInt32, salt: UInt64
-  ) throws(Failure) -> SegmentBuilder {
+  ) throws(Obstacle) -> SegmentBuilder {
     do { return try SegmentBuilder.create(in: storage, number: number, salt: salt) } catch {
       throw .storage(error)
     }
@@ -72,7 +72,7 @@ struct Compaction: ~Copyable, Sendable {
   /// Copies live frames, each checked first, until about that many bytes have been read for it or copied.
   ///
   /// - Returns: The bytes that it took, and whether everything is copied.
-  mutating func advance(_ byteCount: Int) throws(Failure) -> (byteCount: Int, isDone: Bool) {
+  mutating func advance(_ byteCount: Int) throws(Obstacle) -> (byteCount: Int, isDone: Bool) {
     // What the tombstones among the frames are still needed for, other footers say.
     var spent = 0
     while spent < byteCount, let count = needed.readNext() { spent += count }
@@ -111,13 +111,13 @@ struct Compaction: ~Copyable, Sendable {
   /// Gives the output up.
   consuming func abandon() { builder.abandon() }
 
-  private static func entries(_ source: Segment?) throws(Failure) -> [FooterEntry] {
+  private static func entries(_ source: Segment?) throws(Obstacle) -> [FooterEntry] {
     guard let source else { return [] }
     do { return try source.footerEntries() } catch { throw .damaged(source.number) }
   }
 
   /// A frame that a footer does not list would be lost with its segment: there must be none before the next entry.
-  private mutating func check(_ reader: inout SegmentReader, _ entry: FooterEntry?) throws(Failure) {
+  private mutating func check(_ reader: inout SegmentReader, _ entry: FooterEntry?) throws(Obstacle) {
     do {
       if try coverage.reaches(entry, &reader) { return }
     } catch {}
@@ -126,7 +126,7 @@ struct Compaction: ~Copyable, Sendable {
 
   private mutating func copy(
     _ entry: FooterEntry, of segment: Segment, _ reader: inout SegmentReader
-  ) throws(Failure) {
+  ) throws(Obstacle) {
     let old = Location(entry, segment: segment.number)
     let supersession: Supersession?
     do throws(StorageError) {
@@ -155,7 +155,7 @@ struct Compaction: ~Copyable, Sendable {
   /// The frame that an entry lists, if it checks: damage is never copied under a fresh checksum.
   private static func soundFrame(
     _ entry: FooterEntry, of segment: Segment, _ reader: inout SegmentReader
-  ) throws(Failure) -> FrameHeader {
+  ) throws(Obstacle) -> FrameHeader {
     do throws(StorageError) {
       if case .frame(let header) = try reader.frame(at: entry.offset), header.id == entry.id,
         header.sequence == entry.sequence, header.kind == entry.kind, header.collection == entry.collection,

@@ -21,7 +21,7 @@ struct NeededTombstones: Sendable {
   /// - Throws: `damaged` where a source's footer can't be read.
   init(
     of sources: [Segment], in catalog: Catalog, live: LiveSet, share: Int
-  ) throws(Compaction.Failure) {
+  ) throws(Compaction.Obstacle) {
     var ids: Set<RecordKey> = []
     var liveByteCount = 0
     for source in sources {

@@ -84,7 +84,7 @@ extension Journal {
   ) throws(JournalError) -> Bool {
     if catalog.checkpointHealth.isWrong { throw Self.wrongIndex(nil) }
     guard var compaction = try nextCompaction(&run) else { return false }
-    do throws(Compaction.Failure) {
+    do throws(Compaction.Obstacle) {
       while true {
         let (byteCount, isDone) = try compaction.advance(min(run.budget.byteCount, Self.pieceByteCount))
         run.spend(byteCount)
@@ -127,7 +127,7 @@ extension Journal {
       let (number, live) = try log.state.withLock { state throws(JournalError) in
         (try state.takeNumber(), state.live)
       }
-      do throws(Compaction.Failure) {
+      do throws(Compaction.Obstacle) {
         let needed = try NeededTombstones(
           of: sources, in: catalog, live: live, share: run.share.tombstoneShare)
         return try Compaction(
@@ -138,7 +138,7 @@ extension Journal {
   }
 
   /// Sets a damaged source aside, alone; makes room where the disk is full. What trying again can't help, is thrown.
-  private func settle(_ failure: Compaction.Failure, _ run: inout CompactionRun) throws(JournalError) {
+  private func settle(_ failure: Compaction.Obstacle, _ run: inout CompactionRun) throws(JournalError) {
     switch failure {
     case .damaged(let number):
       compactor.state.withLock { _ = $0.damaged.insert(number) }
