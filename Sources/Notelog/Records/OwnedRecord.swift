@@ -43,3 +43,22 @@ extension OwnedRecord {
       isPossiblyStale: record.isPossiblyStale, copying: body)
   }
 }
+
+/// Chunks that a transaction wrote and that are not in the journal yet, so that it can read them.
+final class PendingChunks: Sendable {
+  /// The sealed chunks of a value, one behind the other.
+  private let sealed: [RecordKey: [UInt8]]
+
+  init?(_ sealed: [RecordKey: [UInt8]]) {
+    if sealed.isEmpty { return nil }
+    self.sealed = sealed
+  }
+
+  /// Copies a chunk's sealed bytes out; false where the value is not among them.
+  func read(_ number: Int, of reference: ValueReference, into bytes: inout [UInt8]) -> Bool {
+    guard let all = sealed[reference.value] else { return false }
+    let start = number * (Limits.chunkBytes + RecordBody.sealOverhead)
+    bytes = Array(all[start..<min(all.count, start + Limits.chunkBytes + RecordBody.sealOverhead)])
+    return true
+  }
+}

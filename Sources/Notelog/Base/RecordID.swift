@@ -108,3 +108,10 @@ extension RecordID: Comparable {
     left.high == right.high ? left.low < right.low : left.high < right.high
   }
 }
+
+extension RecordID {
+  /// The id as the journal takes it.
+  var key: RecordKey { RecordKey(low: high.byteSwapped, high: low.byteSwapped) }
+
+  init(_ key: RecordKey) { self.init(high: key.low.byteSwapped, low: key.high.byteSwapped) }
+}
