@@ -17,6 +17,8 @@ let package = Package(
   products: [
     .library(name: "Notelog", targets: ["Notelog"]),
     .executable(name: "notelog", targets: ["NotelogCLI"]),
+    // For the Benchmarks package alone: a package can use another's products only.
+    .library(name: "_NotelogBenchmarks", targets: ["NotelogBenchmarks"]),
   ],
   targets: [
     .systemLibrary(
@@ -35,6 +37,10 @@ let package = Package(
       name: "Notelog", dependencies: ["NotelogConcurrency", "NotelogCrypto", "NotelogJournal"],
       swiftSettings: house),
     .executableTarget(name: "NotelogCLI", dependencies: ["Notelog"], swiftSettings: house),
+    // What benchmarks measure below the library's interface.
+    .target(
+      name: "NotelogBenchmarks", dependencies: ["NotelogCrypto", "NotelogJournal"],
+      path: "Benchmarks/Sources/NotelogBenchmarks", swiftSettings: house),
 
     .target(
       name: "NotelogTestSupport", dependencies: ["NotelogConcurrency", "NotelogJournal"],
