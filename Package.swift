@@ -22,6 +22,8 @@ let package = Package(
   products: [
     .library(name: "Notelog", targets: ["Notelog"]),
     .executable(name: "notelog", targets: ["NotelogCLI"]),
+    // For the Benchmarks package alone: a package can use another's products only.
+    .library(name: "_NotelogBenchmarks", targets: ["NotelogBenchmarks"]),
   ],
   targets: [
     .systemLibrary(
@@ -47,6 +49,10 @@ let package = Package(
       name: "Notelog",
       dependencies: journal + ["NotelogCrypto"], swiftSettings: house),
     .executableTarget(name: "NotelogCLI", dependencies: ["Notelog"], swiftSettings: house),
+    // What benchmarks measure below the library's interface.
+    .target(
+      name: "NotelogBenchmarks", dependencies: journal + ["NotelogCrypto"],
+      path: "Benchmarks/Sources/NotelogBenchmarks", swiftSettings: house),
 
     .target(
       name: "NotelogTestSupport", dependencies: journal,

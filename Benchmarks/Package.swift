@@ -22,7 +22,11 @@ let package = Package(
       linkerSettings: [.linkedLibrary("crypto"), .linkedLibrary("dl", .when(platforms: [.linux]))]),
     .executableTarget(
       name: "NotelogBench",
-      dependencies: [.product(name: "Notelog", package: "notelog"), "CAllocationCount", "CFloor", "CPeers"],
+      dependencies: [
+        .product(name: "Notelog", package: "notelog"),
+        .product(name: "_NotelogBenchmarks", package: "notelog"),
+        "CAllocationCount", "CFloor", "CPeers",
+      ],
       swiftSettings: house),
   ]
 )

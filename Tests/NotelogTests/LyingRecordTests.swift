@@ -78,7 +78,7 @@ import Testing
     try store.close()
     let journal = try Journal.open(in: SystemStorage(path: folder.path))
     var batch = Batch()
-    batch.delete(Store.schemaKey(1), collection: 0)
+    batch.delete(SchemaRecord.key(1), collection: 0)
     for number in 0..<3 {
       batch.put(RecordKey(low: 7, high: UInt64(number)), collection: 7, bodyByteCount: 4) {
         $0.store(1 as UInt32, at: 0)

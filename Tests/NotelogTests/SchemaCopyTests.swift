@@ -30,7 +30,7 @@ import Testing
       // The segment that holds them has a footer and is covered by the checkpoint.
       for number in 0..<100 { try store.write { tx in try tx.put(Note(title: "other \(number)")) } }
       for number in [UInt16(1), 2] {
-        let place = try #require(try store.journal.catalog.location(of: Store.schemaKey(number)))
+        let place = try #require(try store.journal.catalog.location(of: SchemaRecord.key(number)))
         let start = Int(place.offset)
         frames.append((FileName.segment(place.segment), start..<start + place.frameByteCount))
       }

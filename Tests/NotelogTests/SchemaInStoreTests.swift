@@ -307,7 +307,7 @@ extension Store {
   fileprivate func put(schema: SchemaRegistry.Stored, at collection: UInt16) throws {
     var batch = Batch()
     batch.put(
-      Self.schemaKey(collection), collection: Self.schemaCollection, bodyByteCount: schema.bodyByteCount
+      SchemaRecord.key(collection), collection: SchemaRecord.collection, bodyByteCount: schema.bodyByteCount
     ) { schema.write(into: &$0) }
     try journal.commit(&batch)
   }

@@ -2,7 +2,7 @@
 
 import CAllocationCount
 import CFloor
-@_spi(Benchmarks) import Notelog
+import NotelogBenchmarks
 
 extension HotPath {
   /// What one thread works with: the floor's contexts, and a buffer for results.

@@ -1,7 +1,7 @@
 // `notelog-bench hotpath [--json] [--quick] [--case seal/64]`: sealing and opening beside C, the floor, and beside what others do.
 
 import Foundation
-@_spi(Benchmarks) import Notelog
+import NotelogBenchmarks
 
 /// The sealing hot path, measured.
 ///

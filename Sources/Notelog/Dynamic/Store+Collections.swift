@@ -17,7 +17,7 @@ extension Store {
   /// - Throws: `inputOutput`, `closed`.
   /// - Complexity: O(*n*) in the number of records, of which it reads what segments list.
   public func collectionsWithoutSchema() throws(NotelogError) -> [Int: Int] {
-    let known = registry.withLock { Set($0.byNumber.keys) }.union([Self.schemaCollection])
+    let known = registry.withLock { Set($0.byNumber.keys) }.union([SchemaRecord.collection])
     let counts = try journaling { () throws(JournalError) in
       try journal.snapshot().recordCounts(besides: known)
     }

@@ -49,10 +49,3 @@ extension CollectionPlan {
     "\(schema.name).\(fields[index].field.name) of record \(id)"
   }
 }
-
-extension [UInt8] {
-  /// Overwrites the bytes.
-  mutating func wipe() {
-    for index in indices { self[index] = 0 }
-  }
-}

@@ -45,7 +45,7 @@ struct RecordVerifier: ~Copyable {
     if lastPlan?.number != record.collection { lastPlan = plans[record.collection] }
     // Taken and put back, it is not counted: several threads would count the same object.
     guard let plan = lastPlan.take() else {
-      if record.collection != Store.schemaCollection {
+      if record.collection != SchemaRecord.collection {
         found.withoutSchema[record.collection, default: 0] += 1
       }
       return

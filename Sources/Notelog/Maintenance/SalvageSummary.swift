@@ -43,7 +43,7 @@ public struct SalvageSummary: Sendable {
   }
 
   /// What became of the keyring.
-  public enum Keyring: String, Sendable {
+  public enum KeyringOutcome: String, Sendable {
     /// Both copies were sound, and came along.
     case sound
     /// One copy was missing or damaged; both are what the other one was.
@@ -72,7 +72,7 @@ public struct SalvageSummary: Sendable {
   /// what is lost.
   public let staleBelow: UInt64
   /// What became of the keyring.
-  public let keyring: Keyring
+  public let keyring: KeyringOutcome
   /// The files that frames were read from.
   public let files: [String]
   /// Of these, files without a readable header.
@@ -97,7 +97,7 @@ extension SalvageSummary {
   ///   - report: What the journal saved.
   ///   - keyring: What became of the keyring.
   ///   - broughtAlong: The collections whose schemas were saved from their second copy.
-  init(_ report: SalvageReport, keyring: Keyring, broughtAlong: Set<UInt16>) {
+  init(_ report: SalvageReport, keyring: KeyringOutcome, broughtAlong: Set<UInt16>) {
     storeID = RecordID(report.storeID).description
     recordCount = report.recordCount
     chunkCount = report.chunkCount
@@ -111,7 +111,7 @@ extension SalvageSummary {
     doubled = report.doubled
     foreign = report.foreign
     let losses = report.losses.filter { loss in
-      guard loss.kind == .record, let number = loss.record.flatMap(Store.schemaNumber) else { return true }
+      guard loss.kind == .record, let number = loss.record.flatMap(SchemaRecord.number) else { return true }
       return !broughtAlong.contains(UInt16(number))
     }
     lossCount = report.lossCount - (report.losses.count - losses.count)
@@ -153,7 +153,7 @@ extension SalvageSummary.Loss {
 
   /// A schema is a record too, and whose loss weighs more than others.
   private static func lostRecord(_ key: RecordKey?) -> String {
-    guard let key, let number = Store.schemaNumber(key) else {
+    guard let key, let number = SchemaRecord.number(key) else {
       return "the record's newest version does not check"
     }
     return "the schema of collection \(number): its records were saved, but can't be shown by name"

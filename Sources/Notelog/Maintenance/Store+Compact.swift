@@ -19,15 +19,6 @@ public struct CompactionSummary: Sendable {
   public let isUnfinished: Bool
 }
 
-/// When compaction runs.
-public enum CompactionPolicy: Sendable {
-  /// When `compact` or `compactIfDue` is called.
-  case whenAsked
-  /// Whoever writes does a share of it, so that the store never takes more than 1.5 × what lives in it and two
-  /// segments; there is no thread of its own. Writers wait where they would go beyond that.
-  case automatic
-}
-
 /// What a compaction would do.
 public struct CompactionForecast: Sendable {
   /// The numbers of the segments that it would replace.

@@ -113,7 +113,7 @@ extension Store {
 
 /// The keyring of a store that is salvaged.
 private struct KeyringRescue {
-  let outcome: SalvageSummary.Keyring
+  let outcome: SalvageSummary.KeyringOutcome
   /// The store it belongs to, where it can be read.
   var storeID: StoreID?
   private var files: [(name: String, bytes: [UInt8])] = []

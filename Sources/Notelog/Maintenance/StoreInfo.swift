@@ -88,16 +88,6 @@ public struct StoreInfo: Sendable {
   public let memoryNote: String?
 }
 
-/// How a store was left, or what verifying it found.
-public enum StoreCondition: String, Sendable {
-  /// Nothing is wrong.
-  case clean
-  /// A tail was cut that nothing says was durable: what a crash leaves.
-  case torn
-  /// Durable bytes are broken or missing; ``Store/damage`` says what that means.
-  case damaged
-}
-
 extension Store {
   /// Figures as of now.
   public var info: StoreInfo {
@@ -106,7 +96,7 @@ extension Store {
     let statistics = journal.statistics
     let keyring = vault.keyring
     // Schemas are few and read when the store is opened: where listing them fails now, none are left out.
-    let own = (try? journal.records(in: Self.schemaCollection).count) ?? 0
+    let own = (try? journal.records(in: SchemaRecord.collection).count) ?? 0
     return StoreInfo(
       id: RecordID(RecordKey(low: storeID.low, high: storeID.high)).description,
       recordCount: statistics.recordCount - own, byteCount: statistics.byteCount,

@@ -51,7 +51,7 @@ final class ChangeHub: Sendable {
     }
     for subscription in subscriptions {
       var told = RecordChanges(sequence)
-      for change in changes where change.collection != Store.schemaCollection {
+      for change in changes where change.collection != SchemaRecord.collection {
         let id = RecordID(change.id)
         guard subscription.id == nil || subscription.id == id,
           names[change.collection, default: []].contains(where: subscription.names.contains)

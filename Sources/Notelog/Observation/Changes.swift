@@ -41,22 +41,3 @@ public struct Changes: AsyncSequence, Sendable {
   /// Begins to wait.
   public func makeAsyncIterator() -> Iterator { Iterator(subscription: subscription) }
 }
-
-extension Store {
-  /// The changes of a type's records from now on, commit by commit.
-  public func changes<R: Record>(of type: R.Type) -> Changes { changes(R.schema.description, nil) }
-
-  /// The changes of one record from now on, commit by commit.
-  public func changes<R: Record>(of type: R.Type, _ id: RecordID) -> Changes {
-    changes(R.schema.description, id)
-  }
-
-  private func changes(_ declared: CollectionDescription, _ id: RecordID?) -> Changes {
-    let subscription = ChangeSubscription([declared.name] + declared.formerNames, id)
-    observe(subscription)
-    return Changes(subscription)
-  }
-
-  /// Has changes delivered from now on.
-  func observe(_ subscription: ChangeSubscription) { hub.add(subscription, journal.watch) }
-}

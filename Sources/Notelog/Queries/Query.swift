@@ -3,14 +3,6 @@
 import NotelogBase
 import NotelogJournal
 
-/// The direction of a sort.
-public enum SortDirection: Sendable {
-  /// The smallest first.
-  case ascending
-  /// The largest first.
-  case descending
-}
-
 /// A question about a collection's records at one moment: refined step by step, asked by `entries()`, `first()` or `count()`.
 ///
 /// ```swift
@@ -197,9 +189,9 @@ public struct Query<R: Record>: Sendable {
   }
 
   /// Runs `body` for each part, on as many threads.
-  func inParts<Found: Sendable>(_ body: @Sendable (Int) throws -> Found) throws -> [Found] {
+  func inParts<Value: Sendable>(_ body: @Sendable (Int) throws -> Value) throws -> [Value] {
     if partCount == 1 { return [try body(0)] }
-    let results = Lock<[Result<Found, any Error>?]>(Array(repeating: nil, count: partCount))
+    let results = Lock<[Result<Value, any Error>?]>(Array(repeating: nil, count: partCount))
     inParallel(partCount) { part in
       let result = Result { try body(part) }
       results.withLock { $0[part] = result }
@@ -248,5 +240,12 @@ public struct Query<R: Record>: Sendable {
   }
 }
 
-/// A property's key path, to read it by.
-public typealias FieldKeyPath<R, Value> = any KeyPath<R, Value> & Sendable
+extension Store {
+  /// A query over the records of a type.
+  public func query<R: Record>(_ type: R.Type) -> Query<R> { Query(self) }
+}
+
+extension StoreSnapshot {
+  /// A query over the records of a type as they were.
+  public func query<R: Record>(_ type: R.Type) -> Query<R> { Query(store, moment) }
+}

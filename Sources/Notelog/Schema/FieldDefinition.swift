@@ -5,6 +5,9 @@ public import NotelogBase
 /// A property's key path.
 public typealias FieldPath<R, Value> = any WritableKeyPath<R, Value> & Sendable
 
+/// A property's key path, to read it by.
+public typealias FieldKeyPath<R, Value> = any KeyPath<R, Value> & Sendable
+
 /// A field as a schema in code declares it.
 public struct FieldDefinition<R: Record>: Sendable {
   let description: FieldDescription

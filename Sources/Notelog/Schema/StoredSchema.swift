@@ -1,6 +1,7 @@
 // A collection's schema as the store keeps it (FORMAT.md 9).
 
-import NotelogCrypto
+import NotelogFormat
+import NotelogJournal
 
 /// What the store knows of a collection: its fields, their numbers, and what they were called at first.
 struct StoredSchema: Hashable, Sendable {
@@ -33,4 +34,20 @@ struct StoredField: Hashable, Sendable {
 
   var isSealed: Bool { flags.contains(.sealed) }
   var isOptional: Bool { flags.contains(.optional) }
+}
+
+/// Where a store keeps its schemas: as records of a collection of their own.
+enum SchemaRecord {
+  /// The collection that holds the schemas of the others.
+  static let collection: UInt16 = 0
+  /// The only field of a schema's record.
+  static let field: UInt16 = 1
+
+  /// The id of a schema's record.
+  static func key(_ collection: UInt16) -> RecordKey { RecordKey(low: UInt64(collection), high: 0) }
+
+  /// The collection whose schema the record of an id is; nothing where it is no schema's.
+  static func number(_ key: RecordKey) -> Int? {
+    key.high == 0 && (1...UInt64(UInt16.max)).contains(key.low) ? Int(key.low) : nil
+  }
 }

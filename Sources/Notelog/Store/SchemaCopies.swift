@@ -31,13 +31,13 @@ struct SchemaCopies: Sendable {
     for key in journal.listedRecords {
       do throws(NotelogError) {
         let found = try journaling { () throws(JournalError) in try journal.read(key, into: &buffer) }
-        guard let found, found.collection == Store.schemaCollection else { continue }
+        guard let found, found.collection == SchemaRecord.collection else { continue }
         let stored = try Self.parse(buffer.body, key, storeID)
         chosen[stored.plan.number] = stored
         if found.isPossiblyStale || stale.contains(key) { possiblyStale.insert(stored.plan.number) }
       } catch {
         // One schema that can't be read costs its collection at most.
-        guard error.code == .damaged || error.code == .inputOutput, let number = Store.schemaNumber(key)
+        guard error.code == .damaged || error.code == .inputOutput, let number = SchemaRecord.number(key)
         else {
           throw error
         }
@@ -51,11 +51,11 @@ struct SchemaCopies: Sendable {
   private static func parse(
     _ body: RawSpan, _ key: RecordKey, _ storeID: Bytes16
   ) throws(NotelogError) -> SchemaRegistry.Stored {
-    guard let entry = try RecordBody(checking: body).find(Store.schemaField), entry.type == .bytes,
+    guard let entry = try RecordBody(checking: body).find(SchemaRecord.field), entry.type == .bytes,
       entry.flags.isEmpty
     else { throw NotelogError(.damaged, "a schema's record doesn't hold a schema") }
     let stored = try SchemaRegistry.Stored(.init(parsing: body.extracting(entry.range)), of: storeID)
-    guard Store.schemaKey(stored.plan.number) == key else {
+    guard SchemaRecord.key(stored.plan.number) == key else {
       throw NotelogError(.tampered, "the schema of \(stored.plan.schema.name) stands in another's place")
     }
     return stored
@@ -165,7 +165,7 @@ extension SchemaRegistry.Stored {
   /// Puts the schema's record into a batch.
   func put(in batch: inout Batch) {
     batch.put(
-      Store.schemaKey(plan.number), collection: Store.schemaCollection, bodyByteCount: bodyByteCount
+      SchemaRecord.key(plan.number), collection: SchemaRecord.collection, bodyByteCount: bodyByteCount
     ) { write(into: &$0) }
   }
 }

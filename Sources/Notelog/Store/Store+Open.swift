@@ -6,6 +6,15 @@ import NotelogBase
 import NotelogCrypto
 import NotelogJournal
 
+/// When compaction runs.
+public enum CompactionPolicy: Sendable {
+  /// When `compact` or `compactIfDue` is called.
+  case whenAsked
+  /// Whoever writes does a share of it, so that the store never takes more than 1.5 × what lives in it and two
+  /// segments; there is no thread of its own. Writers wait where they would go beyond that.
+  case automatic
+}
+
 extension Store {
   /// What may be chosen when a store is created or opened.
   public struct Options: Sendable {
@@ -204,11 +213,4 @@ extension Store {
     defer { hub.close() }
     try journaling { () throws(JournalError) in try journal.close() }
   }
-}
-
-extension RecordID {
-  /// The id as the journal takes it.
-  var key: RecordKey { RecordKey(low: high.byteSwapped, high: low.byteSwapped) }
-
-  init(_ key: RecordKey) { self.init(high: key.low.byteSwapped, low: key.high.byteSwapped) }
 }

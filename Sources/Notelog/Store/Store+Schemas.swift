@@ -6,11 +6,6 @@ import NotelogCrypto
 import NotelogJournal
 
 extension Store {
-  /// The collection that holds the schemas of the others.
-  static let schemaCollection: UInt16 = 0
-  /// The only field of a schema's record.
-  static let schemaField: UInt16 = 1
-
   /// Makes the schemas known that were read when the store was opened. Their MACs can't be checked before it is unlocked.
   func take(_ schemas: SchemaCopies) {
     registry.withLock { registry in
@@ -27,14 +22,6 @@ extension Store {
     let known = registry.withLock { $0.byNumber }
     let all = known.merging(changed) { _, new in new }
     try SchemaFile(storage: storage).replace(with: Array(all.values), of: storeID)
-  }
-
-  /// The id of a schema's record.
-  static func schemaKey(_ collection: UInt16) -> RecordKey { RecordKey(low: UInt64(collection), high: 0) }
-
-  /// The collection whose schema the record of an id is; nothing where it is no schema's.
-  static func schemaNumber(_ key: RecordKey) -> Int? {
-    key.high == 0 && (1...UInt64(UInt16.max)).contains(key.low) ? Int(key.low) : nil
   }
 
   /// What reads records of a type. Nothing is written: a schema that is new, or newer than the stored one, is followed
@@ -118,7 +105,7 @@ extension SchemaRegistry.Stored {
   func write(into body: inout MutableRawSpan) {
     var directory = DirectoryWriter(fieldCount: 1, into: &body)
     let range = directory.add(
-      Store.schemaField, .bytes, [], 0, length: bytes.count + mac.count, into: &body)
+      SchemaRecord.field, .bytes, [], 0, length: bytes.count + mac.count, into: &body)
     body.copy(bytes.rawSpan, at: range.lowerBound)
     body.copy(mac.rawSpan, at: range.lowerBound + bytes.count)
   }

@@ -3,8 +3,9 @@
 /// The parser of the tool's command line.
 struct Parser: Sendable {
   var table: CommandTable
-
-  init(table: CommandTable) { self.table = table }
+  /// What `--help` and `--version` run, whatever else is on the line.
+  var help: Command
+  var version: Command
 
   /// Understands `arguments` (without the program's own name).
   ///
@@ -30,9 +31,9 @@ struct Parser: Sendable {
       }
     }
     let given = Set(options.map(\.option.long))
-    if given.contains(Option.version.long) { return Invocation(command: .version) }
+    if given.contains(Option.version.long) { return Invocation(command: version) }
     if given.contains(Option.help.long) || words.first == "help" {
-      return Invocation(command: .help, positionals: words.first == "help" ? Array(words.dropFirst()) : words)
+      return Invocation(command: help, positionals: words.first == "help" ? Array(words.dropFirst()) : words)
     }
     var invocation = try command(words)
     for (option, spelling, value) in options {

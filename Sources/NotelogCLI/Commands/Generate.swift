@@ -4,7 +4,7 @@ extension Command {
   static let generateMan: Command = Command(
     words: ["generate", "man"], summary: "print the man page, in roff"
   ) { (_, console) throws(ToolError) in
-    try console.out.write(CommandTable.standard.manPage)
+    try console.out.write(CommandTable.standard.manPage(version: NotelogTool.version))
     return .done
   }
 

@@ -171,7 +171,7 @@ private struct SalvageReport {
   }
 }
 
-extension SalvageSummary.Keyring {
+extension SalvageSummary.KeyringOutcome {
   fileprivate var words: String {
     switch self {
     case .sound: "sound, and came along"

@@ -46,11 +46,6 @@ extension Command {
   }
 }
 
-/// `1 segment`, `2 segments`.
-func counted(_ count: Int, _ noun: String) -> String {
-  "\(count) \(noun)\(count == 1 ? "" : "s")"
-}
-
 /// `summary` as a sentence: a capital letter and a full stop.
 func sentence(_ summary: String) -> String {
   summary.prefix(1).uppercased() + summary.dropFirst() + "."

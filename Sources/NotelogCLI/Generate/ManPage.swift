@@ -2,9 +2,9 @@
 
 extension CommandTable {
   /// `notelog generate man`.
-  var manPage: String {
+  func manPage(version: String) -> String {
     var lines = [
-      ".TH NOTELOG 1 \"\" \"notelog \(NotelogTool.version)\" \"User Commands\"",
+      ".TH NOTELOG 1 \"\" \"notelog \(version)\" \"User Commands\"",
       ".SH NAME", "notelog \\- an append\\-only, encrypted, log\\-structured file store",
       ".SH SYNOPSIS", ".B notelog", ".I COMMAND", "[\\fIOPTION\\fR]... [\\fIARGUMENT\\fR]...",
       ".SH COMMANDS",

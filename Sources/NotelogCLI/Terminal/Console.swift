@@ -36,3 +36,8 @@ struct Console: Sendable {
     case yellow = 33
   }
 }
+
+/// `1 segment`, `2 segments`.
+func counted(_ count: Int, _ noun: String) -> String {
+  "\(count) \(noun)\(count == 1 ? "" : "s")"
+}

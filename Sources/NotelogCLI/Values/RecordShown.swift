@@ -143,12 +143,3 @@ extension RecordShown {
     try console.out.write(([console.styled(id.shown, .dim)] + values + note).joined(separator: "  ") + "\n")
   }
 }
-
-extension DynamicCollection {
-  /// What a list shows unless told otherwise: the plain fields and the first sealed text.
-  var fieldsToList: [String] {
-    let current = fields.filter { !$0.isRetired }
-    let title = current.first { $0.isSealed && $0.type == .text }?.name
-    return current.filter { !$0.isSealed || $0.name == title }.map(\.name)
-  }
-}

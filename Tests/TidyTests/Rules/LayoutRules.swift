@@ -30,11 +30,11 @@ enum LayoutRules {
     }
   }
 
-  /// `public` only in Notelog; elsewhere only as `@_spi(Benchmarks) public`.
+  /// `public` only in Notelog.
   static func publicOnlyInNotelog(_ file: File) -> [Finding] {
     guard file.path.hasPrefix("Sources/"), !file.path.hasPrefix("Sources/Notelog/") else { return [] }
     return file.code.enumerated().filter { _, line in
-      (line.holds(word: "public") || line.holds(word: "open class")) && !line.contains("@_spi(Benchmarks)")
+      line.holds(word: "public") || line.holds(word: "open class")
     }.map { Finding(path: file.path, line: $0.offset + 1, message: "public belongs in Notelog only") }
   }
 

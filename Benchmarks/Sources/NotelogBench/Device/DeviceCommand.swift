@@ -1,12 +1,12 @@
 // `notelog-bench device`: the journal beside what the device itself can do.
 import CPeers
 import Foundation
-@_spi(Benchmarks) import Notelog
+import NotelogBenchmarks
 
-/// The journal alone, without keys: commits beside a bare loop, and how fast recovery walks.
+/// The journal alone, without keys: commits beside a bare loop, bulk work, and verifying.
 struct DeviceCommand {
   static let usage = """
-    notelog-bench device [--count N] [--commits N] [--rounds R] [--part commits,bulk,walk] [--folder PATH] [--json]
+    notelog-bench device [--count N] [--commits N] [--rounds R] [--part commits,bulk] [--folder PATH] [--json]
     """
   /// A note's bytes, sealed.
   static let bodyByteCount = 560
@@ -15,7 +15,7 @@ struct DeviceCommand {
   var commits = 2000
   var rounds = 5
   var isJSON = false
-  var parts: Set<String> = ["commits", "bulk", "walk"]
+  var parts: Set<String> = ["commits", "bulk"]
   var folder = FileManager.default.temporaryDirectory
 
   init(_ arguments: inout ArraySlice<String>) throws {
@@ -53,7 +53,7 @@ struct DeviceCommand {
 
   private func measure(in scratch: URL, _ report: (Figure) -> Void) throws {
     if parts.contains("commits") { try measureCommits(scratch, report) }
-    if parts.contains("bulk") || parts.contains("walk") { try measureBulk(scratch, report) }
+    if parts.contains("bulk") { try measureBulk(scratch, report) }
   }
 
   private func figure(_ workload: String, _ count: Int, _ seconds: Double, _ unit: String) -> Figure {
@@ -76,7 +76,7 @@ struct DeviceCommand {
       let numbers = start..<min(start + Self.turn, commits)
       let bareTurn = Self.bareSeconds(numbers.count, byteCount, scratch.appending(path: "bare"))
       let ownTurn = try seconds {
-        try journal.write(numbers, bodyByteCount: Self.bodyByteCount, batch: 1, .durable)
+        try journal.write(numbers, bodyByteCount: Self.bodyByteCount, batch: 1, isDurable: true)
       }
       bare += bareTurn
       own += ownTurn
@@ -110,7 +110,7 @@ struct DeviceCommand {
     let count = commits * 4
     let time = try Threads.run(writers) { writer in
       let numbers = count * writer / writers..<count * (writer + 1) / writers
-      try journal.write(numbers, bodyByteCount: Self.bodyByteCount, batch: 1, .durable)
+      try journal.write(numbers, bodyByteCount: Self.bodyByteCount, batch: 1, isDurable: true)
     }
     try journal.close()
     report(figure("durable, \(writers) writers", count, time, "commits/s"))
@@ -136,7 +136,7 @@ struct DeviceCommand {
       let journal = try JournalBenchmark(at: path)
       let time = try Threads.run(threads) { thread in
         let numbers = count * thread / threads..<count * (thread + 1) / threads
-        try journal.write(numbers, bodyByteCount: Self.bodyByteCount, batch: 1000, .flushed)
+        try journal.write(numbers, bodyByteCount: Self.bodyByteCount, batch: 1000)
       }
       report(figure("bulk, \(threads) thread\(threads == 1 ? "" : "s")", count, time, "records/s"))
       for readers in [1, 2] where threads == 1 {
@@ -155,15 +155,13 @@ struct DeviceCommand {
         guard try JournalBenchmark.open(at: path) == count else { throw Failure("records are missing") }
       }
       report(Figure(engine: "journal", workload: "open", value: opening * 1000, unit: "ms"))
-      for walk in JournalBenchmark.walks {
-        var walked = (frameCount: 0, byteCount: 0)
-        let time = try seconds { walked = try JournalBenchmark.walk(at: path, walk) }
-        guard walked.frameCount == count else { throw Failure("frames are missing") }
-        report(
-          Figure(
-            engine: "journal", workload: "walk: \(walk)", value: Double(walked.byteCount) / time / 1e9,
-            unit: "GB/s"))
-      }
+      var read = (frameCount: 0, byteCount: 0)
+      let verifying = try seconds { read = try JournalBenchmark.verify(at: path) }
+      guard read.frameCount >= count else { throw Failure("frames are missing") }
+      report(
+        Figure(
+          engine: "journal", workload: "verify", value: Double(read.byteCount) / verifying / 1e9, unit: "GB/s"
+        ))
     }
   }
 }

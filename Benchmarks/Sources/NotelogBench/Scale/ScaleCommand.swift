@@ -1,7 +1,8 @@
 // `notelog-bench scale`: how cost grows as the store grows.
 import CPeers
 import Foundation
-@_spi(Benchmarks) import Notelog
+import Notelog
+import NotelogBenchmarks
 
 /// One store that grows from step to step and is measured after each; and what a compaction makes others wait.
 struct ScaleCommand {
@@ -83,7 +84,7 @@ struct ScaleCommand {
     var largest = 0.0
     for start in stride(from: 0, to: Self.indexCounts.upperBound, by: 10 * Self.batch) {
       let end = start + 10 * Self.batch
-      try journal.write(start..<end, bodyByteCount: 8, batch: Self.batch, .flushed)
+      try journal.write(start..<end, bodyByteCount: 8, batch: Self.batch)
       if end < Self.indexCounts.lowerBound { continue }
       largest = max(largest, Double(Self.residentByteCount - before) / Double(end))
     }

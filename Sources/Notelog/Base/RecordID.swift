@@ -1,5 +1,6 @@
 // A record's identity: 16 bytes (FORMAT.md 7).
 
+import NotelogFormat
 public import Foundation
 import NotelogJournal
 
@@ -107,4 +108,11 @@ extension RecordID: Comparable {
   public static func < (left: RecordID, right: RecordID) -> Bool {
     left.high == right.high ? left.low < right.low : left.high < right.high
   }
+}
+
+extension RecordID {
+  /// The id as the journal takes it.
+  var key: RecordKey { RecordKey(low: high.byteSwapped, high: low.byteSwapped) }
+
+  init(_ key: RecordKey) { self.init(high: key.low.byteSwapped, low: key.high.byteSwapped) }
 }

@@ -48,3 +48,14 @@ public struct Entry<R: Record>: Sendable, Identifiable {
     try reader.record(id, stored.body.rawSpan)
   }
 }
+
+extension RecordReader {
+  /// A record to keep.
+  func entry(_ record: ScannedRecord) throws(NotelogError) -> Entry<R> {
+    Entry(
+      stored: try OwnedRecord(
+        id: record.id, revision: record.revision, collection: plan.collection.number,
+        isPossiblyStale: record.isPossiblyStale, copying: record.body.bytes),
+      reader: self)
+  }
+}

@@ -30,14 +30,3 @@ public final class Upload<R: Record>: Sendable {
     if let value = content.value { store.journal.endUpload(value) }
   }
 }
-
-/// A field's value as it will stand in the record: sealed, or a reference to its chunks.
-struct SealedContent: Sendable {
-  let type: FieldType
-  let flags: FieldFlags
-  let keyReference: UInt32
-  let bytes: [UInt8]
-
-  /// The large value that it refers to.
-  var value: RecordKey? { flags.contains(.chunked) ? ValueReference.value(in: bytes.rawSpan) : nil }
-}

@@ -55,15 +55,6 @@ final class RecordReader<R: Record>: Sendable {
     try record(id, RecordBody(checking: buffer.body), &opening)
   }
 
-  /// A record to keep.
-  func entry(_ record: ScannedRecord) throws(NotelogError) -> Entry<R> {
-    Entry(
-      stored: try OwnedRecord(
-        id: record.id, revision: record.revision, collection: plan.collection.number,
-        isPossiblyStale: record.isPossiblyStale, copying: record.body.bytes),
-      reader: self)
-  }
-
   private func load(
     _ index: Int, _ access: FieldAccess<R>, _ id: RecordID, _ body: RecordBody, into record: inout R,
     _ opening: inout Opening

@@ -55,9 +55,9 @@ public struct FieldScratch {
   }
 
   /// Runs `body` on what was appended.
-  func withBytes<Result, Failure>(
-    in range: Range<Int>, _ body: (RawSpan) throws(Failure) -> Result
-  ) throws(Failure) -> Result {
+  func withBytes<Result, Thrown>(
+    in range: Range<Int>, _ body: (RawSpan) throws(Thrown) -> Result
+  ) throws(Thrown) -> Result {
     try body(bytes.rawSpan.extracting(range))
   }
 
@@ -65,5 +65,12 @@ public struct FieldScratch {
   mutating func removeAll() {
     for index in 0..<count { bytes[index] = 0 }
     count = 0
+  }
+}
+
+extension [UInt8] {
+  /// Overwrites the bytes.
+  mutating func wipe() {
+    for index in indices { self[index] = 0 }
   }
 }

@@ -3,12 +3,13 @@
 import NotelogBase
 import NotelogFormat
 import NotelogStorage
+import NotelogCare
 import NotelogJournal
 
 /// A journal in a folder, written and read as fast as it goes.
 ///
-/// Not a part of the library's interface: the Benchmarks package reaches it with `@_spi(Benchmarks) import`.
-@_spi(Benchmarks) public final class JournalBenchmark: Sendable {
+/// Not a part of the library's interface: a target of the library's package, so that it reaches what apps don't.
+public final class JournalBenchmark: Sendable {
   private let journal: Journal
 
   /// Creates a journal in a folder that is missing or empty.
@@ -33,11 +34,11 @@ import NotelogJournal
   ///   - numbers: Which ids to write.
   ///   - bodyByteCount: The bytes of each.
   ///   - batch: How many a transaction.
-  ///   - durability: What each commit survives.
+  ///   - isDurable: Whether each commit survives a loss of power, or only the end of the process.
   ///   - done: Called after each commit.
   /// - Throws: What writing throws.
   public func write(
-    _ numbers: Range<Int>, bodyByteCount: Int, batch: Int, _ durability: Durability, _ done: () -> Void = {}
+    _ numbers: Range<Int>, bodyByteCount: Int, batch: Int, isDurable: Bool = false, _ done: () -> Void = {}
   ) throws {
     let body = [UInt8](repeating: 0x78, count: bodyByteCount)
     var transaction = Batch()
@@ -48,7 +49,7 @@ import NotelogJournal
           bytes.copy(body.rawSpan, at: 0)
         }
       }
-      try journal.commit(&transaction, durability.journal)
+      try journal.commit(&transaction, isDurable ? .durable : .flushed)
       done()
     }
   }
@@ -72,21 +73,14 @@ import NotelogJournal
   /// - Throws: What closing throws.
   public func close() throws { try journal.close() }
 
-  /// What walking a store's frames does with each, from the cheapest to the dearest.
-  public static var walks: [String] { FrameWalk.allCases.map(\.rawValue) }
-
-  /// Walks all frames of a store that nobody has open, as recovery does.
+  /// Reads and checks every frame of a store that nobody has open.
   ///
-  /// - Parameters:
-  ///   - path: The store's folder.
-  ///   - kind: One of ``walks``.
-  /// - Returns: The frames and the bytes walked over.
+  /// - Parameter path: The store's folder.
+  /// - Returns: The frames and the bytes read.
   /// - Throws: What reading throws.
-  public static func walk(at path: String, _ kind: String) throws -> (frameCount: Int, byteCount: Int) {
-    guard let walk = FrameWalk(rawValue: kind) else {
-      throw NotelogError(.invalidArgument, "there is no walk '\(kind)'")
-    }
-    return try walk.run(SystemStorage(path: path))
+  public static func verify(at path: String) throws -> (frameCount: Int, byteCount: Int) {
+    let found = try Journal.verify(SystemStorage(path: path))
+    return (found.frameCount, found.byteCount)
   }
 
   /// Opens a journal for reading and closes it again.

@@ -45,7 +45,8 @@ public struct DamageReport: Sendable {
       staleBelow: report.staleBelow)
   }
 
-  fileprivate init(_ journal: Journal) {
+  /// What an open journal knows of.
+  init(_ journal: Journal) {
     let damages = journal.damages
     // Where the index can't be read, what is known without it counts.
     let lostCount = (try? journal.lostRecordCount(in: damages)) ?? 0
@@ -54,12 +55,4 @@ public struct DamageReport: Sendable {
       findings: damages.map(Verification.Finding.init), lostRecordCount: lostCount,
       staleBelow: journal.staleBelow)
   }
-}
-
-extension Store {
-  /// What is known to be damaged: what opening found, and what was met since. Opening a store looks at few of its bytes, and
-  /// reading at those it reads; ``verify(at:unlocking:threadCount:progress:)`` looks at all.
-  ///
-  /// - Complexity: O(1) for a sound store, O(*n*) in the records of a damaged one.
-  public var damage: DamageReport { journal.isDamaged ? DamageReport(journal) : .none }
 }

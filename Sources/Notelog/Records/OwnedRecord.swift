@@ -1,5 +1,6 @@
 // A record as it lies in the store, sealed fields and all.
 
+import NotelogFormat
 import NotelogBase
 import NotelogJournal
 
@@ -42,5 +43,24 @@ extension OwnedRecord {
     try self.init(
       id: RecordID(record.id), revision: record.revision, collection: record.collection,
       isPossiblyStale: record.isPossiblyStale, copying: body)
+  }
+}
+
+/// Chunks that a transaction wrote and that are not in the journal yet, so that it can read them.
+final class PendingChunks: Sendable {
+  /// The sealed chunks of a value, one behind the other.
+  private let sealed: [RecordKey: [UInt8]]
+
+  init?(_ sealed: [RecordKey: [UInt8]]) {
+    if sealed.isEmpty { return nil }
+    self.sealed = sealed
+  }
+
+  /// Copies a chunk's sealed bytes out; false where the value is not among them.
+  func read(_ number: Int, of reference: ValueReference, into bytes: inout [UInt8]) -> Bool {
+    guard let all = sealed[reference.value] else { return false }
+    let start = number * (Limits.chunkBytes + RecordBody.sealOverhead)
+    bytes = Array(all[start..<min(all.count, start + Limits.chunkBytes + RecordBody.sealOverhead)])
+    return true
   }
 }

@@ -17,7 +17,8 @@ enum NotelogTool {
   private static func run(arguments: [ProcessArguments.Word], _ console: Console) -> ExitCode {
     let invocation: Invocation
     do throws(ToolError) {
-      invocation = try Parser(table: .standard).parse(try ProcessArguments.texts(arguments))
+      invocation = try Parser(table: .standard, help: .help, version: .version).parse(
+        try ProcessArguments.texts(arguments))
     } catch { return report(error, console) }
     var code: ExitCode
     do throws(ToolError) {

@@ -87,15 +87,3 @@ extension RecordKey {
   /// An id for a value that is about to be written.
   static var randomValue: RecordKey { RecordID().key }
 }
-
-extension CollectionPlan {
-  /// What the parts of a field's large value are bound to; which part is still to be set.
-  func chunkData(
-    _ index: Int, of id: RecordID, type: FieldType, flags: FieldFlags, key: KeyReference, value: RecordKey
-  ) -> AdditionalData {
-    AdditionalData(
-      store: storeID, record: id.bytes16, name: fields[index].nameHash, type: type.rawValue,
-      flags: UInt16(flags.rawValue), key: key, value: Bytes16(low: value.low, high: value.high), chunk: 0,
-      isLast: false)
-  }
-}

@@ -36,3 +36,11 @@ struct IndexBounds: Sendable, Equatable {
     IndexBounds(max(lower, other.lower), min(upper, other.upper))
   }
 }
+
+/// The direction of a sort.
+public enum SortDirection: Sendable {
+  /// The smallest first.
+  case ascending
+  /// The largest first.
+  case descending
+}

@@ -133,14 +133,3 @@ extension Entry {
     return try reader.opener.content(entry, of: stored, index, plan.collection)
   }
 }
-
-extension DynamicEntry {
-  /// The bytes of a field, to be read piece by piece or by range; nil where the record has no value.
-  ///
-  /// - Throws: `notFound` if the schema has no such field; `locked`, `missingKey`, `tampered`, `damaged`.
-  public func content(of name: String) throws(NotelogError) -> FieldContent? {
-    let index = try plan.index(of: name)
-    guard let entry = try stored.find(plan.fields[index].number) else { return nil }
-    return try opener.content(entry, of: stored, index, plan)
-  }
-}

@@ -5,25 +5,6 @@ import NotelogFormat
 import NotelogCrypto
 import NotelogJournal
 
-/// Chunks that a transaction wrote and that are not in the journal yet, so that it can read them.
-final class PendingChunks: Sendable {
-  /// The sealed chunks of a value, one behind the other.
-  private let sealed: [RecordKey: [UInt8]]
-
-  init?(_ sealed: [RecordKey: [UInt8]]) {
-    if sealed.isEmpty { return nil }
-    self.sealed = sealed
-  }
-
-  /// Copies a chunk's sealed bytes out; false where the value is not among them.
-  func read(_ number: Int, of reference: ValueReference, into bytes: inout [UInt8]) -> Bool {
-    guard let all = sealed[reference.value] else { return false }
-    let start = number * (Limits.chunkBytes + RecordBody.sealOverhead)
-    bytes = Array(all[start..<min(all.count, start + Limits.chunkBytes + RecordBody.sealOverhead)])
-    return true
-  }
-}
-
 /// Opens the chunks of one field's value.
 struct ChunkOpener: Sendable {
   let opener: FieldOpener
@@ -135,5 +116,17 @@ struct ChunkOpener: Sendable {
       .snapshotExpired,
       "\(plan.place(index, id)) was replaced since the record was read, and its old value is gone: read it again"
     )
+  }
+}
+
+extension CollectionPlan {
+  /// What the parts of a field's large value are bound to; which part is still to be set.
+  func chunkData(
+    _ index: Int, of id: RecordID, type: FieldType, flags: FieldFlags, key: KeyReference, value: RecordKey
+  ) -> AdditionalData {
+    AdditionalData(
+      store: storeID, record: id.bytes16, name: fields[index].nameHash, type: type.rawValue,
+      flags: UInt16(flags.rawValue), key: key, value: Bytes16(low: value.low, high: value.high), chunk: 0,
+      isLast: false)
   }
 }

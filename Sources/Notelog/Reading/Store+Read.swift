@@ -24,9 +24,6 @@ extension Store {
     return entries
   }
 
-  /// A query over the records of a type.
-  public func query<R: Record>(_ type: R.Type) -> Query<R> { Query(self) }
-
   /// A record of a collection, copied out.
   func read(_ id: RecordID, in collection: UInt16) throws(NotelogError) -> OwnedRecord? {
     var buffer = ReadBuffer()

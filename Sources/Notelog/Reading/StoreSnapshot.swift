@@ -26,9 +26,6 @@ public final class StoreSnapshot: Sendable {
     let stored = try moment.read(id, in: reader.plan.collection.schema.collection)
     return stored.map { Entry(stored: $0, reader: reader) }
   }
-
-  /// A query over the records of a type as they were.
-  public func query<R: Record>(_ type: R.Type) -> Query<R> { Query(store, moment) }
 }
 
 extension Store {

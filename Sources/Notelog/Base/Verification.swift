@@ -1,0 +1,137 @@
+// What verifying a store found: data, made by whoever looks at bytes.
+
+import NotelogJournal
+
+/// What verifying a store found.
+public struct Verification: Sendable {
+  /// What is verified, part by part.
+  public enum Part: String, Sendable, CaseIterable {
+    /// Segments, frames, checksums and the live set.
+    case structure
+    /// The checkpoint of the index.
+    case index
+    /// The two copies of the keyring.
+    case keyring
+    /// Records, as their schemas describe them.
+    case records
+    /// What authenticates sealed values; looked at with a key only.
+    case tags
+  }
+
+  /// Something that is not as it should be.
+  public struct Finding: Sendable, Hashable {
+    /// The part that it is found in.
+    public let part: Part
+    /// Whether it is damage, and not merely something to know.
+    public let isDamage: Bool
+    /// What it is, in words.
+    public let message: String
+    /// The segment, where it is about one.
+    public let segment: Int?
+    /// The offset in the segment.
+    public let offset: Int?
+    /// The record, where it is about one.
+    public let record: RecordID?
+  }
+
+  /// What is wrong, or should be known, in the order in which it was found.
+  public internal(set) var findings: [Finding] = []
+  /// How many bytes were cut, or would be when the store is opened: what a crash leaves. Nothing in the store says that they were
+  /// durable; the last of them may have been.
+  public internal(set) var tornByteCount = 0
+  /// How many segments were read.
+  public internal(set) var segmentCount = 0
+  /// How many frames were checked.
+  public internal(set) var frameCount = 0
+  /// How many bytes were read.
+  public internal(set) var byteCount = 0
+  /// How many records were read by their schemas.
+  public internal(set) var recordCount = 0
+  /// How many sealed values were opened; 0 where no credential was given.
+  public internal(set) var openedCount = 0
+  /// Whether a credential was given, so that tags could be checked.
+  public internal(set) var wasUnlocked = false
+  /// How many sealed values could not be looked into because their key is locked.
+  public internal(set) var lockedCount = 0
+  /// What the backup is, where it is one that was verified; nil for a store.
+  public internal(set) var backup: Backup?
+
+  /// What is known of a backup that was verified.
+  public struct Backup: Sendable, Hashable {
+    /// The store that it is a backup of; nil where its manifest can't be read.
+    public let storeID: RecordID?
+    /// How many files it consists of, the keyring and the manifest not counted.
+    public let partCount: Int
+  }
+
+  /// The verdict on all that was checked.
+  public var condition: StoreCondition {
+    findings.contains(where: \.isDamage) ? .damaged : tornByteCount > 0 ? .torn : .clean
+  }
+
+  /// Whether nothing in a part is damaged.
+  public func isSound(_ part: Part) -> Bool { !findings.contains { $0.part == part && $0.isDamage } }
+
+  init() {}
+
+  mutating func add(_ error: NotelogError, _ part: Part, record: RecordID? = nil) {
+    findings.append(
+      Finding(
+        part: part, isDamage: true, message: error.message, segment: error.segment.map(Int.init),
+        offset: error.offset.map(Int.init), record: record))
+  }
+
+  mutating func add(_ message: String, _ part: Part, isDamage: Bool) {
+    findings.append(
+      Finding(part: part, isDamage: isDamage, message: message, segment: nil, offset: nil, record: nil))
+  }
+}
+
+/// How a store was left, or what verifying it found.
+public enum StoreCondition: String, Sendable {
+  /// Nothing is wrong.
+  case clean
+  /// A tail was cut that nothing says was durable: what a crash leaves.
+  case torn
+  /// Durable bytes are broken or missing; ``Store/damage`` says what that means.
+  case damaged
+}
+
+extension Damage {
+  /// The damage in words.
+  fileprivate var words: String {
+    switch kind {
+    case .missingSegment: "the segment is missing"
+    case .unreadableSegment: "no copy of the segment's header checks"
+    case .headerCopy: "one copy of the segment's header differs, another serves"
+    case .foreignSegment: "the segment belongs to another store, or under another name"
+    case .replacedSegment: "the segment is not the one that the store means"
+    case .truncated: "the segment ends too early"
+    case .lostFrames: "\(byteCount) bytes where frames were do not check"
+    case .payload: "a frame's content does not check"
+    case .footer: "the segment's footer does not check"
+    case .liveSet: "the segment's live set does not check"
+    case .notZero: "bytes that must be zero are not"
+    case .commitMark: "a commit mark does not match its transaction"
+    case .chunks: "a record refers to a large value of which chunks are missing"
+    case .backupFile: "the backup's file of the segment is not as it was written"
+    case .endsBeforeBackup:
+      "the store's log ends before its backup does, which stays as it is; a store that was restored or salvaged needs a new backup folder"
+    }
+  }
+}
+
+extension Verification.Finding {
+  /// Something in a record that can't be read.
+  init(_ error: NotelogError, _ record: RecordID) {
+    self.init(
+      part: error.code == .tampered ? .tags : .records, isDamage: true, message: error.message,
+      segment: error.segment.map(Int.init), offset: error.offset.map(Int.init), record: record)
+  }
+
+  init(_ damage: Damage) {
+    self.init(
+      part: .structure, isDamage: true, message: damage.words, segment: Int(damage.segment),
+      offset: damage.offset, record: damage.record.map { RecordID($0) })
+  }
+}

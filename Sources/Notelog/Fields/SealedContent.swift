@@ -1,0 +1,16 @@
+// A value that is sealed before its record is written.
+
+import NotelogBase
+import NotelogFormat
+import NotelogJournal
+
+/// A field's value as it will stand in the record: sealed, or a reference to its chunks.
+struct SealedContent: Sendable {
+  let type: FieldType
+  let flags: FieldFlags
+  let keyReference: UInt32
+  let bytes: [UInt8]
+
+  /// The large value that it refers to.
+  var value: RecordKey? { flags.contains(.chunked) ? ValueReference.value(in: bytes.rawSpan) : nil }
+}

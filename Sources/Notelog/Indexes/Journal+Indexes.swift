@@ -1,0 +1,96 @@
+// Making a field's ordered index from the records that there are.
+
+import NotelogFormat
+import NotelogBase
+import NotelogJournal
+
+extension Journal {
+  /// The index that the checkpoint holds, with what came after; nil where there is none, or it can't be used.
+  func storedIndex(of name: FieldIndexes.Name) throws -> FieldIndexes.Made? {
+    guard let order = storedOrder(name) else { return nil }
+    return try index(of: name, from: order, at: snapshot())
+  }
+
+  /// An index of what an order holds, and of the keys that came after; nil where something can't be read, or a record came
+  /// without a key.
+  func index(
+    of name: FieldIndexes.Name, from order: StoredOrder, at moment: Snapshot
+  ) throws -> FieldIndexes.Made? {
+    guard order.since <= moment.sequence, var index = OrderedIndex(order) else { return nil }
+    var entries: [IndexEntry] = []
+    let isComplete = try journaling { () throws(JournalError) in
+      try moment.forEachEnvelope(in: name.collection, behind: order) { id, envelope in
+        guard let entry = IndexEntry(keyOf: name.field, id, envelope: envelope) else { return false }
+        entries.append(entry)
+        return true
+      }
+    }
+    guard isComplete else { return nil }
+    // One after another, those that go into the same block.
+    entries.sort()
+    for entry in entries where !index.insert(entry) { return nil }
+    return FieldIndexes.Made(index: index, since: moment.sequence, isStored: true)
+  }
+
+  /// An index of the keys that all records of a collection have in a field; nil where one lacks it.
+  func index(of name: FieldIndexes.Name, at moment: Snapshot) throws -> FieldIndexes.Made? {
+    guard let entries = try listedKeys(of: name, at: moment) ?? scannedKeys(of: name, at: moment) else {
+      return nil
+    }
+    return FieldIndexes.Made(index: OrderedIndex(entries), since: moment.sequence, isStored: false)
+  }
+
+  private func scannedKeys(of name: FieldIndexes.Name, at moment: Snapshot) throws -> [IndexEntry]? {
+    var entries: [IndexEntry] = []
+    var isComplete = true
+    // An index that lacks what can't be read would hide that it is lost.
+    try moment.scan(name.collection, damaged: { _ in isComplete = false }) { record in
+      guard let entry = try IndexEntry(keyOf: name.field, record.id, record.body.bytes) else {
+        isComplete = false
+        return false
+      }
+      entries.append(entry)
+      return true
+    }
+    return isComplete ? entries : nil
+  }
+
+  /// The keys that the records' envelopes have, most of which stand together in footers. nil where one lacks the key, as it
+  /// may be older than the index or not check, and where not all of them could be read.
+  private func listedKeys(of name: FieldIndexes.Name, at moment: Snapshot) throws -> [IndexEntry]? {
+    var entries: [IndexEntry] = []
+    let isComplete = try journaling { () throws(JournalError) in
+      try moment.forEachEnvelope(in: name.collection) { id, envelope in
+        guard let entry = IndexEntry(keyOf: name.field, id, envelope: envelope) else { return false }
+        entries.append(entry)
+        return true
+      }
+    }
+    return isComplete ? entries : nil
+  }
+}
+
+extension IndexEntry {
+  /// The entry that a record has in a field's index now; nil where it lacks the field.
+  init?(keyOf field: UInt16, _ id: RecordID, _ body: RawSpan) throws(NotelogError) {
+    guard let entry = try RecordBody(checked: body).find(field), !entry.flags.contains(.sealed) else {
+      return nil
+    }
+    let value = body.extracting(entry.range)
+    var key = [UInt8](repeating: 0, count: SortKey.byteCount(of: value))
+    key.withBytes(in: 0..<key.count) { key in
+      SortKey.write(entry.type, isOptional: entry.flags.contains(.optional), value, into: &key)
+    }
+    self.init(key: key.rawSpan, id)
+  }
+
+  /// The entry of which a record's envelope has the key; nil where it has none.
+  fileprivate init?(keyOf field: UInt16, _ id: RecordKey, envelope: RawSpan) {
+    guard let key = Envelope.sortKey(of: field, in: envelope) else { return nil }
+    self.init(key: envelope.extracting(key), RecordID(id))
+  }
+
+  init?(keyOf field: UInt16, _ stored: OwnedRecord) throws(NotelogError) {
+    try self.init(keyOf: field, stored.id, stored.body.rawSpan)
+  }
+}
