@@ -10,6 +10,7 @@ import COpenSSL
 @safe
 struct GaloisCounterMode: ~Copyable {
   static let keySize = 32
+  static let tagSize = 16
   private static let vectorSize = 12
 
   // SAFETY: fetched once and never freed; OpenSSL counts references to it atomically.
@@ -38,7 +39,7 @@ struct GaloisCounterMode: ~Copyable {
     unsafe parameters = UnsafeMutablePointer<OSSL_PARAM>.allocate(capacity: 2)
     let name = unsafe parameterName("tag")
     // SAFETY: the name lives for ever, and the tag outlives this value.
-    unsafe parameters.initialize(to: OSSL_PARAM_construct_octet_string(name, tag, SealedValue.tagSize))
+    unsafe parameters.initialize(to: OSSL_PARAM_construct_octet_string(name, tag, Self.tagSize))
     unsafe (parameters + 1).initialize(to: OSSL_PARAM_construct_end())
   }
 
@@ -129,7 +130,7 @@ extension GaloisCounterMode {
     let bound = [UInt8](50..<71)
     let message = [UInt8](150..<187)
     // What is sealed, its tag, what EVP seals and its tag, and what is opened.
-    let end = message.count + SealedValue.tagSize
+    let end = message.count + Self.tagSize
     let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * end + message.count, alignment: 8)
     defer { unsafe memory.deallocate() }
     guard let sealed = memory.baseAddress else { return false }
