@@ -20,6 +20,14 @@ import Testing
     expectNone(files.flatMap(LayoutRules.platformsInOnePlace))
   }
 
+  @Test func `rooms are those of the map, and use only rooms below them`() throws {
+    let map = try Repository.file("ARCHITECTURE.md")
+    let files = try Repository.swift(in: "Sources")
+    #expect(RoomRules.modules(of: map).count >= 8)
+    expectNone(RoomRules.roomsAreListed(map: map, sources: files))
+    expectNone(RoomRules.roomsUseWhatIsBelow(map: map, sources: files))
+  }
+
   @Test func `every file is short and says what it holds, every name says something`() throws {
     let files = try Repository.swift(in: "Sources", "Tests")
     #expect(files.count > 40, "the files were not found")

@@ -1,20 +1,22 @@
 // How modules, files and names are laid out.
 
 enum LayoutRules {
-  /// What a module must not import: the arrows between modules only go up.
+  /// What a module must not import. The package holds the arrows between most modules; these it can't.
   static let forbiddenImports: [(folder: String, modules: Set<String>)] = [
+    ("Sources/NotelogBase/", ["Foundation", "COpenSSL"]),
+    ("Sources/NotelogStorage/", ["Foundation", "COpenSSL", "CZlib"]),
+    ("Sources/NotelogFormat/", ["Foundation", "COpenSSL", "CZlib", "CSystem"]),
+    ("Sources/NotelogCrypto/", ["Foundation", "NotelogStorage", "NotelogFormat", "CZlib"]),
+    ("Sources/NotelogJournal/", ["Foundation", "NotelogCrypto", "COpenSSL", "CZlib"]),
+    ("Sources/NotelogCare/", ["Foundation", "NotelogCrypto", "COpenSSL", "CZlib", "CSystem"]),
+    ("Sources/Notelog/", ["COpenSSL", "CZlib", "CSystem"]),
     (
-      "Sources/NotelogBase/",
-      ["Foundation", "NotelogCrypto", "NotelogJournal", "Notelog", "COpenSSL", "CZlib"]
+      "Sources/NotelogCLI/",
+      [
+        "NotelogBase", "NotelogStorage", "NotelogFormat", "NotelogCrypto", "NotelogJournal", "NotelogCare",
+        "COpenSSL", "CZlib",
+      ]
     ),
-    (
-      "Sources/NotelogBase/",
-      ["Foundation", "NotelogCrypto", "NotelogJournal", "Notelog", "COpenSSL", "CZlib"]
-    ),
-    ("Sources/NotelogCrypto/", ["Foundation", "NotelogJournal", "Notelog", "CZlib"]),
-    ("Sources/NotelogJournal/", ["Foundation", "NotelogCrypto", "Notelog", "COpenSSL"]),
-    ("Sources/Notelog/", ["COpenSSL", "CZlib"]),
-    ("Sources/NotelogCLI/", ["NotelogCrypto", "NotelogJournal", "COpenSSL", "CZlib"]),
   ]
 
   static func importsGoUp(_ file: File) -> [Finding] {
@@ -50,10 +52,12 @@ enum LayoutRules {
     }
   }
 
-  static let linesMax = 450
+  static let linesMax = 350
+  static let linesMaxOfTests = 450
 
   static func filesAreShort(_ file: File) -> [Finding] {
     let count = file.lines.count
+    let linesMax = file.path.hasPrefix("Tests/") ? linesMaxOfTests : linesMax
     guard count > linesMax else { return [] }
     return [Finding(path: file.path, line: count, message: "\(count) lines, more than \(linesMax)")]
   }
