@@ -103,7 +103,7 @@ import Testing
           if number % 500 == 0 { cache.forget(7) }
         }
         cache.prefetchSet(7, at: offset)
-        cache.prefetch(7, at: offset + 8 * number % BlockCache.blockByteCount, .field)
+        cache.prefetch(7, at: offset + 8 * number % BlockCache.blockByteCount)
         _ = withScratch { cache.copy(7, at: offset, into: &$0) }
       }
     }
@@ -138,10 +138,10 @@ import Testing
     let journal = try Journal.create(in: store.storage, storeID: key(99), options: .small)
     for number in 0..<400 { try journal.put(key(number), [UInt8](repeating: 1, count: 200)) }
     let catalog = journal.catalog
-    var sought = journal.records.begin(key(0))
-    journal.records.locate(&sought)
-    let segment = try #require(catalog.segments[sought.place.segment])
-    let blockStart = sought.place.offset - sought.place.offset % BlockCache.blockByteCount
+    var lookup = journal.records.begin(key(0))
+    journal.records.locate(&lookup)
+    let segment = try #require(catalog.segments[lookup.place.segment])
+    let blockStart = lookup.place.offset - lookup.place.offset % BlockCache.blockByteCount
     var block = Buffer()
     try block.fill(
       min(BlockCache.blockByteCount, segment.byteCount - blockStart), from: segment.file, at: blockStart)
@@ -149,59 +149,15 @@ import Testing
     _ = try journal.compact()
     #expect(catalog.segments[segment.number] == nil)
     var buffer = ReadBuffer()
-    _ = try #require(try journal.records.readUnchecked(key(0), sought, into: &buffer))
+    _ = try #require(try journal.records.readUnchecked(key(0), lookup, into: &buffer))
     let newest = buffer.body.array()
     #expect(newest == [UInt8](repeating: 2, count: 200))
     // Somebody who was reading it has left it there.
     catalog.cache.keep(block.bytes, of: segment.number, segment.salt, at: blockStart)
-    _ = try #require(try journal.records.readUnchecked(key(0), sought, into: &buffer))
+    _ = try #require(try journal.records.readUnchecked(key(0), lookup, into: &buffer))
     let older = buffer.body.array()
     #expect(older == [UInt8](repeating: 1, count: 200))
     try journal.close()
-  }
-
-  @Test func `of a record's beginning memory gives 256 bytes, and the rest of it never`() throws {
-    let store = try TemporaryStore()
-    let journal = try Journal.create(in: store.storage, storeID: key(99), options: .small)
-    let lengths = [0, 100, 192, 193, 500, 3000]
-    for (number, length) in lengths.enumerated() {
-      try journal.put(key(number), [UInt8](repeating: UInt8(number), count: length))
-    }
-    try journal.put(key(50), [1])
-    try journal.delete(key(50))
-    // So that their block is full, and kept.
-    for number in 70..<110 { try journal.put(key(number), [UInt8](repeating: 0, count: 1000)) }
-    try journal.close()
-    let opened = try Journal.open(in: store.storage, options: .small)
-    var buffer = ReadBuffer()
-    for round in 0..<4 {
-      for (number, length) in lengths.enumerated() {
-        let id = key(number)
-        var sought = opened.records.begin(id)
-        opened.records.locate(&sought)
-        let found = opened.records.readBeginning(id, sought, into: &buffer)
-        if round == 0, number == 0 { #expect(found == nil, "nothing is in memory yet") }
-        if round == 3 {
-          #expect(found?.id == id)
-          let (isWhole, body) = (buffer.isWhole, buffer.body.array())
-          #expect(
-            body == [UInt8](repeating: UInt8(number), count: min(length, 256 - Layout.frameHeaderByteCount)))
-          #expect(isWhole == (length <= 256 - Layout.frameHeaderByteCount))
-          #expect(buffer.bodyByteCount == length)
-          if !isWhole {
-            #expect(throws: JournalError(.damaged, "")) { try buffer.complete() }
-            #expect(throws: JournalError(.damaged, "")) { try buffer.check() }
-          }
-        }
-        _ = try #require(try opened.records.read(id, into: &buffer))
-      }
-      for missing in [key(50), key(60)] {
-        var sought = opened.records.begin(missing)
-        opened.records.locate(&sought)
-        #expect(opened.records.readBeginning(missing, sought, into: &buffer) == nil)
-      }
-    }
-    try opened.close()
   }
 
   @Test func `the blocks of a segment that is gone make room for others`() {

@@ -255,7 +255,8 @@ private struct After: Record {
     }
   }
 
-  @Test func `after many records none is in the buffer, however much was read of them`() throws {
+  @Test func `after many records the last of them is in the buffer, and all its fields can be opened`() throws
+  {
     let folder = try TemporaryFolder()
     let store = try folder.create()
     let notes = (0..<40).map { Note(title: "title \($0)", body: String(repeating: "body", count: $0 * 20)) }
@@ -268,6 +269,12 @@ private struct After: Record {
         for count in [0, 1, 10, 40] {
           #expect(try store.read(title, of: notes[7].id, into: &buffer))
           try store.readMany(field, of: notes.prefix(count).map(\.id), into: &buffer) { _, _ in }
+          let last = count == 0 ? notes[7] : notes[count - 1]
+          try buffer.open(body)
+          let opened = buffer.bytes.array()
+          #expect(opened == Array(last.body.utf8))
+          let missing = notes.prefix(count).map(\.id) + [RecordID()]
+          try store.readMany(field, of: missing, into: &buffer) { _, _ in }
           #expect(throws: NotelogError(.notFound, "")) { try buffer.open(title) }
         }
       }

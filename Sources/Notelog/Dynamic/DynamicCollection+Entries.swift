@@ -59,7 +59,6 @@ extension DynamicCollection {
     _ damaged: (RecordID, NotelogError) throws -> Bool, _ body: (StoredRecord, RecordBody) throws -> Void
   ) throws {
     let moment = store.journal.snapshot()
-    var form = DirectoryForm()
     var isWhole = true
     var goesOn = true
     var failure: (any Error)?
@@ -68,7 +67,7 @@ extension DynamicCollection {
         stored, _, bytes throws(JournalError) in
         do {
           goesOn = try sparing(RecordID(stored.id), damaged) {
-            try body(stored, RecordBody(checking: bytes, by: &form))
+            try body(stored, RecordBody(checking: bytes))
           }
         } catch { failure = error }
         return goesOn && failure == nil

@@ -3,42 +3,34 @@
 /// A field of a collection as the stored schema describes it.
 public struct FieldInfo: Sendable, Hashable {
   /// The field's name.
-  public let name: String
+  public var name: String { field.name }
   /// The name under which it was first declared.
-  public let firstName: String
+  public var firstName: String { field.firstName }
   /// The field's number, from 1; never used again.
-  public let number: Int
+  public var number: Int { Int(field.number) }
   /// The type of its values.
-  public let type: FieldType
+  public var type: FieldType { field.type }
   /// Whether a value may be missing.
-  public let isOptional: Bool
+  public var isOptional: Bool { field.isOptional }
   /// Whether values are sealed.
-  public let isSealed: Bool
+  public var isSealed: Bool { field.isSealed }
   /// Whether an ordered index is kept.
-  public let isIndexed: Bool
+  public var isIndexed: Bool { field.isIndexed }
   /// Whether values are padded before sealing.
-  public let isPadded: Bool
+  public var isPadded: Bool { field.flags.contains(.padded) }
   /// Whether values are compressed before sealing.
-  public let isCompressed: Bool
+  public var isCompressed: Bool { field.flags.contains(.compressed) }
   /// Whether the field was retired.
-  public let isRetired: Bool
+  public var isRetired: Bool { field.isRetired }
   /// The number of the key that new values are sealed under; nil for a plain field.
-  public let keyNumber: UInt32?
+  public var keyNumber: UInt32? { field.keys.last }
   /// The name of that key; nil for a plain field, and while names are locked.
   public let keyName: String?
 
+  private let field: StoredField
+
   init(_ field: StoredField, keyName: String?) {
-    name = field.name
-    firstName = field.firstName
-    number = Int(field.number)
-    type = field.type
-    isOptional = field.isOptional
-    isSealed = field.isSealed
-    isIndexed = field.isIndexed
-    isPadded = field.flags.contains(.padded)
-    isCompressed = field.flags.contains(.compressed)
-    isRetired = field.isRetired
-    keyNumber = field.keys.last
+    self.field = field
     self.keyName = keyName
   }
 }

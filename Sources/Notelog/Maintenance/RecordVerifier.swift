@@ -28,7 +28,6 @@ struct RecordVerifier: ~Copyable {
   private let plans: [UInt16: CollectionPlan]
   private let opener: FieldOpener
   private var opening = Opening()
-  private var form = DirectoryForm()
   private var lastPlan: CollectionPlan?
   /// Whether keys can't be used: asking for each value would only make errors. The one asked for last comes first.
   private var lastKey: (reference: UInt32, isLocked: Bool) = (0, false)
@@ -59,7 +58,7 @@ struct RecordVerifier: ~Copyable {
   ) {
     let id = RecordID(record.id)
     do throws(NotelogError) {
-      let body = try RecordBody(checking: bytes, by: &form)
+      let body = try RecordBody(checking: bytes)
       found.recordCount += 1
       do throws(NotelogError) { try EnvelopeCheck.run(envelope, body) } catch {
         note(error, .records, record)

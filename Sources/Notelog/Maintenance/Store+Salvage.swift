@@ -26,11 +26,7 @@ extension Store {
     from path: String, to newPath: String, storeID: RecordID? = nil, keepsOlderVersions: Bool = false,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws(NotelogError) -> SalvageSummary {
-    let source = SystemStorage(path: path)
-    do { _ = try source.names(in: "") } catch {
-      guard error.errno == SystemErrno.notFound else { throw NotelogError(storage: error, "reading \(path)") }
-      throw NotelogError(.notFound, "there is no folder \(path)")
-    }
+    let source = try present(path)
     try FolderPath.refuseNesting(newPath, with: path)
     let target = try folder(newPath)
     return try salvage(

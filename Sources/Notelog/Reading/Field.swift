@@ -104,55 +104,24 @@ final class FieldHandle: Sendable {
     let found = try journaling { () throws(JournalError) in
       try records.readUnchecked(id.key, into: &buffer.record)
     }
-    guard try open(found, id, &buffer), let found else { return false }
-    buffer.loaded = (id, found.collection)
-    return true
+    return try open(found, id, &buffer)
   }
 
-  /// Reads the field of a record that was looked up with others into a buffer, from which no other field of it can be opened
-  /// then.
+  /// Reads the field of a record that was looked up ahead, with others.
   ///
   /// - Returns: Whether there is such a record.
   @usableFromInline
   func read(
-    _ id: RecordID, _ ahead: inout ReadAhead, _ place: Int, of store: Store,
+    _ id: RecordID, _ prefetcher: inout Prefetcher, _ place: Int, of store: Store,
     into buffer: inout ValueBuffer
   ) throws -> Bool {
     precondition(store === self.store, "a field belongs to the store that it was looked up in")
-    let sought = ahead.take(place)
-    if ahead.takesBeginnings, let found = records.readBeginning(id.key, sought, into: &buffer.record) {
-      if try openBeginning(found, id, &buffer) { return true }
-      ahead.takesBeginnings = false
-    }
+    buffer.loaded = nil
+    let lookup = prefetcher.next(place)
     let found = try journaling { () throws(JournalError) in
-      try records.readUnchecked(id.key, sought, into: &buffer.record)
+      try records.readUnchecked(id.key, lookup, into: &buffer.record)
     }
     return try open(found, id, &buffer)
-  }
-
-  /// Opens the field where it is in the beginning of the record, and sealed.
-  ///
-  /// - Returns: Whether it was, and its tag holds.
-  private func openBeginning(
-    _ found: StoredRecord, _ id: RecordID, _ buffer: inout ValueBuffer
-  ) throws -> Bool {
-    if let handle = try renewed() { return try handle.openBeginning(found, id, &buffer) }
-    return found.collection == plan.number
-      && loadBeginning(id, buffer.record, &buffer.form, into: &buffer.opening)
-  }
-
-  private func loadBeginning(
-    _ id: RecordID, _ record: borrowing ReadBuffer, _ form: inout DirectoryForm, into opening: inout Opening
-  ) -> Bool {
-    let body = record.body
-    do {
-      guard let entry = try form.find(number, checking: body, of: record.bodyByteCount),
-        entry.flags.contains(.sealed), !entry.flags.contains(.chunked),
-        entry.range.upperBound <= body.byteCount
-      else { return false }
-      try opening.load(entry, in: body, of: id, index, plan, opener)
-      return true
-    } catch { return false }
   }
 
   /// Opens the field of what was read, by the handle that holds now.
@@ -162,7 +131,8 @@ final class FieldHandle: Sendable {
       buffer.opening.wipe()
       return false
     }
-    try load(id, &buffer.record, &buffer.form, into: &buffer.opening)
+    try load(id, &buffer.record, into: &buffer.opening)
+    buffer.loaded = (id, found.collection)
     return true
   }
 
@@ -171,10 +141,10 @@ final class FieldHandle: Sendable {
   /// A sealed value's tag vouches for it better than the record's checksum does. That is looked at where there is no tag,
   /// or it doesn't hold: what the disk has damaged is no tampering (docs/decisions/0045).
   func load(
-    _ id: RecordID, _ record: inout ReadBuffer, _ form: inout DirectoryForm, into opening: inout Opening
+    _ id: RecordID, _ record: inout ReadBuffer, into opening: inout Opening
   ) throws(NotelogError) {
     if !record.isChecked {
-      if loadSealed(id, &record, &form, into: &opening) { return }
+      if loadSealed(id, &record, into: &opening) { return }
       try journaling { () throws(JournalError) in try record.check() }
     }
     try load(id, RecordBody(checking: record.body), into: &opening)
@@ -184,7 +154,7 @@ final class FieldHandle: Sendable {
   ///
   /// - Returns: Whether it is sealed in the record itself, and its tag holds.
   private func loadSealed(
-    _ id: RecordID, _ record: inout ReadBuffer, _ form: inout DirectoryForm, into opening: inout Opening
+    _ id: RecordID, _ record: inout ReadBuffer, into opening: inout Opening
   ) -> Bool {
     do {
       let isWhole = record.isWhole
@@ -193,7 +163,7 @@ final class FieldHandle: Sendable {
       let found =
         record.isBodyChecked
         ? try RecordBody(checked: record.body).find(number)
-        : try form.find(number, checking: record.body, of: record.bodyByteCount)
+        : try RecordBody.find(number, checking: record.body, of: record.bodyByteCount)
       record.isBodyChecked = true
       guard let entry = found, entry.flags.contains(.sealed), !entry.flags.contains(.chunked) else {
         return false

@@ -10,8 +10,6 @@ import NotelogJournal
 public struct ValueBuffer: ~Copyable {
   var record = ReadBuffer()
   var opening = Opening()
-  /// What the directories of the records are like of which fields are opened.
-  var form = DirectoryForm()
   /// Which record was read last.
   var loaded: (id: RecordID, collection: UInt16)?
 
@@ -41,7 +39,7 @@ public struct ValueBuffer: ~Copyable {
     let renewed = try field.renewed()
     let field = renewed ?? field
     precondition(loaded.collection == field.plan.number, "a field is opened of a record of its own type")
-    try field.load(loaded.id, &record, &form, into: &opening)
+    try field.load(loaded.id, &record, into: &opening)
   }
 
   /// Overwrites the value.
@@ -82,9 +80,8 @@ extension Store {
 
   /// Calls `body` with the values that a field has in records, in the order of the ids.
   ///
-  /// While one value is opened, what is in memory of the next ones is fetched. Records are looked up some way ahead: what is
-  /// written meanwhile, by `body` for instance, may not show in those that were looked up before. No record is in the buffer then,
-  /// of which other fields could be opened.
+  /// Records are looked up some way ahead, so that they come from memory while others are opened: what is written meanwhile, by
+  /// `body` for instance, may not show in those that were looked up before. The record that was read last is in the buffer then.
   ///
   /// - Parameters:
   ///   - field: The field.
@@ -97,9 +94,9 @@ extension Store {
     _ field: Field<R, Value>, of ids: [RecordID], using buffer: inout ValueBuffer,
     _ body: (Int, Value?) throws -> Void
   ) throws {
-    var ahead = ReadAhead(ids, self, into: &buffer)
+    var prefetcher = Prefetcher(ids, self)
     for place in ids.indices {
-      guard try field.handle.read(ids[place], &ahead, place, of: self, into: &buffer) else {
+      guard try field.handle.read(ids[place], &prefetcher, place, of: self, into: &buffer) else {
         try body(place, nil)
         continue
       }
@@ -121,8 +118,9 @@ extension Store {
     _ field: Field<R, Value>, of ids: [RecordID], into buffer: inout ValueBuffer,
     _ body: (Int, RawSpan) throws -> Void
   ) throws {
-    var ahead = ReadAhead(ids, self, into: &buffer)
-    for place in ids.indices where try field.handle.read(ids[place], &ahead, place, of: self, into: &buffer) {
+    var prefetcher = Prefetcher(ids, self)
+    for place in ids.indices
+    where try field.handle.read(ids[place], &prefetcher, place, of: self, into: &buffer) {
       try body(place, buffer.bytes)
     }
   }

@@ -37,15 +37,16 @@ struct RecordBody: ~Escapable {
     self.bytes = bytes
   }
 
-  /// The same for whoever checks one body after the other.
-  @_lifetime(copy bytes)
-  init(checking bytes: RawSpan, by form: inout DirectoryForm) throws(NotelogError) {
-    try form.check(bytes, of: bytes.byteCount)
-    self.init(checked: bytes)
+  /// Checks the whole directory of a body of so many bytes, which begins with these, and finds the entry with a number on the way.
+  static func find(
+    _ number: UInt16, checking bytes: RawSpan, of byteCount: Int
+  ) throws(NotelogError) -> FieldEntry? {
+    let found = try check(bytes, of: byteCount, lookingFor: number)
+    return found.offset == 0 ? nil : try entry(bytes, at: found.offset, found.start)
   }
 
   /// - Returns: How many fields there are, and where the entry and the value of one of them begin.
-  static func check(
+  private static func check(
     _ bytes: RawSpan, of byteCount: Int, lookingFor number: UInt16
   ) throws(NotelogError) -> (fieldCount: Int, offset: Int, start: Int) {
     guard bytes.byteCount >= headerByteCount, byteCount <= Limits.recordBytes else {

@@ -32,7 +32,6 @@ extension Snapshot {
     damaged: (Verification.Finding) throws -> Void, _ body: (ScannedRecord) throws -> Bool
   ) throws {
     var failure: (any Error)?
-    var form = DirectoryForm()
     func leaveOut(_ finding: Verification.Finding) {
       guard failure == nil else { return }
       do { try damaged(finding) } catch { failure = error }
@@ -44,7 +43,7 @@ extension Snapshot {
           guard failure == nil else { return false }
           let scanned: ScannedRecord
           do throws(NotelogError) {
-            scanned = ScannedRecord(record, try RecordBody(checking: bytes, by: &form))
+            scanned = ScannedRecord(record, try RecordBody(checking: bytes))
           } catch {
             leaveOut(Verification.Finding(error, RecordID(record.id)))
             return failure == nil

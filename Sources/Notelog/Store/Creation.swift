@@ -85,22 +85,16 @@ struct Creation {
     names.contains(FileName.creating) && !names.contains(FileName.created)
   }
 
-  private static func isMark(_ file: any StorageFile) -> Bool { contents(file) == content }
+  private static func isMark(_ file: any StorageFile) -> Bool {
+    (try? file.readWhole(upTo: content.count)) == content
+  }
 
   /// Whether a file holds what a crash may leave of a mark that is being written: some of it, and zeros.
   private static func isBegunMark(_ file: any StorageFile) -> Bool {
-    guard let found = contents(file), found.count <= content.count else { return false }
-    return zip(found, content).allSatisfy { $0 == $1 || $0 == 0 }
-  }
-
-  /// What a file holds, no more of it than shows that it is too long for a mark.
-  private static func contents(_ file: any StorageFile) -> [UInt8]? {
-    var bytes = [UInt8](repeating: 0, count: content.count + 1)
-    let count = try? bytes.withBytes(in: 0..<bytes.count) {
-      (span: inout MutableRawSpan) throws(StorageError) in
-      try file.readFully(into: &span, at: 0)
+    guard let found = try? file.readWhole(upTo: content.count), found.count <= content.count else {
+      return false
     }
-    return count.map { Array(bytes.prefix($0)) }
+    return zip(found, content).allSatisfy { $0 == $1 || $0 == 0 }
   }
 
   private static var notEmpty: NotelogError {

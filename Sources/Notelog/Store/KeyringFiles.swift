@@ -37,7 +37,7 @@ struct KeyringFiles: Sendable {
   func contents() -> (keyring: [UInt8]?, copy: [UInt8]?, failure: NotelogError?) {
     var failure: NotelogError?
     func bytes(_ name: String) -> [UInt8]? {
-      do throws(StorageError) { return try read(name) } catch {
+      do throws(StorageError) { return try storage.readWhole(name, upTo: Self.maximumByteCount) } catch {
         if error.errno == SystemErrno.notFound { return nil }
         failure = failure ?? NotelogError(storage: error, "reading \(name)")
         return []
@@ -50,14 +50,14 @@ struct KeyringFiles: Sendable {
   /// Replaces both files; a crash at any moment leaves each of them old or new, and one of them whole.
   func replace(with bytes: [UInt8]) throws(NotelogError) {
     try replaceKeyring(with: bytes)
-    do { try replace(Self.copyName, with: bytes) } catch {
+    do { try storage.replaceWhole(Self.copyName, with: bytes) } catch {
       throw NotelogError(storage: error, "replacing the keyring")
     }
   }
 
   /// Replaces `keyring`, the first of the two: from then on it is the one that counts.
   func replaceKeyring(with bytes: [UInt8]) throws(NotelogError) {
-    do { try replace(Self.name, with: bytes) } catch {
+    do { try storage.replaceWhole(Self.name, with: bytes) } catch {
       throw NotelogError(storage: error, "replacing the keyring")
     }
   }
@@ -65,39 +65,14 @@ struct KeyringFiles: Sendable {
   /// Replaces `keyring.copy` by what `keyring` holds already.
   ///
   /// - Returns: Whether that went well.
-  func replaceCopy(with bytes: [UInt8]) -> Bool { (try? replace(Self.copyName, with: bytes)) != nil }
+  func replaceCopy(with bytes: [UInt8]) -> Bool {
+    (try? storage.replaceWhole(Self.copyName, with: bytes)) != nil
+  }
 
   /// Writes one file as it is, damage and all.
   func keep(_ bytes: [UInt8], as name: String) throws(NotelogError) {
-    do { try replace(name, with: bytes) } catch { throw NotelogError(storage: error, "writing \(name)") }
-  }
-
-  private func replace(_ name: String, with bytes: [UInt8]) throws(StorageError) {
-    let partial = name + FileName.partialSuffix
-    do {
-      let file = try storage.openEmpty(partial)
-      defer { file.close() }
-      try file.writeAll(bytes.rawSpan, at: 0)
-      try file.sync()
-      try storage.rename(partial, to: name)
-    } catch {
-      // It is of no use to anybody, and on a full disk its room is.
-      try? storage.unlink(partial)
-      throw error
+    do { try storage.replaceWhole(name, with: bytes) } catch {
+      throw NotelogError(storage: error, "writing \(name)")
     }
-    try storage.syncFolder("")
-  }
-
-  private func read(_ name: String) throws(StorageError) -> [UInt8] {
-    let file = try storage.open(name, .read)
-    defer { file.close() }
-    // What is too long can't be a keyring: reading a little too much shows that as well as reading all of it.
-    var bytes = [UInt8](repeating: 0, count: min(try file.byteCount(), Self.maximumByteCount + 1))
-    let count = try bytes.withBytes(in: 0..<bytes.count) {
-      (span: inout MutableRawSpan) throws(StorageError) in
-      try file.readFully(into: &span, at: 0)
-    }
-    bytes.removeLast(bytes.count - count)
-    return bytes
   }
 }

@@ -43,7 +43,6 @@ struct SchemaFile: Sendable {
   }
 
   static let name = FileName.schemas
-  private static let partialName = name + FileName.partialSuffix
   private static let magic: [UInt8] = Array("NLschm\r\n".utf8)
   private static let version: UInt16 = 1
   private static let headByteCount = 40
@@ -70,36 +69,16 @@ struct SchemaFile: Sendable {
   }
 
   private func keep(_ bytes: [UInt8]) throws(NotelogError) {
-    do { try replace(with: bytes) } catch {
-      // What is left of the attempt takes up space that may be the last there is.
-      try? storage.unlink(Self.partialName)
+    do { try storage.replaceWhole(Self.name, with: bytes) } catch {
       throw NotelogError(storage: error, "writing the schemas' second copy")
     }
   }
 
-  private func replace(with bytes: [UInt8]) throws(StorageError) {
-    let file = try storage.openEmpty(Self.partialName)
-    defer { file.close() }
-    try file.writeAll(bytes.rawSpan, at: 0)
-    try file.sync()
-    try storage.rename(Self.partialName, to: Self.name)
-    try storage.syncFolder("")
-  }
-
   /// The file's bytes; none where it can't be read, nil where there is none.
   private func contents() -> [UInt8]? {
-    do throws(StorageError) {
-      let file = try storage.open(Self.name, .read)
-      defer { file.close() }
-      // One byte too many shows a file that is too long as well as all of it.
-      var bytes = [UInt8](repeating: 0, count: min(try file.byteCount(), Limits.schemaFileBytes + 1))
-      let count = try bytes.withBytes(in: 0..<bytes.count) {
-        (span: inout MutableRawSpan) throws(StorageError) in
-        try file.readFully(into: &span, at: 0)
-      }
-      bytes.removeLast(bytes.count - count)
-      return bytes
-    } catch { return error.errno == SystemErrno.notFound ? nil : [] }
+    do throws(StorageError) { return try storage.readWhole(Self.name, upTo: Limits.schemaFileBytes) } catch {
+      return error.errno == SystemErrno.notFound ? nil : []
+    }
   }
 }
 

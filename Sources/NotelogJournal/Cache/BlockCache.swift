@@ -26,13 +26,11 @@ package final class BlockCache: Sendable {
 
   /// Appends the frame at an offset as far as one reaches, or what is there of it, which may be nothing.
   ///
-  /// What ``prefetch(_:at:_:)`` was called for a while ago is on its way.
-  ///
   /// - Returns: Its segment's salt, as far as checksums need it, where all of that is there.
   func appendFrame(
-    _ segment: UInt32, at offset: Int, _ reach: Reach, isOnItsWay: Bool = false, to buffer: inout Buffer
+    _ segment: UInt32, at offset: Int, _ extent: ReadExtent, to buffer: inout Buffer
   ) -> SegmentSalt? {
-    guard let start = appendFrameStart(segment, at: offset, reach, isOnItsWay, to: &buffer) else {
+    guard let start = appendFrameStart(segment, at: offset, extent, to: &buffer) else {
       return nil
     }
     if start.missingByteCount == 0 { return start.salt }
@@ -47,7 +45,7 @@ package final class BlockCache: Sendable {
   /// - Returns: How many bytes are in the blocks behind it; nothing where even its length is not known.
   @inline(__always)
   private func appendFrameStart(
-    _ segment: UInt32, at offset: Int, _ reach: Reach, _ isOnItsWay: Bool, to buffer: inout Buffer
+    _ segment: UInt32, at offset: Int, _ extent: ReadExtent, to buffer: inout Buffer
   ) -> (salt: SegmentSalt, missingByteCount: Int)? {
     let tag = Self.tag(segment, offset)
     let hash = Self.hash(tag)
@@ -55,14 +53,14 @@ package final class BlockCache: Sendable {
       guard let slot = shard.find(tag, hash >> 4) else { return nil }
       let start = offset % Self.blockByteCount
       // All lines of it at once: its length is not known yet, and waiting for one line after the other takes longer.
-      if !isOnItsWay { shard.prefetch(slot, from: start, reach.usualByteCount) }
+      shard.prefetch(slot, from: start, ReadExtent.usualByteCount)
       let block = shard.block(slot)
       let available = block.byteCount - start
       guard available >= Layout.frameHeaderByteCount else { return nil }
       // Nothing of it has been checked yet; it only says how much to copy, within what a record may have.
       let payloadByteCount = Int(block.load(UInt32.self, at: start + 4))
       guard payloadByteCount <= Limits.maximumRecordByteCount else { return nil }
-      let wanted = reach.part(of: aligned(Layout.frameHeaderByteCount + payloadByteCount))
+      let wanted = extent.part(of: aligned(Layout.frameHeaderByteCount + payloadByteCount))
       buffer.append(block.extracting(start..<start + min(available, wanted)))
       return (shard.salt(slot), max(wanted - available, 0))
     }
@@ -120,12 +118,12 @@ package final class BlockCache: Sendable {
     outlines[Int(hash & 15)].prefetch(set: CacheShard.set(of: hash >> 4, setCount))
   }
 
-  /// Asks the processor to fetch the frame at an offset, as far as one reaches, if its block is here.
-  func prefetch(_ segment: UInt32, at offset: Int, _ reach: Reach) {
+  /// Asks the processor to fetch the frame at an offset, as much of it as most have, if its block is here.
+  func prefetch(_ segment: UInt32, at offset: Int) {
     guard let block = whereabouts(segment, at: offset) else { return }
     let start = offset % Self.blockByteCount
     SystemMemory.prefetch(
-      block &+ UInt(start), min(reach.usualByteCount, Self.blockByteCount - start))
+      block &+ UInt(start), min(ReadExtent.usualByteCount, Self.blockByteCount - start))
   }
 
   /// Where in memory the block at an offset begins, as far as can be told without a lock.

@@ -4,30 +4,24 @@ import NotelogBase
 import NotelogFormat
 import NotelogStorage
 
-/// How much of a frame is read at once. What is longer than that is mostly there for one field at its beginning.
-struct Reach: Sendable, BitwiseCopyable {
-  /// Frames of so many bytes are read whole.
-  let wholeByteCount: Int
-  /// Of longer ones, so many bytes are.
-  let beginningByteCount: Int
-  /// How much most records take of that, which is fetched before it is known how much it is.
-  let usualByteCount: Int
-  /// Whether what is left out can be had later.
-  let keepsRest: Bool
+/// How much of a frame is read at once.
+enum ReadExtent {
+  /// All of it.
+  case whole
+  /// As much as a field is mostly in, of a long frame; the rest can be read later. Reading short frames whole costs no more than
+  /// going back for one of them.
+  case field
 
-  /// Every frame is read whole.
-  static let whole = Reach(
-    wholeByteCount: .max, beginningByteCount: .max, usualByteCount: 640, keepsRest: false)
-  /// As much as a field is mostly in; reading the others costs no more than going back for one of them.
-  static let field = Reach(
-    wholeByteCount: 2048, beginningByteCount: 512, usualByteCount: 640, keepsRest: true)
-  /// As much as a short field at the record's beginning takes, for whoever wants no other.
-  static let beginning = Reach(
-    wholeByteCount: 256, beginningByteCount: 256, usualByteCount: 256, keepsRest: false)
+  /// Frames of so many bytes are read whole in any case.
+  private static let shortByteCount = 2048
+  /// Of longer ones a field is mostly in so many bytes.
+  private static let fieldByteCount = 512
+  /// How much most records take, which is asked of memory before it is known how much it is.
+  static let usualByteCount = 640
 
   /// How much to read of a frame that has so many bytes.
   func part(of frameByteCount: Int) -> Int {
-    frameByteCount <= wholeByteCount ? frameByteCount : min(beginningByteCount, frameByteCount)
+    self == .whole || frameByteCount <= Self.shortByteCount ? frameByteCount : Self.fieldByteCount
   }
 }
 

@@ -12,10 +12,10 @@ extension Segment {
   ///
   /// - Returns: Where in the buffer the frame starts. It may go on behind the buffer's end.
   func readFrame(
-    at offset: Int, _ reach: Reach, into buffer: inout Buffer, _ cache: BlockCache
+    at offset: Int, _ extent: ReadExtent, into buffer: inout Buffer, _ cache: BlockCache
   ) throws(StorageError) -> Int {
     buffer.removeAll()
-    if cache.appendFrame(number, at: offset, reach, to: &buffer) != nil { return 0 }
+    if cache.appendFrame(number, at: offset, extent, to: &buffer) != nil { return 0 }
     var start = 0
     if buffer.count == 0 {
       start = offset % BlockCache.blockByteCount

@@ -57,7 +57,7 @@ package final class RecordFinder: Sendable {
   }
 
   private func read(
-    _ id: RecordKey, _ reach: Reach, into buffer: inout ReadBuffer
+    _ id: RecordKey, _ extent: ReadExtent, into buffer: inout ReadBuffer
   ) throws(JournalError) -> StoredRecord? {
     buffer.removeAll()
     let fingerprint = index.fingerprint(of: id)
@@ -65,17 +65,18 @@ package final class RecordFinder: Sendable {
     do { first = try index.candidate(fingerprint, 0) } catch { throw JournalError(error) }
     guard let first else { return nil }
     // Nearly always the first candidate is the record's, and in memory.
-    if !first.isTombstone, let record = readCached(id, at: first, reach, into: &buffer) { return record }
-    return try readBeyondMemory(id, fingerprint, first, reach, into: &buffer)
+    if !first.isTombstone, let record = readCached(id, at: first, extent, into: &buffer) { return record }
+    return try readBeyondMemory(id, fingerprint, first, extent, into: &buffer)
   }
 
   /// Reads a record's newest version whose first candidate's frame is not in memory, or not the record's.
   @inline(never)
   private func readBeyondMemory(
-    _ id: RecordKey, _ fingerprint: UInt64, _ first: Place, _ reach: Reach, into buffer: inout ReadBuffer
+    _ id: RecordKey, _ fingerprint: UInt64, _ first: Place, _ extent: ReadExtent,
+    into buffer: inout ReadBuffer
   ) throws(JournalError) -> StoredRecord? {
     let finding: Finding
-    do { finding = try find(id, fingerprint, first, reach, into: &buffer) } catch {
+    do { finding = try find(id, fingerprint, first, extent, into: &buffer) } catch {
       throw JournalError(error)
     }
     switch finding {
@@ -106,7 +107,8 @@ package final class RecordFinder: Sendable {
   }
 
   private func find(
-    _ id: RecordKey, _ fingerprint: UInt64, _ first: Place, _ reach: Reach, into buffer: inout ReadBuffer
+    _ id: RecordKey, _ fingerprint: UInt64, _ first: Place, _ extent: ReadExtent,
+    into buffer: inout ReadBuffer
   ) throws(StorageError) -> Finding {
     var (ordinal, candidate): (Int, Place?) = (0, first)
     var unreadable: Place?
@@ -115,7 +117,7 @@ package final class RecordFinder: Sendable {
       if place.isTombstone {
         ordinal += 1
       } else if let segment = segments[place.segment] {
-        switch try readCandidate(id, at: place, in: segment, reach, into: &buffer) {
+        switch try readCandidate(id, at: place, in: segment, extent, into: &buffer) {
         case .record(let record): return .record(record)
         case .other: ordinal += 1
         case .damaged: return .damaged(place)
@@ -141,16 +143,16 @@ package final class RecordFinder: Sendable {
   ///
   /// - Returns: Nothing where any of that is not so; what is the case then is for ``readCandidate`` to say.
   func readCached(
-    _ id: RecordKey, at place: Place, _ reach: Reach, isOnItsWay: Bool = false, into buffer: inout ReadBuffer
+    _ id: RecordKey, at place: Place, _ extent: ReadExtent, into buffer: inout ReadBuffer
   ) -> StoredRecord? {
     buffer.frame.removeAll()
     guard
       let salt = cache.appendFrame(
-        place.segment, at: place.offset, reach, isOnItsWay: isOnItsWay, to: &buffer.frame),
+        place.segment, at: place.offset, extent, to: &buffer.frame),
       case .header(let header) = FrameHeader.read(buffer.frame.bytes, at: 0, salt: salt, place: place.offset),
       header.kind == .record, header.id == id
     else { return nil }
-    return record(header, at: 0, reach, from: place, in: segments[place.segment], &buffer)
+    return record(header, at: 0, extent, from: place, in: segments[place.segment], &buffer)
   }
 
   /// What reading a candidate's frame gave.
@@ -165,9 +167,9 @@ package final class RecordFinder: Sendable {
   }
 
   private func readCandidate(
-    _ id: RecordKey, at place: Place, in segment: Segment, _ reach: Reach, into buffer: inout ReadBuffer
+    _ id: RecordKey, at place: Place, in segment: Segment, _ extent: ReadExtent, into buffer: inout ReadBuffer
   ) throws(StorageError) -> Candidate {
-    let start = try segment.readFrame(at: place.offset, reach, into: &buffer.frame, cache)
+    let start = try segment.readFrame(at: place.offset, extent, into: &buffer.frame, cache)
     guard buffer.frame.count - start >= Layout.frameHeaderByteCount,
       case .header(let header) = FrameHeader.read(
         buffer.frame.bytes, at: start, salt: segment.salt, place: place.offset),
@@ -178,13 +180,14 @@ package final class RecordFinder: Sendable {
       return listed.id == id ? .damaged : .other
     }
     guard header.id == id else { return .other }
-    try fill(reach.part(of: header.frameByteCount), at: start, of: place, in: segment, &buffer)
-    if let record = record(header, at: start, reach, from: place, in: segment, &buffer) {
+    try fill(extent.part(of: header.frameByteCount), at: start, of: place, in: segment, &buffer)
+    if let record = record(header, at: start, extent, from: place, in: segment, &buffer) {
       return .record(record)
     }
     // A long envelope, or one that is cut off.
     try fill(header.frameByteCount, at: start, of: place, in: segment, &buffer)
-    return record(header, at: start, reach, from: place, in: segment, &buffer).map { .record($0) } ?? .damaged
+    return record(header, at: start, extent, from: place, in: segment, &buffer).map { .record($0) }
+      ?? .damaged
   }
 
   /// Reads as much of a frame as is wanted and not in the buffer yet, where it starts at an offset.
@@ -199,12 +202,12 @@ package final class RecordFinder: Sendable {
   /// The record of a frame that starts at an offset of the buffer; nothing where its envelope isn't all there. Its segment is
   /// asked for where not all of it is, and the rest is to be kept.
   private func record(
-    _ header: FrameHeader, at start: Int, _ reach: Reach, from place: Place,
+    _ header: FrameHeader, at start: Int, _ extent: ReadExtent, from place: Place,
     in segment: @autoclosure () -> Segment?,
     _ buffer: inout ReadBuffer
   ) -> StoredRecord? {
     guard buffer.divide(header, at: start, from: place) else { return nil }
-    if reach.keepsRest, !buffer.isWhole {
+    if extent == .field, !buffer.isWhole {
       guard let segment = segment() else {
         buffer.removeAll()
         return nil

@@ -43,10 +43,12 @@ enum RoomRules {
       let present = Dictionary(grouping: places.filter { $0.module == module.name }, by: \.room)
       let rooms = module.rooms.isEmpty ? [root] : module.rooms
       for room in Set(present.keys).subtracting(rooms).sorted() {
-        findings.append(Finding(path: map.path, line: module.line, message: "\(module.name) has a room \(room)"))
+        findings.append(
+          Finding(path: map.path, line: module.line, message: "\(module.name) has a room \(room)"))
       }
       for room in rooms where present[room] == nil {
-        findings.append(Finding(path: map.path, line: module.line, message: "\(module.name) has no room \(room)"))
+        findings.append(
+          Finding(path: map.path, line: module.line, message: "\(module.name) has no room \(room)"))
       }
       for (room, files) in present.sorted(by: { $0.key < $1.key }) where files.count == 1 && room != root {
         findings.append(Finding(path: files[0].path, line: 1, message: "\(room) is a room for one file"))
