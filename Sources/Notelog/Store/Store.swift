@@ -20,7 +20,6 @@ public final class Store: Sendable {
   let storage: any Storage
   let keyringFiles: KeyringFiles
   let vault: Vault
-  let nonces: NonceSource
   let opener: FieldOpener
   let indexes = FieldIndexes()
   let hub = ChangeHub()
@@ -35,7 +34,7 @@ public final class Store: Sendable {
   let schemaFinding: SchemaFinding
 
   init(
-    journal: Journal, storage: any Storage, vault: Vault, nonces: NonceSource,
+    journal: Journal, storage: any Storage, vault: Vault,
     finding: Keyring.Choice.Finding,
     schemas: SchemaCopies
   ) {
@@ -46,7 +45,6 @@ public final class Store: Sendable {
     self.storage = storage
     keyringFiles = KeyringFiles(storage: storage)
     self.vault = vault
-    self.nonces = nonces
     keyringFinding = Lock(finding)
     opener = FieldOpener(vault: vault, metrics: FieldMetrics(), journal: journal)
     schemaFinding = schemas.finding
