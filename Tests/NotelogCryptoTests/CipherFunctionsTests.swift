@@ -30,12 +30,12 @@ import Testing
     var broken = try #require(Self.whole)
     unsafe broken.update = { _, _, _, _, _, _ in 0 }
     let key = try secret([UInt8](repeating: 5, count: 32))
-    let usual = try SealingContext(key: key, source: nil, memory: .shared)
+    let usual = try SealingContext(key: key, memory: .shared)
     for candidate in [broken, nil] {
       let functions = GaloisCounterMode.choose(candidate)
       // Also with a key given before, with empty messages, and with tags that are wrong.
       #expect(GaloisCounterMode.agreesWithEVP(functions))
-      let context = try SealingContext(key: key, source: nil, memory: .shared, functions: functions)
+      let context = try SealingContext(key: key, memory: .shared, functions: functions)
       for length in [1, 16, 37, 5_000] {
         let plaintext = try secret((0..<length).map { UInt8(truncatingIfNeeded: $0) })
         let nonce = [UInt8](repeating: UInt8(length % 251), count: 24)

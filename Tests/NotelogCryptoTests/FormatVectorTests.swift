@@ -33,7 +33,7 @@ import Testing
     let key = try SealingKey(byte: 1)
     #expect(try key.open(vectors[1], additionalData: bytes) == Array("Clark".utf8))
     let context = try SealingContext(
-      key: secret([UInt8](repeating: 1, count: 32)), source: nil, memory: .shared)
+      key: secret([UInt8](repeating: 1, count: 32)), memory: .shared)
     let plaintext = try secret(Array("Clark".utf8))
     #expect(
       try context.sealWhole(plaintext.bytes, additionalData: bytes, nonce: Self.nonce) == vectors[1])

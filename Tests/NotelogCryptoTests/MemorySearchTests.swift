@@ -10,7 +10,7 @@
       let child = try ChildProcess("key")
       let sealed = try child.linesUntilReady().filter { $0.word == "SEALED" }.map(\.bytes)
       let key = Self.pattern(seed: 1)
-      // Kept for the next time it comes, in the context that others share, and in the one that seals.
+      // Kept in the cache's shared entry, in one of its own, and in the context that seals.
       let derived = try sealed.map { try Self.derivedKey(key, sealed: $0) }
       try #require(derived.count == 3)
       let patterns = [key] + derived + Self.schedule(key) + derived.flatMap(Self.schedule)
@@ -90,7 +90,7 @@
       }
       #expect(
         said == [
-          "FORKED seal", "FORKED run", "FORKED open", "FORKED mix", "FORKED secret", "FORKED change",
+          "FORKED seal", "FORKED run", "FORKED open", "FORKED secret", "FORKED change",
           "FORKED unlock",
           "CHILD ended", "PARENT ended",
         ])
@@ -110,7 +110,7 @@
 
     /// The key that XAES derives for a sealed value.
     private static func derivedKey(_ key: [UInt8], sealed: [UInt8]) throws -> [UInt8] {
-      let context = try SealingContext(key: secret(key), source: nil, memory: .shared)
+      let context = try SealingContext(key: secret(key), memory: .shared)
       let empty = try secret([])
       _ = try context.sealWhole(
         empty.bytes, additionalData: [], nonce: Array(sealed.prefix(SealedValue.nonceSize)))

@@ -7,15 +7,14 @@ import Testing
 @Suite struct NonceTests {
   /// INV-E3.
   @Test func `no nonce comes twice, from single seals and from runs, on several threads`() async throws {
-    let source = try NonceSource()
-    let key = try SealingKey(byte: 9, nonces: source)
+    let key = try SealingKey(byte: 9)
     let nonces = try await withThrowingTaskGroup(of: [[UInt8]].self) { group in
       for task in 0..<8 {
         group.addTask {
           var nonces: [[UInt8]] = []
           var run = NonceRun()
           for round in 0..<2_000 {
-            if round.isMultiple(of: 300) { try source.mixFreshEntropy() }
+            if round.isMultiple(of: 300) { run = NonceRun() }
             let sealed = task.isMultiple(of: 2) ? try key.seal([]) : try key.seal([], run: &run)
             nonces.append(Array(sealed.prefix(SealedValue.nonceSize)))
           }
@@ -64,9 +63,8 @@ import Testing
   }
 
   @Test func `a run serves several keys, each with its own derived key`() throws {
-    let source = try NonceSource()
-    let one = try SealingKey(byte: 1, nonces: source)
-    let two = try SealingKey(byte: 2, nonces: source)
+    let one = try SealingKey(byte: 1)
+    let two = try SealingKey(byte: 2)
     var run = NonceRun()
     let values = try (0..<20).map { try ($0.isMultiple(of: 2) ? one : two).seal([UInt8($0)], run: &run) }
     #expect(Set(values.map { Array($0.prefix(24)) }).count == 20)
@@ -77,48 +75,18 @@ import Testing
     }
   }
 
-  /// A cloned virtual machine would go on with the same run; fresh entropy must end it.
-  @Test func `fresh entropy ends a run, and another source starts it anew`() throws {
-    let source = try NonceSource()
-    let key = try SealingKey(byte: 9, nonces: source)
-    var run = NonceRun()
-    let before = try key.seal([], run: &run).prefix(12)
-    #expect(try key.seal([], run: &run).prefix(12) == before)
-    try source.mixFreshEntropy()
-    let after = try key.seal([], run: &run).prefix(12)
-    #expect(after != before)
-    let other = try SealingKey(byte: 9)
-    #expect(try other.seal([], run: &run).prefix(12) != after)
-  }
-
-  @Test func `each transaction's entropy goes into every nonce drawn after it`() throws {
-    let source = try NonceSource()
-    let context = try SealingContext(
-      key: secret([UInt8](repeating: 1, count: 32)), source: source, memory: .shared)
-    _ = try context.sealNext()
-    let first = context.pageBytes(24..<48)
-    // What stands in the buffer for the next nonce, before it is drawn.
-    let buffered = context.pageBytes(280..<304)
-    try source.mixFreshEntropy()
-    let sealed = try context.sealNext()
-    let second = context.pageBytes(24..<48)
-    #expect(first != second)
-    #expect(Array(sealed.prefix(24)) == zip(buffered, second).map { $0 ^ $1 })
-    #expect(context.pageBytes(256..<304) == [UInt8](repeating: 0, count: 48), "consumed nonces are erased")
-  }
-}
-
-extension SealingContext {
-  /// Seals nothing, under the next nonce.
-  borrowing func sealNext() throws -> [UInt8] {
-    var output = [UInt8](repeating: 0, count: SealedValue.overhead)
-    // SAFETY: the output has room for a sealed empty value.
-    let outcome = unsafe output.withUnsafeMutableBytes { output -> Outcome in
-      guard let target = output.baseAddress else { return .library }
-      let empty = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
-      return unsafe seal(empty, additionalData: empty, to: target)
+  /// A cloned virtual machine has the same run: a run of its own for each transaction ends that.
+  @Test func `each run draws a salt of its own when its first value is sealed`() throws {
+    let key = try SealingKey(byte: 9)
+    var salts: Set<[UInt8]> = []
+    for _ in 0..<100 {
+      var run = NonceRun()
+      #expect((0..<3).allSatisfy { run.words[$0] == 0 }, "nothing is drawn before it is needed")
+      let first = try key.seal([], run: &run)
+      let second = try key.seal([], run: &run)
+      #expect(first.prefix(22) == second.prefix(22))
+      salts.insert(Array(first.prefix(12)))
     }
-    #expect(outcome == .done)
-    return output
+    #expect(salts.count == 100)
   }
 }

@@ -21,8 +21,7 @@ import Testing
   @Test(arguments: [message, []]) func `every single bit matters, and a refused value leaves no plaintext`(
     _ message: [UInt8]
   ) throws {
-    let nonces = try NonceSource()
-    let key = try SealingKey(byte: 7, nonces: nonces)
+    let key = try SealingKey(byte: 7)
     let sealed = try key.seal(message, additionalData: Self.additionalData)
     let wiped = [UInt8](repeating: 0, count: message.count)
     for bit in 0..<(8 * sealed.count) {
@@ -40,8 +39,8 @@ import Testing
     for bit in 0..<256 {
       var bytes = [UInt8](repeating: 7, count: 32)
       bytes[bit / 8] ^= 1 << UInt8(bit % 8)
-      let other = try SealingKey(
-        reference: KeyReference(rawValue: 1), accessClass: .whenUnlocked, key: secret(bytes), nonces: nonces)
+      let other = SealingKey(
+        reference: KeyReference(rawValue: 1), accessClass: .whenUnlocked, key: try secret(bytes))
       let (error, output) = other.refusal(sealed, additionalData: Self.additionalData)
       #expect(error == .tampered && output == wiped, "bit \(bit) of the key")
     }
@@ -97,7 +96,9 @@ import Testing
       // SAFETY: arrays of bytes are initialised throughout.
       var target = unsafe span.mutableBytes
       let plaintext: [UInt8] = [1]
-      try unsafe key.seal(plaintext.span.bytes, additionalData: plaintext.span.bytes, into: &target)
+      var run = NonceRun()
+      try unsafe key.seal(
+        plaintext.span.bytes, additionalData: plaintext.span.bytes, nonces: &run, into: &target)
     }
   }
 
@@ -112,14 +113,14 @@ import Testing
 
   @Test func `many threads share a key, and more of them than it has lanes`() throws {
     let key = try SealingKey(byte: 7)
-    let opened = onThreads(LaneOwners.count + 16) { thread in
+    let opened = onThreads(SealingKey.laneCount + 16) { thread in
       (0..<50).count { round in
         let plaintext = (0..<(thread + round)).map { UInt8(truncatingIfNeeded: $0 + thread) }
         let sealed = try? key.seal(plaintext, additionalData: [UInt8(thread)])
         return sealed.flatMap { try? key.open($0, additionalData: [UInt8(thread)]) } == plaintext
       }
     }
-    #expect(opened == [Int](repeating: 50, count: LaneOwners.count + 16))
+    #expect(opened == [Int](repeating: 50, count: SealingKey.laneCount + 16))
   }
 
   @Test func `a key wiped while others use it ends their calls in order`() async throws {

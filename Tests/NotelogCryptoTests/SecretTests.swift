@@ -65,11 +65,10 @@ import Testing
 
   @Test func `where memory can't be locked, secrets work and a note says so`() throws {
     let memory = SecretMemory(lockedBytesMax: 0)
-    let nonces = try NonceSource(memory: memory)
+    let key = try SealingKey(byte: 1, memory: memory)
     #expect(!memory.isLocked)
     let note = try #require(memory.note)
     #expect(note.contains("ulimit -l"))
-    let key = try SealingKey(byte: 1, nonces: nonces)
     #expect(try key.open(key.seal([1, 2])) == [1, 2])
   }
 

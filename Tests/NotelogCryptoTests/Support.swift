@@ -28,20 +28,17 @@ extension SealingKey {
   /// A key of thirty-two equal bytes.
   convenience init(
     byte: UInt8, reference: UInt32 = 1, class accessClass: AccessClass = .whenUnlocked,
-    nonces: NonceSource? = nil
+    memory: SecretMemory = .shared
   ) throws {
-    try self.init(
+    self.init(
       reference: KeyReference(rawValue: reference), accessClass: accessClass,
-      key: secret([UInt8](repeating: byte, count: 32)), nonces: nonces ?? NonceSource())
+      key: try secret([UInt8](repeating: byte, count: 32), in: memory), memory: memory)
   }
 
+  /// Seals under the first nonce of a run of its own.
   func seal(_ plaintext: [UInt8], additionalData: [UInt8] = []) throws -> [UInt8] {
-    var output = [UInt8](repeating: 0xEE, count: plaintext.count + SealedValue.overhead)
-    var span = output.mutableSpan
-    // SAFETY: arrays of bytes are initialised throughout.
-    var target = unsafe span.mutableBytes
-    try unsafe seal(plaintext.span.bytes, additionalData: additionalData.span.bytes, into: &target)
-    return output
+    var run = NonceRun()
+    return try seal(plaintext, additionalData: additionalData, run: &run)
   }
 
   func seal(_ plaintext: [UInt8], additionalData: [UInt8] = [], run: inout NonceRun) throws -> [UInt8] {
@@ -75,6 +72,34 @@ extension SealingKey {
     } catch {
       return (error, output)
     }
+  }
+}
+
+extension Keyring {
+  /// A keyring with a further generation of a named key, which this version reads and does not write.
+  func addingGeneration(of number: UInt16, openedBy credential: borrowing Credential) throws -> Keyring {
+    let memory = SecretMemory.shared
+    let opened = try openRoot(credential, slot: nil, memory: memory)
+    var changed = self
+    let index = try #require(namedKeys.firstIndex { $0.number == number })
+    let accessClass = namedKeys[index].accessClass
+    let entry = try #require(classKeys.first { $0.accessClass == accessClass })
+    let classKey = try open(entry, root: opened.root, memory: memory)
+    let reference = KeyReference(rawValue: nextKeyReference)
+    let generation = UInt32(dataKeys.count { $0.number == number } + 1)
+    let header = DataKey.header(reference, accessClass, number, generation)
+    let wrap = try KeyWrap(
+      Secret.random(byteCount: 32), under: classKey,
+      additionalData: DataKey.additionalData(header: header, storeID: storeID), memory: memory)
+    changed.dataKeys.append(
+      DataKey(
+        reference: reference, accessClass: accessClass, number: number, generation: generation, wrap: wrap))
+    changed.namedKeys[index].current = reference
+    changed.nextKeyReference += 1
+    changed.generation += 1
+    changed.mac = try changed.computeMAC(root: opened.root, memory: memory)
+    changed.digest = try Derivation.sha256(changed.body + changed.mac)
+    return changed
   }
 }
 

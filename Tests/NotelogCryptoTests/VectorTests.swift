@@ -41,7 +41,7 @@ import Testing
     throws
   {
     let key = try secret([UInt8](repeating: vector.key, count: 32))
-    let context = try SealingContext(key: key, source: nil, memory: .shared)
+    let context = try SealingContext(key: key, memory: .shared)
     let plaintext = try secret(hex(vector.plaintext))
     let sealed = try context.sealCommitting(
       plaintext.bytes, additionalData: hex(vector.additionalData), nonce: hex(vector.nonce))
@@ -75,7 +75,7 @@ import Testing
     }
     #expect(encrypted)
     #expect(block == hex(l))
-    let context = try SealingContext(key: secretKey, source: nil, memory: .shared)
+    let context = try SealingContext(key: secretKey, memory: .shared)
     let plaintext = try secret(Array("XAES-256-GCM".utf8))
     _ = try context.sealWhole(plaintext.bytes, additionalData: [], nonce: hex(Self.letters))
     #expect(context.pageBytes(112..<128) == hex(k1))
@@ -181,7 +181,7 @@ import Testing
       let nonce = take(24)
       let plaintext = take(Int(take(1)[0]))
       let additionalData = take(Int(take(1)[0]))
-      let sealing = try SealingContext(key: key, source: nil, memory: .shared)
+      let sealing = try SealingContext(key: key, memory: .shared)
       let message = try secret(plaintext)
       let sealed = try sealing.sealWhole(message.bytes, additionalData: additionalData, nonce: nonce)
       let opened = try sealing.openWhole(sealed, additionalData: additionalData)

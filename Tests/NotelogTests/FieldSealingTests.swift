@@ -18,10 +18,8 @@ private struct Bench {
   let note: RecordPlan<Note>
 
   init(storeID: Bytes16 = Bytes16(low: 1, high: 2)) throws {
-    let nonces = try NonceSource()
     vault = try Keyring.create(
-      storeID: storeID, credential: .rawKey(Secret(copying: [UInt8](repeating: 7, count: 32).rawSpan)),
-      nonces: nonces)
+      storeID: storeID, credential: .rawKey(Secret(copying: [UInt8](repeating: 7, count: 32).rawSpan)))
     for name in ["default", "personal"] {
       vault.adopt(try vault.addingKey(named: name, class: .whenUnlocked))
     }
@@ -153,7 +151,7 @@ private func sample() throws -> Everything {
   /// What a value may be moved along. The plan permits what the directory then says, so that it is the seal that
   /// refuses it.
   enum Axis: CaseIterable {
-    case record, field, collection, type, flags, key, generation, store
+    case record, field, collection, type, flags, key, store
   }
 
   @Test(arguments: Axis.allCases)
@@ -194,12 +192,6 @@ private func sample() throws -> Everything {
       let other = try #require(schema.fields[2].keys.last)
       schema.fields[1] = changed(keys: title.keys + [other])
       setKey(other)
-    case .generation:
-      bench.vault.adopt(try bench.vault.addingGeneration(ofKeyNamed: "default"))
-      let next = try bench.vault.currentReference(ofKeyNamed: "default").rawValue
-      #expect(!title.keys.contains(next))
-      schema.fields[1] = changed(keys: title.keys + [next])
-      setKey(next)
     case .store: storeID = .zero
     }
     let collection = try CollectionPlan(schema, storeID: storeID)

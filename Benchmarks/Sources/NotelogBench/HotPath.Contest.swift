@@ -80,12 +80,12 @@ extension HotPath {
     var notelog: Body { isSeal ? seal : open }
     var floor: Body { isSeal ? floorSeal : floorOpen }
 
-    /// What others do, by name; and sealing in runs, which shares a derived key between values.
+    /// What others do, by name.
     var peers: [(name: String, body: Body)] {
       isSeal
         ? [
           ("evp", evpSeal), ("same-key", sameKeySeal), ("hkdf-per-call", usualSeal),
-          ("ancestor", ancestorSeal), ("in-runs", sealInRuns),
+          ("ancestor", ancestorSeal),
         ]
         : [
           ("evp", evpOpen), ("same-key", sameKeyOpen), ("hkdf-per-call", usualOpen),
@@ -101,8 +101,7 @@ extension HotPath {
       let none = allocation_count()
       try body(0, 0)
       let overhead = allocation_count() - none
-      // Counted twice: OpenSSL's generator seeds itself anew after 65,536 draws, or some minutes, and allocates
-      // for it. A draw makes nonces for 160 values, so that does not fall into two counts running.
+      // Counted twice: what others do in the process may allocate meanwhile, but hardly in two counts running.
       let counts = try (0..<2).map { _ in
         let before = allocation_count()
         try body(0, count)
@@ -130,14 +129,6 @@ extension HotPath {
       try benches[thread].withSpan(size + SealingBenchmark.overhead) { output in
         // SAFETY: arrays of bytes are initialised throughout; here and below.
         try unsafe sealing.seal(
-          plaintext.span.bytes, additionalData: additionalData.span.bytes, into: &output, count: count)
-      }
-    }
-
-    @Sendable private func sealInRuns(_ thread: Int, _ count: Int) throws {
-      let (plaintext, additionalData) = (plaintext, HotPath.additionalData)
-      try benches[thread].withSpan(size + SealingBenchmark.overhead) { output in
-        try unsafe sealing.sealInRuns(
           plaintext.span.bytes, additionalData: additionalData.span.bytes, into: &output, count: count)
       }
     }

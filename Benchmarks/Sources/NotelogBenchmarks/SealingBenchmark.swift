@@ -18,11 +18,10 @@ public final class SealingBenchmark: Sendable {
   public init(keyByte byte: UInt8) throws {
     var secret = try Secret(byteCount: 32)
     secret.fill([UInt8](repeating: byte, count: 32))
-    key = try SealingKey(
-      reference: KeyReference(rawValue: 1), accessClass: .whenUnlocked, key: secret, nonces: NonceSource())
+    key = SealingKey(reference: KeyReference(rawValue: 1), accessClass: .whenUnlocked, key: secret)
   }
 
-  /// Seals a value again and again into the same buffer, each time under a new nonce.
+  /// Seals a value again and again into the same buffer, under the nonces of one run, as a transaction does.
   ///
   /// - Parameters:
   ///   - plaintext: The value.
@@ -31,20 +30,6 @@ public final class SealingBenchmark: Sendable {
   ///   - count: How often.
   /// - Throws: What sealing throws.
   public func seal(
-    _ plaintext: RawSpan, additionalData: RawSpan, into output: inout MutableRawSpan, count: Int
-  ) throws {
-    for _ in 0..<count { try key.seal(plaintext, additionalData: additionalData, into: &output) }
-  }
-
-  /// The same with nonces of one run, as the fields of a transaction are sealed.
-  ///
-  /// - Parameters:
-  ///   - plaintext: The value.
-  ///   - additionalData: What it is bound to.
-  ///   - output: ``overhead`` bytes more than the value.
-  ///   - count: How often.
-  /// - Throws: What sealing throws.
-  public func sealInRuns(
     _ plaintext: RawSpan, additionalData: RawSpan, into output: inout MutableRawSpan, count: Int
   ) throws {
     var run = NonceRun()

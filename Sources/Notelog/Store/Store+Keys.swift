@@ -122,7 +122,8 @@ extension Store {
   /// - Parameter number: The slot's number.
   /// - Throws: `locked` where the store is not unlocked; `notFound`; `invalidArgument` where it is the last slot.
   public func removeSlot(_ number: UInt32) throws(NotelogError) {
-    try changeKeyring("removing slot \(number)") { () throws(CryptoError) in try vault.removingSlot(number) }
+    try changeKeyring("removing slot \(number)") { () throws(CryptoError) in try vault.removingSlots([number])
+    }
   }
 
   /// The reference of a named key's current generation; the key is made where there is none.

@@ -158,11 +158,10 @@ extension Store {
     in storage: any Storage, unlocking credential: Credential, options: Options
   ) throws(NotelogError) -> Store {
     let place = "creating the store"
-    let nonces = try naming(place) { () throws(CryptoError) in try NonceSource() }
     let id = RecordID()
     let vault = try credential.withSecret(place) { secret throws(CryptoError) in
       try Keyring.create(
-        storeID: id.bytes16, credential: secret, work: WorkFactor(logN: options.passwordWork), nonces: nonces)
+        storeID: id.bytes16, credential: secret, work: WorkFactor(logN: options.passwordWork))
     }
     // The keyring first: without it, what the journal holds could never be opened.
     try KeyringFiles(storage: storage).replace(with: vault.keyring.bytes)
@@ -170,7 +169,7 @@ extension Store {
       try Journal.create(in: storage, storeID: id.key, options: options.journal)
     }
     let store = Store(
-      journal: journal, storage: storage, vault: vault, nonces: nonces, finding: .bothSound,
+      journal: journal, storage: storage, vault: vault, finding: .bothSound,
       schemas: try SchemaCopies(of: journal, and: .missing))
     store.registry.withLock { $0.isVerified = true }
     return store
@@ -186,13 +185,12 @@ extension Store {
     do {
       let storeID = Bytes16(low: journal.storeID.low, high: journal.storeID.high)
       let choice = try KeyringFiles(storage: storage).load(storeID: storeID)
-      let nonces = try naming("opening the store") { () throws(CryptoError) in try NonceSource() }
-      let vault = Vault(choice, nonces: nonces)
+      let vault = Vault(choice)
       // The log is read before the file, which is then never older.
       let file = SchemaFile(storage: storage)
       let schemas = try SchemaCopies(of: journal, and: file.read(of: storeID))
       let store = Store(
-        journal: journal, storage: storage, vault: vault, nonces: nonces, finding: choice.finding,
+        journal: journal, storage: storage, vault: vault, finding: choice.finding,
         schemas: schemas)
       if let credential { try store.unlock(credential) }
       schemas.mend(journal, file, of: storeID)

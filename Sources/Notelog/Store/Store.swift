@@ -21,7 +21,6 @@ public final class Store: Sendable {
   let storage: any Storage
   let keyringFiles: KeyringFiles
   let vault: Vault
-  let nonces: NonceSource
   let opener: FieldOpener
   let indexes = FieldIndexes()
   let hub = ChangeHub()
@@ -36,7 +35,7 @@ public final class Store: Sendable {
   let schemaFinding: SchemaFinding
 
   init(
-    journal: Journal, storage: any Storage, vault: Vault, nonces: NonceSource,
+    journal: Journal, storage: any Storage, vault: Vault,
     finding: Keyring.Choice.Finding,
     schemas: SchemaCopies
   ) {
@@ -47,7 +46,6 @@ public final class Store: Sendable {
     self.storage = storage
     keyringFiles = KeyringFiles(storage: storage)
     self.vault = vault
-    self.nonces = nonces
     keyringFinding = Lock(finding)
     opener = FieldOpener(vault: vault, metrics: FieldMetrics(), journal: journal)
     schemaFinding = schemas.finding

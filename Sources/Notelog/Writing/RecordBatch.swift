@@ -89,10 +89,9 @@ public struct RecordBatch<R: Record>: ~Copyable {
     additions.removeAll(keepingCapacity: true)
   }
 
-  /// Gets ready for a transaction: its nonces have entropy of their own, and its keys and schema are those of now.
+  /// Gets ready for a transaction: its nonces are its own, and its keys and schema are those of now.
   private mutating func begin() throws {
-    let nonces = store.nonces
-    try naming("writing") { () throws(CryptoError) in try nonces.mixFreshEntropy() }
+    nonces = NonceRun()
     let now = store.readers.epoch
     if epoch != now {
       plan = try store.storedPlan(for: R.self)

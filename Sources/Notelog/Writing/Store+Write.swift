@@ -43,7 +43,6 @@ extension Store {
       result = try journal.write(durability.journal) { (turn: inout Turn) throws(any Error) in
         var transaction = Transaction(self, turn)
         do {
-          try naming("writing") { () throws(CryptoError) in try nonces.mixFreshEntropy() }
           let result = try body(&transaction)
           if !transaction.schemas.isEmpty { try copySchemas(transaction.schemas) }
           stored = Array(transaction.schemas.values)

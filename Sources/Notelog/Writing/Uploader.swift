@@ -92,8 +92,6 @@ struct Uploader: ~Copyable {
       try seal(isLast: true)
       try commit()
     }
-    // What stands in the record is sealed for the transaction to come.
-    try mixFreshEntropy()
     if number == 0 {
       content = SealedContent(
         type: field.type, flags: .sealed, keyReference: key.reference.rawValue, bytes: try sealInline())
@@ -111,21 +109,15 @@ struct Uploader: ~Copyable {
     var bytes = [UInt8](repeating: 0, count: ValueReference.storedByteCount)
     let reference = ValueReference(value, byteCount: byteCount)
     let (key, data) = (self.key, self.data)
+    var nonces = NonceRun()
     do {
       try bytes.withBytes(in: 0..<bytes.count) { (target: inout MutableRawSpan) throws(CryptoError) in
         try reference.write(data, into: &target) { (nothing, data, seal) throws(CryptoError) in
-          try key.seal(nothing, additionalData: data, into: &seal)
+          try key.seal(nothing, additionalData: data, nonces: &nonces, into: &seal)
         }
       }
     } catch { throw NotelogError(crypto: error, plan.place(index, id)) }
     return bytes
-  }
-
-  /// Each transaction that seals adds entropy of its own (FORMAT.md 11.3).
-  private func mixFreshEntropy() throws(NotelogError) {
-    do { try store.nonces.mixFreshEntropy() } catch {
-      throw NotelogError(crypto: error, plan.place(index, id))
-    }
   }
 
   private mutating func sealInline() throws(NotelogError) -> [UInt8] {
@@ -134,10 +126,11 @@ struct Uploader: ~Copyable {
       store: plan.storeID, record: id.bytes16, name: plan.fields[index].nameHash,
       type: plan.fields[index].type.rawValue, flags: UInt16(FieldFlags.sealed.rawValue), key: key.reference)
     let (key, chunk, filled) = (self.key, self.chunk, self.filled)
+    var nonces = NonceRun()
     do {
       try bytes.withBytes(in: 0..<bytes.count) { (target: inout MutableRawSpan) throws(CryptoError) in
         try key.seal(
-          chunk.rawSpan.extracting(first: filled), additionalData: data.bytes, into: &target)
+          chunk.rawSpan.extracting(first: filled), additionalData: data.bytes, nonces: &nonces, into: &target)
       }
     } catch { throw NotelogError(crypto: error, plan.place(index, id)) }
     return bytes
@@ -146,16 +139,16 @@ struct Uploader: ~Copyable {
   private mutating func seal(isLast: Bool) throws(NotelogError) {
     if !isBegun { store.journal.beginUpload(value) }
     isBegun = true
-    if batch.isEmpty { try mixFreshEntropy() }
     data.setChunk(UInt64(number), isLast: isLast)
     let (key, chunk, filled, data) = (self.key, self.chunk, self.filled, self.data)
+    var nonces = NonceRun()
     do {
       try batch.putChunk(
         ChunkMark(UInt32(number), isLast: isLast), of: value,
         sealedByteCount: filled + RecordBody.sealOverhead
       ) { (target: inout MutableRawSpan) throws(CryptoError) in
         try key.seal(
-          chunk.rawSpan.extracting(first: filled), additionalData: data.bytes, into: &target)
+          chunk.rawSpan.extracting(first: filled), additionalData: data.bytes, nonces: &nonces, into: &target)
       }
     } catch { throw NotelogError(crypto: error, plan.place(index, id)) }
     number += 1

@@ -20,7 +20,7 @@ struct KeyWrap: Equatable, Sendable {
     _ key: borrowing Secret, under wrappingKey: borrowing Secret, additionalData: [UInt8],
     memory: SecretMemory
   ) throws(CryptoError) {
-    let context = try SealingContext(key: wrappingKey, source: nil, memory: memory)
+    let context = try SealingContext(key: wrappingKey, memory: memory)
     self.bytes = try context.sealCommitting(
       key.bytes, additionalData: additionalData, nonce: try Random.bytes(SealedValue.nonceSize))
   }
@@ -32,7 +32,7 @@ struct KeyWrap: Equatable, Sendable {
   func open(
     under wrappingKey: borrowing Secret, additionalData: [UInt8], memory: SecretMemory
   ) throws(CryptoError) -> Secret {
-    let context = try SealingContext(key: wrappingKey, source: nil, memory: memory)
+    let context = try SealingContext(key: wrappingKey, memory: memory)
     return try context.openCommitting(bytes, additionalData: additionalData)
   }
 }

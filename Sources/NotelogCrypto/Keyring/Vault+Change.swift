@@ -55,9 +55,6 @@ extension Vault {
     return try seal(changed, root: now.root)
   }
 
-  /// One way fewer to unlock the store.
-  package func removingSlot(_ slot: UInt32) throws(CryptoError) -> Change { try removingSlots([slot]) }
-
   /// A new named key, with its first generation.
   ///
   /// - Parameters:
@@ -78,26 +75,10 @@ extension Vault {
     let number = UInt16(now.keyring.namedKeys.count)
     let sealedName = try now.keyring.sealName(
       name, number: number, accessClass, root: now.root, memory: memory)
-    let reference = try changed.appendGeneration(1, of: number, accessClass, root: now.root, memory: memory)
+    let reference = try changed.appendDataKey(of: number, accessClass, root: now.root, memory: memory)
     changed.namedKeys.append(
       Keyring.NamedKey(number: number, accessClass: accessClass, current: reference, sealedName: sealedName))
     return try seal(changed, root: now.root, added: (number, name))
-  }
-
-  /// A further generation of a named key, which new values are sealed under; the old ones still open theirs.
-  package func addingGeneration(ofKeyNamed name: String) throws(CryptoError) -> Change {
-    let now = try unlocked()
-    let names = try now.keyring.openNames(root: now.root, memory: memory)
-    guard let index = now.keyring.namedKeys.firstIndex(where: { names[$0.number] == name }) else {
-      throw .unknownKeyName
-    }
-    let named = now.keyring.namedKeys[index]
-    let newest = now.keyring.dataKeys.filter { $0.number == named.number }.map(\.generation).max() ?? 0
-    guard newest < .max else { throw .limitExceeded(.keyGenerations) }
-    var changed = now.keyring
-    changed.namedKeys[index].current = try changed.appendGeneration(
-      newest + 1, of: named.number, named.accessClass, root: now.root, memory: memory)
-    return try seal(changed, root: now.root)
   }
 
   /// Puts a change into force, once its bytes are safe.
@@ -149,13 +130,13 @@ extension Keyring {
   ///   - storeID: The store's id: random, and bound into every wrap.
   ///   - credential: What the first slot accepts.
   ///   - work: What a guess of a password costs.
-  ///   - nonces: The store's source of nonces.
+  ///   - memory: Where secrets are kept.
   /// - Returns: The vault that holds it; its keyring's bytes are still to be written.
   /// - Throws: ``CryptoError/limitExceeded(_:)``, and what the system refuses.
   package static func create(
-    storeID: Bytes16, credential: borrowing Credential, work: WorkFactor = .standard, nonces: NonceSource
+    storeID: Bytes16, credential: borrowing Credential, work: WorkFactor = .standard,
+    memory: SecretMemory = .shared
   ) throws(CryptoError) -> Vault {
-    let memory = nonces.memory
     let root = try Secret.random(byteCount: Credential.keySize, in: memory)
     var keyring = Keyring(
       storeID: storeID, generation: 1, rootGeneration: 1, nextKeyReference: 1, nextSlotID: 1, slots: [],
@@ -169,7 +150,7 @@ extension Keyring {
     ]
     try keyring.seal(root: root, memory: memory)
     return Vault(
-      keyring, root: root, whenUnlocked: whenUnlocked, afterFirstUnlock: afterFirstUnlock, nonces: nonces)
+      keyring, root: root, whenUnlocked: whenUnlocked, afterFirstUnlock: afterFirstUnlock, memory: memory)
   }
 
   fileprivate mutating func removeSlots(_ ids: [UInt32]) throws(CryptoError) {
@@ -198,10 +179,9 @@ extension Keyring {
       memory: memory)
   }
 
-  /// Adds a random data key, and says under which reference.
-  fileprivate mutating func appendGeneration(
-    _ generation: UInt32, of number: UInt16, _ accessClass: AccessClass, root: borrowing Secret,
-    memory: SecretMemory
+  /// Adds a named key's first data key, a random one, and says under which reference.
+  fileprivate mutating func appendDataKey(
+    of number: UInt16, _ accessClass: AccessClass, root: borrowing Secret, memory: SecretMemory
   ) throws(CryptoError) -> KeyReference {
     guard dataKeys.count < Self.dataKeysMax, nextKeyReference < .max else {
       throw .limitExceeded(.keyGenerations)
@@ -212,13 +192,13 @@ extension Keyring {
     let reference = KeyReference(rawValue: nextKeyReference)
     let classKey = try open(entry, root: root, memory: memory)
     let key = try Secret.random(byteCount: Credential.keySize, in: memory)
-    let header = DataKey.header(reference, accessClass, number, generation)
+    let header = DataKey.header(reference, accessClass, number, 1)
     let wrap = try KeyWrap(
       key, under: classKey, additionalData: DataKey.additionalData(header: header, storeID: storeID),
       memory: memory)
     dataKeys.append(
       DataKey(
-        reference: reference, accessClass: accessClass, number: number, generation: generation, wrap: wrap))
+        reference: reference, accessClass: accessClass, number: number, generation: 1, wrap: wrap))
     nextKeyReference += 1
     return reference
   }

@@ -202,7 +202,7 @@ extension Keyring {
   func openNames(root: borrowing Secret, memory: SecretMemory) throws(CryptoError) -> [UInt16: String] {
     guard !namedKeys.isEmpty else { return [:] }
     let key = try derive("NL1/names", root: root, memory: memory)
-    let context = try SealingContext(key: key, source: nil, memory: memory)
+    let context = try SealingContext(key: key, memory: memory)
     var names: [UInt16: String] = [:]
     for entry in namedKeys {
       let data = NamedKey.additionalData(number: entry.number, entry.accessClass, storeID: storeID)
@@ -223,7 +223,7 @@ extension Keyring {
     let bytes = Array(name.utf8)
     guard !bytes.isEmpty, bytes.count <= Self.keyNameByteCountMax else { throw .limitExceeded(.keyName) }
     let key = try derive("NL1/names", root: root, memory: memory)
-    let context = try SealingContext(key: key, source: nil, memory: memory)
+    let context = try SealingContext(key: key, memory: memory)
     var padded = try Secret(byteCount: NamedKey.paddedNameSize, in: memory)
     padded.fill(bytes + [Padding.marker])
     return try context.sealWhole(

@@ -29,38 +29,35 @@ package final class Vault: Sendable {
   }
 
   let state: Lock<State>
-  let nonces: NonceSource
+  let memory: SecretMemory
   /// The data keys that are open, once more: for threads that look them up millions of times a second.
   private let openKeys = ReadMostly<[KeyReference: SealingKey]>([:])
   private let epoch = Atomic<UInt64>(0)
-
-  var memory: SecretMemory { nonces.memory }
 
   /// A locked vault.
   ///
   /// - Parameters:
   ///   - choice: The keyring that counts, and the one to fall back on.
-  ///   - nonces: The store's source of nonces.
-  package convenience init(_ choice: Keyring.Choice, nonces: NonceSource) {
-    self.init(choice.keyring, other: choice.other, nonces: nonces)
+  ///   - memory: Where secrets are kept.
+  package convenience init(_ choice: Keyring.Choice, memory: SecretMemory = .shared) {
+    self.init(choice.keyring, other: choice.other, memory: memory)
   }
 
-  init(_ keyring: Keyring, other: Keyring? = nil, nonces: NonceSource) {
+  init(_ keyring: Keyring, other: Keyring? = nil, memory: SecretMemory = .shared) {
     state = Lock(State(keyring: keyring, other: other))
-    self.nonces = nonces
+    self.memory = memory
   }
 
   /// An unlocked vault, just created.
   init(
     _ keyring: Keyring, root: consuming Secret, whenUnlocked: consuming Secret,
-    afterFirstUnlock: consuming Secret,
-    nonces: NonceSource
+    afterFirstUnlock: consuming Secret, memory: SecretMemory
   ) {
     state = Lock(
       State(
         keyring: keyring, other: nil, root: root, whenUnlocked: whenUnlocked,
         afterFirstUnlock: afterFirstUnlock))
-    self.nonces = nonces
+    self.memory = memory
   }
 
   /// The keyring in force, without any secret.
@@ -109,8 +106,8 @@ package final class Vault: Sendable {
       if let key = state.sealingKeys[reference] { return key }
       guard let entry = state.keyring.dataKey(reference) else { throw .missingKey(reference) }
       let secret = try Self.unwrap(entry, state, memory)
-      let key = try SealingKey(
-        reference: reference, accessClass: entry.accessClass, key: secret, nonces: nonces)
+      let key = SealingKey(
+        reference: reference, accessClass: entry.accessClass, key: secret, memory: memory)
       state.sealingKeys[reference] = key
       openKeys.change { $0[reference] = key }
       return key

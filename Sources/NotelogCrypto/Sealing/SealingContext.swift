@@ -1,10 +1,9 @@
 // XAES-256-GCM under one key, for one thread at a time (FORMAT.md 11.1, 11.3; C2SP XAES-256-GCM).
 
 import COpenSSL
-import Synchronization
 
-/// Everything that one call of seal or open touches: the key's block cipher, a sealing context and the opening
-/// ones, and one page of secret memory that holds derived keys and the nonces to come.
+/// Everything that one call of seal or open touches: the key's block cipher, a context for sealing and those for opening, and
+/// secret memory that holds the derived keys.
 ///
 /// Used by one thread at a time; who uses it is the business of ``SealingKey``.
 struct SealingContext: ~Copyable {
@@ -13,19 +12,13 @@ struct SealingContext: ~Copyable {
     case done, tampered, forked, library, noRandomness
   }
 
-  /// The page of secret memory.
+  /// The secret memory.
   private enum Page {
-    static let size = 4096
+    static let size = 256
     /// Not zero, but in a forked child.
     static let mark = 0
-    /// The offset of the next nonce.
-    static let cursor = 8
-    /// Of which epoch the mixed-in entropy is.
-    static let epoch = 16
-    /// The entropy that is mixed into each nonce: 24 bytes.
-    static let entropy = 24
     /// The salt that the sealing context is keyed with: a word, half a word, and 1 where there is one.
-    static let sealingSalt = 48
+    static let sealingSalt = 8
     static let tag = 96
     /// CMAC's first subkey K1.
     static let cmacKey = 112
@@ -35,7 +28,6 @@ struct SealingContext: ~Copyable {
     static let subkey = 192
     /// The IV of the value being sealed, as one aligned store: what OpenSSL reads back at once.
     static let initialisationVector = 224
-    static let nonces = 256
   }
 
   private static let markValue: UInt64 = 0x4E4C_4E4F_4E43_4553
@@ -43,9 +35,8 @@ struct SealingContext: ~Copyable {
   private let cipher: BlockCipher
   private let mode: GaloisCounterMode
   private let sealing: CipherContext
-  private let opening: OpeningKeys
+  private let opening: DerivedKeyCache
   private let page: Secret
-  private let source: NonceSource?
   /// Whether the page would survive a fork, so that the process must be asked.
   private let checksProcess: Bool
   private let memory: SecretMemory
@@ -53,13 +44,12 @@ struct SealingContext: ~Copyable {
 
   /// - Parameters:
   ///   - key: Thirty-two bytes.
-  ///   - source: Where fresh entropy comes from; nil for a context that is only given explicit nonces; it keeps no keys of
-  ///     values that it opens.
+  ///   - cachedKeys: How many derived keys are kept for opening: ``DerivedKeyCache/capacityMax``, or 0.
   ///   - memory: Where its page is taken from.
   ///   - functions: What implements AES-256-GCM; another implementation only in tests.
   /// - Throws: ``CryptoError/outOfMemory``, ``CryptoError/forked``, ``CryptoError/library``.
   init(
-    key: borrowing Secret, source: NonceSource?, memory: SecretMemory,
+    key: borrowing Secret, cachedKeys: Int = 0, memory: SecretMemory,
     functions: CipherFunctions = GaloisCounterMode.functions
   ) throws(CryptoError) {
     precondition(key.byteCount == 32)
@@ -69,36 +59,20 @@ struct SealingContext: ~Copyable {
     let cipher = try unsafe BlockCipher(key: key.pointer.assumingMemoryBound(to: UInt8.self))
     let mode = unsafe GaloisCounterMode(functions, tag: base + Page.tag)
     let sealing = try mode.makeContext()
-    let opening = try unsafe OpeningKeys(
-      GaloisCounterMode(functions, tag: base + Page.tag), keepsKeys: source != nil)
+    let opening = try unsafe DerivedKeyCache(
+      GaloisCounterMode(functions, tag: base + Page.tag), capacity: cachedKeys)
     unsafe base.storeBytes(of: Self.markValue, toByteOffset: Page.mark, as: UInt64.self)
-    unsafe base.storeBytes(of: Page.size, toByteOffset: Page.cursor, as: Int.self)
-    unsafe base.storeBytes(of: .max, toByteOffset: Page.epoch, as: UInt64.self)
     try unsafe Self.prepareDerivation(cipher, base)
     self.page = page
     self.cipher = cipher
     self.mode = mode
     self.sealing = sealing
     self.opening = opening
-    self.source = source
     self.memory = memory
     checksProcess = !memory.wipesOnFork
   }
 
   // MARK: sealing
-
-  /// Seals under the next nonce of the buffer; `output` has the plaintext's length and 40 bytes more.
-  @inline(__always)
-  borrowing func seal(
-    _ plaintext: UnsafeRawBufferPointer, additionalData: UnsafeRawBufferPointer,
-    to output: UnsafeMutableRawPointer
-  ) -> Outcome {
-    var words = InlineArray<3, UInt64>(repeating: 0)
-    let drawn = drawNonce(&words)
-    guard drawn == .done else { return drawn }
-    // SAFETY: the caller's pointers, as they came.
-    return unsafe seal(plaintext, additionalData: additionalData, nonce: words, reusesKey: false, to: output)
-  }
 
   /// Seals under the next nonce of a run, and with the run's derived key where this context still has it.
   @inline(__always)
@@ -106,8 +80,8 @@ struct SealingContext: ~Copyable {
     _ plaintext: UnsafeRawBufferPointer, additionalData: UnsafeRawBufferPointer, nonces run: inout NonceRun,
     to output: UnsafeMutableRawPointer
   ) -> Outcome {
-    let drawn = advance(&run)
-    guard drawn == .done else { return drawn }
+    guard isAlive else { return .forked }
+    guard run.advance() else { return .noRandomness }
     // SAFETY: the caller's pointers, as they came.
     return unsafe seal(
       plaintext, additionalData: additionalData, nonce: run.words, reusesKey: true, to: output)
@@ -168,17 +142,18 @@ struct SealingContext: ~Copyable {
         littleEndian: start.loadUnaligned(fromByteOffset: 8 * index, as: UInt64.self))
     }
     let count = sealed.count - SealedValue.overhead
-    // SAFETY: as above; the tag is the sealed value's last sixteen bytes.
-    let place = opening.place(of: nonce)
-    let isKeyed = opening.isKeyed(at: place)
+    let salt = DerivedKeyCache.Salt(nonce)
+    let index = opening.index(of: salt)
+    let isKeyed = opening.isKeyed(salt, at: index)
     guard isKeyed || deriveKey(nonce) else { return .library }
+    // SAFETY: as above; the tag is the sealed value's last sixteen bytes.
     unsafe (base + Page.tag).copyMemory(
       from: start + (SealedValue.nonceSize + count), byteCount: SealedValue.tagSize)
     // An empty value has no buffer, and OpenSSL still wants a pointer: the tag's place, never written to.
     let target = unsafe output.baseAddress ?? base + Page.tag
     let ciphertext = unsafe UnsafeRawBufferPointer(start: start + SealedValue.nonceSize, count: count)
     let opened = unsafe opening.open(
-      at: place, key: isKeyed ? nil : (base + Page.subkey).assumingMemoryBound(to: UInt8.self),
+      at: index, salt, key: isKeyed ? nil : (base + Page.subkey).assumingMemoryBound(to: UInt8.self),
       initialisationVector: (start + SealedValue.saltSize).assumingMemoryBound(to: UInt8.self),
       additionalData: additionalData, ciphertext, to: target)
     if opened { return .done }
@@ -271,8 +246,6 @@ struct SealingContext: ~Copyable {
   /// A part of the page, for tests of the intermediate values.
   borrowing func pageBytes(_ range: Range<Int>) -> [UInt8] { page.array(range) }
 
-  // MARK: nonces
-
   /// Whether the page is this process's own; a forked child finds zeros.
   @inline(__always)
   private var isAlive: Bool {
@@ -281,66 +254,5 @@ struct SealingContext: ~Copyable {
       return false
     }
     return !checksProcess || memory.isOriginalProcess
-  }
-
-  /// Takes the next nonce out of the buffer and erases it there.
-  @inline(__always)
-  private borrowing func drawNonce(_ words: inout InlineArray<3, UInt64>) -> Outcome {
-    guard isAlive else { return .forked }
-    // SAFETY: the cursor moves from `nonces` to the page's end in steps of twenty-four; both are multiples of
-    // eight.
-    let base = unsafe page.pointer
-    var cursor = unsafe base.load(fromByteOffset: Page.cursor, as: Int.self)
-    let epoch = unsafe base.load(fromByteOffset: Page.epoch, as: UInt64.self)
-    if cursor == Page.size || epoch != source?.epoch.load(ordering: .acquiring) {
-      let refilled = refill(&cursor)
-      guard refilled == .done else { return refilled }
-    }
-    let nonce = unsafe base + cursor
-    for index in 0..<3 {
-      words[index] =
-        unsafe (nonce.load(fromByteOffset: 8 * index, as: UInt64.self)
-        ^ base.load(fromByteOffset: Page.entropy + 8 * index, as: UInt64.self))
-      unsafe nonce.storeBytes(of: 0, toByteOffset: 8 * index, as: UInt64.self)
-    }
-    unsafe base.storeBytes(of: cursor + SealedValue.nonceSize, toByteOffset: Page.cursor, as: Int.self)
-    return .done
-  }
-
-  /// Fills the buffer where it is used up, and fetches the shared entropy where there is newer.
-  @inline(never)
-  private borrowing func refill(_ cursor: inout Int) -> Outcome {
-    guard let source else { return .noRandomness }
-    // SAFETY: all offsets lie within the page.
-    let base = unsafe page.pointer
-    if cursor == Page.size {
-      guard unsafe Random.library(base + Page.nonces, byteCount: Page.size - Page.nonces) else {
-        return .noRandomness
-      }
-      cursor = Page.nonces
-    }
-    let epoch = unsafe source.copyEntropy(to: base + Page.entropy)
-    unsafe base.storeBytes(of: epoch, toByteOffset: Page.epoch, as: UInt64.self)
-    return .done
-  }
-
-  /// Moves a run on to its next nonce: the last two bytes of the IV count up, the upper last, from where they started and around.
-  @inline(__always)
-  private borrowing func advance(_ run: inout NonceRun) -> Outcome {
-    guard isAlive else { return .forked }
-    guard let source else { return .noRandomness }
-    let epoch = source.epoch.load(ordering: .acquiring)
-    if run.left > 0, run.epoch == epoch, run.source == ObjectIdentifier(source) {
-      run.left -= 1
-      run.words[2] &+= 1 << 48
-      return .done
-    }
-    let drawn = drawNonce(&run.words)
-    guard drawn == .done else { return drawn }
-    run.left = NonceRun.countMax - 1
-    // SAFETY: the epoch is a word of the page.
-    run.epoch = unsafe page.pointer.load(fromByteOffset: Page.epoch, as: UInt64.self)
-    run.source = ObjectIdentifier(source)
-    return .done
   }
 }

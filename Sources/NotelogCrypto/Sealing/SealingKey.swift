@@ -5,93 +5,65 @@ import Synchronization
 
 /// One data key with the contexts that use it.
 ///
-/// Any thread may call at any time. Each has a lane of its own here, found by its number and taken with one
-/// atomic operation: no lock is waited for, and nothing is allocated once a thread has its lane, but contexts
-/// for salts that come again (``OpeningKeys``). The contexts belong to the key and not to the threads, so that ``wipe()`` reaches all of them.
+/// Any thread may call at any time. It takes a free lane with one atomic operation, beginning at the one that its number
+/// hashes to: no lock is waited for, and nothing is allocated once the lane has a context, but those of the derived-key cache. They
+/// belong to the key and not to the threads, so that ``wipe()`` reaches all of them.
 package final class SealingKey: Sendable {
   package let reference: KeyReference
   package let accessClass: AccessClass
 
-  private static let laneCount = 64
+  static let laneCount = 64
 
-  private let nonces: NonceSource
+  private let memory: SecretMemory
   /// The key itself, for contexts still to be made; nil once wiped.
   private let key: Lock<Secret?>
-  /// Set first when the key is wiped, so that threads in a loop of calls don't keep their lanes from being
-  /// closed.
+  /// Set first when the key is wiped, so that threads in a loop of calls don't keep lanes from being closed.
   private let isClosed = Atomic<Bool>(false)
-  /// Whether the key is wiped; held while it is being wiped.
-  private let closing = Lock(false)
   /// `laneCount` lanes.
   private let lanes: UInt
-  /// Which thread last used each lane; 0 is none. Apart from the lanes, because all threads read them.
-  private let owners = LaneOwners()
 
   /// - Parameters:
   ///   - reference: The number that sealed values will name.
   ///   - accessClass: What ``CryptoError/locked(_:)`` says once it is wiped.
   ///   - key: Thirty-two bytes.
-  ///   - nonces: The store's source of nonces.
-  /// - Throws: Nothing today; making room for a key may come to fail.
+  ///   - memory: Where derived keys are kept.
   package init(
-    reference: KeyReference, accessClass: AccessClass, key: consuming Secret, nonces: NonceSource
-  ) throws(CryptoError) {
+    reference: KeyReference, accessClass: AccessClass, key: consuming Secret, memory: SecretMemory = .shared
+  ) {
     precondition(key.byteCount == 32, "a data key has thirty-two bytes")
     self.reference = reference
     self.accessClass = accessClass
-    self.nonces = nonces
+    self.memory = memory
     self.key = Lock(consume key)
     // SAFETY: freed in deinit, and used only through `lane`.
-    let memory = UnsafeMutablePointer<SealingLane>.allocate(capacity: Self.laneCount)
-    for index in 0..<Self.laneCount { unsafe (memory + index).initialize(to: SealingLane()) }
-    lanes = UInt(bitPattern: memory)
+    let lanes = UnsafeMutablePointer<SealingLane>.allocate(capacity: Self.laneCount)
+    for index in 0..<Self.laneCount { unsafe (lanes + index).initialize(to: SealingLane()) }
+    self.lanes = UInt(bitPattern: lanes)
   }
 
   deinit {
     wipe()
     // SAFETY: nobody can be in a call any more; `wipe` has freed all contexts.
-    let memory = unsafe lane(0)
-    unsafe memory.deinitialize(count: Self.laneCount)
-    unsafe memory.deallocate()
+    let lanes = unsafe lane(0)
+    unsafe lanes.deinitialize(count: Self.laneCount)
+    unsafe lanes.deallocate()
   }
 
-  /// Seals a value under a fresh random nonce.
-  ///
-  /// - Parameters:
-  ///   - plaintext: At most ``SealedValue/plaintextMax`` bytes.
-  ///   - additionalData: What the value is bound to.
-  ///   - output: Exactly ``SealedValue/overhead`` bytes more than the plaintext; not overlapping it.
-  /// - Throws: ``CryptoError/locked(_:)`` after ``wipe()``, ``CryptoError/forked`` in a forked child.
-  /// - Complexity: O(*n*); allocates nothing.
-  package func seal(
-    _ plaintext: RawSpan, additionalData: RawSpan, into output: inout MutableRawSpan
-  ) throws(CryptoError) {
-    try check(plaintext.byteCount, additionalData, output.byteCount - SealedValue.overhead)
-    // SAFETY: the lane is ours until it is given back; the spans keep their bytes alive; sizes were checked
-    // above.
-    let lane = unsafe try takeLane()
-    var outcome = SealingContext.Outcome.library
-    if let context = unsafe lane.pointee.context, let target = unsafe output.start {
-      outcome = unsafe context.pointee.seal(
-        plaintext.buffer, additionalData: additionalData.buffer, to: target)
-    }
-    unsafe lane.pointee.giveBack()
-    if outcome != .done { throw error(for: outcome) }
-  }
-
-  /// Seals a value under the next nonce of a run: cheaper for the second and further values of a transaction.
+  /// Seals a value under the next nonce of a run.
   ///
   /// - Parameters:
   ///   - plaintext: At most ``SealedValue/plaintextMax`` bytes.
   ///   - additionalData: What the value is bound to.
   ///   - nonces: The transaction's run; it may be used with several keys.
   ///   - output: Exactly ``SealedValue/overhead`` bytes more than the plaintext; not overlapping it.
-  /// - Throws: As the other.
+  /// - Throws: ``CryptoError/locked(_:)`` after ``wipe()``, ``CryptoError/forked`` in a forked child.
+  /// - Complexity: O(*n*); allocates nothing.
   package func seal(
     _ plaintext: RawSpan, additionalData: RawSpan, nonces: inout NonceRun, into output: inout MutableRawSpan
   ) throws(CryptoError) {
     try check(plaintext.byteCount, additionalData, output.byteCount - SealedValue.overhead)
-    // SAFETY: as above.
+    // SAFETY: the lane is ours until it is given back; the spans keep their bytes alive; sizes were checked
+    // above.
     let lane = unsafe try takeLane()
     var outcome = SealingContext.Outcome.library
     if let context = unsafe lane.pointee.context, let target = unsafe output.start {
@@ -110,7 +82,7 @@ package final class SealingKey: Sendable {
   ///   - output: Exactly ``SealedValue/overhead`` bytes fewer; not overlapping. Wiped where the value is
   ///     refused.
   /// - Throws: ``CryptoError/tampered`` where it does not authenticate, or is too short to be a sealed value.
-  /// - Complexity: O(*n*); allocates nothing, but a context where a salt comes a second time.
+  /// - Complexity: O(*n*); allocates nothing, but a context where the derived-key cache takes an entry.
   package func open(
     _ sealed: RawSpan, additionalData: RawSpan, into output: inout MutableRawSpan
   ) throws(CryptoError) {
@@ -128,22 +100,17 @@ package final class SealingKey: Sendable {
   }
 
   /// Wipes the key and all contexts, and waits for calls under way on other threads to end; none begins any
-  /// more.
+  /// more. A second call does nothing: it need not wait for the first to end, as the vault's lock holds them apart.
   package func wipe() {
     // In a forked child another thread may have held the mutex for ever, and the memory is zero already.
-    guard nonces.memory.isOriginalProcess else { return }
-    // Not under the key's mutex: a thread that makes its context holds a lane and waits for that.
-    closing.withLock { isWiped in
-      guard !isWiped else { return }
-      isWiped = true
-      isClosed.store(true, ordering: .sequentiallyConsistent)
-      key.withLock { $0 = nil }
-      for index in 0..<Self.laneCount {
-        // SAFETY: a closed lane belongs to this call.
-        let lane = unsafe lane(index)
-        unsafe lane.pointee.close()
-        unsafe lane.pointee.wipe()
-      }
+    guard memory.isOriginalProcess else { return }
+    guard !isClosed.exchange(true, ordering: .sequentiallyConsistent) else { return }
+    key.withLock { $0 = nil }
+    for index in 0..<Self.laneCount {
+      // SAFETY: a closed lane belongs to this call.
+      let lane = unsafe lane(index)
+      unsafe lane.pointee.close()
+      unsafe lane.pointee.wipe()
     }
   }
 
@@ -155,52 +122,32 @@ package final class SealingKey: Sendable {
     unsafe UnsafeMutablePointer<SealingLane>(bitPattern: lanes).unsafelyUnwrapped + index
   }
 
-  /// This thread's lane, with a context in it.
+  /// A lane for this thread, with a context in it: the first choice is the one that its number hashes to.
   @inline(__always)
   private func takeLane() throws(CryptoError) -> UnsafeMutablePointer<SealingLane> {
     if isClosed.load(ordering: .relaxed) { throw .locked(accessClass) }
-    let thread = Platform.threadID()
-    let start = LaneOwners.start(for: thread)
-    // SAFETY: `start` is below the lanes' count.
-    let lane = unsafe lane(start)
-    if owners.owner(of: start) == thread, unsafe lane.pointee.take() {
-      if unsafe lane.pointee.context != nil { return unsafe lane }
-      return unsafe try fill(lane)
-    }
-    return unsafe try searchLane(thread, from: start)
+    // Thread numbers are addresses some pages apart: multiply, and take the top six bits.
+    let first = Int(truncatingIfNeeded: (UInt64(Platform.threadID()) &* 0x9E37_79B9_7F4A_7C15) >> 58)
+    // SAFETY: six bits are below the lanes' count.
+    let lane = unsafe lane(first)
+    guard unsafe lane.pointee.take() else { return unsafe try takeAnotherLane(than: first) }
+    return unsafe lane.pointee.context == nil ? try fill(lane) : lane
   }
 
-  /// The lane of a thread whose first choice is taken, or that has none yet.
+  /// The next free lane after one that another thread is in.
   @inline(never)
-  private func searchLane(_ thread: UInt, from start: Int) throws(CryptoError) -> UnsafeMutablePointer<
-    SealingLane
-  > {
-    while nonces.memory.isOriginalProcess {
-      for step in 0..<Self.laneCount {
-        let index = (start + step) % Self.laneCount
-        guard owners.claim(index, for: thread) else { continue }
-        // SAFETY: the lane is this thread's from here on.
-        if let lane = unsafe try takeAndFill(index) { return unsafe lane }
-      }
-      // More threads than lanes have come by: any free lane will do, and changes its owner.
-      for index in 0..<Self.laneCount {
-        // SAFETY: as above.
-        guard let lane = unsafe try takeAndFill(index) else { continue }
-        owners.reassign(index, to: thread)
-        return unsafe lane
+  private func takeAnotherLane(than first: Int) throws(CryptoError) -> UnsafeMutablePointer<SealingLane> {
+    while memory.isOriginalProcess {
+      for step in 1...Self.laneCount {
+        // SAFETY: below the lanes' count.
+        let lane = unsafe lane((first + step) % Self.laneCount)
+        guard unsafe lane.pointee.take() else { continue }
+        return unsafe lane.pointee.context == nil ? try fill(lane) : lane
       }
       if isClosed.load(ordering: .relaxed) { throw .locked(accessClass) }
       Platform.yield()
     }
     throw .forked
-  }
-
-  private func takeAndFill(_ index: Int) throws(CryptoError) -> UnsafeMutablePointer<SealingLane>? {
-    // SAFETY: the index is below the lanes' count.
-    let lane = unsafe lane(index)
-    guard unsafe lane.pointee.take() else { return nil }
-    if unsafe lane.pointee.context != nil { return unsafe lane }
-    return unsafe try fill(lane)
   }
 
   /// Makes the context of a lane that the caller holds.
@@ -209,7 +156,7 @@ package final class SealingKey: Sendable {
     SealingLane
   > {
     do throws(CryptoError) {
-      guard nonces.memory.isOriginalProcess else { throw .forked }
+      guard memory.isOriginalProcess else { throw .forked }
       let context = try makeContext()
       // SAFETY: the lane is the caller's; it had no context.
       unsafe lane.pointee.keep(context)
@@ -226,7 +173,8 @@ package final class SealingKey: Sendable {
       switch key {
       case .none: throw .locked(accessClass)
       case .some(let key):
-        let context = try SealingContext(key: key, source: nonces, memory: nonces.memory)
+        let context = try SealingContext(
+          key: key, cachedKeys: DerivedKeyCache.capacityMax, memory: memory)
         let pointer = UnsafeMutablePointer<SealingContext>.allocate(capacity: 1)
         // SAFETY: freed by the lane's `wipe`.
         unsafe pointer.initialize(to: context)

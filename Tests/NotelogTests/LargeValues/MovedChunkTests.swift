@@ -63,10 +63,11 @@ import Testing
       let data = plan.chunkData(
         try plan.index(of: "scan"), of: entry.id, type: field.type, flags: field.flags, key: key.reference,
         value: reference.value)
+      var run = NonceRun()
       try body.withBytes(in: range) { target in
         try ValueReference(reference.value, byteCount: byteCount).write(data, into: &target) {
           (nothing, data, target) throws(CryptoError) in
-          try key.seal(nothing, additionalData: data, into: &target)
+          try key.seal(nothing, additionalData: data, nonces: &run, into: &target)
         }
       }
       let pending = try #require(PendingChunks([reference.value: chunks.flatMap(\.self)]))

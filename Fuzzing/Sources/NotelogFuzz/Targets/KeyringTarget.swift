@@ -11,15 +11,13 @@ enum KeyringTarget: FuzzTarget {
 
   /// The first byte says what is made to fit: 1 the digest, 2 the MAC; 4: the key is a wrong one.
   static func seeds() throws -> [[UInt8]] {
-    let nonces = try NonceSource()
     let vault = try Keyring.create(
-      storeID: Bytes16(low: 1, high: 2), credential: try credential(keyByte), nonces: nonces)
+      storeID: Bytes16(low: 1, high: 2), credential: try credential(keyByte))
     var seeds = [vault.keyring.bytes]
     vault.adopt(try vault.addingKey(named: "personal", class: .whenUnlocked))
-    vault.adopt(try vault.addingGeneration(ofKeyNamed: "personal"))
     vault.adopt(try vault.addingKey(named: "work", class: .afterFirstUnlock))
     vault.adopt(try vault.addingSlot(.password(try Secret(utf8: "password")), work: .forTests))
-    vault.adopt(try vault.addingSlot(.recoveryKey(try RecoveryKey.random())))
+    vault.adopt(try vault.addingSlot(.recoveryKey(try Secret.random(byteCount: 32))))
     seeds.append(vault.keyring.bytes)
     return seeds.flatMap { keyring in [0, 3, 7].map { [$0] + keyring } }
   }
@@ -34,7 +32,7 @@ enum KeyringTarget: FuzzTarget {
     let keyring = try Keyring(parsing: bytes)
     expect(keyring.bytes == bytes, "a keyring is written as other bytes than it was read from")
     _ = try? Keyring.choose(bytes, copy: Array(bytes.dropLast()), storeID: keyring.storeID)
-    let vault = Vault(keyring, nonces: try NonceSource())
+    let vault = Vault(keyring)
     try vault.unlock(try credential(flags & 4 == 0 ? keyByte : 5))
     use(vault)
   }
@@ -62,7 +60,6 @@ enum KeyringTarget: FuzzTarget {
       _ = try? vault.sealingKey(key.reference)
       _ = vault.name(of: key.reference)
     }
-    if let change = try? vault.addingGeneration(ofKeyNamed: "personal") { adopt(change, in: vault) }
     if let change = try? vault.addingKey(named: "new", class: .whenUnlocked) { adopt(change, in: vault) }
     if let slot = vault.keyring.slots.first, let credential = try? credential(5),
       let change = try? vault.changingSlots([slot.id], to: credential)
