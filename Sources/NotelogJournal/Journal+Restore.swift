@@ -1,4 +1,4 @@
-// Makes a store of a backup: FORMAT.md §13, "Backup".
+// Makes a store of a backup: FORMAT.md §26.
 
 extension Journal {
   /// Makes a store of a backup, in a folder without one.

@@ -1,4 +1,4 @@
-// Saving what can be read of a store that is past opening: FORMAT.md §13, "Salvage".
+// Saving what can be read of a store that is past opening: docs/maintenance.md, "Salvage".
 
 extension Journal {
   /// Copies everything that can be read of a pile of segments into a new store's journal.

@@ -1,4 +1,4 @@
-// Recovery keys as text: what is written down is read again, and slips are found (FORMAT.md 10.3).
+// Recovery keys as text: what is written down is read again, and slips are found (FORMAT.md 21.4).
 
 import Testing
 

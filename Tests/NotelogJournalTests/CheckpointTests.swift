@@ -1,4 +1,4 @@
-// The checkpoint: whatever becomes of it, the store says the same. FORMAT.md §14.
+// The checkpoint: whatever becomes of it, the store says the same. FORMAT.md §31.
 
 import Foundation
 @testable import NotelogJournal

@@ -1,4 +1,4 @@
-// Sorted footers whose blocks check, and that say what can't be: FORMAT.md §14.
+// Sorted footers whose blocks check, and that say what can't be: FORMAT.md §31.
 
 @testable import NotelogJournal
 import NotelogTestSupport

@@ -1,5 +1,5 @@
 // Sorted footers: whatever becomes of them, the store says the same, and an opening need not read what they tell.
-// FORMAT.md §14.
+// FORMAT.md §31.
 
 import Foundation
 @testable import NotelogJournal

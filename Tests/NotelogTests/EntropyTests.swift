@@ -1,4 +1,4 @@
-// Fresh entropy for each transaction that seals: FORMAT.md 11.3, SECURITY.md A8.
+// Fresh entropy for each transaction that seals: FORMAT.md 21.5, SECURITY.md A8.
 
 import Foundation
 import NotelogJournal

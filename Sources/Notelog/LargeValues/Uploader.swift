@@ -119,7 +119,7 @@ struct Uploader: ~Copyable {
     return bytes
   }
 
-  /// Each transaction that seals adds entropy of its own (FORMAT.md 11.3).
+  /// Each transaction that seals adds entropy of its own (FORMAT.md 21.5).
   private func mixFreshEntropy() throws(NotelogError) {
     do { try store.nonces.mixFreshEntropy() } catch {
       throw NotelogError(crypto: error, plan.place(index, id))

@@ -1,4 +1,4 @@
-// A recovery key as somebody writes it down (FORMAT.md 10.3).
+// A recovery key as somebody writes it down (FORMAT.md 21.4).
 
 /// Thirty-two random bytes as text: fourteen groups of four letters and digits, the last of which check the others.
 package enum RecoveryKey {

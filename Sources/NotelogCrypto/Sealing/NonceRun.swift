@@ -1,4 +1,4 @@
-// Nonces of values that are sealed together: one salt, IVs that count (FORMAT.md 11.3, decisions 0001 and 0054).
+// Nonces of values that are sealed together: one salt, IVs that count (FORMAT.md 21.5, decisions 0001 and 0054).
 
 /// Up to 4,096 nonces that share a salt, so that values sealed in one transaction share a derived key.
 ///

@@ -1,4 +1,4 @@
-// Where the nonces of sealed values come from (FORMAT.md 11.3).
+// Where the nonces of sealed values come from (FORMAT.md 21.5).
 
 import NotelogConcurrency
 import Synchronization

@@ -1,4 +1,4 @@
-// Whose a backup's folder is: FORMAT.md §13, "Backup".
+// Whose a backup's folder is: FORMAT.md §26.
 
 /// Holds a folder for backups of one store, for as long as one is being made.
 ///

@@ -1,4 +1,4 @@
-// What is in a folder with a backup, and whether it is sound: FORMAT.md §13, "Backup".
+// What is in a folder with a backup, and whether it is sound: FORMAT.md §26.
 
 /// A folder with a backup in it.
 package struct BackupFolder {

@@ -1,4 +1,4 @@
-// What is wrong with a file of a backup: FORMAT.md §13, "Backup".
+// What is wrong with a file of a backup: FORMAT.md §26.
 
 extension BackupManifest.Part {
   /// How many of its bytes are the segment's own: the log's end is closed by a mark of the backup's.

@@ -1,4 +1,4 @@
-// A file of a backup: FORMAT.md §13, "Backup".
+// A file of a backup: FORMAT.md §26.
 
 extension BackupManifest {
   /// What a file of a backup is.

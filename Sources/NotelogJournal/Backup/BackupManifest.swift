@@ -1,4 +1,4 @@
-// What a backup consists of: FORMAT.md §13, "Backup".
+// What a backup consists of: FORMAT.md §26.
 
 /// The list of a backup's files. It is there twice; each of the two is replaced in one step, one after the other.
 struct BackupManifest: Equatable, Sendable {

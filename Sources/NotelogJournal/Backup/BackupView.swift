@@ -1,4 +1,4 @@
-// A backup as the store that it would be restored to: FORMAT.md §13, "Backup".
+// A backup as the store that it would be restored to: FORMAT.md §26.
 
 /// Shows a backup's files under the names that they have in a store. It can only be read.
 package final class BackupView: Storage {

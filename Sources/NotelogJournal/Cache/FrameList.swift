@@ -1,4 +1,4 @@
-// What a finished segment's footer lists, in memory: FORMAT.md §4.
+// What a finished segment's footer lists, in memory: FORMAT.md §21.1.
 
 /// The frames of a finished segment by their offsets. What its footer says of one is what the frame's header says.
 final class FrameList: Sendable {

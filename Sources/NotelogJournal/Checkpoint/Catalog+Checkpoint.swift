@@ -1,4 +1,4 @@
-// Opening with a checkpoint: FORMAT.md §14.
+// Opening with a checkpoint: FORMAT.md §31.
 
 extension Catalog {
   /// The catalog of what an examination accepted: from the checkpoint and what came after it, or from all segments.

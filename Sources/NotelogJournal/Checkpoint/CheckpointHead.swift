@@ -1,4 +1,4 @@
-// The head of the checkpoint file: FORMAT.md §14.
+// The head of the checkpoint file: FORMAT.md §31.
 
 /// What a checkpoint says of itself.
 struct CheckpointHead: Equatable, Sendable {

@@ -1,4 +1,4 @@
-// Whether the checkpoint and the sorted footers say what the segments say: FORMAT.md §14, INV-X1.
+// Whether the checkpoint and the sorted footers say what the segments say: FORMAT.md §31, INV-X1.
 
 /// How the index that an opening would make of the checkpoint, and of what came after it, differs from the one that the segments
 /// make. Every block of it checks: it was written by a writer that errs, or by somebody else.

@@ -1,4 +1,4 @@
-// Whether the checkpoint's orders have the keys that records have: FORMAT.md §14, "Orders".
+// Whether the checkpoint's orders have the keys that records have: FORMAT.md §32.
 
 /// The keys that records have in fields whose orders the checkpoint holds: eight bytes of each, as there may be millions.
 struct OrderComparison: Sendable {

@@ -1,4 +1,4 @@
-// Writing an order into the checkpoint's file: FORMAT.md §14, "Orders".
+// Writing an order into the checkpoint's file: FORMAT.md §32.
 
 /// Writes keys as they come, then what each block begins with, and the head last: until then, nothing is there.
 package struct StoredOrderWriter: ~Copyable {

@@ -1,4 +1,4 @@
-// One step of compaction: the live frames of some segments, copied into a new one. FORMAT.md §13.
+// One step of compaction: the live frames of some segments, copied into a new one. FORMAT.md §24.
 
 /// Copies the live frames of its sources into one compacted segment, a slice at a time.
 struct Compaction: ~Copyable, Sendable {

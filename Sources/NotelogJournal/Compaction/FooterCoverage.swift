@@ -1,4 +1,4 @@
-// Whether a footer lists all frames that are there: FORMAT.md §4, INV-S2, and §13.
+// Whether a footer lists all frames that are there: FORMAT.md §21.1, INV-S2, and §24.
 
 /// Goes along a finished segment with its footer's entries, and looks at what lies between them: what a footer leaves out, nobody
 /// copies, and its record would go with the segment.

@@ -1,4 +1,4 @@
-// Which tombstones still delete something: FORMAT.md §13, "A tombstone is dropped".
+// Which tombstones still delete something: FORMAT.md §24, "Tombstones".
 
 /// The tombstones of a compaction's sources that another segment's footer lists, worked out footer by footer.
 struct NeededTombstones: Sendable {

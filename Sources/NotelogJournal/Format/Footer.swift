@@ -1,4 +1,4 @@
-// A finished segment's footer and trailer: FORMAT.md §4.
+// A finished segment's footer and trailer: FORMAT.md §4 and §21.1.
 
 /// A frame as a footer lists it. Its envelope, if any, follows it there.
 package struct FooterEntry: Equatable, Sendable {

@@ -1,4 +1,4 @@
-// From a record's id to the 64 bits that the index knows it by: FORMAT.md §14.
+// From a record's id to the 64 bits that the index knows it by: FORMAT.md §31.
 
 /// The key of the index's hash, SipHash-1-3: ids can be chosen by others, and must not be chosen so that they collide.
 struct FingerprintKey: Equatable, Sendable, BitwiseCopyable {

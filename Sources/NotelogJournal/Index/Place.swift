@@ -1,4 +1,4 @@
-// Where a frame is, in eight bytes: FORMAT.md §14, the position in an index entry.
+// Where a frame is, in eight bytes: FORMAT.md §31, the position in an index entry.
 
 /// The segment and offset of a frame, with what the index must know of it without reading it.
 struct Place: Equatable, Sendable, BitwiseCopyable {

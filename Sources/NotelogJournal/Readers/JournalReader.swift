@@ -1,4 +1,4 @@
-// Reading a store that another process writes: FORMAT.md §13, "Readers".
+// Reading a store that another process writes: FORMAT.md §25, "Readers".
 
 import NotelogConcurrency
 

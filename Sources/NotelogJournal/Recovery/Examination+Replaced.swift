@@ -1,4 +1,4 @@
-// Finds segments that compaction has left behind: FORMAT.md §13.
+// Finds segments that compaction has left behind: FORMAT.md §24.
 
 extension Examination {
   /// Segments whose files are there although a live compacted segment has taken their place, by the number of that.

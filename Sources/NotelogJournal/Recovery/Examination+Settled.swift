@@ -1,4 +1,4 @@
-// Examines a store that somebody may be writing to: FORMAT.md §13, "Readers".
+// Examines a store that somebody may be writing to: FORMAT.md §25, "Readers".
 
 extension Examination {
   /// How often a finding that may be due to a writer's going on is looked at again.

@@ -1,4 +1,4 @@
-// Saves what can be read of a pile of segments: FORMAT.md §13, "Salvage".
+// Saves what can be read of a pile of segments: docs/maintenance.md, "Salvage".
 
 /// Two passes over the files: the first finds out where each record's newest version is, the second copies it.
 struct Salvage {

@@ -1,4 +1,4 @@
-// The files of a pile, sorted by what they are and whether they count: FORMAT.md §13, "Salvage".
+// The files of a pile, sorted by what they are and whether they count: docs/maintenance.md, "Salvage".
 
 /// The segments that were found, and what they say of one another.
 struct SalvagePile {

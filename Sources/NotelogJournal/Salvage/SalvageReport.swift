@@ -1,4 +1,4 @@
-// What salvaging saved, and what it could not: FORMAT.md §13, "Salvage".
+// What salvaging saved, and what it could not: docs/maintenance.md, "Salvage".
 
 /// What became of a pile of segments.
 package struct SalvageReport: Sendable {

@@ -1,4 +1,4 @@
-// Reads one file of a pile frame by frame, past anything broken: FORMAT.md §13, "Salvage".
+// Reads one file of a pile frame by frame, past anything broken: docs/maintenance.md, "Salvage".
 
 /// Finds the frames of a file that happened.
 struct SalvageScan: ~Copyable {

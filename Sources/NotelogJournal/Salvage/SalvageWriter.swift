@@ -1,4 +1,4 @@
-// Writes what was salvaged into a new store: FORMAT.md §13, "Salvage".
+// Writes what was salvaged into a new store: docs/maintenance.md, "Salvage".
 
 /// Copies frames into compacted segments, and ends them with a segment of the log that makes them a store.
 struct SalvageWriter {

@@ -1,4 +1,4 @@
-// Collects a segment's footer while its frames are written: FORMAT.md §4.
+// Collects a segment's footer while its frames are written: FORMAT.md §21.1.
 
 /// The entries of a footer in the making.
 ///

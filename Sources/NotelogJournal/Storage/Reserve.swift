@@ -1,4 +1,4 @@
-// Space set aside for the day when the disk is full: FORMAT.md §12, "A full disk".
+// Space set aside for the day when the disk is full: FORMAT.md §23.
 
 /// The file `reserve`. Nothing that only adds is written while there is no room for it.
 struct Reserve {

@@ -1,4 +1,4 @@
-// Checkpoints and sorted footers that check, and say what is not so: FORMAT.md §13, §14, INV-X1.
+// Checkpoints and sorted footers that check, and say what is not so: FORMAT.md §24, §31, INV-X1.
 
 @testable import NotelogJournal
 import NotelogTestSupport
