@@ -10,8 +10,7 @@ extension Storage {
     return names
   }
 
-  /// Creates a folder and makes its entry durable: it must still be there when the power comes back. FORMAT.md §12, "Order
-  /// of writing".
+  /// Creates a folder and makes its entry durable: it must still be there when the power comes back. FORMAT.md §21.2.
   package func makeDurableFolder(_ name: String) throws(StorageError) {
     try makeFolder(name)
     try retryingInterruptions { () throws(StorageError) in try syncFolder("") }

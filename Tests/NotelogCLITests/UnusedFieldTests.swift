@@ -40,7 +40,7 @@ private struct After: Record {
 
   private static let id = RecordID(high: 0, low: 1 << 20 | 1)
 
-  /// The bug: FORMAT.md 9.1 says that such a value is carried over, and dump said that there is no such field, and exited 3.
+  /// The bug: FORMAT.md 9.2 says that such a value is no damage, and dump said that there is no such field, and exited 3.
   @Test func `a field that the schema does not know is shown as that, and is no damage`() throws {
     _ = try bench.run(storePrelude)
     let store = try open()

@@ -1,4 +1,4 @@
-// The vectors of FORMAT.md 19.2 to 19.4, read from the page itself; an independent program computed them.
+// The vectors of docs/format-vectors.md, read from the page itself; an independent program computed them.
 
 import Foundation
 import Testing
@@ -10,14 +10,13 @@ import Testing
   static let record = Bytes16((16..<32).map { UInt8($0) })
   static let nonce = (0x41...0x58).map { UInt8($0) }
 
-  /// The hexadecimal blocks and long hexadecimal words of chapter 19, in their order.
+  /// The hexadecimal blocks and long hexadecimal words of the page, in their order.
   static func vectors() throws -> [[UInt8]] {
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
-    let page = try String(contentsOf: root.appendingPathComponent("FORMAT.md"), encoding: .utf8)
-    let chapter = try #require(page.components(separatedBy: "\n## 19 Vectors").last)
-    let blocks = chapter.components(separatedBy: "```").enumerated().filter { !$0.offset.isMultiple(of: 2) }
-    let words = chapter.split { !$0.isHexDigit }.filter { $0.count == 64 }
+    let page = try String(contentsOf: root.appendingPathComponent("docs/format-vectors.md"), encoding: .utf8)
+    let blocks = page.components(separatedBy: "```").enumerated().filter { !$0.offset.isMultiple(of: 2) }
+    let words = page.split { !$0.isHexDigit }.filter { $0.count == 64 }
     return blocks.map { hex($0.element) } + words.map { hex(String($0)) }
   }
 

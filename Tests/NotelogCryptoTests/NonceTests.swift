@@ -1,4 +1,4 @@
-// Nonces: never twice, shared salts within a run only (FORMAT.md 11.3).
+// Nonces: never twice, shared salts within a run only (FORMAT.md 21.5).
 
 import Testing
 

@@ -1,4 +1,4 @@
-// Padding: Padmé's lengths, the end mark, and what is refused (FORMAT.md 11.4).
+// Padding: Padmé's lengths, the end mark, and what is refused (FORMAT.md 7.3).
 
 import Testing
 

@@ -1,4 +1,4 @@
-// What a footer lists is where a frame can be: FORMAT.md §4.
+// What a footer lists is where a frame can be: FORMAT.md §21.1.
 
 @testable import NotelogBase
 @testable import NotelogFormat

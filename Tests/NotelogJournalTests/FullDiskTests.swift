@@ -1,4 +1,4 @@
-// A full disk: nothing is lost, and removing and compacting make room again. FORMAT.md §12, "A full disk".
+// A full disk: nothing is lost, and removing and compacting make room again. FORMAT.md §23.
 
 @testable import NotelogCare
 @testable import NotelogStorage

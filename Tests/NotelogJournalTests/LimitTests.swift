@@ -1,4 +1,4 @@
-// Segment numbers and sequence numbers at their limits: refused or used up, never a trap. FORMAT.md §15, INV-F2.
+// Segment numbers and sequence numbers at their limits: refused or used up, never a trap. FORMAT.md, "Limits", INV-F2.
 
 @testable import NotelogCare
 @testable import NotelogFormat

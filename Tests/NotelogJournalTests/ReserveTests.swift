@@ -1,4 +1,4 @@
-// The file `reserve`: FORMAT.md §12, "A full disk".
+// The file `reserve`: FORMAT.md §23.
 
 import NotelogTestSupport
 import Testing

@@ -1,4 +1,4 @@
-// A scrub in steps comes round to everything: FORMAT.md §13, "Scrub".
+// A scrub in steps comes round to everything: docs/maintenance.md, "Scrub".
 
 @testable import NotelogStorage
 @testable import NotelogCare

@@ -1,4 +1,4 @@
-// A close mark that can be read and is not on the medium: FORMAT.md §12, line 12.
+// A close mark that can be read and is not on the medium: FORMAT.md §22, line 12.
 
 @testable import NotelogStorage
 import NotelogTestSupport

@@ -1,4 +1,4 @@
-// FORMAT.md §18 shows a segment in hex; here the journal writes it.
+// docs/format-example.md shows a segment in hex; here the journal writes it.
 
 @testable import NotelogBase
 @testable import NotelogStorage
@@ -8,7 +8,7 @@ import NotelogJournal
 import Testing
 
 @Suite struct WorkedExampleTests {
-  /// The segment that FORMAT.md shows: one record put, the store closed.
+  /// The segment that the page shows: one record put, the store closed.
   private func exampleSegment() throws -> [UInt8] {
     let store = try TemporaryStore()
     var options = JournalOptions()
@@ -40,11 +40,10 @@ import Testing
   }
 
   @Test func `the worked example is what the journal writes`() throws {
-    let format = try String(
+    let page = try String(
       contentsOf: URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
-        "../../FORMAT.md"), encoding: .utf8)
-    let chapter = try #require(format.components(separatedBy: "\n## 18 A worked example\n").last)
-    let shown = chapter.split(separator: "\n").map(String.init).filter {
+        "../../docs/format-example.md"), encoding: .utf8)
+    let shown = page.split(separator: "\n").map(String.init).filter {
       $0.wholeMatch(of: /[0-9a-f]{4}  [0-9a-f ]+/) != nil
     }
     let written = hex(try exampleSegment())

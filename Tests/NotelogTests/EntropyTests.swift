@@ -1,4 +1,4 @@
-// A salt of its own for each transaction that seals: FORMAT.md 11.3, SECURITY.md A8.
+// A salt of its own for each transaction that seals: FORMAT.md 21.5, SECURITY.md A8.
 
 @testable import NotelogBase
 import Foundation

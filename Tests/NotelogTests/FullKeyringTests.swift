@@ -1,4 +1,4 @@
-// Keys on a full disk: FORMAT.md §12, "A full disk".
+// Keys on a full disk: FORMAT.md §23.
 
 import NotelogTestSupport
 import Testing

@@ -99,15 +99,15 @@ import Testing
   static let format = File(
     path: "FORMAT.md",
     text: """
-      ## 14 Checkpoint
+      # Part three
       | name | value |
       | other | 1 |
-      ## 15 Limits
+      # Limits
       | name | value |
       |---|---|
       | `sizeMax` | 16 MiB |
       | count | 4,096 |
-      ## 16 Versioning
+      # Versions
       - **INV-A1** Something holds (see INV-Z9 too).
       - **INV-A2** Something else.
       """)
@@ -131,8 +131,18 @@ import Testing
       findings("enum Limits {\n  static let sizeMax = 1 << 20\n  static let count = 4096\n}").count == 1)
     #expect(findings("enum Limits {\n  static let sizeMax = 16 << 20\n}") == ["count is not in the code"])
     let more = "enum Limits {\n static let sizeMax = 16 << 20\n static let count = 4096\n static let x = 1\n}"
-    #expect(findings(more) == ["x is not in FORMAT.md 15"])
+    #expect(findings(more) == ["x is not in FORMAT.md's limits"])
     #expect(findings("enum Limits {\n static let sizeMax = 16 << 20\n static let count = a\n}").count == 1)
+  }
+
+  @Test func `one limit may have several names`() {
+    let format = File(path: "F", text: "# Limits\n| name | value |\n| a, `b` | 4,096 |")
+    let rule = { (source: String) in
+      FormatRules.limitsAgree(format: format, sources: [File(path: "L.swift", text: source)]).map(\.message)
+    }
+    #expect(rule("enum Limits {\n static let a = 4096\n static let b = 4_096\n}").isEmpty)
+    #expect(rule("enum Limits {\n static let a = 4096\n}") == ["b is not in the code"])
+    #expect(rule("enum Limits {\n static let a = 4096\n static let b = 1\n}").count == 1)
   }
 
   @Test func `a constant may stand outside an enum of limits, where no such enum has the name`() {

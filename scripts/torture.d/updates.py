@@ -1,7 +1,7 @@
 """Campaign `updates`: one record is updated over and over by `import`, and the store stays within its space.
 
 Half of the time with segments of 64 KiB, half with those that the tool chooses. Whenever the folder is looked at, the
-segments take at most 1.5 x live + 2 segments (README, FORMAT.md 13), what is about to replace them included. What may go wrong:
+segments take at most 1.5 x live + 2 segments (README, FORMAT.md 24, "Space"), what is about to replace them included. What may go wrong:
 
   space         the segments take more
   lost          the record is not at its last version

@@ -1,4 +1,4 @@
-// The limits of records and schemas, compared with every length before it is used (FORMAT.md 15).
+// The limits of records and schemas, compared with every length before it is used (FORMAT.md, "Limits").
 
 import NotelogFormat
 

@@ -1,4 +1,4 @@
-// Backup of a store in use: FORMAT.md 13, "Backup". It needs no key.
+// Backup of a store in use: FORMAT.md 26. It needs no key.
 
 import NotelogCare
 import NotelogFormat

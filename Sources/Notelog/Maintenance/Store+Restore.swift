@@ -1,4 +1,4 @@
-// Restoring a backup: FORMAT.md 13, "Backup". It needs no key.
+// Restoring a backup: FORMAT.md 26. It needs no key.
 
 import NotelogCare
 import NotelogStorage

@@ -1,4 +1,4 @@
-// Salvage: what can be read of a store that is past opening, in a new one (FORMAT.md 13, "Salvage").
+// Salvage: what can be read of a store that is past opening, in a new one (docs/maintenance.md, "Salvage").
 
 import NotelogCare
 import NotelogFormat

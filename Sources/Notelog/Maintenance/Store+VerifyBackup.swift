@@ -1,4 +1,4 @@
-// Verification of a backup: FORMAT.md 13, "Backup". It never writes.
+// Verification of a backup: FORMAT.md 26. It never writes.
 
 import NotelogCare
 import NotelogJournal

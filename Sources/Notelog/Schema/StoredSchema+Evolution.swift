@@ -1,4 +1,4 @@
-// How a stored schema follows the one in code, and when it refuses to (FORMAT.md 9.2).
+// How a stored schema follows the one in code, and when it refuses to (FORMAT.md 21.3).
 
 extension StoredSchema {
   /// The schema of a collection that the store doesn't have yet. `key` gives the reference of a named key's current

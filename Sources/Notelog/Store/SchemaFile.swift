@@ -1,4 +1,4 @@
-// The schemas' second copy: the file `schemas`, replaced in one step (FORMAT.md 9.3).
+// The schemas' second copy: the file `schemas`, replaced in one step (FORMAT.md 21.3).
 
 import NotelogBase
 import NotelogFormat

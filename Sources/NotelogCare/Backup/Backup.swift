@@ -1,4 +1,4 @@
-// Copies what is new of a store in use: FORMAT.md §13, "Backup".
+// Copies what is new of a store in use: FORMAT.md §26.
 
 import NotelogBase
 package import NotelogFormat

@@ -1,4 +1,4 @@
-// Whose a backup's folder is: FORMAT.md §13, "Backup".
+// Whose a backup's folder is: FORMAT.md §26.
 
 import NotelogFormat
 import NotelogJournal

@@ -1,4 +1,4 @@
-// What is in a folder with a backup, and whether it is sound: FORMAT.md §13, "Backup".
+// What is in a folder with a backup, and whether it is sound: FORMAT.md §26.
 
 package import NotelogFormat
 package import NotelogJournal

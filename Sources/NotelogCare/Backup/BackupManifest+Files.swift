@@ -1,4 +1,4 @@
-// The two files of a backup's manifest: FORMAT.md §13, "Backup".
+// The two files of a backup's manifest: FORMAT.md §26.
 
 import NotelogBase
 import NotelogFormat

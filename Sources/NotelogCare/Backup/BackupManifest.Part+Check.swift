@@ -1,4 +1,4 @@
-// What is wrong with a file of a backup: FORMAT.md §13, "Backup".
+// What is wrong with a file of a backup: FORMAT.md §26.
 
 import NotelogBase
 import NotelogFormat

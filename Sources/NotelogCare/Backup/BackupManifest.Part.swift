@@ -1,4 +1,4 @@
-// A file of a backup: FORMAT.md §13, "Backup".
+// A file of a backup: FORMAT.md §26.
 
 import NotelogBase
 import NotelogFormat

@@ -1,4 +1,4 @@
-// What a backup consists of: FORMAT.md §13, "Backup".
+// What a backup consists of: FORMAT.md §26.
 
 import NotelogBase
 import NotelogFormat

@@ -1,4 +1,4 @@
-// A backup as the store that it would be restored to: FORMAT.md §13, "Backup".
+// A backup as the store that it would be restored to: FORMAT.md §26.
 
 import NotelogFormat
 import NotelogJournal

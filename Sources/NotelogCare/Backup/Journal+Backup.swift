@@ -1,4 +1,4 @@
-// Backup while in use: FORMAT.md §13, "Backup".
+// Backup while in use: FORMAT.md §26.
 
 package import NotelogFormat
 package import NotelogJournal

@@ -1,4 +1,4 @@
-// Makes a store of a backup: FORMAT.md §13, "Backup".
+// Makes a store of a backup: FORMAT.md §26.
 
 import NotelogBase
 import NotelogFormat

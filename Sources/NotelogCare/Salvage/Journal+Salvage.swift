@@ -1,4 +1,4 @@
-// Saving what can be read of a store that is past opening: FORMAT.md §13, "Salvage".
+// Saving what can be read of a store that is past opening: docs/maintenance.md, "Salvage".
 
 package import NotelogFormat
 package import NotelogJournal

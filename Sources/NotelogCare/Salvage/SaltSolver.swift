@@ -1,4 +1,4 @@
-// Finds the salt of a segment whose headers are lost, from its frames alone: FORMAT.md §13, "Salvage".
+// Finds the salt of a segment whose headers are lost, from its frames alone: docs/maintenance.md, "Salvage".
 
 import NotelogBase
 import NotelogFormat

@@ -1,4 +1,4 @@
-// Saves what can be read of a pile of segments: FORMAT.md §13, "Salvage".
+// Saves what can be read of a pile of segments: docs/maintenance.md, "Salvage".
 
 import NotelogFormat
 import NotelogJournal

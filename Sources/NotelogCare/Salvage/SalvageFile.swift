@@ -1,4 +1,4 @@
-// One file of a pile of segments, and what it is: FORMAT.md §13, "Salvage".
+// One file of a pile of segments, and what it is: docs/maintenance.md, "Salvage".
 
 import NotelogBase
 import NotelogFormat

@@ -1,4 +1,4 @@
-// The files of a pile, sorted by what they are and whether they count: FORMAT.md §13, "Salvage".
+// The files of a pile, sorted by what they are and whether they count: docs/maintenance.md, "Salvage".
 
 import NotelogFormat
 import NotelogJournal

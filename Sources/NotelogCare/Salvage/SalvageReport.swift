@@ -1,4 +1,4 @@
-// What salvaging saved, and what it could not: FORMAT.md §13, "Salvage".
+// What salvaging saved, and what it could not: docs/maintenance.md, "Salvage".
 
 package import NotelogFormat
 

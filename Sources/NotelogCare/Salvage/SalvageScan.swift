@@ -1,4 +1,4 @@
-// Reads one file of a pile frame by frame, past anything broken: FORMAT.md §13, "Salvage".
+// Reads one file of a pile frame by frame, past anything broken: docs/maintenance.md, "Salvage".
 
 import NotelogBase
 import NotelogFormat

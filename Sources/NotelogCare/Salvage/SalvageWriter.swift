@@ -1,4 +1,4 @@
-// Writes what was salvaged into a new store: FORMAT.md §13, "Salvage".
+// Writes what was salvaged into a new store: docs/maintenance.md, "Salvage".
 
 import NotelogBase
 import NotelogFormat

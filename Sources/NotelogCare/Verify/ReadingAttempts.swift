@@ -1,4 +1,4 @@
-// Whether what a long reading found is true, beside a process that writes: FORMAT.md §13, "Readers".
+// Whether what a long reading found is true, beside a process that writes: FORMAT.md §25, "Readers".
 
 import NotelogFormat
 package import NotelogJournal

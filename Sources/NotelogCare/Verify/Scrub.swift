@@ -1,4 +1,4 @@
-// Verifying everything, a segment at a time: for whoever looks after a store that is in use. FORMAT.md §13, "Scrub".
+// Verifying everything, a segment at a time: for whoever looks after a store that is in use. docs/maintenance.md, "Scrub".
 
 import NotelogFormat
 package import NotelogJournal

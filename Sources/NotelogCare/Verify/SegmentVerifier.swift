@@ -1,4 +1,4 @@
-// Checks every byte of one segment: FORMAT.md §4, INV-S2 and INV-S3, and §5.
+// Checks every byte of one segment: FORMAT.md §21.1, INV-S2 and INV-S3, and §5.
 
 import NotelogBase
 import NotelogFormat

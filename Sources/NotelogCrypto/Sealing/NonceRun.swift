@@ -1,4 +1,4 @@
-// Nonces of values that are sealed together: one salt, IVs that count (FORMAT.md 11.3, decision 0001).
+// Nonces of values that are sealed together: one salt, IVs that count (FORMAT.md 21.5, decision 0001).
 
 /// Nonces that share a salt, so that values sealed in one transaction share a derived key.
 ///

@@ -1,4 +1,4 @@
-// Padding that hides lengths: Padmé with a minimum bucket (FORMAT.md 11.4).
+// Padding that hides lengths: Padmé with a minimum bucket (FORMAT.md 7.3).
 
 /// Pads a value before sealing, so that its length says little: at most twelve percent are added, and what is
 /// smaller than the minimum bucket all looks alike.

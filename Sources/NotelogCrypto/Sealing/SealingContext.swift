@@ -1,4 +1,4 @@
-// XAES-256-GCM under one key, for one thread at a time (FORMAT.md 11.1, 11.3; C2SP XAES-256-GCM).
+// XAES-256-GCM under one key, for one thread at a time (FORMAT.md 11.1, 21.5; C2SP XAES-256-GCM).
 
 import COpenSSL
 

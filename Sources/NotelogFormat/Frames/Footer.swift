@@ -1,4 +1,4 @@
-// A finished segment's footer and trailer: FORMAT.md §4.
+// A finished segment's footer and trailer: FORMAT.md §4 and §21.1.
 
 package import NotelogBase
 

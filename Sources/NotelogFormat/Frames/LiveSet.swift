@@ -1,4 +1,4 @@
-// The live set, which segments exist, and its changes: FORMAT.md §4 and §13.
+// The live set, which segments exist, and its changes: FORMAT.md §4 and §6.
 
 package import NotelogBase
 

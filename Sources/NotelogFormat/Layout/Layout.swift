@@ -1,4 +1,4 @@
-// The sizes and limits of the format: FORMAT.md §4, §5 and §15, whose table equals this file (a test compares them).
+// The sizes and limits of the format: FORMAT.md §4, §5 and "Limits", whose table equals this file (a test compares them).
 
 /// Sizes and offsets that the format fixes.
 package enum Layout {

@@ -1,4 +1,4 @@
-// Collects a segment's footer while its frames are written: FORMAT.md §4.
+// Collects a segment's footer while its frames are written: FORMAT.md §21.1.
 
 package import NotelogBase
 package import NotelogStorage

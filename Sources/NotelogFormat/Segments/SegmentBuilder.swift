@@ -1,4 +1,4 @@
-// Writes a whole segment under a temporary name: recovery's and compaction's output. FORMAT.md §12 line 9, §13.
+// Writes a whole segment under a temporary name: recovery's and compaction's output. FORMAT.md §22 line 9, §24.
 
 import NotelogBase
 package import NotelogStorage

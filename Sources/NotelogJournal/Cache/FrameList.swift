@@ -1,4 +1,4 @@
-// What a finished segment's footer lists, in memory: FORMAT.md §4.
+// What a finished segment's footer lists, in memory: FORMAT.md §21.1.
 
 import NotelogBase
 import NotelogFormat

@@ -1,4 +1,4 @@
-// What turned out to be damaged while a store was in use: FORMAT.md §12, "Verdicts".
+// What turned out to be damaged while a store was in use: FORMAT.md §12.3.
 
 import NotelogFormat
 import NotelogBase

@@ -1,4 +1,4 @@
-// Finding a record: from its id to its bytes, checked. FORMAT.md §5, §14.
+// Finding a record: from its id to its bytes, checked. FORMAT.md §5, §31.
 
 package import NotelogFormat
 import NotelogStorage

@@ -1,4 +1,4 @@
-// One step of compaction: the live frames of some segments, copied into a new one. FORMAT.md §13.
+// One step of compaction: the live frames of some segments, copied into a new one. FORMAT.md §24.
 
 import NotelogFormat
 import NotelogStorage

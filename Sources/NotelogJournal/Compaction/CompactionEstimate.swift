@@ -1,4 +1,4 @@
-// What a compaction would do, before it does it: FORMAT.md §13.
+// What a compaction would do, before it does it: FORMAT.md §24.
 
 /// What a compaction would do.
 package struct CompactionEstimate: Sendable, Equatable {

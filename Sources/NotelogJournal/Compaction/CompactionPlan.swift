@@ -1,4 +1,4 @@
-// Which segments to compact, and in which order: benefit × age ÷ cost. FORMAT.md §13.
+// Which segments to compact, and in which order: benefit × age ÷ cost. FORMAT.md §24.
 
 import NotelogFormat
 

@@ -1,4 +1,4 @@
-// What compaction remembers between its steps. FORMAT.md §13.
+// What compaction remembers between its steps. FORMAT.md §24.
 
 import NotelogBase
 import Synchronization

@@ -1,4 +1,4 @@
-// Whether a footer lists all frames that are there: FORMAT.md §4, INV-S2, and §13.
+// Whether a footer lists all frames that are there: FORMAT.md §21.1, INV-S2, and §24.
 
 import NotelogFormat
 import NotelogStorage

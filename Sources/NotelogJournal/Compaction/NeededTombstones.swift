@@ -1,4 +1,4 @@
-// Which tombstones still delete something: FORMAT.md §13, "A tombstone is dropped".
+// Which tombstones still delete something: FORMAT.md §24, "Tombstones".
 
 import NotelogFormat
 import NotelogStorage

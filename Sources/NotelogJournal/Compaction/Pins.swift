@@ -1,4 +1,4 @@
-// Pins, by which another process keeps segments from being unlinked: FORMAT.md §13, "Pins".
+// Pins, by which another process keeps segments from being unlinked: FORMAT.md §25, "Pins".
 
 import NotelogFormat
 package import NotelogStorage

@@ -1,4 +1,4 @@
-// The blocks of the checkpoint file: FORMAT.md §14.
+// The blocks of the checkpoint file: FORMAT.md §31.
 
 import NotelogBase
 

@@ -1,4 +1,4 @@
-// From a record's id to the 64 bits that the index knows it by: FORMAT.md §14.
+// From a record's id to the 64 bits that the index knows it by: FORMAT.md §31.
 
 package import NotelogFormat
 

@@ -1,4 +1,4 @@
-// The in-memory index: record id to the place of its newest frame. FORMAT.md §14.
+// The in-memory index: record id to the place of its newest frame. FORMAT.md §31.
 
 package import NotelogFormat
 package import NotelogStorage

@@ -1,4 +1,4 @@
-// The records of collection 0, which an opening needs at once: FORMAT.md §14.
+// The records of collection 0, which an opening needs at once: FORMAT.md §31.
 
 package import NotelogFormat
 import NotelogBase

@@ -1,4 +1,4 @@
-// What the segments say behind a checkpoint, and how a shard takes it in: FORMAT.md §14.
+// What the segments say behind a checkpoint, and how a shard takes it in: FORMAT.md §31.
 
 import NotelogBase
 import NotelogFormat

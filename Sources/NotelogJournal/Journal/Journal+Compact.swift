@@ -1,4 +1,4 @@
-// Compaction, on demand and in steps: FORMAT.md §13.
+// Compaction, on demand and in steps: FORMAT.md §24.
 
 import NotelogFormat
 import NotelogStorage

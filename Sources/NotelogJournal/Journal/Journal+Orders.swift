@@ -1,4 +1,4 @@
-// Ordered indexes in the checkpoint's file: FORMAT.md §14, "Orders".
+// Ordered indexes in the checkpoint's file: FORMAT.md §32.
 
 import NotelogFormat
 import NotelogStorage

@@ -1,4 +1,4 @@
-// The automatic policy: compaction that is due, by name or by whoever writes. FORMAT.md §13, "Space".
+// The automatic policy: compaction that is due, by name or by whoever writes. FORMAT.md §24, "Space".
 
 import NotelogFormat
 import NotelogStorage

@@ -1,4 +1,4 @@
-// How durable a commit is when it is acknowledged: FORMAT.md §6.
+// How durable a commit is when it is acknowledged: FORMAT.md §21.2.
 
 /// What an acknowledged commit survives.
 package enum Durability: String, Sendable, CaseIterable {

@@ -1,4 +1,4 @@
-// Who may use the reserve, and when: FORMAT.md §12, "A full disk".
+// Who may use the reserve, and when: FORMAT.md §23.
 
 import NotelogStorage
 import NotelogBase

@@ -1,4 +1,4 @@
-// Space: preallocation, the switch to the next segment, and a full disk. FORMAT.md §12, "Order of writing".
+// Space: preallocation, the switch to the next segment, and a full disk. FORMAT.md §21.2.
 
 import NotelogFormat
 import NotelogStorage

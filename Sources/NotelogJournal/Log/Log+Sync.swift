@@ -1,4 +1,4 @@
-// Durability, shared by whoever waits for it: group commit. FORMAT.md §6, INV-T3 to INV-T5.
+// Durability, shared by whoever waits for it: group commit. FORMAT.md §21.2, INV-T3 to INV-T5.
 
 import NotelogStorage
 import NotelogFormat

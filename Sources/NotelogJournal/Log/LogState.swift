@@ -1,4 +1,4 @@
-// What the log's writers share: FORMAT.md §6, INV-T2 to INV-T5.
+// What the log's writers share: FORMAT.md §21.2, INV-T2 to INV-T5.
 
 import NotelogFormat
 

@@ -1,4 +1,4 @@
-// Space set aside for the day when the disk is full: FORMAT.md §12, "A full disk".
+// Space set aside for the day when the disk is full: FORMAT.md §23.
 
 import NotelogFormat
 import NotelogStorage

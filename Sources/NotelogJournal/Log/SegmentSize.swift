@@ -1,4 +1,4 @@
-// How large a segment becomes: FORMAT.md §4.
+// How large a segment becomes: FORMAT.md §24, "Space".
 
 /// The size that segments aim at.
 package enum SegmentSize {

@@ -1,4 +1,4 @@
-// How much space a store may take: FORMAT.md §13, "Space".
+// How much space a store may take: FORMAT.md §24, "Space".
 
 import Synchronization
 

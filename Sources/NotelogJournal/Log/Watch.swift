@@ -1,4 +1,4 @@
-// Telling of transactions as they become visible, in their order: FORMAT.md §6, INV-T2.
+// Telling of transactions as they become visible, in their order: FORMAT.md §21.2, INV-T2.
 
 package import NotelogFormat
 import NotelogBase

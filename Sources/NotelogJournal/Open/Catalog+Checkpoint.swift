@@ -1,4 +1,4 @@
-// Opening with a checkpoint: FORMAT.md §14.
+// Opening with a checkpoint: FORMAT.md §31.
 
 package import NotelogFormat
 package import NotelogStorage

@@ -1,4 +1,4 @@
-// The short way into a store that was closed in order: FORMAT.md §12, "The short way".
+// The short way into a store that was closed in order: FORMAT.md §31, "Clean open".
 
 import NotelogBase
 import NotelogFormat

@@ -1,4 +1,4 @@
-// Finds segments that compaction has left behind: FORMAT.md §13.
+// Finds segments that compaction has left behind: FORMAT.md §24.
 
 import NotelogFormat
 

@@ -1,4 +1,4 @@
-// Examines a store that somebody may be writing to: FORMAT.md §13, "Readers".
+// Examines a store that somebody may be writing to: FORMAT.md §25, "Readers".
 
 package import NotelogFormat
 package import NotelogStorage

@@ -1,4 +1,4 @@
-// Writes what an unclean close leaves to be written: FORMAT.md §12, lines 9 to 12.
+// Writes what an unclean close leaves to be written: FORMAT.md §22, lines 9 to 12.
 
 import NotelogBase
 import NotelogFormat

@@ -1,4 +1,4 @@
-// The head of an order in the checkpoint's file: FORMAT.md §14, "Orders".
+// The head of an order in the checkpoint's file: FORMAT.md §32.
 
 import NotelogFormat
 package import NotelogBase

@@ -1,4 +1,4 @@
-// What a finished segment's footer says of it: FORMAT.md §4.
+// What a finished segment's footer says of it: FORMAT.md §21.1.
 
 import NotelogBase
 import NotelogFormat

@@ -1,4 +1,4 @@
-// A backup interrupted at every step of it: FORMAT.md §13, "Backup".
+// A backup interrupted at every step of it: FORMAT.md §26.
 
 @testable import NotelogCare
 import NotelogJournal

@@ -1,4 +1,4 @@
-// Damage of a store, or of its backup, never takes away what the backup holds, and is never passed over: FORMAT.md §13.
+// Damage of a store, or of its backup, never takes away what the backup holds, and is never passed over: docs/maintenance.md, "Backup of a damaged store".
 
 @testable import NotelogStorage
 import NotelogCare

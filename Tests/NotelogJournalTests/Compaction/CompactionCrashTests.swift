@@ -1,4 +1,4 @@
-// Compaction interrupted at every step: FORMAT.md §13, INV-C1 and INV-C2.
+// Compaction interrupted at every step: FORMAT.md §24, INV-C1 and INV-C2.
 
 @testable import NotelogCare
 @testable import NotelogFormat

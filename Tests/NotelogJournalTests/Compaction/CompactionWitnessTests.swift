@@ -1,4 +1,4 @@
-// What tells a published compaction from a torn tail: FORMAT.md §13, "The sources are unlinked when the floor has passed".
+// What tells a published compaction from a torn tail: FORMAT.md §24, "The sources are deleted when the floor has passed".
 
 import NotelogJournal
 import NotelogTestSupport

@@ -1,4 +1,4 @@
-// The space contract, held against the lengths of the files: FORMAT.md §13, "Space".
+// The space contract, held against the lengths of the files: FORMAT.md §24, "Space".
 
 @testable import NotelogCare
 @testable import NotelogFormat

@@ -1,4 +1,4 @@
-// A log whose durable floor lies further back than any writer leaves it. FORMAT.md §12, line 9.
+// A log whose durable floor lies further back than any writer leaves it. FORMAT.md §22, line 9.
 
 @testable import NotelogStorage
 @testable import NotelogBase

@@ -1,4 +1,4 @@
-// Footers that check, and leave frames out: FORMAT.md §4, INV-S2, and §13.
+// Footers that check, and leave frames out: FORMAT.md §21.1, INV-S2, and §24.
 
 @testable import NotelogCare
 @testable import NotelogFormat

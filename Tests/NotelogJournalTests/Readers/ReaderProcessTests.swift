@@ -1,4 +1,4 @@
-// Readers in other processes see whole transactions, in order, whatever the writer does meanwhile: FORMAT.md §13, "Readers".
+// Readers in other processes see whole transactions, in order, whatever the writer does meanwhile: FORMAT.md §25, "Readers".
 
 @testable import NotelogBase
 @testable import NotelogStorage

@@ -1,4 +1,4 @@
-// Verification while another process goes on: FORMAT.md §13, "Readers".
+// Verification while another process goes on: FORMAT.md §25, "Readers".
 
 @testable import NotelogCare
 @testable import NotelogStorage

@@ -1,4 +1,4 @@
-// The space contract with values that live in chunks: FORMAT.md §13, "Space".
+// The space contract with values that live in chunks: FORMAT.md §24, "Space".
 
 @testable import NotelogBase
 import NotelogStorage

@@ -1,4 +1,4 @@
-// Ordered indexes in the checkpoint's file: they save the making, and whatever becomes of them changes no answer. FORMAT.md §14.
+// Ordered indexes in the checkpoint's file: they save the making, and whatever becomes of them changes no answer. FORMAT.md §31.
 
 @testable import NotelogBase
 @testable import NotelogStorage

@@ -3,7 +3,7 @@
 enum FormatRules {
   // MARK: - Limits
 
-  /// Each row of chapter 15's table is a constant of that name and value in the code, and each constant of an enum
+  /// Each row of the table of limits is a constant of that name and value in the code, and each constant of an enum
   /// named `…Limits` is in the table.
   static func limitsAgree(format: File, sources: [File]) -> [Finding] {
     let table = limits(of: format)
@@ -11,7 +11,7 @@ enum FormatRules {
     let constants = all.filter(\.isLimit)
     var findings: [Finding] = []
     if table.isEmpty {
-      findings.append(Finding(path: format.path, line: 1, message: "chapter 15 has no table"))
+      findings.append(Finding(path: format.path, line: 1, message: "there is no table of limits"))
     }
     for (name, value, line) in table {
       // A name may serve elsewhere too: outside the enums of limits, one constant of that value is enough.
@@ -31,23 +31,26 @@ enum FormatRules {
     let known = Set(table.map(\.name))
     for constant in constants where !known.contains(constant.name) {
       findings.append(
-        Finding(path: constant.path, line: constant.line, message: "\(constant.name) is not in FORMAT.md 15"))
+        Finding(
+          path: constant.path, line: constant.line, message: "\(constant.name) is not in FORMAT.md's limits"))
     }
     return findings
   }
 
-  /// The rows `| name | value | …` of chapter 15.
+  /// The rows `| name | value | …` of the part "Limits"; a limit may have several names in the code.
   static func limits(of format: File) -> [(name: String, value: Int?, line: Int)] {
     var isChapter = false
     var rows: [(name: String, value: Int?, line: Int)] = []
     for (index, line) in format.lines.enumerated() {
-      if line.hasPrefix("## ") { isChapter = line.hasPrefix("## 15 ") }
+      if line.hasPrefix("# ") { isChapter = line == "# Limits" }
       guard isChapter, line.hasPrefix("|") else { continue }
       let cells = line.split(separator: "|").map { $0.trimmed(" `") }
       guard cells.count >= 2, cells[0] != "name", !cells[0].allSatisfy({ $0 == "-" || $0 == ":" }) else {
         continue
       }
-      rows.append((String(cells[0]), Arithmetic.value(of: String(cells[1])), index + 1))
+      for name in cells[0].split(separator: ",") {
+        rows.append((String(name.trimmed(" `")), Arithmetic.value(of: String(cells[1])), index + 1))
+      }
     }
     return rows
   }

@@ -1,4 +1,4 @@
-// The index's checkpoint with its orders: FORMAT.md 14.
+// The index's checkpoint with its orders: FORMAT.md 31.
 
 @testable import NotelogJournal
 

@@ -1,4 +1,4 @@
-// Folders of segments: recovery, verification, salvage and everything that reads or goes on behind them. FORMAT.md 4 to 6, 12, 13.
+// Folders of segments: recovery, verification, salvage and everything that reads or goes on behind them. FORMAT.md 4 to 6, 12, 24.
 
 @testable import NotelogJournal
 

@@ -1,4 +1,4 @@
-// A backup's manifest: FORMAT.md 13, "Backup".
+// A backup's manifest: FORMAT.md 26.
 
 @testable import NotelogJournal
 
