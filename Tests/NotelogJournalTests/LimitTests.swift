@@ -120,9 +120,9 @@ import Testing
       state.nextDurable = lastSequence - 1
     }
     // A gap in the numbers is a break in the log: what follows stands in a segment of its own.
-    journal.log.gate.enter()
-    try journal.log.switchSegment(aim: 1 << 14, needing: 0)
-    journal.log.gate.leave()
+    let held = journal.log.enterGate()
+    try journal.log.switchSegment(held, aim: 1 << 14, needing: 0)
+    journal.log.leaveGate()
     try journal.put(key(2), [2], .durable)
     expectUsedUp { try journal.put(key(3), [3], .durable) }
     try journal.close()

@@ -58,17 +58,17 @@ extension Journal {
     try journaling { () throws(StorageError) in try catalog.index.loadAll() }
     let draft: CheckpointDraft?
     do {
-      log.gate.enter()
-      defer { log.gate.leave() }
+      let held = log.enterGate()
+      defer { log.leaveGate() }
       try log.waitUntilQuiet()
-      draft = try draftCheckpoint()
+      draft = try draftCheckpoint(held)
     }
     if let draft { try publish(draft) }
   }
 
-  /// Writes a checkpoint at closing, unless the one that is there is as good or nearly so; then just orders that it lacks. The
-  /// caller holds the gate, and everything is durable.
-  func writeCheckpointAtClose() {
+  /// Writes a checkpoint at closing, unless the one that is there is as good or nearly so; then just orders that it lacks.
+  /// Everything is durable.
+  func writeCheckpointAtClose(_ held: borrowing GateHeld) {
     guard mayWriteCheckpoint else { return }
     let count = catalog.index.estimatedRecordCount
     let tail = count <= options.smallIndex ? 0 : max(Self.smallestTail, count / 1024)
@@ -76,7 +76,7 @@ extension Journal {
     if isStale || hasUselessOrders() {
       // It is disposable: closing in order does not depend on it, and the last room is not for it.
       guard hasRoomToSpare else { return }
-      if let draft = try? draftCheckpoint() { try? publish(draft) }
+      if let draft = try? draftCheckpoint(held) { try? publish(draft) }
     } else if hasUnstoredOrders, hasRoomToSpare {
       storeOrders()
     }
@@ -91,10 +91,10 @@ extension Journal {
     let changeCount: Int
   }
 
-  /// Writes the index to a file. The caller holds the gate and all that was reserved is visible.
+  /// Writes the index to a file. All that was reserved is visible.
   ///
   /// - Returns: Nothing where loading the index shows that frames are lost.
-  private func draftCheckpoint() throws(JournalError) -> CheckpointDraft? {
+  private func draftCheckpoint(_: borrowing GateHeld) throws(JournalError) -> CheckpointDraft? {
     let (covered, next) = log.state.withLock { (max($0.visibleEnd, $0.floor), $0.nextVisible) }
     do throws(StorageError) {
       try catalog.index.loadAll()

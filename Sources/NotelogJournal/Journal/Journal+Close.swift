@@ -15,8 +15,8 @@ extension Journal {
     // A compaction that is under way comes to its end first.
     compactor.enter()
     defer { compactor.leave() }
-    log.gate.enter()
-    defer { log.gate.leave() }
+    let held = log.enterGate()
+    defer { log.leaveGate() }
     if log.state.withLock({ $0.isClosed }) { return }
     defer {
       log.state.withLock { $0.isClosed = true }
@@ -33,8 +33,8 @@ extension Journal {
     let last = log.state.withLock { $0.nextVisible - 1 }
     if last > 0 { try log.awaitDurable(last) }
     // A segment may have been finished after the last transaction was durable.
-    try log.syncOlderSegments()
-    writeCheckpointAtClose()
+    try log.syncOlderSegments(held)
+    writeCheckpointAtClose(held)
     let ending = try log.state.withLock { state throws(JournalError) -> Ending? in
       if let failure = state.failure { throw failure }
       guard let segment = state.head?.segment, let end = state.head?.end, state.head?.isTouched == true else {

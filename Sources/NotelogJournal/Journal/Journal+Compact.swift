@@ -187,10 +187,10 @@ extension Journal {
   private func promisePublication(of sourceCount: Int) throws(JournalError) {
     let markByteCount = Layout.frameHeaderByteCount + CommitMark.byteCount
     let changeByteCount = Layout.frameHeaderByteCount + 8 + Layout.liveEntryByteCount + 4 * sourceCount
-    log.gate.enter()
-    defer { log.gate.leave() }
+    let held = log.enterGate()
+    defer { log.leaveGate() }
     try log.makeRoom(
-      byteCount: 2 * (markByteCount + changeByteCount + 16), footerByteCount: 0, onlyFrees: true)
+      held, byteCount: 2 * (markByteCount + changeByteCount + 16), footerByteCount: 0, onlyFrees: true)
   }
 
   /// Segments worth compacting now.
@@ -220,10 +220,10 @@ extension Journal {
 
   /// Makes the head a finished segment if something in it is dead, so that it can be compacted too.
   func finishHeadWithDeadBytes() throws(JournalError) {
-    log.gate.enter()
-    defer { log.gate.leave() }
+    let held = log.enterGate()
+    defer { log.leaveGate() }
     try log.waitUntilQuiet()
-    try log.readFooter()
+    try log.readFooter(held)
     let hasDeadBytes = log.state.withLock { state in
       guard let segment = state.head?.segment, let footer = state.head?.footerByteCount,
         let end = state.head?.end
@@ -231,11 +231,11 @@ extension Journal {
       return footer > FooterBuilder().byteCount && end > Layout.firstFrameOffset + segment.liveBytes
     }
     guard hasDeadBytes else { return }
-    do { try log.switchSegment(aim: log.affordableAim, needing: 0) } catch {
+    do { try log.switchSegment(held, aim: log.affordableAim, needing: 0) } catch {
       guard error.code == .full else { throw error }
       _ = log.releaseReserve()
       removeDisposables()
-      try log.switchSegment(aim: log.affordableAim, needing: 0)
+      try log.switchSegment(held, aim: log.affordableAim, needing: 0)
     }
   }
 
@@ -307,11 +307,11 @@ extension Journal {
     var batch = Batch()
     batch.publish(change)
     let forerunners = try log.forerunners(of: &batch)
-    log.gate.enter()
     let reservation: Log.Reservation
     do {
-      defer { log.gate.leave() }
-      reservation = try log.reserve(for: batch, .durable)
+      let held = log.enterGate()
+      defer { log.leaveGate() }
+      reservation = try log.reserve(held, for: batch, .durable)
     }
     _ = try finish(reservation, &batch, after: forerunners, .durable)
   }

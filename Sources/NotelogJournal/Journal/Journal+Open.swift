@@ -27,10 +27,10 @@ extension Journal {
         highestNumber: 0))
     let journal = Journal(
       storage, options: options, catalog: catalog, log: log, lock: lock, report: RecoveryReport())
-    log.gate.enter()
-    defer { log.gate.leave() }
+    let held = log.enterGate()
+    defer { log.leaveGate() }
     // The first segment is what makes the folder a store.
-    try log.makeRoom(byteCount: 0, footerByteCount: 0, onlyFrees: true)
+    try log.makeRoom(held, byteCount: 0, footerByteCount: 0, onlyFrees: true)
     log.seekReserve()
     return journal
   }

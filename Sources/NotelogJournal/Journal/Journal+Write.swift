@@ -52,9 +52,9 @@ extension Journal {
   private func reserveNow(
     for batch: borrowing Batch, _ durability: Durability
   ) throws(JournalError) -> Log.Reservation {
-    log.gate.enter()
-    defer { log.gate.leave() }
-    return try log.reserve(for: batch, durability)
+    let held = log.enterGate()
+    defer { log.leaveGate() }
+    return try log.reserve(held, for: batch, durability)
   }
 
   /// Runs a closure that reads before it writes, alone: it sees everything that came before it.

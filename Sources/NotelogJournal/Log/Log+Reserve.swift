@@ -9,8 +9,8 @@ extension Log {
   var isSparing: Bool { isReserveSought.isSet && reservedFor.load(ordering: .relaxed) == 0 }
 
   /// Sees to it that the reserve is there in full before anything is added, also for a segment as long as the transaction
-  /// may make it: **INV-H1**. The caller holds the gate.
-  func requireReserve(for byteCount: Int) throws(JournalError) {
+  /// may make it: **INV-H1**.
+  func requireReserve(_: borrowing GateHeld, for byteCount: Int) throws(JournalError) {
     let wished = max(nextSegment, byteCount)
     let reserved = reservedFor.load(ordering: .relaxed)
     if reserved >= min(wished, max(byteCount, refusedFor.load(ordering: .relaxed))), reserved > 0 { return }

@@ -9,18 +9,19 @@ extension Log {
   /// What a close mark takes; room for one is always promised.
   private static let closeMarkByteCount = aligned(Layout.frameHeaderByteCount + CloseMark.byteCount)
 
-  /// Sees to it that the head has promised space for a transaction and for the footer and close mark behind it. The
-  /// caller holds the gate.
-  func makeRoom(byteCount: Int, footerByteCount: Int, onlyFrees: Bool) throws(JournalError) {
+  /// Sees to it that the head has promised space for a transaction and for the footer and close mark behind it.
+  func makeRoom(
+    _ held: borrowing GateHeld, byteCount: Int, footerByteCount: Int, onlyFrees: Bool
+  ) throws(JournalError) {
     if !onlyFrees {
-      try requireReserve(for: byteCount + footerByteCount + CompactionCandidate.overheadByteCount)
+      try requireReserve(held, for: byteCount + footerByteCount + CompactionCandidate.overheadByteCount)
     }
     do {
-      try tryMakeRoom(byteCount: byteCount, footerByteCount: footerByteCount)
+      try tryMakeRoom(held, byteCount: byteCount, footerByteCount: footerByteCount)
     } catch {
       // The reserve is for whoever makes room.
       guard error.code == .full, onlyFrees, releaseReserve(forDeletions: true) else { throw error }
-      try tryMakeRoom(byteCount: byteCount, footerByteCount: footerByteCount)
+      try tryMakeRoom(held, byteCount: byteCount, footerByteCount: footerByteCount)
     }
   }
 
@@ -35,10 +36,10 @@ extension Log {
     let isEmpty: Bool
   }
 
-  /// Collects the footer of a head that was opened and not written to yet. The caller holds the gate.
+  /// Collects the footer of a head that was opened and not written to yet.
   ///
   /// It is put off until then: opening takes no longer for a head with much in it.
-  func readFooter() throws(JournalError) {
+  func readFooter(_: borrowing GateHeld) throws(JournalError) {
     let head = state.withLock(waking: .nobody) { state -> (segment: Segment, end: Int)? in
       guard let segment = state.head?.segment, let end = state.head?.end, state.head?.isFooterKnown == false
       else {
@@ -56,9 +57,11 @@ extension Log {
     }
   }
 
-  private func tryMakeRoom(byteCount: Int, footerByteCount: Int) throws(JournalError) {
+  private func tryMakeRoom(
+    _ held: borrowing GateHeld, byteCount: Int, footerByteCount: Int
+  ) throws(JournalError) {
     let aim = affordableAim
-    try readFooter()
+    try readFooter(held)
     try writeUnprovenAgain()
     let room = try state.withLock(waking: .nobody) { state throws(JournalError) -> HeadRoom? in
       try state.checkWritable()
@@ -70,12 +73,12 @@ extension Log {
         isEmpty: footer == FooterBuilder().byteCount)
     }
     guard let room else {
-      try openHead(aim: aim, needing: byteCount + footerByteCount)
+      try openHead(held, aim: aim, needing: byteCount + footerByteCount)
       return
     }
     let needed = room.end + byteCount + room.footerByteCount + footerByteCount + Self.closeMarkByteCount + 8
     if needed > aim, !room.isEmpty {
-      try switchSegment(aim: aim, needing: byteCount + footerByteCount)
+      try switchSegment(held, aim: aim, needing: byteCount + footerByteCount)
       return
     }
     guard needed > room.allocatedEnd else { return }
@@ -130,8 +133,8 @@ extension Log {
     return aligned(needed)
   }
 
-  /// Goes on in the segment that is there, or creates the first. The caller holds the gate.
-  private func openHead(aim: Int, needing byteCount: Int) throws(JournalError) {
+  /// Goes on in the segment that is there, or creates the first.
+  private func openHead(_: borrowing GateHeld, aim: Int, needing byteCount: Int) throws(JournalError) {
     let (live, firstSequence, number) = try state.withLock { state throws(JournalError) in
       (state.live, state.nextSequence, try state.takeNumber())
     }
@@ -144,11 +147,11 @@ extension Log {
     }
   }
 
-  /// Finishes the head and goes on in a new segment. The caller holds the gate.
-  func switchSegment(aim: Int, needing byteCount: Int) throws(JournalError) {
+  /// Finishes the head and goes on in a new segment.
+  func switchSegment(_ held: borrowing GateHeld, aim: Int, needing byteCount: Int) throws(JournalError) {
     try waitUntilQuiet()
     try writeUnprovenAgain()
-    try syncOlderSegments()
+    try syncOlderSegments(held)
     // Nobody adds to it: there are no writers now.
     var footer = FooterBuilder()
     var frame = FooterBuilder.Frame()

@@ -57,8 +57,8 @@ extension Log {
     for segment in segments where segment.entry != nil { segment.file.endWriting() }
   }
 
-  /// Syncs the segments before the head, so that at most two ever reach above the floor. The caller holds the gate.
-  func syncOlderSegments() throws(JournalError) {
+  /// Syncs the segments before the head, so that at most two ever reach above the floor.
+  func syncOlderSegments(_: borrowing GateHeld) throws(JournalError) {
     let older = try state.withLock(when: { !$0.isSyncing || $0.failure != nil }) {
       state throws(JournalError) -> [Segment] in
       try state.checkWritable()

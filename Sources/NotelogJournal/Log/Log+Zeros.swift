@@ -11,9 +11,9 @@ extension Log {
   /// Sees to it that a durable commit of so many bytes, and those that follow it, go where bytes were written before, and not
   /// only promised: a file system notes of each promised block that it holds something now, and a sync waits for that too.
   ///
-  /// The caller holds the gate, so that nobody else has a place behind the head's end. What promised space holds is zeros:
+  /// While the gate is held, nobody else has a place behind the head's end. What promised space holds is zeros:
   /// whether these are written, and survive, makes no difference to what is read.
-  func writeZeros(aheadOf byteCount: Int) {
+  func writeZeros(_: borrowing GateHeld, aheadOf byteCount: Int) {
     let place = state.withLock(waking: .nobody) { state -> (file: any StorageFile, range: Range<Int>)? in
       guard let end = state.head?.end, let allocatedEnd = state.head?.allocatedEnd,
         let zerosEnd = state.head?.zerosEnd, let zerosByteCount = state.head?.zerosByteCount,

@@ -5,6 +5,11 @@ import NotelogStorage
 import NotelogBase
 import Synchronization
 
+/// Says that the caller holds the log's gate: only entering it makes one.
+struct GateHeld: ~Copyable {
+  fileprivate init() {}
+}
+
 /// Where the next transactions are written.
 ///
 /// Writers take *turns*: who has the turn decides which records change next. Who holds the *gate* may reserve space, which
@@ -16,7 +21,7 @@ final class Log: Sendable {
   let options: JournalOptions
   let storeID: StoreID
   let turn = Gate()
-  let gate = Gate()
+  private let gate = Gate()
   /// Who wants to know what becomes visible.
   let watch = Watch()
   /// The length of the longest segment that the reserve is enough for; 0 where it is not known to be there in full.
@@ -62,6 +67,17 @@ final class Log: Sendable {
     return promised.load(ordering: .acquiring)
   }
 
+  /// Waits for the gate and takes it.
+  ///
+  /// - Returns: What functions ask for that must only run while their caller holds the gate.
+  func enterGate() -> GateHeld {
+    gate.enter()
+    return GateHeld()
+  }
+
+  /// Gives the gate back.
+  func leaveGate() { gate.leave() }
+
   /// A transaction's place in the log.
   struct Reservation {
     let sequence: UInt64
@@ -70,8 +86,10 @@ final class Log: Sendable {
     let floor: LogPosition
   }
 
-  /// Reserves space for a batch, which is to be as durable as that. The caller holds the gate.
-  func reserve(for batch: borrowing Batch, _ durability: Durability) throws(JournalError) -> Reservation {
+  /// Reserves space for a batch, which is to be as durable as that.
+  func reserve(
+    _ held: borrowing GateHeld, for batch: borrowing Batch, _ durability: Durability
+  ) throws(JournalError) -> Reservation {
     let byteCount = batch.byteCount
     let footerByteCount = batch.footerByteCount
     guard byteCount <= Limits.maximumTransactionByteCount else {
@@ -79,8 +97,8 @@ final class Log: Sendable {
     }
     // Not before somebody writes: most of what is opened is read.
     if !isReserveSought.isSet { seekReserve() }
-    try makeRoom(byteCount: byteCount, footerByteCount: footerByteCount, onlyFrees: batch.onlyFrees)
-    if durability == .durable { writeZeros(aheadOf: byteCount) }
+    try makeRoom(held, byteCount: byteCount, footerByteCount: footerByteCount, onlyFrees: batch.onlyFrees)
+    if durability == .durable { writeZeros(held, aheadOf: byteCount) }
     return try state.withLock(waking: .nobody) { state throws(JournalError) in
       try state.checkWritable()
       guard state.nextSequence < Limits.maximumSequence else {
@@ -194,7 +212,8 @@ final class Log: Sendable {
     }
   }
 
-  /// Waits until all that was reserved so far is visible. The caller holds the gate, so nothing new is reserved.
+  /// Waits until all that was reserved so far is visible. For whoever holds the gate, nothing new is reserved meanwhile; for a writer
+  /// that has the turn, nothing but what compaction publishes.
   func waitUntilQuiet() throws(JournalError) {
     try state.withLock(when: { $0.isQuiet }) { state throws(JournalError) in try state.checkWritable() }
   }

@@ -1,5 +1,6 @@
 // A folder in memory, as quick as can be: no crash, no fault, and only so much space.
 
+@testable import NotelogStorage
 @testable import NotelogJournal
 import Synchronization
 

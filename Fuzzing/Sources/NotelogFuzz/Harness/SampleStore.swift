@@ -1,5 +1,7 @@
 // A small store with every kind of segment and frame, the same in every process.
 
+@testable import NotelogFormat
+@testable import NotelogStorage
 @testable import NotelogJournal
 import Synchronization
 

@@ -1,5 +1,6 @@
 // Segments described frame by frame: checksums, lengths and marks fit unless a frame says otherwise. FORMAT.md 4 to 6.
 
+@testable import NotelogFormat
 @testable import NotelogJournal
 
 /// A segment as an input describes it.

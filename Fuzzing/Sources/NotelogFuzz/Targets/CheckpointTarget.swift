@@ -1,5 +1,7 @@
 // The index's checkpoint with its orders: FORMAT.md 31.
 
+@testable import NotelogBase
+@testable import NotelogFormat
 @testable import NotelogJournal
 
 /// Opens a sound store beside a checkpoint that was changed.

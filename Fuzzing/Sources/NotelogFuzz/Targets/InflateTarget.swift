@@ -1,5 +1,6 @@
 // Compressed values: FORMAT.md 7.3.
 
+@testable import NotelogBase
 @testable import NotelogJournal
 
 /// Inflates a stream, and holds whatever it becomes to its declared length.

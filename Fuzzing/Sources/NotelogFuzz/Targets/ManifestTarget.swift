@@ -1,5 +1,7 @@
 // A backup's manifest: FORMAT.md 26.
 
+@testable import NotelogBase
+@testable import NotelogCare
 @testable import NotelogJournal
 
 /// Restores a sound backup whose manifest was changed.

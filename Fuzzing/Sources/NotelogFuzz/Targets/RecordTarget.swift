@@ -1,5 +1,7 @@
 // Schemas, records' bodies, their values and envelopes: FORMAT.md 5, 7, 8 and 9.
 
+@testable import NotelogBase
+@testable import NotelogFormat
 import Foundation
 @testable import Notelog
 @testable import NotelogCrypto
