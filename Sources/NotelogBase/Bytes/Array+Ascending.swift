@@ -2,6 +2,7 @@
 
 extension Array {
   /// The first place whose number is not less than the one looked for.
+  @inlinable
   @inline(__always)
   package func firstPlace(notBelow number: UInt32, by numberOf: (Element) -> UInt32) -> Int {
     var lower = 0
@@ -14,6 +15,7 @@ extension Array {
   }
 
   /// The element of a number, if there is one.
+  @inlinable
   @inline(__always)
   package func find(_ number: UInt32, by numberOf: (Element) -> UInt32) -> Element? {
     let place = firstPlace(notBelow: number, by: numberOf)
@@ -21,6 +23,7 @@ extension Array {
   }
 
   /// The same for who asks for many, and most of them in their order: `next` is where the one after the last asked for is.
+  @inlinable
   @inline(__always)
   package func find(_ number: UInt32, next: inout Int, by numberOf: (Element) -> UInt32) -> Element? {
     if next >= count || numberOf(self[next]) != number {

@@ -4,18 +4,19 @@
 ///
 /// Unlike an array it is never copied, never counted, and hands out spans without exclusivity checks in between.
 @safe package struct Buffer: ~Copyable {
-  private var base: UnsafeMutableRawPointer
+  @usableFromInline var base: UnsafeMutableRawPointer
   /// How many it can hold without growing.
   package private(set) var capacity: Int
   /// How many bytes from the start have ever been written.
-  private var initializedCount = 0
+  @usableFromInline var initializedCount = 0
 
   /// How many bytes it holds.
   package private(set) var count: Int
 
   /// Whether memory is overwritten before it is given back.
-  private let isSecret: Bool
+  @usableFromInline let isSecret: Bool
 
+  @inlinable
   package init(capacity: Int = 0, isSecret: Bool = false) {
     self.isSecret = isSecret
     // SAFETY: allocated here, owned by this value alone, freed in deinit or when grown.
@@ -31,6 +32,7 @@
   }
 
   /// The bytes it holds.
+  @inlinable
   package var bytes: RawSpan {
     @_lifetime(borrow self)
     borrowing get {
@@ -41,6 +43,7 @@
   }
 
   /// The bytes it holds, to be written.
+  @inlinable
   package var mutableBytes: MutableRawSpan {
     @_lifetime(&self)
     mutating get {
@@ -51,9 +54,11 @@
   }
 
   /// Forgets the bytes and keeps the memory.
+  @inlinable
   package mutating func removeAll() { count = 0 }
 
   /// Overwrites the bytes with zeros and forgets them.
+  @inlinable
   package mutating func wipe() {
     guard count > 0 else { return }
     // SAFETY: `count` bytes from `base` are ours.
@@ -63,17 +68,20 @@
   }
 
   /// Forgets the bytes from `newCount` on.
+  @inlinable
   package mutating func truncate(to newCount: Int) {
     precondition(newCount >= 0 && newCount <= count, "a buffer is truncated to at most its length")
     count = newCount
   }
 
   /// Makes the length `newCount`; bytes that are new are zero.
+  @inlinable
   package mutating func resize(to newCount: Int) {
     if newCount > count { appendZeros(newCount - count) } else { truncate(to: newCount) }
   }
 
   /// Makes the length `newCount`; bytes that are new are whatever was there before: they are about to be read into.
+  @inlinable
   package mutating func resizeForReading(to newCount: Int) {
     guard newCount > count else { return truncate(to: newCount) }
     let initialized = max(initializedCount, count)
@@ -86,6 +94,7 @@
   }
 
   /// Appends zeros.
+  @inlinable
   package mutating func appendZeros(_ byteCount: Int) {
     reserve(byteCount)
     // SAFETY: `reserve` made room for these bytes behind `count`.
@@ -94,6 +103,7 @@
   }
 
   /// Appends bytes.
+  @inlinable
   package mutating func append(_ bytes: RawSpan) {
     reserve(bytes.byteCount)
     // SAFETY: `reserve` made room; source and destination can't overlap, as this value is exclusively ours.
@@ -105,6 +115,7 @@
   }
 
   /// Appends four integers, little-endian.
+  @inlinable
   package mutating func append(_ first: UInt64, _ second: UInt64, _ third: UInt64, _ fourth: UInt64) {
     reserve(32)
     // SAFETY: `reserve` made room for these bytes behind `count`.
@@ -117,6 +128,7 @@
   }
 
   /// Makes room for that many bytes more, at least doubling when it must grow.
+  @inlinable
   package mutating func reserve(_ byteCount: Int) {
     precondition(byteCount >= 0, "a buffer grows by zero bytes or more")
     guard count + byteCount > capacity else { return }

@@ -4,12 +4,14 @@ internal import CSystem
 
 extension RawSpan {
   /// A copy of the bytes.
+  @inlinable
   package func array() -> [UInt8] {
     // SAFETY: the pointer covers exactly the span's bytes and does not outlive the call.
     unsafe withUnsafeBytes { unsafe [UInt8]($0) }
   }
 
   /// The bytes as text, or nil where they are not UTF-8.
+  @inlinable
   package func text() -> String? {
     // SAFETY: the pointer covers exactly the span's bytes and does not outlive the call.
     unsafe withUnsafeBytes { unsafe String(validating: $0, as: UTF8.self) }
@@ -28,6 +30,7 @@ extension RawSpan {
   }
 
   /// Whether the bytes are UTF-8.
+  @inlinable
   package var isUTF8: Bool {
     let bytes = Span<UInt8>(_bytes: self)
     do {

@@ -10,17 +10,20 @@ internal import CZlib
 package struct Checksum: Sendable {
   package private(set) var value: UInt32
 
+  @inlinable
   package init() { value = 0 }
 
   /// Goes on from an earlier value.
+  @inlinable
   package init(continuing value: UInt32) { self.value = value }
 
   /// From how many bytes on folding is possible.
-  private static let foldLimit = 16
+  @usableFromInline static let foldLimit = 16
   /// From how many bytes on zlib is quicker than tables.
-  private static let zlibLimit = 64
+  @usableFromInline static let zlibLimit = 64
 
   /// The checksum of some bytes.
+  @inlinable
   @inline(__always)
   package static func of(_ bytes: RawSpan) -> UInt32 {
     var checksum = Checksum()
@@ -29,6 +32,7 @@ package struct Checksum: Sendable {
   }
 
   /// Takes in more bytes.
+  @inlinable
   package mutating func update(_ bytes: RawSpan) {
     if bytes.byteCount >= Self.foldLimit, checksum_can_fold() {
       fold(bytes)
@@ -40,12 +44,13 @@ package struct Checksum: Sendable {
   }
 
   /// Takes in an integer, little-endian.
+  @inlinable
   package mutating func update<Value: FixedWidthInteger & BitwiseCopyable>(_ integer: Value) {
     // SAFETY: the span covers a local of known size and does not outlive the closure.
     unsafe withUnsafeBytes(of: integer.littleEndian) { update(unsafe $0.bytes) }
   }
 
-  private mutating func fold(_ bytes: RawSpan) {
+  @usableFromInline mutating func fold(_ bytes: RawSpan) {
     // SAFETY: the pointer covers the span's bytes, of which there are at least 16, and does not outlive the call.
     unsafe bytes.withUnsafeBytes { buffer in
       guard let start = buffer.baseAddress else { return }
@@ -54,6 +59,7 @@ package struct Checksum: Sendable {
   }
 
   /// The checksum of four bytes and 36 others behind what an earlier value is of: a frame header is all three.
+  @inlinable
   @inline(__always)
   package static func of(_ four: UInt32, _ others: RawSpan, after value: UInt32) -> UInt32 {
     precondition(others.byteCount == 36, "a header has 36 bytes before its checksum")
@@ -63,6 +69,7 @@ package struct Checksum: Sendable {
   }
 
   /// The same by tables: forty bytes are five steps of eight.
+  @inlinable
   package static func ofByTables(_ four: UInt32, _ others: RawSpan, after value: UInt32) -> UInt32 {
     var register = ChecksumTables.step(~value, UInt64(four) | UInt64(others.load(UInt32.self, at: 0)) << 32)
     for offset in stride(from: 4, to: 36, by: 8) {

@@ -3,7 +3,7 @@
 /// Steps of the CRC register, which is the complement of the checksum.
 package enum ChecksumTables {
   /// Eight tables of 256 entries: entry *n* of table *k* is what the byte *n* becomes when *k* bytes follow it.
-  private static let tables: InlineArray<2048, UInt32> = {
+  @usableFromInline static let tables: InlineArray<2048, UInt32> = {
     var tables = InlineArray<2048, UInt32>(repeating: 0)
     for byte in 0..<256 {
       tables[byte] = (0..<8).reduce(UInt32(byte)) { value, _ in
@@ -18,6 +18,7 @@ package enum ChecksumTables {
   }()
 
   /// Goes on with eight bytes, given as a little-endian integer.
+  @inlinable
   @inline(__always)
   package static func step(_ register: UInt32, _ word: UInt64) -> UInt32 {
     let mixed = word ^ UInt64(register)
@@ -30,6 +31,7 @@ package enum ChecksumTables {
   }
 
   /// Goes on with some bytes.
+  @inlinable
   @inline(__always)
   package static func step(_ register: UInt32, _ bytes: RawSpan) -> UInt32 {
     var register = register

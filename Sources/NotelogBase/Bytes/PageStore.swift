@@ -4,11 +4,12 @@ internal import CSystem
 
 /// A fixed run of bytes with one owner; all are zero at first.
 @safe package struct PageStore: ~Copyable {
-  private let base: UnsafeMutableRawPointer?
+  @usableFromInline let base: UnsafeMutableRawPointer?
 
   /// How many bytes there are; none where the system refused.
   package let byteCount: Int
 
+  @inlinable
   package init(byteCount: Int) {
     // SAFETY: fresh pages are zero; owned by this value alone, unmapped in deinit.
     if byteCount > 0, let mapping = unsafe SystemMemory.map(byteCount) {
@@ -26,6 +27,7 @@ internal import CSystem
   }
 
   /// The bytes it holds.
+  @inlinable
   package var bytes: RawSpan {
     @_lifetime(borrow self)
     borrowing get {
@@ -38,9 +40,11 @@ internal import CSystem
 
   // SAFETY: only where it is, is taken.
   /// Where the bytes begin; 0 where there are none. Not to be read by.
+  @inlinable
   package var address: UInt { unsafe UInt(bitPattern: base) }
 
   /// Copies bytes to an offset.
+  @inlinable
   package mutating func copy(_ source: RawSpan, at offset: Int) {
     precondition(offset >= 0 && source.byteCount <= byteCount - offset, "bytes are copied within the store")
     // SAFETY: the range was checked; the memory is exclusively ours, so source and destination don't overlap.

@@ -15,6 +15,7 @@ extension RawSpan {
   package func byte(at offset: Int) -> UInt8 { load(UInt8.self, at: offset) }
 
   /// Whether every byte is zero.
+  @inlinable
   package var isZero: Bool {
     var offset = 0
     while offset + 8 <= byteCount {

@@ -1,6 +1,7 @@
 // A few bytes on the stack to read into.
 
 /// Calls `body` with 48 zeroed bytes: room for a frame's header and the beginning of its envelope.
+@inlinable
 @inline(__always)
 package func withScratch<Result, Failure: Error>(
   _ body: (inout MutableRawSpan) throws(Failure) -> Result

@@ -177,6 +177,7 @@ package enum SystemMemory {
   }
 
   /// Asks the processor to fetch what is at an address, if anything is there.
+  @inlinable
   @inline(__always)
   package static func prefetch(_ address: UInt) {
     // SAFETY: nothing is read, and an address of nothing is no mistake.
@@ -184,6 +185,7 @@ package enum SystemMemory {
   }
 
   /// The same of all the lines that some bytes are on.
+  @inlinable
   @inline(__always)
   package static func prefetch(_ address: UInt, _ byteCount: Int) {
     var line = address & ~63

@@ -9,12 +9,14 @@ package struct ChunkMark: Equatable, Sendable, BitwiseCopyable {
   package let number: UInt32
   package let isLast: Bool
 
+  @inlinable
   package init(_ number: UInt32, isLast: Bool) {
     self.number = number
     self.isLast = isLast
   }
 
   /// Reads what a chunk's payload begins with; nothing where that can't be one.
+  @inlinable
   package init?(_ bytes: RawSpan) {
     guard bytes.byteCount >= Self.byteCount, bytes.load(UInt32.self, at: 4) <= 1,
       bytes.load(UInt32.self, at: 0) < Limits.maximumChunks
@@ -23,6 +25,7 @@ package struct ChunkMark: Equatable, Sendable, BitwiseCopyable {
     isLast = bytes.load(UInt32.self, at: 4) == 1
   }
 
+  @inlinable
   @_lifetime(bytes: copy bytes)
   package func write(into bytes: inout MutableRawSpan, at offset: Int) {
     bytes.store(number, at: offset)
@@ -32,6 +35,7 @@ package struct ChunkMark: Equatable, Sendable, BitwiseCopyable {
 
 extension FrameHeader {
   /// How many bytes of a payload that checks a footer keeps: of a record its envelope, of a chunk its mark.
+  @inlinable
   package func listedByteCount(inPayload payload: RawSpan) -> Int {
     if kind == .chunk { return ChunkMark(payload) == nil ? 0 : ChunkMark.byteCount }
     return hasEnvelope ? Envelope.byteCount(inPayload: payload) ?? 0 : 0

@@ -9,6 +9,7 @@ package struct Envelope: Equatable, Sendable {
     package var field: UInt16
     package var bytes: [UInt8]
 
+    @inlinable
     package init(field: UInt16, bytes: [UInt8]) {
       self.field = field
       self.bytes = bytes
@@ -20,6 +21,7 @@ package struct Envelope: Equatable, Sendable {
   /// Sort keys, field numbers strictly ascending.
   package var sortKeys: [SortKey]
 
+  @inlinable
   package init(values: [RecordKey] = [], sortKeys: [SortKey] = []) {
     self.values = values
     self.sortKeys = sortKeys
@@ -29,10 +31,12 @@ package struct Envelope: Equatable, Sendable {
   package static let minimumByteCount = 4
 
   /// The bytes it takes.
+  @inlinable
   package var byteCount: Int {
     sortKeys.reduce(Self.minimumByteCount + 16 * values.count) { $0 + 4 + $1.bytes.count }
   }
 
+  @inlinable
   package func append(to buffer: inout Buffer) {
     let start = buffer.count
     let byteCount = self.byteCount
@@ -55,6 +59,7 @@ package struct Envelope: Equatable, Sendable {
   }
 
   /// The length of the envelope that a payload begins with; nothing where it is not well formed.
+  @inlinable
   package static func byteCount(inPayload bytes: RawSpan) -> Int? {
     guard bytes.byteCount >= minimumByteCount else { return nil }
     let byteCount = Int(bytes.load(UInt16.self, at: 0))
@@ -71,6 +76,7 @@ package struct Envelope: Equatable, Sendable {
   }
 
   /// Where an envelope has the sort key of a field; nothing where it has none, or is not well formed.
+  @inlinable
   package static func sortKey(of field: UInt16, in bytes: RawSpan) -> Range<Int>? {
     guard let end = byteCount(inPayload: bytes) else { return nil }
     var place = 4 + 16 * Int(bytes.load(UInt16.self, at: 2))
@@ -83,11 +89,13 @@ package struct Envelope: Equatable, Sendable {
   }
 
   /// The large values that an envelope names; none where there is no envelope, or it is not well formed.
+  @inlinable
   package static func valueIDs(in bytes: RawSpan) -> [RecordKey] {
     byteCount(inPayload: bytes) == nil ? [] : values(bytes)
   }
 
   /// How many sort keys an envelope has; none where there is no envelope, or it is not well formed.
+  @inlinable
   package static func sortKeyCount(in bytes: RawSpan) -> Int {
     guard let end = byteCount(inPayload: bytes) else { return 0 }
     var place = 4 + 16 * Int(bytes.load(UInt16.self, at: 2))
@@ -100,6 +108,7 @@ package struct Envelope: Equatable, Sendable {
   }
 
   /// Reads a well-formed envelope.
+  @inlinable
   package init?(_ bytes: RawSpan) {
     guard let byteCount = Self.byteCount(inPayload: bytes) else { return nil }
     let valueCount = Int(bytes.load(UInt16.self, at: 2))
@@ -120,6 +129,7 @@ package struct Envelope: Equatable, Sendable {
 
 extension Envelope {
   /// The large values that an envelope names; none where there is no envelope.
+  @inlinable
   package static func values(_ bytes: RawSpan) -> [RecordKey] {
     guard bytes.byteCount >= 4 else { return [] }
     let count = Int(bytes.load(UInt16.self, at: 2))

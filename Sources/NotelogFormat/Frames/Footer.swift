@@ -15,10 +15,13 @@ package struct FooterEntry: Equatable, Sendable {
   package var chunk: ChunkMark?
 
   /// The bytes of the whole frame, padding included.
+  @inlinable
   package var frameByteCount: Int { aligned(Layout.frameHeaderByteCount + payloadByteCount) }
   /// The bytes the entry takes in the footer.
+  @inlinable
   package var entryByteCount: Int { Layout.footerEntryByteCount + envelopeByteCount }
 
+  @inlinable
   package init(_ header: FrameHeader, offset: Int, envelopeByteCount: Int) {
     kind = header.kind
     collection = header.collection
@@ -39,9 +42,10 @@ package struct FooterEntry: Equatable, Sendable {
   }
 
   /// The sequence number's bits; the collection's are above them.
-  private static let sequenceBitCount: UInt64 = 48
+  @usableFromInline static let sequenceBitCount: UInt64 = 48
 
   /// Reads the entry at an offset; nothing where it is not one or passes the bytes' end.
+  @inlinable
   @inline(__always)
   package init?(_ bytes: RawSpan, at start: Int) {
     guard bytes.byteCount - start >= Layout.footerEntryByteCount else { return nil }
@@ -72,6 +76,7 @@ package struct FooterEntry: Equatable, Sendable {
   }
 
   /// Appends the entry and the envelope it was given.
+  @inlinable
   package func append(to buffer: inout Buffer, envelope: RawSpan) {
     precondition(envelope.byteCount == envelopeByteCount, "an entry is written with its own envelope")
     let place =
@@ -105,6 +110,7 @@ package struct Trailer: Equatable, Sendable {
   package var footerByteCount: Int
   package var footerChecksum: UInt32
 
+  @inlinable
   package init(footerOffset: Int, footerByteCount: Int, footerChecksum: UInt32) {
     self.footerOffset = footerOffset
     self.footerByteCount = footerByteCount
@@ -112,6 +118,7 @@ package struct Trailer: Equatable, Sendable {
   }
 
   /// Reads the trailer at an offset; nothing where there is none.
+  @inlinable
   package init?(_ bytes: RawSpan, at start: Int) {
     guard bytes.byteCount - start >= Layout.trailerByteCount,
       bytes.load(UInt64.self, at: start + 16) == Self.magic,
@@ -122,6 +129,7 @@ package struct Trailer: Equatable, Sendable {
     footerChecksum = bytes.load(UInt32.self, at: start + 8)
   }
 
+  @inlinable
   package func append(to buffer: inout Buffer) {
     let start = buffer.count
     buffer.appendZeros(Layout.trailerByteCount)

@@ -12,6 +12,7 @@ package struct FrameHeader: Equatable, Sendable, BitwiseCopyable {
   package var id: RecordKey
   package var payloadChecksum: UInt32
 
+  @inlinable
   package init(
     _ kind: FrameKind, hasEnvelope: Bool = false, collection: UInt16 = 0, payloadByteCount: Int = 0,
     sequence: UInt64 = 0, id: RecordKey = .zero, payloadChecksum: UInt32 = 0
@@ -26,6 +27,7 @@ package struct FrameHeader: Equatable, Sendable, BitwiseCopyable {
   }
 
   /// The bytes the whole frame takes, padding included.
+  @inlinable
   package var frameByteCount: Int { aligned(Layout.frameHeaderByteCount + payloadByteCount) }
 
   /// What stands where a frame's header may be.
@@ -38,6 +40,7 @@ package struct FrameHeader: Equatable, Sendable, BitwiseCopyable {
   }
 
   /// Reads the header at `offset` of the bytes, which are at `place` in their segment.
+  @inlinable
   @inline(__always)
   package static func read(_ bytes: RawSpan, at offset: Int, salt: SegmentSalt, place: Int) -> Reading {
     let first = bytes.byte(at: offset)
@@ -59,6 +62,7 @@ package struct FrameHeader: Equatable, Sendable, BitwiseCopyable {
   }
 
   /// Writes the header at `offset` of the bytes, for the place it will have in its segment.
+  @inlinable
   @inline(__always)
   @_lifetime(bytes: copy bytes)
   package func write(into bytes: inout MutableRawSpan, at offset: Int, salt: SegmentSalt, place: Int) {
@@ -80,6 +84,7 @@ package struct SegmentSalt: Equatable, Sendable, BitwiseCopyable {
   /// What it contributes to every checksum.
   package let share: UInt32
 
+  @inlinable
   package init(_ value: UInt64) {
     self.value = value
     var checksum = Checksum()
@@ -88,12 +93,14 @@ package struct SegmentSalt: Equatable, Sendable, BitwiseCopyable {
   }
 
   /// A salt of which only its share in the checksums is known: what salvage works out.
+  @inlinable
   package init(share: UInt32) {
     value = 0
     self.share = share
   }
 
   /// The checksum of a header's first 36 bytes at a place of this segment.
+  @inlinable
   @inline(__always)
   package func headerChecksum(_ bytes: RawSpan, place: Int) -> UInt32 {
     Checksum.of(UInt32(truncatingIfNeeded: place), bytes, after: share)

@@ -12,12 +12,15 @@ package enum FrameKind: UInt8, Sendable, BitwiseCopyable {
   case footer = 8
 
   /// Whether footers list it.
+  @inlinable
   package var isContent: Bool { self == .record || self == .tombstone || self == .chunk }
 
   /// Whether it is a version of a record: the index points to the newest.
+  @inlinable
   package var isVersion: Bool { self == .record || self == .tombstone }
 
   /// The longest payload the kind may have.
+  @inlinable
   package var maximumPayloadByteCount: Int {
     switch self {
     case .record: Limits.maximumRecordByteCount

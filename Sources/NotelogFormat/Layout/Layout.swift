@@ -29,5 +29,6 @@ package enum Limits {
 }
 
 /// The number of bytes rounded up to the next multiple of 8, where frames start.
+@inlinable
 @inline(__always)
 package func aligned(_ byteCount: Int) -> Int { (byteCount + 7) & ~7 }
