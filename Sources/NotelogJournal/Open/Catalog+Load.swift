@@ -7,16 +7,7 @@ import NotelogBase
 /// A segment, and up to where frames are read where it has no footer, or that does not serve.
 private struct IndexSource: Sendable {
   let segment: Segment
-  /// The segment as it is read: without a footer yet, where a recovery that was interrupted has cut it.
-  let unfinished: Segment?
-  let limit: Int
-
-  init(_ found: FoundSegment, entry: LiveEntry?, cutAt kept: Int? = nil, limit: Int = .max) {
-    segment = Segment(found, entry: entry)
-    let isUnfinished = entry == nil || kept != nil
-    unfinished = isUnfinished ? Segment(found, entry: nil) : nil
-    self.limit = kept ?? limit
-  }
+  var limit = Int.max
 }
 
 /// Entries of a segment on their way into the index: a few at a time, whose places in it are all asked for before the first
@@ -69,7 +60,7 @@ extension Catalog {
     let sources = examination.indexSources
     for source in sources { segments.insert(source.segment) }
     // The one whose frames are read, if there is one, is the last of them, and takes longest.
-    let order = sources.indices.sorted { sources[$0].unfinished != nil && sources[$1].unfinished == nil }
+    let order = sources.indices.sorted { !sources[$0].segment.hasFooter && sources[$1].segment.hasFooter }
     let queue = WorkQueue(count: sources.count)
     let settling = SettlingLocks()
     let outcomes = Lock<[(reading: EntryReading, failure: StorageError?)]>(
@@ -101,8 +92,7 @@ extension Catalog {
     _ visit: (FooterEntry, RawSpan) -> Void
   ) throws(StorageError) -> EntryReading {
     var intake = IndexIntake(self, source.segment, settling)
-    let segment = source.unfinished ?? source.segment
-    let reading = try segment.forEachEntry(upTo: source.limit, through: &window) {
+    let reading = try source.segment.forEachEntry(upTo: source.limit, through: &window) {
       (entry, envelope) throws(StorageError) in
       try intake.add(entry)
       visit(entry, envelope)
@@ -119,27 +109,28 @@ extension Examination {
     for entry in live.entries {
       // A file with another salt is not the segment that is meant, whatever its name: nothing of it is read.
       guard let found = survey.segments[entry.number], found.header.salt == entry.salt else { continue }
-      let segment = log.first { $0.number == entry.number }
       // A source that was cut and not finished yet holds what its kept length covers; the rest is in its successor.
-      if let segment, segment.isCut {
-        sources.append(IndexSource(found, entry: entry, cutAt: segment.end))
-      } else {
-        sources.append(IndexSource(found, entry: entry))
-      }
+      let cut = log.first { $0.number == entry.number && $0.isCut }
+      sources.append(IndexSource(segment: Segment(found, entry: entry, cutEnd: cut?.end)))
     }
     // Nobody lists the newest but itself. Others that are not listed were compacted away and not yet deleted: what
     // they hold is dead, and what deleted it may be gone.
     if let newest, live[newest.number] == nil {
       let limit = newest.number == end.segment ? end.offset : newest.end
       let floor = report.floor.segment == newest.number ? min(report.floor.offset, newest.end) : 0
-      sources.append(IndexSource(newest.found, entry: nil, limit: max(limit, floor)))
+      sources.append(IndexSource(segment: Segment(newest.found, entry: nil), limit: max(limit, floor)))
     }
     return sources
   }
 }
 
 extension Segment {
-  package convenience init(_ found: FoundSegment, entry: LiveEntry?) {
-    self.init(number: found.number, kind: found.header.kind, salt: found.salt, file: found.file, entry: entry)
+  package convenience init(_ found: FoundSegment, entry: LiveEntry?, cutEnd: Int? = nil) {
+    self.init(
+      number: found.number, kind: found.header.kind, salt: found.salt, file: found.file, entry: entry,
+      cutEnd: cutEnd)
   }
+
+  /// Whether there is a footer in it that lists its frames.
+  fileprivate var hasFooter: Bool { entry != nil && cutEnd == nil }
 }

@@ -58,8 +58,12 @@ extension Segment {
     from start: Int = 0, upTo limit: Int, through window: inout Buffer,
     _ body: (FooterEntry, RawSpan) throws(StorageError) -> Void
   ) throws(StorageError) -> EntryReading {
-    let trailer = try trailer()
     var reading = EntryReading()
+    if let cutEnd {
+      _ = try forEachFrameEntry(from: start, upTo: limit, end: cutEnd, through: &window, &reading, body)
+      return reading
+    }
+    let trailer = try trailer()
     if let entry, let trailer {
       var reader = SegmentReader(file, salt: salt, end: entry.byteCount)
       reader.exchangeWindow(with: &window)

@@ -13,6 +13,8 @@ package final class Segment: Sendable {
   private let figures: Figures
   /// How the live set identifies it, once it is finished.
   package let entry: LiveEntry?
+  /// Where its frames end, if a recovery that was interrupted has cut it and not given it a footer yet.
+  package let cutEnd: Int?
 
   /// Figures that change; a segment keeps them when it is finished.
   package final class Figures: Sendable {
@@ -28,13 +30,14 @@ package final class Segment: Sendable {
 
   package init(
     number: UInt32, kind: SegmentKind, salt: SegmentSalt, file: any StorageFile, entry: LiveEntry?,
-    figures: Figures = Figures(isNew: false)
+    cutEnd: Int? = nil, figures: Figures = Figures(isNew: false)
   ) {
     self.number = number
     self.kind = kind
     self.salt = salt
     self.file = file
     self.entry = entry
+    self.cutEnd = cutEnd
     self.figures = figures
   }
 
@@ -77,7 +80,9 @@ package final class Segment: Sendable {
 
   /// Up to where its bytes never change again: all of them once it is finished, and until then what was written to it and
   /// is visible, as far as that is known.
-  package var settledEnd: Int { entry?.byteCount ?? figures.visibleEnd.load(ordering: .acquiring) }
+  package var settledEnd: Int {
+    cutEnd ?? entry?.byteCount ?? figures.visibleEnd.load(ordering: .acquiring)
+  }
 
   /// The length of its file, once it is finished.
   package var byteCount: Int { entry?.byteCount ?? 0 }

@@ -49,6 +49,35 @@ import Testing
     #expect(try reader.body(of: key(2)) == nil)
   }
 
+  /// Between publishing the recovered segment and cutting its sources, a source holds more frames than its footer will list: they
+  /// were read as the source's own, and reported as damage.
+  @Test func `a recovery that was killed at any call is no damage to a reader`() throws {
+    let disk = SimulatedDisk()
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    for number in 0..<40 { try journal.put(key(number), [UInt8](repeating: 1, count: 300), .durable) }
+    for number in 20..<60 { try journal.put(key(number), [UInt8](repeating: 2, count: 100), .buffered) }
+    let killed = disk.crashImageNow(.processKilled)
+    // What was open before goes on as it was.
+    let before = try read(killed)
+    let recovered = try Journal.open(in: killed, options: .small)
+    #expect(recovered.report.verdict != .contained)
+    try recovered.put(key(60), [3], .durable)
+    for number in 0..<60 {
+      let body = number < 20 ? [UInt8](repeating: 1, count: 300) : [UInt8](repeating: 2, count: 100)
+      #expect(try before.body(of: key(number)) == body)
+    }
+    #expect(try before.snapshot().records().count == 60 && before.damages == [])
+    var images = 0
+    for point in killed.crashPoints {
+      let image = killed.crashImage(after: point, .processKilled)
+      let reader = try read(image)
+      #expect(try reader.snapshot().records().count >= 60, "\(point)")
+      #expect(reader.damages == [], "\(point)")
+      images += 1
+    }
+    #expect(images > 10)
+  }
+
   @Test func `damage is still damage to a reader`() throws {
     let disk = SimulatedDisk()
     let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
