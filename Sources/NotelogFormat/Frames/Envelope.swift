@@ -82,11 +82,6 @@ package struct Envelope: Equatable, Sendable {
     return nil
   }
 
-  /// The large values that an envelope names; none where there is no envelope, or it is not well formed.
-  package static func valueIDs(in bytes: RawSpan) -> [RecordKey] {
-    byteCount(inPayload: bytes) == nil ? [] : values(bytes)
-  }
-
   /// How many sort keys an envelope has; none where there is no envelope, or it is not well formed.
   package static func sortKeyCount(in bytes: RawSpan) -> Int {
     guard let end = byteCount(inPayload: bytes) else { return 0 }
