@@ -23,7 +23,6 @@ package enum SystemErrno {
   package static let link = ELOOP
   package static let wouldBlock = EWOULDBLOCK
   package static let badDescriptor = EBADF
-  package static let notDirectory = ENOTDIR
   package static let readOnly = EROFS
   package static let accessDenied = EACCES
   package static let isFolder = EISDIR

@@ -27,4 +27,34 @@ extension Storage {
     }
     return file
   }
+
+  /// Opens a file and locks it. The lock ends when the file is closed.
+  ///
+  /// - Parameters:
+  ///   - name: The file's name.
+  ///   - mode: How it is opened.
+  ///   - kind: Who else may hold a lock on it.
+  /// - Returns: The file.
+  /// - Throws: What opening and locking throw; a lock that another holds is `wouldBlock` of the call `lock`.
+  package func openLocked(
+    _ name: String, _ mode: StorageOpenMode, _ kind: StorageLockKind
+  ) throws(StorageError) -> any StorageFile {
+    let file = try retryingInterruptions { () throws(StorageError) in try open(name, mode) }
+    do { try retryingInterruptions { () throws(StorageError) in try file.lock(kind) } } catch {
+      file.close()
+      throw error
+    }
+    return file
+  }
+
+  /// Gives a file that is whole and synced its name, durably: a crash leaves the file that had it, or this one.
+  ///
+  /// - Parameters:
+  ///   - partial: The name that it was written under.
+  ///   - name: The name that it gets.
+  /// - Throws: What renaming and syncing the folder throw.
+  package func publish(_ partial: String, as name: String) throws(StorageError) {
+    try retryingInterruptions { () throws(StorageError) in try rename(partial, to: name) }
+    try retryingInterruptions { () throws(StorageError) in try syncFolder("") }
+  }
 }

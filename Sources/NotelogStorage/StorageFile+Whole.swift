@@ -83,6 +83,31 @@ extension Buffer {
   }
 }
 
+/// How much of a file is read at a time.
+private let pieceByteCount = 256 << 10
+
+extension StorageFile {
+  /// Calls `body` with the bytes of a range, piece by piece, and with where each piece begins.
+  ///
+  /// - Parameters:
+  ///   - range: Bytes that the file has.
+  ///   - body: Called with each piece.
+  /// - Throws: What `body` throws; `inputOutput` where the file has fewer bytes.
+  package func forEachPiece(
+    of range: Range<Int>, _ body: (RawSpan, _ offset: Int) throws(StorageError) -> Void
+  ) throws(StorageError) {
+    var buffer = Buffer(capacity: min(pieceByteCount, range.count))
+    for place in stride(from: range.lowerBound, to: range.upperBound, by: pieceByteCount) {
+      buffer.removeAll()
+      let count = min(pieceByteCount, range.upperBound - place)
+      guard try buffer.fill(count, from: self, at: place) == count else {
+        throw StorageError(.read, name, errno: SystemErrno.inputOutput)
+      }
+      try body(buffer.bytes, place)
+    }
+  }
+}
+
 extension StorageFile {
   /// Promises space: by the system's own means, or by writing zeros where it has none.
   package func promise(_ range: Range<Int>) throws(StorageError) {

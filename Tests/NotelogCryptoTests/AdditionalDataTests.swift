@@ -1,5 +1,6 @@
 // Additional data: its bytes, and that a value moved along any axis does not open (FORMAT.md 11.2).
 
+import NotelogBase
 import Testing
 
 @testable import NotelogCrypto

@@ -1,6 +1,7 @@
 // The vectors of docs/format-vectors.md, read from the page itself; an independent program computed them.
 
 import Foundation
+import NotelogBase
 import Testing
 
 @testable import NotelogCrypto
@@ -39,11 +40,11 @@ import Testing
   }
 
   @Test func `a wrap is the page's`() throws {
-    let wrap = KeyWrap(bytes: try Self.vectors()[2])
-    let header = Keyring.DataKey.header(KeyReference(rawValue: 1), .whenUnlocked, 0, 1)
-    let opened = try wrap.open(
-      under: secret([UInt8](repeating: 3, count: 32)),
-      additionalData: Keyring.DataKey.additionalData(header: header, storeID: Self.store), memory: .shared)
+    let key = Keyring.DataKey(
+      reference: KeyReference(rawValue: 1), accessClass: .whenUnlocked, number: 0, generation: 1,
+      wrap: KeyWrap(bytes: try Self.vectors()[2]))
+    let opened = try key.unwrap(
+      under: secret([UInt8](repeating: 3, count: 32)), storeID: Self.store, memory: .shared)
     #expect(reveal(opened) == [UInt8](repeating: 2, count: 32))
   }
 

@@ -55,8 +55,8 @@
       }
       var dataKeys: [[UInt8]] = []
       for (index, entry) in keyring.dataKeys.enumerated() {
-        let data = Keyring.DataKey.additionalData(header: entry.header, storeID: keyring.storeID)
-        let key = try entry.wrap.open(under: secret(classKeys[index]), additionalData: data, memory: memory)
+        let key = try entry.unwrap(
+          under: secret(classKeys[index]), storeID: keyring.storeID, memory: memory)
         dataKeys.append(reveal(key))
       }
       let derived = try (0..<2).map { try Self.derivedKey(dataKeys[$0], sealed: sealed[$0]) }

@@ -87,13 +87,10 @@ extension Keyring {
     let classKey = try open(entry, root: opened.root, memory: memory)
     let reference = KeyReference(rawValue: nextKeyReference)
     let generation = UInt32(dataKeys.count { $0.number == number } + 1)
-    let header = DataKey.header(reference, accessClass, number, generation)
-    let wrap = try KeyWrap(
-      Secret.random(byteCount: 32), under: classKey,
-      additionalData: DataKey.additionalData(header: header, storeID: storeID), memory: memory)
-    changed.dataKeys.append(
-      DataKey(
-        reference: reference, accessClass: accessClass, number: number, generation: generation, wrap: wrap))
+    var dataKey = DataKey(
+      reference: reference, accessClass: accessClass, number: number, generation: generation)
+    try dataKey.wrap(Secret.random(byteCount: 32), under: classKey, storeID: storeID, memory: memory)
+    changed.dataKeys.append(dataKey)
     changed.namedKeys[index].current = reference
     changed.nextKeyReference += 1
     changed.generation += 1

@@ -55,7 +55,8 @@ import Testing
     change(&header)
     var buffer = Buffer()
     buffer.appendZeros(Layout.headerByteCount)
-    header.write(into: &buffer)
+    var bytes = buffer.mutableBytes
+    header.write(into: &bytes, at: 0)
     return (try? SegmentHeader(buffer.bytes, at: 0)) != nil
   }
 

@@ -23,7 +23,7 @@ enum EnvelopeCheck {
         throw NotelogError(.damaged, "the envelope's sort key of field \(entry.number) is not its value's")
       }
     }
-    guard Envelope.valueIDs(in: envelope) == values else {
+    guard Envelope.values(envelope) == values else {
       throw NotelogError(.damaged, "the envelope names other large values than the record refers to")
     }
     guard Envelope.sortKeyCount(in: envelope) == keyCount else {

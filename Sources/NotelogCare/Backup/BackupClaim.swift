@@ -59,18 +59,7 @@ struct BackupClaim: ~Copyable {
   }
 
   private static func takeLock(_ target: any Storage) throws(JournalError) -> any StorageFile {
-    do throws(StorageError) {
-      let file = try retryingInterruptions { () throws(StorageError) in
-        try target.open(FileName.lock, .lock)
-      }
-      do {
-        try retryingInterruptions { () throws(StorageError) in try file.lock(.exclusive) }
-      } catch {
-        file.close()
-        throw error
-      }
-      return file
-    } catch {
+    do { return try target.openLocked(FileName.lock, .lock, .exclusive) } catch {
       guard error.call == .lock, error.errno == SystemErrno.wouldBlock else { throw JournalError(error) }
       throw JournalError(.busy, "a backup is being made in this folder", cause: error)
     }

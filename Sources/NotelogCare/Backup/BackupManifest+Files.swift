@@ -13,16 +13,12 @@ extension BackupManifest {
     case sound(BackupManifest)
 
     init(_ name: String, in storage: any Storage) {
-      var buffer = Buffer()
-      do throws(StorageError) {
-        let file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, .read) }
-        defer { file.close() }
-        try buffer.fill(min(try file.byteCount(), maximumByteCount), from: file, at: 0)
-      } catch {
+      let bytes: [UInt8]
+      do throws(StorageError) { bytes = try storage.readWhole(name, upTo: maximumByteCount) } catch {
         self = error.isMissing ? .missing : .unreadable(JournalError(error))
         return
       }
-      if let manifest = BackupManifest(buffer.bytes) {
+      if let manifest = BackupManifest(bytes.rawSpan) {
         self = .sound(manifest)
       } else {
         self = .unreadable(JournalError(.damaged, "the backup's \(name) does not check"))
@@ -66,14 +62,6 @@ extension BackupManifest {
   func write(to storage: any Storage) throws(StorageError) {
     var buffer = Buffer()
     append(to: &buffer)
-    for name in [Self.fileName, Self.copyName] {
-      let temporary = name + FileName.partialSuffix
-      let file = try storage.openEmpty(temporary)
-      defer { file.close() }
-      try file.writeAll(buffer.bytes, at: 0)
-      try file.sync()
-      try retryingInterruptions { () throws(StorageError) in try storage.rename(temporary, to: name) }
-      try retryingInterruptions { () throws(StorageError) in try storage.syncFolder("") }
-    }
+    for name in [Self.fileName, Self.copyName] { try storage.replaceWhole(name, with: buffer.bytes.array()) }
   }
 }

@@ -24,9 +24,9 @@ extension BackupManifest.Part {
     guard let found = try readHeader(file) else {
       return [Damage(.unreadableSegment, segment: entry.number)]
     }
-    if kind == .segment { return try found.damages(as: entry).damages }
-    let damages = try found.damages(upTo: found.byteCount)
-    return try hasItsBytes(file) ? damages : damages + [Damage(.backupFile, segment: entry.number)]
+    let damages = try found.damages(as: kind == .segment ? entry : nil).damages
+    return try hasItsBytes(file) || kind == .segment
+      ? damages : damages + [Damage(.backupFile, segment: entry.number)]
   }
 
   /// Whether the file has the length and checksum that the part has; of a finished segment, the length alone.
@@ -51,17 +51,14 @@ extension BackupManifest.Part {
   /// The part that a copy of this one is: of its kind if all of it checks, else a damaged one.
   func asFound(in file: any StorageFile) throws(StorageError) -> Self {
     let byteCount = try file.byteCount()
+    let found = LiveEntry(
+      number: entry.number, byteCount: byteCount, salt: entry.salt,
+      footerChecksum: try Checksum.of(file, byteCount).value)
     var part = self
-    if kind == .end {
-      let checksum = try Checksum.of(file, byteCount).value
-      part.entry = LiveEntry(
-        number: entry.number, byteCount: byteCount, salt: entry.salt, footerChecksum: checksum)
-    }
+    if kind == .end { part.entry = found }
     if try part.damages(in: file).isEmpty { return part }
-    let checksum = try Checksum.of(file, byteCount).value
     part.kind = .damaged
-    part.entry = LiveEntry(
-      number: entry.number, byteCount: byteCount, salt: entry.salt, footerChecksum: checksum)
+    part.entry = found
     return part
   }
 
@@ -77,19 +74,5 @@ extension BackupManifest.Part {
     do { return try Survey.read(file, entry.number) } catch {
       throw error.cause ?? StorageError(.read, name, errno: SystemErrno.inputOutput)
     }
-  }
-}
-
-extension FoundSegment {
-  /// What does not check in a segment that is not finished.
-  fileprivate func damages(upTo end: Int) throws(StorageError) -> [Damage] {
-    var damages = badCopies.map {
-      Damage(.headerCopy, segment: number, offset: $0, byteCount: Layout.headerByteCount)
-    }
-    var verifier = SegmentVerifier(self, entry: nil, end: end)
-    var window = Buffer()
-    try verifier.run(through: &window)
-    damages += verifier.damages
-    return damages
   }
 }

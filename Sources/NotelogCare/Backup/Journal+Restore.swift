@@ -81,12 +81,8 @@ extension Journal {
 extension BackupManifest.End {
   /// Writes what is known of the log's last segment: both copies of its header, and the mark that it ends in.
   fileprivate func write(to file: any StorageFile, at position: LogPosition) throws(StorageError) {
+    try header.write(to: file)
     var buffer = Buffer()
-    buffer.appendZeros(Layout.headerByteCount)
-    header.write(into: &buffer)
-    try file.writeAll(buffer.bytes, at: 0)
-    try file.writeAll(buffer.bytes, at: Layout.headerCopyOffset)
-    buffer.removeAll()
     appendClosing(to: &buffer, at: position)
     try file.writeAll(buffer.bytes, at: position.offset)
   }

@@ -101,13 +101,7 @@ package struct FrameListing {
   }
 
   private func tellGap(_ file: SalvageFile, _ range: Range<Int>, _ reader: inout SegmentReader) throws {
-    var isZero = true
-    var place = range.lowerBound
-    while isZero, place < range.upperBound {
-      let end = min(range.upperBound, place + SegmentReader.windowByteCount)
-      isZero = try reader.bytes(place..<end).isZero
-      place = end
-    }
+    let isZero = try reader.isZero(from: range.lowerBound, to: range.upperBound)
     try tell(file, range.lowerBound, range.count, isZero ? .unused : .unknown)
   }
 

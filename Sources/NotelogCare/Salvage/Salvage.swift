@@ -46,7 +46,7 @@ struct Salvage {
     }
     if losesTail { report.staleBelow = nextSequence }
     let survivors = chooseSurvivors(pile)
-    table = SalvageTable(keepingChunksOf: table)
+    table.forgetRecords()
     var writer = SalvageWriter(to: target, storeID: pile.storeID, options: options, pile: pile)
     try writer.write(survivors, table, nextSequence: nextSequence, &report, &progress)
     noteUnreadable(pile)
@@ -102,10 +102,7 @@ struct Salvage {
     nextSequence = max(nextSequence, file.header?.firstSequence ?? 0)
     if let byteCount = pile.expectedByteCount(of: file) {
       losesTail = true
-      report.add(
-        SalvageReport.Loss(
-          kind: .lostFrames, file: file.name, segment: file.number, offset: file.byteCount,
-          byteCount: byteCount - file.byteCount))
+      report.add(.lostFrames, in: file, file.byteCount..<byteCount)
     }
     if scan.hasLosses { losesTail = true }
   }
@@ -130,8 +127,6 @@ struct Salvage {
   private mutating func readFooter(_ file: SalvageFile, _ index: Int) throws(StorageError) {
     guard let trailer = file.trailer, file.keptByteCount >= trailer.footerOffset else { return }
     var reader = file.reader()
-    var table = self.table
-    self.table = SalvageTable()
     _ = try reader.forEachFooterEntry(trailer, evenIfIncomplete: true) { entry, _ in
       guard entry.kind != .chunk else { return }
       table.know(
@@ -141,7 +136,6 @@ struct Salvage {
           place: SalvageTable.Place(file: Int32(index), offset: UInt32(entry.offset)),
           payloadByteCount: UInt32(entry.payloadByteCount)))
     }
-    self.table = table
   }
 
   /// Which frames are saved, in the order of the files; and what is lost.
@@ -158,11 +152,10 @@ struct Salvage {
       } else if newest.isTombstone {
         report.deletedCount += 1
       } else {
-        let file = pile.files[Int(newest.place.file)]
+        let start = Int(newest.place.offset)
+        let byteCount = aligned(Layout.frameHeaderByteCount + Int(newest.payloadByteCount))
         report.add(
-          SalvageReport.Loss(
-            kind: .record, file: file.name, segment: file.number, offset: Int(newest.place.offset),
-            byteCount: aligned(Layout.frameHeaderByteCount + Int(newest.payloadByteCount)), record: id))
+          .record, in: pile.files[Int(newest.place.file)], start..<start + byteCount, record: id)
         keepOlder(id, entry, &survivors)
       }
     }
@@ -180,20 +173,7 @@ struct Salvage {
 
   private mutating func noteUnreadable(_ pile: SalvagePile) {
     for file in pile.files {
-      for range in file.file.unreadable {
-        report.add(
-          SalvageReport.Loss(
-            kind: .unreadableBytes, file: file.name, segment: file.number, offset: range.lowerBound,
-            byteCount: range.count))
-      }
+      for range in file.file.unreadable { report.add(.unreadableBytes, in: file, range) }
     }
-  }
-}
-
-extension SalvageTable {
-  /// The chunks alone: what is left to know once the survivors are chosen.
-  init(keepingChunksOf table: SalvageTable) {
-    self.init()
-    takeChunks(of: table)
   }
 }

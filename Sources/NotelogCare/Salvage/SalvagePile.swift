@@ -84,6 +84,11 @@ struct SalvagePile {
     }
   }
 
+  /// The number of the newest segment of the log.
+  private var newestLogNumber: UInt32? {
+    files.compactMap { $0.header?.kind.isLog == true ? $0.number : nil }.max()
+  }
+
   private static func unreadable(_ name: String, _ byteCount: Int) -> SalvageReport.Loss {
     SalvageReport.Loss(
       kind: .unreadableFile, file: name, segment: FileName.segmentNumber(name), offset: 0,
@@ -115,12 +120,8 @@ struct SalvagePile {
 
   private static func live(of file: SalvageFile) throws(StorageError) -> LiveSet? {
     var reader = file.reader()
-    var place = Layout.firstFrameOffset
-    guard case .frame(let header) = try reader.frame(at: place), header.kind == .liveSet,
-      try reader.isWhole(header, at: place),
-      let set = LiveSet(payload: try reader.payload(of: header, at: place))
-    else { return nil }
-    place += header.frameByteCount
+    guard let header = file.header, let (set, end) = try reader.liveSet(of: header) else { return nil }
+    var place = end
     var changes = LiveChanges(of: set)
     var pending: (change: LiveChange, sequence: UInt64)?
     while let (next, header) = try reader.nextFrame(from: place), header.kind != .footer {
@@ -156,8 +157,7 @@ struct SalvagePile {
 
   /// Whether nothing was ever in a file: the process died while it created the next segment.
   private func isInterruptedCreation(_ file: SalvageFile) throws(JournalError) -> Bool {
-    let newest = files.compactMap { $0.header?.kind.isLog == true ? $0.number : nil }.max() ?? 0
-    guard file.number ?? 0 > newest else { return false }
+    guard file.number ?? 0 > newestLogNumber ?? 0 else { return false }
     do {
       var reader = SegmentReader(file.file, salt: 0, end: file.byteCount)
       return try reader.isZero(from: Layout.firstFrameOffset + Layout.frameHeaderByteCount)
@@ -207,8 +207,7 @@ struct SalvagePile {
   /// How long a file was, where it ends too early: every segment is finished but the newest of the log.
   func expectedByteCount(of file: SalvageFile) -> Int? {
     guard let header = file.header, file.trailer == nil, file.keptByteCount == .max else { return nil }
-    let newest = files.compactMap { $0.header?.kind.isLog == true ? $0.number : nil }.max()
-    if header.kind == .log, header.number == newest {
+    if header.kind == .log, header.number == newestLogNumber {
       let known = floor.segment == header.number ? floor.offset : Layout.firstFrameOffset
       return file.byteCount < known ? known : nil
     }

@@ -60,6 +60,22 @@ package struct SalvageReport: Sendable {
   /// How many losses are listed at most.
   private static let maximumListedLosses = 100_000
 
+  /// Notes a loss.
+  ///
+  /// - Parameters:
+  ///   - kind: What is lost.
+  ///   - file: The file that it is lost in; nothing where it is lost with a file, or with several.
+  ///   - range: Where in the file.
+  ///   - record: Whose it is, where that is known.
+  mutating func add(
+    _ kind: Loss.Kind, in file: SalvageFile?, _ range: Range<Int> = 0..<0, record: RecordKey? = nil
+  ) {
+    add(
+      Loss(
+        kind: kind, file: file?.name ?? "", segment: file?.number, offset: range.lowerBound,
+        byteCount: range.count, record: record))
+  }
+
   mutating func add(_ loss: Loss) {
     lossCount += 1
     if losses.count < Self.maximumListedLosses { losses.append(loss) }

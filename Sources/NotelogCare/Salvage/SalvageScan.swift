@@ -22,7 +22,6 @@ struct SalvageScan: ~Copyable {
   private let limit: Int
   private var pending: [Pending] = []
   private var sawMark = false
-  private var lossStart: Int?
   private(set) var highestSequence: UInt64 = 0
   private(set) var hasLosses = false
   private(set) var frameCount = 0
@@ -57,7 +56,7 @@ struct SalvageScan: ~Copyable {
       // Zeros at the end of a segment that was being written are space that was promised and not used.
       let isAboveFloor = file.number.map { LogPosition(segment: $0, offset: place) >= floor } ?? true
       let isUnused = file.trailer == nil && isAboveFloor
-      let isZero = isUnused ? try isZero(place..<limit) : false
+      let isZero = isUnused ? try reader.isZero(from: place, to: limit) : false
       if !isZero { lose(place..<limit, &report) }
     }
     let isAllCopies = file.header == nil && !sawMark
@@ -71,29 +70,9 @@ struct SalvageScan: ~Copyable {
     file.isFinished || LogPosition(segment: number, offset: place) < floor
   }
 
-  private mutating func isZero(_ range: Range<Int>) throws(StorageError) -> Bool {
-    var place = range.lowerBound
-    while place < range.upperBound {
-      let end = min(range.upperBound, place + SegmentReader.windowByteCount)
-      if try !reader.bytes(place..<end).isZero { return false }
-      place = end
-    }
-    return true
-  }
-
   private mutating func lose(_ range: Range<Int>, _ report: inout SalvageReport) {
     hasLosses = true
-    if !isReplaced { add(.lostFrames, range, &report) }
-  }
-
-  private func add(
-    _ kind: SalvageReport.Loss.Kind, _ range: Range<Int>, record: RecordKey? = nil,
-    _ report: inout SalvageReport
-  ) {
-    report.add(
-      SalvageReport.Loss(
-        kind: kind, file: file.name, segment: file.number, offset: range.lowerBound, byteCount: range.count,
-        record: record))
+    if !isReplaced { report.add(.lostFrames, in: file, range) }
   }
 
   private mutating func take(
@@ -131,7 +110,9 @@ struct SalvageScan: ~Copyable {
     let frames = pending
     pending.removeAll(keepingCapacity: true)
     guard isCommitted else {
-      if !isReplaced { add(.uncommitted, first.place..<last.place + last.header.frameByteCount, &report) }
+      if !isReplaced {
+        report.add(.uncommitted, in: file, first.place..<last.place + last.header.frameByteCount)
+      }
       return
     }
     for frame in frames { try keep(frame, &table) }

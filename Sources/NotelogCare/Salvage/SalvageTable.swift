@@ -71,10 +71,8 @@ struct SalvageTable {
     if isLast { lastChunks[value] = chunk }
   }
 
-  mutating func takeChunks(of table: SalvageTable) {
-    chunks = table.chunks
-    lastChunks = table.lastChunks
-  }
+  /// Forgets all but the chunks: what is left to know once it is chosen what is saved.
+  mutating func forgetRecords() { records = [:] }
 
   private static func raise(_ entry: inout Entry, to version: Version) {
     if version.isNewer(than: entry.newest) { entry.newest = version }

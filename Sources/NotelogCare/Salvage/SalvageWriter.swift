@@ -86,10 +86,7 @@ struct SalvageWriter {
     guard case .frame(let header) = try reader.frame(at: offset), try reader.isWhole(header, at: offset)
     else {
       // It was sound a moment ago: the medium is failing under us.
-      report.add(
-        SalvageReport.Loss(
-          kind: .unreadableBytes, file: file.name, segment: file.number, offset: offset,
-          byteCount: Layout.frameHeaderByteCount))
+      report.add(.unreadableBytes, in: file, offset..<offset + Layout.frameHeaderByteCount)
       return
     }
     let payload = try reader.payload(of: header, at: offset)
@@ -108,10 +105,7 @@ struct SalvageWriter {
       let isWhole = last.map { last in
         (0...last).allSatisfy { table.chunks[SalvageTable.ChunkKey(value: value, number: $0)] != nil }
       }
-      if isWhole != true {
-        report.add(
-          SalvageReport.Loss(kind: .chunks, file: "", segment: nil, offset: 0, byteCount: 0, record: record))
-      }
+      if isWhole != true { report.add(.chunks, in: nil, record: record) }
     }
   }
 
@@ -122,17 +116,6 @@ struct SalvageWriter {
       floor: LogPosition(segment: number, offset: Layout.firstFrameOffset), live: live)
     var start = Buffer(capacity: Layout.firstFrameOffset * 2)
     header.appendStart(to: &start, live: live)
-    let name = FileName.segment(number)
-    let target = self.target
-    let file = try retryingInterruptions { () throws(StorageError) in
-      try target.open(name + FileName.partialSuffix, .createNew)
-    }
-    defer { file.close() }
-    try file.writeAll(start.bytes, at: 0)
-    try file.sync()
-    try retryingInterruptions { () throws(StorageError) in
-      try target.rename(name + FileName.partialSuffix, to: name)
-    }
-    try retryingInterruptions { () throws(StorageError) in try target.syncFolder("") }
+    try target.replaceWhole(FileName.segment(number), with: start.bytes.array())
   }
 }

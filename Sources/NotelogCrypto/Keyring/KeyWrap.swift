@@ -7,6 +7,9 @@
 struct KeyWrap: Equatable, Sendable {
   static let byteCount = 104
 
+  /// The place of a wrap that is still to be made.
+  static let none = KeyWrap(bytes: [UInt8](repeating: 0, count: byteCount))
+
   let bytes: [UInt8]
 
   /// A wrap as it was read.
@@ -35,6 +38,36 @@ struct KeyWrap: Equatable, Sendable {
     let context = try SealingContext(key: wrappingKey, memory: memory)
     return try context.openCommitting(bytes, additionalData: additionalData)
   }
+}
+
+/// An entry of the keyring that has a key in it, wrapped; the other fields are bound into the wrap.
+protocol WrappedKey {
+  /// Eight bytes that tell entries of this kind from all others.
+  static var domain: String { get }
+  /// The fields before the wrap, as they are written.
+  var header: [UInt8] { get }
+  var wrap: KeyWrap { get set }
+}
+
+extension WrappedKey {
+  func additionalData(storeID: Bytes16) -> [UInt8] { Array(Self.domain.utf8) + header + storeID.array }
+
+  /// Wraps the entry's key.
+  mutating func wrap(
+    _ key: borrowing Secret, under wrappingKey: borrowing Secret, storeID: Bytes16, memory: SecretMemory
+  ) throws(CryptoError) {
+    wrap = try KeyWrap(
+      key, under: wrappingKey, additionalData: additionalData(storeID: storeID), memory: memory)
+  }
+
+  /// The entry's key.
+  func unwrap(
+    under wrappingKey: borrowing Secret, storeID: Bytes16, memory: SecretMemory
+  ) throws(CryptoError) -> Secret {
+    try wrap.open(under: wrappingKey, additionalData: additionalData(storeID: storeID), memory: memory)
+  }
+
+  func append(to bytes: inout [UInt8]) { bytes += header + wrap.bytes }
 }
 
 extension SealingContext {
@@ -92,12 +125,8 @@ extension SealingContext {
         return unsafe open(sealed, additionalData: additionalData, to: target)
       }
     }
-    switch outcome {
-    case .done: return secret
-    case .tampered: throw .tampered
-    case .forked: throw .forked
-    case .library, .noRandomness: throw .library
-    }
+    guard outcome == .done else { throw outcome.error }
+    return secret
   }
 
   /// A nonce as three little-endian words.

@@ -2,31 +2,21 @@
 
 extension Keyring {
   /// The key of an access class, wrapped under the unlock root.
-  struct ClassKey: Equatable, Sendable {
+  struct ClassKey: WrappedKey, Equatable, Sendable {
+    static let domain = "NL1class"
     static let byteCount = 24 + KeyWrap.byteCount
     /// Wrapped under the unlock root. 2 (the device's secret) and 3 (both) are kept for classes to come.
     static let parentRoot: UInt8 = 1
 
     let accessClass: AccessClass
     let rootGeneration: UInt32
-    let wrap: KeyWrap
+    var wrap = KeyWrap.none
 
-    var header: [UInt8] { Self.header(accessClass, rootGeneration) }
-
-    static func header(_ accessClass: AccessClass, _ rootGeneration: UInt32) -> [UInt8] {
-      var bytes = [accessClass.rawValue, parentRoot, Suite.wraps.rawValue, 0]
+    var header: [UInt8] {
+      var bytes = [accessClass.rawValue, Self.parentRoot, Suite.wraps.rawValue, 0]
       bytes.append(littleEndian: rootGeneration)
       bytes.append(zeros: 16)
       return bytes
-    }
-
-    static func additionalData(header: [UInt8], storeID: Bytes16) -> [UInt8] {
-      Array("NL1class".utf8) + header + storeID.array
-    }
-
-    func append(to bytes: inout [UInt8]) {
-      bytes += header
-      bytes += wrap.bytes
     }
   }
 
@@ -57,7 +47,8 @@ extension Keyring {
   }
 
   /// One generation of a named key, wrapped under its class key.
-  package struct DataKey: Equatable, Sendable {
+  package struct DataKey: WrappedKey, Equatable, Sendable {
+    static let domain = "NL1dkey\0"
     static let byteCount = 24 + KeyWrap.byteCount
 
     package let reference: KeyReference
@@ -65,13 +56,9 @@ extension Keyring {
     /// The named key it belongs to.
     package let number: UInt16
     package let generation: UInt32
-    let wrap: KeyWrap
+    var wrap = KeyWrap.none
 
-    var header: [UInt8] { Self.header(reference, accessClass, number, generation) }
-
-    static func header(
-      _ reference: KeyReference, _ accessClass: AccessClass, _ number: UInt16, _ generation: UInt32
-    ) -> [UInt8] {
+    var header: [UInt8] {
       var bytes: [UInt8] = []
       bytes.append(littleEndian: reference.rawValue)
       bytes += [accessClass.rawValue, Suite.wraps.rawValue]
@@ -79,15 +66,6 @@ extension Keyring {
       bytes.append(littleEndian: generation)
       bytes.append(zeros: 12)
       return bytes
-    }
-
-    static func additionalData(header: [UInt8], storeID: Bytes16) -> [UInt8] {
-      Array("NL1dkey\0".utf8) + header + storeID.array
-    }
-
-    func append(to bytes: inout [UInt8]) {
-      bytes += header
-      bytes += wrap.bytes
     }
   }
 }

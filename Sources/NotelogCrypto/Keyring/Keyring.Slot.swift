@@ -2,9 +2,9 @@
 
 extension Keyring {
   /// One credential's wrap of the unlock root.
-  package struct Slot: Equatable, Sendable {
+  package struct Slot: WrappedKey, Equatable, Sendable {
+    static let domain = "NL1slot\0"
     static let byteCount = 144
-    static let headerSize = 40
     static let saltSize = 16
     /// The block size and parallelism that scrypt is used with; nothing else is accepted.
     static let blockSize: UInt8 = 8
@@ -24,17 +24,12 @@ extension Keyring {
     let rootGeneration: UInt32
     /// scrypt's salt; zeros where there is no password.
     let salt: [UInt8]
-    let wrap: KeyWrap
+    var wrap = KeyWrap.none
 
     /// The first forty bytes: everything that is not the wrap.
     var header: [UInt8] {
-      Self.header(kind: kind, logN: logN, id: id, rootGeneration: rootGeneration, salt: salt)
-    }
-
-    static func header(kind: Kind, logN: UInt8, id: UInt32, rootGeneration: UInt32, salt: [UInt8]) -> [UInt8]
-    {
       let isPassword = kind == .password
-      var bytes = [kind.rawValue, logN, isPassword ? blockSize : 0, isPassword ? parallelism : 0]
+      var bytes = [kind.rawValue, logN, isPassword ? Self.blockSize : 0, isPassword ? Self.parallelism : 0]
       bytes.append(littleEndian: id)
       bytes.append(littleEndian: rootGeneration)
       bytes.append(zeros: 12)
@@ -42,15 +37,6 @@ extension Keyring {
     }
 
     /// What the wrap is bound to.
-    static func additionalData(header: [UInt8], storeID: Bytes16) -> [UInt8] {
-      Array("NL1slot\0".utf8) + header + storeID.array
-    }
-
-    func append(to bytes: inout [UInt8]) {
-      bytes += header
-      bytes += wrap.bytes
-    }
-
     /// Reads a slot. Work factors are compared with their limits here, before anybody does the work.
     init(_ reader: inout ByteReader, workFactorLimit: WorkFactor) throws(CryptoError) {
       let type = try reader.uint8()
@@ -92,10 +78,7 @@ extension Keyring {
       salt =
         kind == .password ? try Random.bytes(Self.saltSize) : [UInt8](repeating: 0, count: Self.saltSize)
       let key = try credential.slotKey(salt: salt, logN: logN, storeID: storeID, memory: memory)
-      let header = Self.header(kind: kind, logN: logN, id: id, rootGeneration: rootGeneration, salt: salt)
-      wrap = try KeyWrap(
-        root, under: key, additionalData: Self.additionalData(header: header, storeID: storeID),
-        memory: memory)
+      try wrap(root, under: key, storeID: storeID, memory: memory)
     }
 
     /// The unlock root.
@@ -107,8 +90,7 @@ extension Keyring {
     ) throws(CryptoError) -> Secret {
       let key = try credential.slotKey(salt: salt, logN: logN, storeID: storeID, memory: memory)
       do throws(CryptoError) {
-        return try wrap.open(
-          under: key, additionalData: Self.additionalData(header: header, storeID: storeID), memory: memory)
+        return try unwrap(under: key, storeID: storeID, memory: memory)
       } catch {
         throw error == .tampered ? .tamperedSlot(id) : error
       }

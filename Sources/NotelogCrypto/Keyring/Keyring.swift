@@ -1,5 +1,7 @@
 // The keyring as it stands on disk: slots, wrapped keys, sealed names (FORMAT.md 10).
 
+import NotelogBase
+
 /// Everything that the keyring's file says; no secret is in it, so it can be read and shown while locked.
 ///
 /// A value: a change makes a new one, of the next generation, and the ``Vault`` seals it with its MAC.
@@ -48,12 +50,6 @@ package struct Keyring: Equatable, Sendable {
 
   /// One generation of a named key.
   package func dataKey(_ reference: KeyReference) -> DataKey? {
-    var low = 0
-    var high = dataKeys.count
-    while low < high {
-      let middle = (low + high) / 2
-      if dataKeys[middle].reference < reference { low = middle + 1 } else { high = middle }
-    }
-    return low < dataKeys.count && dataKeys[low].reference == reference ? dataKeys[low] : nil
+    dataKeys.find(reference.rawValue) { $0.reference.rawValue }
   }
 }

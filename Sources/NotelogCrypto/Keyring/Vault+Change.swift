@@ -142,15 +142,14 @@ extension Keyring {
       storeID: storeID, generation: 1, rootGeneration: 1, nextKeyReference: 1, nextSlotID: 1, slots: [],
       classKeys: [], namedKeys: [], dataKeys: [], mac: [], digest: [])
     keyring.slots = [try keyring.makeSlot(credential, id: 0, work: work, root: root, memory: memory)]
-    let whenUnlocked = try Secret.random(byteCount: Credential.keySize, in: memory)
-    let afterFirstUnlock = try Secret.random(byteCount: Credential.keySize, in: memory)
-    keyring.classKeys = [
-      try keyring.wrapClassKey(whenUnlocked, .whenUnlocked, root: root, memory: memory),
-      try keyring.wrapClassKey(afterFirstUnlock, .afterFirstUnlock, root: root, memory: memory),
-    ]
+    var classKeys: [AccessClass: ClassSecret] = [:]
+    for accessClass in AccessClass.allCases where accessClass.isSupported {
+      let secret = try Secret.random(byteCount: Credential.keySize, in: memory)
+      keyring.classKeys.append(try keyring.wrapClassKey(secret, accessClass, root: root, memory: memory))
+      classKeys[accessClass] = ClassSecret(secret)
+    }
     try keyring.seal(root: root, memory: memory)
-    return Vault(
-      keyring, root: root, whenUnlocked: whenUnlocked, afterFirstUnlock: afterFirstUnlock, memory: memory)
+    return Vault(keyring, root: root, classKeys: classKeys, memory: memory)
   }
 
   fileprivate mutating func removeSlots(_ ids: [UInt32]) throws(CryptoError) {
@@ -192,13 +191,9 @@ extension Keyring {
     let reference = KeyReference(rawValue: nextKeyReference)
     let classKey = try open(entry, root: root, memory: memory)
     let key = try Secret.random(byteCount: Credential.keySize, in: memory)
-    let header = DataKey.header(reference, accessClass, number, 1)
-    let wrap = try KeyWrap(
-      key, under: classKey, additionalData: DataKey.additionalData(header: header, storeID: storeID),
-      memory: memory)
-    dataKeys.append(
-      DataKey(
-        reference: reference, accessClass: accessClass, number: number, generation: 1, wrap: wrap))
+    var dataKey = DataKey(reference: reference, accessClass: accessClass, number: number, generation: 1)
+    try dataKey.wrap(key, under: classKey, storeID: storeID, memory: memory)
+    dataKeys.append(dataKey)
     nextKeyReference += 1
     return reference
   }

@@ -44,15 +44,9 @@ extension Vault {
     let opened = try keyring.openRoot(credential, slot: slot, memory: memory)
     let id = opened.slot
     guard try keyring.verifyMAC(root: opened.root, memory: memory) else { throw .tamperedKeyring }
-    var whenUnlocked: Secret? = nil
-    var afterFirstUnlock: Secret? = nil
+    var classKeys: [AccessClass: ClassSecret] = [:]
     for entry in keyring.classKeys {
-      let key = try keyring.open(entry, root: opened.root, memory: memory)
-      switch entry.accessClass {
-      case .whenUnlocked: whenUnlocked = consume key
-      case .afterFirstUnlock: afterFirstUnlock = consume key
-      default: throw .unsupported(.accessClass(entry.accessClass.rawValue))
-      }
+      classKeys[entry.accessClass] = ClassSecret(try keyring.open(entry, root: opened.root, memory: memory))
     }
     try keyring.check(schemas, root: opened.root, memory: memory)
     let names = try keyring.openNames(root: opened.root, memory: memory)
@@ -70,8 +64,7 @@ extension Vault {
       // A change adopted while scrypt was at work has the same root and class keys; it may have more names.
       state.names.merge(names) { current, _ in current }
       state.root = root.take()
-      state.whenUnlocked = whenUnlocked.take()
-      state.afterFirstUnlock = afterFirstUnlock.take()
+      state.classKeys = classKeys
     }
     return id
   }
@@ -179,9 +172,8 @@ extension Keyring {
 
   func open(_ entry: ClassKey, root: borrowing Secret, memory: SecretMemory) throws(CryptoError) -> Secret {
     let key = try classWrappingKey(entry.accessClass, root: root, memory: memory)
-    let data = ClassKey.additionalData(header: entry.header, storeID: storeID)
     do throws(CryptoError) {
-      return try entry.wrap.open(under: key, additionalData: data, memory: memory)
+      return try entry.unwrap(under: key, storeID: storeID, memory: memory)
     } catch {
       throw error == .wrongKey || error == .tampered ? .tamperedKeyring : error
     }
@@ -191,11 +183,9 @@ extension Keyring {
     _ secret: borrowing Secret, _ accessClass: AccessClass, root: borrowing Secret, memory: SecretMemory
   ) throws(CryptoError) -> ClassKey {
     let key = try classWrappingKey(accessClass, root: root, memory: memory)
-    let data = ClassKey.additionalData(
-      header: ClassKey.header(accessClass, rootGeneration), storeID: storeID)
-    return ClassKey(
-      accessClass: accessClass, rootGeneration: rootGeneration,
-      wrap: try KeyWrap(secret, under: key, additionalData: data, memory: memory))
+    var entry = ClassKey(accessClass: accessClass, rootGeneration: rootGeneration)
+    try entry.wrap(secret, under: key, storeID: storeID, memory: memory)
+    return entry
   }
 
   /// The names of all named keys, by number.

@@ -21,8 +21,7 @@ package final class Vault: Sendable {
     var keyring: Keyring
     var other: Keyring?
     var root: Secret?
-    var whenUnlocked: Secret?
-    var afterFirstUnlock: Secret?
+    var classKeys: [AccessClass: ClassSecret] = [:]
     var names: [UInt16: String] = [:]
     var sealingKeys: [KeyReference: SealingKey] = [:]
     var servedByOther = false
@@ -50,13 +49,9 @@ package final class Vault: Sendable {
 
   /// An unlocked vault, just created.
   init(
-    _ keyring: Keyring, root: consuming Secret, whenUnlocked: consuming Secret,
-    afterFirstUnlock: consuming Secret, memory: SecretMemory
+    _ keyring: Keyring, root: consuming Secret, classKeys: [AccessClass: ClassSecret], memory: SecretMemory
   ) {
-    state = Lock(
-      State(
-        keyring: keyring, other: nil, root: root, whenUnlocked: whenUnlocked,
-        afterFirstUnlock: afterFirstUnlock))
+    state = Lock(State(keyring: keyring, root: root, classKeys: classKeys))
     self.memory = memory
   }
 
@@ -79,8 +74,7 @@ package final class Vault: Sendable {
     state.withLock { state in
       epoch.add(1, ordering: .acquiringAndReleasing)
       state.root = nil
-      state.whenUnlocked = nil
-      if scope == .everything { state.afterFirstUnlock = nil }
+      state.classKeys = scope == .everything ? [:] : state.classKeys.filter { $0.key != .whenUnlocked }
       for (reference, key) in state.sealingKeys where scope == .everything || key.accessClass == .whenUnlocked
       {
         key.wipe()
@@ -137,25 +131,19 @@ package final class Vault: Sendable {
   private static func unwrap(
     _ entry: Keyring.DataKey, _ state: borrowing State, _ memory: SecretMemory
   ) throws(CryptoError) -> Secret {
-    let data = Keyring.DataKey.additionalData(header: entry.header, storeID: state.keyring.storeID)
+    guard let key = state.classKeys[entry.accessClass] else { throw .locked(entry.accessClass) }
     do throws(CryptoError) {
-      switch entry.accessClass {
-      case .whenUnlocked:
-        switch state.whenUnlocked {
-        case .some(let key): return try entry.wrap.open(under: key, additionalData: data, memory: memory)
-        case .none: throw .locked(entry.accessClass)
-        }
-      case .afterFirstUnlock:
-        switch state.afterFirstUnlock {
-        case .some(let key): return try entry.wrap.open(under: key, additionalData: data, memory: memory)
-        case .none: throw .locked(entry.accessClass)
-        }
-      default:
-        throw .unsupported(.accessClass(entry.accessClass.rawValue))
-      }
+      return try entry.unwrap(under: key.secret, storeID: state.keyring.storeID, memory: memory)
     } catch {
       // Under a class key that is the right one, a wrap that does not open was altered.
       throw error == .wrongKey || error == .tampered ? .tamperedKeyring : error
     }
   }
+}
+
+/// The key of a class, which is wiped when the vault lets go of it.
+final class ClassSecret: Sendable {
+  let secret: Secret
+
+  init(_ secret: consuming Secret) { self.secret = secret }
 }

@@ -1,5 +1,7 @@
 // Padding that hides lengths: Padmé with a minimum bucket (FORMAT.md 7.3).
 
+import NotelogBase
+
 /// Pads a value before sealing, so that its length says little: at most twelve percent are added, and what is
 /// smaller than the minimum bucket all looks alike.
 package enum Padding {

@@ -10,6 +10,15 @@ struct SealingContext: ~Copyable {
   /// How a call ended. Not an error yet, so that the path within the pointers' closures stays flat.
   enum Outcome {
     case done, tampered, forked, library, noRandomness
+
+    var error: CryptoError {
+      switch self {
+      case .tampered: .tampered
+      case .forked: .forked
+      case .noRandomness: .noRandomness
+      case .library, .done: .library
+      }
+    }
   }
 
   /// The secret memory.

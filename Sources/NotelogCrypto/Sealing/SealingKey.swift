@@ -71,7 +71,7 @@ package final class SealingKey: Sendable {
         plaintext.buffer, additionalData: additionalData.buffer, nonces: &nonces, to: target)
     }
     unsafe lane.pointee.giveBack()
-    if outcome != .done { throw error(for: outcome) }
+    if outcome != .done { throw outcome.error }
   }
 
   /// Opens a sealed value.
@@ -96,7 +96,7 @@ package final class SealingKey: Sendable {
       outcome = unsafe context.pointee.open(sealed.buffer, additionalData: additionalData.buffer, to: target)
     }
     unsafe lane.pointee.giveBack()
-    if outcome != .done { throw error(for: outcome) }
+    if outcome != .done { throw outcome.error }
   }
 
   /// Wipes the key and all contexts, and waits for calls under way on other threads to end; none begins any
@@ -126,9 +126,8 @@ package final class SealingKey: Sendable {
   @inline(__always)
   private func takeLane() throws(CryptoError) -> UnsafeMutablePointer<SealingLane> {
     if isClosed.load(ordering: .relaxed) { throw .locked(accessClass) }
-    // Thread numbers are addresses some pages apart: multiply, and take the top six bits.
-    let first = Int(truncatingIfNeeded: (UInt64(Platform.threadID()) &* 0x9E37_79B9_7F4A_7C15) >> 58)
-    // SAFETY: six bits are below the lanes' count.
+    let first = ThreadNumber.current
+    // SAFETY: a thread's number has six bits, which are below the lanes' count.
     let lane = unsafe lane(first)
     guard unsafe lane.pointee.take() else { return unsafe try takeAnotherLane(than: first) }
     return unsafe lane.pointee.context == nil ? try fill(lane) : lane
@@ -193,15 +192,6 @@ package final class SealingKey: Sendable {
       throw .limitExceeded(.additionalData)
     }
     precondition(outputCount == plaintextCount, "the output's size is the input's, ± SealedValue.overhead")
-  }
-
-  private func error(for outcome: SealingContext.Outcome) -> CryptoError {
-    switch outcome {
-    case .tampered: .tampered
-    case .forked: .forked
-    case .noRandomness: .noRandomness
-    case .library, .done: .library
-    }
   }
 }
 

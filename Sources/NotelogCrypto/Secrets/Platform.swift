@@ -71,16 +71,6 @@ enum Platform {
 
   static func yield() { _ = sched_yield() }
 
-  /// A number that differs between the threads alive at one time.
-  @inline(__always)
-  static func threadID() -> UInt {
-    #if canImport(Darwin)
-      UInt(bitPattern: pthread_self())
-    #else
-      UInt(pthread_self())
-    #endif
-  }
-
   #if canImport(Darwin)
     private static let mapAnonymous = MAP_ANON
   #else

@@ -1,6 +1,4 @@
-// Random bytes: from the system for keys, from OpenSSL's generator for the bulk of nonces.
-
-import COpenSSL
+// Random bytes, from the system's generator.
 
 enum Random {
   /// Fills memory from the system's generator: keys, salts of slots, fresh entropy.
@@ -25,11 +23,5 @@ enum Random {
     }
     guard result else { throw .noRandomness }
     return bytes
-  }
-
-  /// Fills memory from OpenSSL's generator.
-  static func library(_ buffer: UnsafeMutableRawPointer, byteCount: Int) -> Bool {
-    // SAFETY: the caller's buffer holds `byteCount` bytes.
-    unsafe RAND_bytes(buffer.assumingMemoryBound(to: UInt8.self), Int32(byteCount)) == 1
   }
 }

@@ -88,12 +88,6 @@ package struct Envelope: Equatable, Sendable {
     return nil
   }
 
-  /// The large values that an envelope names; none where there is no envelope, or it is not well formed.
-  @inlinable
-  package static func valueIDs(in bytes: RawSpan) -> [RecordKey] {
-    byteCount(inPayload: bytes) == nil ? [] : values(bytes)
-  }
-
   /// How many sort keys an envelope has; none where there is no envelope, or it is not well formed.
   @inlinable
   package static func sortKeyCount(in bytes: RawSpan) -> Int {

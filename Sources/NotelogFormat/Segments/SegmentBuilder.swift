@@ -82,22 +82,14 @@ package struct SegmentBuilder: ~Copyable {
     let byteCount = end
     do throws(StorageError) {
       try file.writeAll(buffer.bytes, at: written)
-      var start = Buffer(capacity: Layout.headerByteCount)
-      start.appendZeros(Layout.headerByteCount)
-      header.write(into: &start)
-      try file.writeAll(start.bytes, at: 0)
-      try file.writeAll(start.bytes, at: Layout.headerCopyOffset)
+      try header.write(to: file)
       try file.sync()
     } catch {
       abandon()
       throw error
     }
     file.close()
-    let name = FileName.segment(number)
-    let storage = self.storage
-    let temporary = temporaryName
-    try retryingInterruptions { () throws(StorageError) in try storage.rename(temporary, to: name) }
-    try retryingInterruptions { () throws(StorageError) in try storage.syncFolder("") }
+    try storage.publish(temporaryName, as: FileName.segment(number))
     return LiveEntry(number: number, byteCount: byteCount, salt: header.salt, footerChecksum: checksum)
   }
 

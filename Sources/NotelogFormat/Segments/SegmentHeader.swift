@@ -1,6 +1,7 @@
 // A segment's header: FORMAT.md §4.
 
 package import NotelogBase
+package import NotelogStorage
 
 /// What a segment is.
 package enum SegmentKind: UInt16, Sendable, BitwiseCopyable {
@@ -124,10 +125,17 @@ package struct SegmentHeader: Equatable, Sendable {
 }
 
 extension SegmentHeader {
-  /// Writes the header over a buffer's first 512 bytes.
-  package func write(into buffer: inout Buffer) {
+  /// Writes the header at both of its places in a file.
+  ///
+  /// - Parameter file: The segment's file.
+  /// - Throws: What writing throws.
+  package func write(to file: any StorageFile) throws(StorageError) {
+    var buffer = Buffer(capacity: Layout.headerByteCount)
+    buffer.appendZeros(Layout.headerByteCount)
     var bytes = buffer.mutableBytes
     write(into: &bytes, at: 0)
+    try file.writeAll(buffer.bytes, at: 0)
+    try file.writeAll(buffer.bytes, at: Layout.headerCopyOffset)
   }
 }
 

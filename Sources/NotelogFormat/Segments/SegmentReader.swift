@@ -112,14 +112,11 @@ package struct SegmentReader: ~Copyable {
     }
   }
 
-  /// Whether every byte from a place to the end is zero.
-  package mutating func isZero(from place: Int) throws(StorageError) -> Bool {
-    var place = place
-    while place < end {
-      let upper = min(end, place + Self.windowByteCount)
-      try load(place..<upper)
-      if !window.bytes.extracting(place - windowStart..<upper - windowStart).isZero { return false }
-      place = upper
+  /// Whether every byte from a place to the end, or to a place before it, is zero.
+  package mutating func isZero(from place: Int, to limit: Int? = nil) throws(StorageError) -> Bool {
+    let limit = limit ?? end
+    for start in stride(from: place, to: limit, by: Self.windowByteCount) {
+      if try !bytes(start..<min(limit, start + Self.windowByteCount)).isZero { return false }
     }
     return true
   }

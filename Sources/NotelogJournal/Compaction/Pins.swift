@@ -31,15 +31,12 @@ package struct Pins {
   private func isHeld(_ name: String) -> Bool {
     let file: any StorageFile
     do {
-      file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, .lock) }
+      file = try storage.openLocked(name, .lock, .exclusive)
     } catch {
       // Only a file can be a pin.
       return !error.isMissing && !error.isOfNoFile
     }
     defer { file.close() }
-    do { try retryingInterruptions { () throws(StorageError) in try file.lock(.exclusive) } } catch {
-      return true
-    }
     // With the lock in hand nobody else can be taking it.
     try? storage.unlink(name)
     return false
@@ -63,19 +60,16 @@ package struct Pins {
     var serial = random
     while true {
       let name = FileName.pin(FileName.pin(of: SystemProcess.identifier, serial: serial))
-      let file = try retryingInterruptions { () throws(StorageError) in
-        try storage.open(name, .createIfMissing)
-      }
-      do {
-        try retryingInterruptions { () throws(StorageError) in try file.lock(.shared) }
+      do throws(StorageError) {
+        let file = try storage.openLocked(name, .createIfMissing, .shared)
         // Whoever compacts may have taken it for a stale one just before: then its name is gone, and it holds nothing.
         if try storage.names(in: FileName.pins).contains(where: { FileName.pin($0) == name }) {
           return Pin(storage: storage, name: name, file: file)
         }
+        file.close()
       } catch {
         guard error.errno == SystemErrno.wouldBlock else { throw error }
       }
-      file.close()
       serial &+= 1
     }
   }

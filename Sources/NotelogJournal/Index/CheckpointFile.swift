@@ -76,8 +76,7 @@ package struct CheckpointFile: Sendable {
   package static func publish(_ file: any StorageFile, in storage: any Storage) throws(StorageError) {
     let name = FileName.index + FileName.partialSuffix
     try file.sync()
-    try retryingInterruptions { () throws(StorageError) in try storage.rename(name, to: FileName.index) }
-    try retryingInterruptions { () throws(StorageError) in try storage.syncFolder("") }
+    try storage.publish(name, as: FileName.index)
   }
 
   private static let pieceByteCount = 1 << 20

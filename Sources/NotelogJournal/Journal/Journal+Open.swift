@@ -218,18 +218,7 @@ extension Journal {
 
   /// Takes the writing process's lock.
   package static func takeLock(_ storage: any Storage) throws(JournalError) -> any StorageFile {
-    do throws(StorageError) {
-      let file = try retryingInterruptions { () throws(StorageError) in
-        try storage.open(FileName.lock, .createIfMissing)
-      }
-      do {
-        try retryingInterruptions { () throws(StorageError) in try file.lock(.exclusive) }
-      } catch {
-        file.close()
-        throw error
-      }
-      return file
-    } catch {
+    do { return try storage.openLocked(FileName.lock, .createIfMissing, .exclusive) } catch {
       if error.call == .lock, error.errno == SystemErrno.wouldBlock {
         throw JournalError(.busy, "the store is open for writing elsewhere", cause: error)
       }

@@ -67,7 +67,6 @@ extension Catalog {
       }
       if !reading.isWhole || !reading.damages.isEmpty { readings.append((segment.number, reading)) }
     }
-    tail.sort()
     let cache = BlockCache(byteCount: options.cacheByteCount)
     let table = SegmentTable(segments)
     let source = ShardSource(checkpoint.file, head, tail: tail, table, cache, Staleness())

@@ -177,13 +177,7 @@ extension Snapshot {
   /// Whether a place is in what the snapshot goes through.
   private func sees(_ place: Place) -> Bool {
     if place.segment == end.segment { return place.offset < end.offset }
-    var lower = 0
-    var upper = segments.count
-    while lower < upper {
-      let middle = (lower + upper) / 2
-      if segments[middle].number < place.segment { lower = middle + 1 } else { upper = middle }
-    }
-    return lower < segments.count && segments[lower].number == place.segment
+    return segments.find(place.segment) { $0.number } != nil
   }
 
   /// Up to where a segment's frames are to be looked for; which of them count, the index says.
