@@ -23,7 +23,7 @@ import Testing
     #expect(Set(whole.damages.map(\.segment)) == [2, 4])
     #expect(whole.next == nil)
     var damages: [NotelogJournal.Damage] = []
-    var position: ScrubPosition? = ScrubPosition()
+    var position: UInt32? = 0
     var steps = 0
     while let from = position {
       let part = try journal.scrub(from: from, WorkBudget(byteCount: 1))
@@ -51,7 +51,7 @@ import Testing
       return false
     })
     let segmentCount = journal.statistics.segments.count
-    let result = try journal.scrub(from: ScrubPosition(), budget)
+    let result = try journal.scrub(budget)
     #expect(result.damages.isEmpty && result.next == nil)
     #expect(compactions.load(ordering: .relaxed) > 1)
     #expect(result.segmentCount < segmentCount - 1)
@@ -67,7 +67,7 @@ import Testing
       try? journal.close()
       return false
     })
-    #expect(throws: JournalError(.closed, "")) { try journal.scrub(from: ScrubPosition(), closing) }
+    #expect(throws: JournalError(.closed, "")) { try journal.scrub(closing) }
   }
 
   /// Its descriptors may be other files' by then.
@@ -78,14 +78,14 @@ import Testing
     let reads = Atomic<Int>(0)
     let step = WorkBudget(byteCount: 1)
     disk.afterEachCall { call, _ in if call == .read { reads.add(1, ordering: .relaxed) } }
-    _ = try journal.scrub(from: ScrubPosition(), step)
+    _ = try journal.scrub(step)
     let last = reads.load(ordering: .relaxed)
     reads.store(0, ordering: .relaxed)
     // At the last read of the same step.
     disk.afterEachCall { [journal] call, _ in
       if call == .read, reads.add(1, ordering: .relaxed).newValue == last { try? journal.close() }
     }
-    #expect(throws: JournalError(.closed, "")) { try journal.scrub(from: ScrubPosition(), step) }
+    #expect(throws: JournalError(.closed, "")) { try journal.scrub(step) }
     disk.afterEachCall(nil)
   }
 }

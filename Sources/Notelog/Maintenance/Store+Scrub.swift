@@ -6,11 +6,7 @@ import NotelogJournal
 /// Where a scrub goes on. It may be kept, and taken up in another opening of the store.
 public struct ScrubPosition: Sendable, Hashable, Codable {
   /// Segments with lower numbers have been verified in this round.
-  private let segment: UInt32
-
-  init(_ position: NotelogCare.ScrubPosition) { segment = position.segment }
-
-  var journal: NotelogCare.ScrubPosition { NotelogCare.ScrubPosition(segment: segment) }
+  let segment: UInt32
 }
 
 /// What a call of a scrub found.
@@ -42,11 +38,10 @@ extension Store {
   public func scrub(
     from position: ScrubPosition? = nil, _ budget: WorkBudget = .unlimited
   ) throws(NotelogError) -> ScrubSummary {
-    let result = try journaling { () throws(JournalError) in
-      try journal.scrub(from: position?.journal ?? NotelogCare.ScrubPosition(), budget.journal)
-    }
+    let result = try journaling(journal.scrub(from: position?.segment ?? 0, budget.journal))
     return ScrubSummary(
       findings: result.damages.map(Verification.Finding.init), segmentCount: result.segmentCount,
-      frameCount: result.frameCount, byteCount: result.byteCount, next: result.next.map(ScrubPosition.init))
+      frameCount: result.frameCount, byteCount: result.byteCount,
+      next: result.next.map(ScrubPosition.init(segment:)))
   }
 }

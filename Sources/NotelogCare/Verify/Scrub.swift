@@ -5,22 +5,14 @@ package import NotelogJournal
 import NotelogStorage
 import NotelogBase
 
-/// Where a scrub goes on. It may be kept, and taken up again in another opening.
-package struct ScrubPosition: Equatable, Sendable {
-  /// Segments below it have been verified in this round.
-  package var segment: UInt32
-
-  package init(segment: UInt32 = 0) { self.segment = segment }
-}
-
 /// What a scrub found.
 package struct ScrubResult: Sendable {
   package internal(set) var damages: [Damage] = []
   package internal(set) var segmentCount = 0
   package internal(set) var frameCount = 0
   package internal(set) var byteCount = 0
-  /// Where to go on; nothing when every segment has been verified.
-  package internal(set) var next: ScrubPosition?
+  /// The segment to go on with, in this opening or another; nothing when every segment has been verified.
+  package internal(set) var next: UInt32?
 }
 
 extension Journal {
@@ -29,19 +21,19 @@ extension Journal {
   /// At least one segment is verified in a call, whatever the budget; so calling it again and again comes to an end.
   ///
   /// - Parameters:
-  ///   - position: What the call before returned; a new round where nothing is given.
+  ///   - first: What the call before returned; a new round where nothing is given.
   ///   - budget: The bytes to read, about, or the time.
   /// - Returns: What was found, and where to go on.
   /// - Throws: `inputOutput` where a file can't be read; `closed`.
   package func scrub(
-    from position: ScrubPosition = ScrubPosition(), _ budget: WorkBudget = .unlimited
+    from first: UInt32 = 0, _ budget: WorkBudget = .unlimited
   ) throws(JournalError) -> ScrubResult {
     try checkOpen()
     var result = ScrubResult()
     for segment in catalog.segments.all {
-      guard segment.number >= position.segment, let entry = segment.entry else { continue }
+      guard segment.number >= first, let entry = segment.entry else { continue }
       if result.segmentCount > 0, result.byteCount >= budget.byteCount || budget.isOver() {
-        result.next = ScrubPosition(segment: segment.number)
+        result.next = segment.number
         return result
       }
       // What compaction has taken away meanwhile, nobody reads any more.
