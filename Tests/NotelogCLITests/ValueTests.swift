@@ -19,9 +19,7 @@ import Testing
 
   @Test(arguments: values)
   func `a value survives JSON`(value: DynamicValue, type: FieldType, text: String) throws {
-    var json = JSONWriter()
-    try value.write(to: &json)
-    let bytes = json.take()
+    let bytes = value.json.text
     #expect(String(decoding: bytes, as: UTF8.self) == text)
     #expect(DynamicValue(json: try JSONReader.read(bytes), as: type) == value)
   }

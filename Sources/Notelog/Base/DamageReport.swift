@@ -27,16 +27,9 @@ public struct DamageReport: Sendable {
 
   /// Where everything is as it should be.
   static let none = DamageReport(verdict: .sound, findings: [], lostRecordCount: 0, staleBelow: 0)
+}
 
-  private init(
-    verdict: Verdict, findings: [Verification.Finding], lostRecordCount: Int, staleBelow: UInt64
-  ) {
-    self.verdict = verdict
-    self.findings = findings
-    self.lostRecordCount = lostRecordCount
-    self.staleBelow = staleBelow
-  }
-
+extension DamageReport {
   /// What an opening that was refused had found.
   init(_ report: RecoveryReport) {
     self.init(

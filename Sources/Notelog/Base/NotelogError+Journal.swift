@@ -39,9 +39,9 @@ extension NotelogError {
   }
 }
 
-/// Runs `body`; the journal's errors become public ones.
+/// Asks the journal; its errors become public ones.
 func journaling<Result: ~Copyable>(
-  _ body: () throws(JournalError) -> Result
+  _ body: @autoclosure () throws(JournalError) -> Result
 ) throws(NotelogError) -> Result {
   do { return try body() } catch { throw NotelogError(journal: error) }
 }

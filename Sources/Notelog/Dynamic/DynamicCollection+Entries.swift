@@ -39,16 +39,16 @@ extension DynamicCollection {
     by index: Int, _ direction: SortDirection, _ limit: Int?, _ holds: (DynamicEntry) throws -> Bool,
     _ damaged: (RecordID, NotelogError) throws -> Bool
   ) throws -> [DynamicEntry] {
-    var first = FirstEntries(direction, limit: limit)
+    var first = FirstEntries<[UInt8], DynamicEntry>(direction, limit: limit) {
+      $0.lexicographicallyPrecedes($1)
+    }
     let scanner = Scanner(plan, store.opener)
     var key: [UInt8] = []
-    try scan(damaged) { stored, body in
-      let id = RecordID(stored.id)
-      try scanner.readKey(of: index, id, body, into: &key)
-      guard first.accepts(key, id) else { return }
-      let owned = try OwnedRecord(stored, copying: body.bytes)
-      let entry = try DynamicEntry(owned, plan, store.opener)
-      if try holds(entry) { first.insert(key, entry) }
+    try scan(damaged) { record in
+      try scanner.readKey(of: index, record, into: &key)
+      guard first.accepts(key, record.id) else { return }
+      let entry = try DynamicEntry(OwnedRecord(record, in: plan.number), plan, store.opener)
+      if try holds(entry) { first.insert(key, entry.id, entry) }
     }
     return first.sorted()
   }
@@ -56,24 +56,15 @@ extension DynamicCollection {
   /// Calls `body` with each record, in the order in which they lie on the disk, and `damaged` with those that can't be read or of
   /// which `body` says that they are damaged.
   private func scan(
-    _ damaged: (RecordID, NotelogError) throws -> Bool, _ body: (StoredRecord, RecordBody) throws -> Void
+    _ damaged: (RecordID, NotelogError) throws -> Bool, _ body: (ScannedRecord) throws -> Void
   ) throws {
     let moment = store.journal.snapshot()
     var isWhole = true
     var goesOn = true
-    var failure: (any Error)?
-    try journaling { () throws(JournalError) in
-      try moment.forEach(in: plan.number, onDamage: { _ in isWhole = false }) {
-        stored, _, bytes throws(JournalError) in
-        do {
-          goesOn = try sparing(RecordID(stored.id), damaged) {
-            try body(stored, RecordBody(checking: bytes))
-          }
-        } catch { failure = error }
-        return goesOn && failure == nil
-      }
+    try moment.scan(plan.number, damaged: { _ in isWhole = false }) { record in
+      goesOn = try sparing(record.id, damaged) { try body(record) }
+      return goesOn
     }
-    if let failure { throw failure }
     if goesOn, !isWhole { try reportUnreadable(at: moment, damaged) }
   }
 
@@ -82,10 +73,12 @@ extension DynamicCollection {
     at moment: Snapshot, _ damaged: (RecordID, NotelogError) throws -> Bool
   ) throws {
     var buffer = ReadBuffer()
-    let keys = try journaling { () throws(JournalError) in try moment.records(in: plan.number) }
+    let keys = try journaling(moment.records(in: plan.number))
     for key in keys {
       let goesOn = try sparing(RecordID(key), damaged) {
-        _ = try journaling { () throws(JournalError) in try moment.read(key, into: &buffer) }
+        if try journaling(moment.read(key, into: &buffer)) != nil {
+          _ = try RecordBody(checking: buffer.body)
+        }
       }
       guard goesOn else { return }
     }
@@ -106,62 +99,14 @@ extension DynamicCollection {
   }
 }
 
-/// The first records in an order, of those seen so far: no more than twice as many are kept as are wanted.
-private struct FirstEntries {
-  private let direction: SortDirection
-  private let limit: Int?
-  private var found: [(key: [UInt8], entry: DynamicEntry)] = []
-  /// The last that is still among the first, once there are as many as are wanted.
-  private var last: (key: [UInt8], id: RecordID)?
-
-  init(_ direction: SortDirection, limit: Int?) {
-    self.direction = direction
-    self.limit = limit
-  }
-
-  func accepts(_ key: [UInt8], _ id: RecordID) -> Bool {
-    guard let last else { return true }
-    return Self.precedes(key, id, last.key, last.id, direction)
-  }
-
-  mutating func insert(_ key: [UInt8], _ entry: DynamicEntry) {
-    found.append((key, entry))
-    // Sorted when twice as many have gathered, each costs O(log limit).
-    if let limit, found.count / 2 >= limit { cut(to: limit) }
-  }
-
-  mutating func sorted() -> [DynamicEntry] {
-    cut(to: limit ?? found.count)
-    return found.map(\.entry)
-  }
-
-  private mutating func cut(to count: Int) {
-    found.sort { [direction] left, right in
-      Self.precedes(left.key, left.entry.id, right.key, right.entry.id, direction)
-    }
-    if found.count > count { found.removeLast(found.count - count) }
-    if limit == found.count { last = found.last.map { ($0.key, $0.entry.id) } }
-  }
-
-  /// Where keys are equal, the ids decide.
-  private static func precedes(
-    _ left: [UInt8], _ leftID: RecordID, _ right: [UInt8], _ rightID: RecordID, _ direction: SortDirection
-  ) -> Bool {
-    if left == right { return leftID < rightID }
-    return (direction == .ascending) == left.lexicographicallyPrecedes(right)
-  }
-}
-
 extension Scanner {
   /// Reads the bytes by which records are sorted; none where the record lacks the field.
-  fileprivate func readKey(
-    of index: Int, _ id: RecordID, _ body: RecordBody, into key: inout [UInt8]
-  ) throws {
+  fileprivate func readKey(of index: Int, _ record: ScannedRecord, into key: inout [UInt8]) throws {
     key.removeAll(keepingCapacity: true)
     let field = plan.fields[index]
-    guard let entry = try body.find(field.number) else { return }
+    guard let entry = try record.body.find(field.number) else { return }
     try withOpening { opening in
-      try opening.open(entry, in: body.bytes, of: id, index, plan, opener) { bytes in
+      try opening.open(entry, in: record.body.bytes, of: record.id, index, plan, opener) { bytes in
         // All of it, and not what an index has room for: texts may begin alike.
         key.append(contentsOf: repeatElement(0, count: bytes.byteCount))
         key.withBytes(in: 0..<key.count) { target in

@@ -55,8 +55,8 @@ public struct DynamicCollection: Sendable {
 
   /// The record with an id; nil where there is none.
   public func get(_ id: RecordID) throws(NotelogError) -> DynamicEntry? {
-    guard let stored = try store.read(id, in: plan.schema.collection) else { return nil }
-    return try DynamicEntry(stored, plan, store.opener)
+    var buffer = ReadBuffer()
+    return try get(id, &buffer)
   }
 
   /// Sets fields of a record; the others are carried over as they are, sealed values unopened.
@@ -84,14 +84,12 @@ public struct DynamicCollection: Sendable {
     damaged: (RecordID, NotelogError) throws -> Bool = { _, error in throw error }
   ) throws {
     var buffer = ReadBuffer()
-    let keys = try journaling { () throws(JournalError) in
-      try store.journal.records(in: plan.schema.collection)
-    }
+    let keys = try journaling(store.journal.records(in: plan.schema.collection))
     for key in keys {
       let id = RecordID(key)
       let entry: DynamicEntry?
       do throws(NotelogError) {
-        entry = try self.entry(key, &buffer)
+        entry = try get(id, &buffer)
       } catch {
         guard try damaged(id, error) else { return }
         continue
@@ -100,20 +98,15 @@ public struct DynamicCollection: Sendable {
     }
   }
 
+  private func get(_ id: RecordID, _ buffer: inout ReadBuffer) throws(NotelogError) -> DynamicEntry? {
+    guard let stored = try store.read(id, in: plan.number, &buffer) else { return nil }
+    return try DynamicEntry(stored, plan, store.opener)
+  }
+
   /// How many records there are, those that can't be read among them.
   public var count: Int {
     get throws(NotelogError) {
-      try journaling { () throws(JournalError) in
-        try store.journal.snapshot().recordCount(in: plan.schema.collection)
-      }
+      try journaling(store.journal.snapshot().recordCount(in: plan.schema.collection))
     }
-  }
-
-  private func entry(_ key: RecordKey, _ buffer: inout ReadBuffer) throws(NotelogError) -> DynamicEntry? {
-    let found: StoredRecord?
-    do { found = try store.journal.read(key, into: &buffer) } catch { throw NotelogError(journal: error) }
-    guard let found, found.collection == plan.schema.collection else { return nil }
-    let stored = try OwnedRecord(found, copying: buffer.body)
-    return try DynamicEntry(stored, plan, store.opener)
   }
 }

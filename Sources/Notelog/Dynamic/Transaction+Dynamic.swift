@@ -42,10 +42,7 @@ extension Transaction {
     if condition: Condition = .always
   ) throws(NotelogError) {
     let plan = try checkedPlan(of: collection)
-    try check(condition, id, plan)
-    guard let stored = try read(id, plan) else {
-      throw NotelogError(.notFound, "there is no record \(id) in \(plan.schema.name)")
-    }
+    let stored = try existing(id, plan, if: condition)
     let byIndex = try resolve(values, plan)
     try merge(stored, plan, changed: Set(byIndex.keys)) { index, scratch in
       try byIndex[index]?.store(plan.fields[index].field, into: &scratch)

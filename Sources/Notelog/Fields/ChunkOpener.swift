@@ -80,10 +80,7 @@ struct ChunkOpener: Sendable {
     if opener.pending?.read(number, of: reference, into: &pending) == true {
       return try open(pending.rawSpan, number, count, key, data, into: &plaintext)
     }
-    let found: ChunkMark?
-    do { found = try opener.journal.readChunk(UInt32(number), of: reference.value, into: &buffer) } catch {
-      throw NotelogError(journal: error)
-    }
+    let found = try journaling(opener.journal.readChunk(UInt32(number), of: reference.value, into: &buffer))
     guard found != nil else { throw try missing(number) }
     try open(buffer.body, number, count, key, data, into: &plaintext)
   }
@@ -107,7 +104,7 @@ struct ChunkOpener: Sendable {
   /// Why a chunk isn't there: it is lost, or the record has another value by now and compaction has been.
   private func missing(_ number: Int) throws(NotelogError) -> NotelogError {
     var buffer = ReadBuffer()
-    let current = try journaling { () throws(JournalError) in try opener.journal.read(id.key, into: &buffer) }
+    let current = try journaling(opener.journal.read(id.key, into: &buffer))
     if current != nil, let envelope = Envelope(buffer.envelope), envelope.values.contains(reference.value) {
       return NotelogError(
         .damaged, "\(plan.place(index, id)): chunk \(number) of its value is missing; verify the store")

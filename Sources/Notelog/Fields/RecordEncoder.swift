@@ -290,9 +290,7 @@ struct RecordEncoder {
       field.index, of: id, type: field.entry.type, flags: field.entry.flags, key: key.reference,
       value: reference.value)
     do {
-      try reference.write(data, into: &target) { (nothing, data, seal) throws(CryptoError) in
-        try key.seal(nothing, additionalData: data, nonces: &nonces, into: &seal)
-      }
+      try reference.write(data, under: key, nonces: &nonces, into: &target)
     } catch { throw NotelogError(crypto: error, "sealing \(plan.place(field.index, id))") }
   }
 

@@ -18,13 +18,12 @@ extension Journal {
   ) throws -> FieldIndexes.Made? {
     guard order.since <= moment.sequence, var index = OrderedIndex(order) else { return nil }
     var entries: [IndexEntry] = []
-    let isComplete = try journaling { () throws(JournalError) in
-      try moment.forEachEnvelope(in: name.collection, behind: order) { id, envelope in
+    let isComplete = try journaling(
+      moment.forEachEnvelope(in: name.collection, behind: order) { id, envelope in
         guard let entry = IndexEntry(keyOf: name.field, id, envelope: envelope) else { return false }
         entries.append(entry)
         return true
-      }
-    }
+      })
     guard isComplete else { return nil }
     // One after another, those that go into the same block.
     entries.sort()
@@ -59,13 +58,12 @@ extension Journal {
   /// may be older than the index or not check, and where not all of them could be read.
   private func listedKeys(of name: FieldIndexes.Name, at moment: Snapshot) throws -> [IndexEntry]? {
     var entries: [IndexEntry] = []
-    let isComplete = try journaling { () throws(JournalError) in
-      try moment.forEachEnvelope(in: name.collection) { id, envelope in
+    let isComplete = try journaling(
+      moment.forEachEnvelope(in: name.collection) { id, envelope in
         guard let entry = IndexEntry(keyOf: name.field, id, envelope: envelope) else { return false }
         entries.append(entry)
         return true
-      }
-    }
+      })
     return isComplete ? entries : nil
   }
 }
@@ -77,10 +75,9 @@ extension IndexEntry {
       return nil
     }
     let value = body.extracting(entry.range)
-    var key = [UInt8](repeating: 0, count: SortKey.byteCount(of: value))
-    key.withBytes(in: 0..<key.count) { key in
-      SortKey.write(entry.type, isOptional: entry.flags.contains(.optional), value, into: &key)
-    }
+    let key = SortKey.key(
+      of: value, entry.type, isOptional: entry.flags.contains(.optional),
+      byteCount: SortKey.byteCount(of: value))
     self.init(key: key.rawSpan, id)
   }
 

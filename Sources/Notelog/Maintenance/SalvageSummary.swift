@@ -56,31 +56,32 @@ public struct SalvageSummary: Sendable {
     case missing
   }
 
+  private let report: SalvageReport
   /// The store's id: the new store has it too.
-  public let storeID: String
+  public var storeID: String { RecordID(report.storeID).description }
   /// How many records were saved, the store's own not counted.
-  public internal(set) var recordCount: Int
+  public let recordCount: Int
   /// How many chunks of large values were saved.
-  public let chunkCount: Int
+  public var chunkCount: Int { report.chunkCount }
   /// The bytes of what was saved.
-  public let byteCount: Int
+  public var byteCount: Int { report.byteCount }
   /// How many records were left out because their newest version is a deletion.
-  public let deletedCount: Int
+  public var deletedCount: Int { report.deletedCount }
   /// Records that were saved in an older version, since their newest is lost.
-  public let olderVersions: [RecordID]
+  public var olderVersions: [RecordID] { report.possiblyStale.map { RecordID($0) } }
   /// Where this is not 0, a saved record with a lower revision may have had a newer version, or may have been deleted, in
   /// what is lost.
-  public let staleBelow: UInt64
+  public var staleBelow: UInt64 { report.staleBelow }
   /// What became of the keyring.
   public let keyring: KeyringOutcome
   /// The files that frames were read from.
-  public let files: [String]
+  public var files: [String] { report.files }
   /// Of these, files without a readable header.
-  public let headerless: [String]
+  public var headerless: [String] { report.headerless }
   /// Of these, further copies of another one.
-  public let doubled: [String]
+  public var doubled: [String] { report.doubled }
   /// Files of other stores, which were left out.
-  public let foreign: [String]
+  public var foreign: [String] { report.foreign }
   /// How many losses there are; the first hundred thousand are in ``losses``.
   public let lossCount: Int
   /// What could not be saved.
@@ -96,23 +97,15 @@ extension SalvageSummary {
   /// - Parameters:
   ///   - report: What the journal saved.
   ///   - keyring: What became of the keyring.
-  ///   - broughtAlong: The collections whose schemas were saved from their second copy.
-  init(_ report: SalvageReport, keyring: KeyringOutcome, broughtAlong: Set<UInt16>) {
-    storeID = RecordID(report.storeID).description
-    recordCount = report.recordCount
-    chunkCount = report.chunkCount
-    byteCount = report.byteCount
-    deletedCount = report.deletedCount
-    olderVersions = report.possiblyStale.map { RecordID($0) }
-    staleBelow = report.staleBelow
+  ///   - schemas: The schemas of what was saved.
+  init(_ report: SalvageReport, keyring: KeyringOutcome, _ schemas: SchemaCopies) {
+    self.report = report
     self.keyring = keyring
-    files = report.files
-    headerless = report.headerless
-    doubled = report.doubled
-    foreign = report.foreign
+    recordCount = report.recordCount - schemas.countInLog
+    // A schema that was lost in the log came along from its second copy.
     let losses = report.losses.filter { loss in
       guard loss.kind == .record, let number = loss.record.flatMap(SchemaRecord.number) else { return true }
-      return !broughtAlong.contains(UInt16(number))
+      return !schemas.fromFile.contains(UInt16(number))
     }
     lossCount = report.lossCount - (report.losses.count - losses.count)
     self.losses = losses.map(Loss.init)
@@ -121,29 +114,20 @@ extension SalvageSummary {
 
 extension SalvageSummary.Loss {
   fileprivate init(_ loss: SalvageReport.Loss) {
-    switch loss.kind {
-    case .missingSegment:
-      kind = .missingSegment
-      message = "the segment is missing"
-    case .unreadableFile:
-      kind = .unreadableFile
-      message = "not one frame was found in it"
-    case .unreadableBytes:
-      kind = .unreadableBytes
-      message = "\(loss.byteCount) bytes can't be read"
-    case .lostFrames:
-      kind = .lostFrames
-      message = "\(loss.byteCount) bytes where frames were do not check"
-    case .record:
-      kind = .record
-      message = Self.lostRecord(loss.record)
-    case .uncommitted:
-      kind = .uncommitted
-      message = "\(loss.byteCount) bytes of a transaction that is not whole, and may never have been durable"
-    case .chunks:
-      kind = .largeValue
-      message = "parts of a large value of the record are missing"
-    }
+    (kind, message) =
+      switch loss.kind {
+      case .missingSegment: (.missingSegment, "the segment is missing")
+      case .unreadableFile: (.unreadableFile, "not one frame was found in it")
+      case .unreadableBytes: (.unreadableBytes, "\(loss.byteCount) bytes can't be read")
+      case .lostFrames: (.lostFrames, "\(loss.byteCount) bytes where frames were do not check")
+      case .record: (.record, Self.lostRecord(loss.record))
+      case .uncommitted:
+        (
+          .uncommitted,
+          "\(loss.byteCount) bytes of a transaction that is not whole, and may never have been durable"
+        )
+      case .chunks: (.largeValue, "parts of a large value of the record are missing")
+      }
     file = loss.file.isEmpty ? nil : loss.file
     segment = loss.segment.map(Int.init)
     offset = loss.offset

@@ -122,14 +122,14 @@ extension Store {
     }
     let found = KeyringFiles(storage: source).contents()
     let choice: Keyring.Choice
-    do { choice = try Keyring.choose(found.keyring, copy: found.copy, storeID: id) } catch {
-      let kept = KeyringFiles(storage: target).contents()
-      guard (try? Keyring.choose(kept.keyring, copy: kept.copy, storeID: id)) != nil else {
+    do { choice = try found.choose(storeID: id) } catch {
+      guard (try? KeyringFiles(storage: target).contents().choose(storeID: id)) != nil else {
         throw found.failure ?? NotelogError(crypto: error, "reading the keyring")
       }
       return findings + [.init("keyring: neither of the store's two can be read; the backup keeps its own")]
     }
-    return try findings + write(choice, of: (found.keyring, found.copy), to: KeyringFiles(storage: target))
+    try found.copy(to: target, choosing: choice)
+    return findings + choice.finding.whatWasMended
   }
 
   /// Copies the keyring's two files of a backup, of which one that can't be read is made of the other, and the schemas' second copy.
@@ -138,34 +138,25 @@ extension Store {
     _ backup: any Storage, to target: any Storage
   ) throws(NotelogError) -> [Verification.Finding] {
     let found = KeyringFiles(storage: backup).contents()
-    let files = KeyringFiles(storage: target)
-    if let choice = try? Keyring.choose(found.keyring, copy: found.copy) {
-      try SchemaFile(storage: backup).copy(to: target, of: choice.keyring.storeID)
-      return try write(choice, of: (found.keyring, found.copy), to: files)
-    }
-    if let keyring = found.keyring { try files.keep(keyring, as: KeyringFiles.name) }
-    if let copy = found.copy { try files.keep(copy, as: KeyringFiles.copyName) }
-    return [.init("keyring: neither of the backup's two can be read")]
+    let choice = try? found.choose()
+    try found.copy(to: target, choosing: choice)
+    guard let choice else { return [.init("keyring: neither of the backup's two can be read")] }
+    try SchemaFile(storage: backup).copy(to: target, of: choice.keyring.storeID)
+    return choice.finding.whatWasMended
   }
+}
 
-  private static func write(
-    _ choice: Keyring.Choice, of found: (keyring: [UInt8]?, copy: [UInt8]?), to files: KeyringFiles
-  ) throws(NotelogError) -> [Verification.Finding] {
-    var (keyring, copy) = (found.keyring ?? [], found.copy ?? [])
-    var findings: [Verification.Finding] = []
-    switch choice.finding {
-    case .bothSound, .copyOlder, .keyringOlder: break
-    case .disagree: findings = [.init("keyring: it and its copy differ")]
+extension Keyring.Choice.Finding {
+  /// What was mended in the copy, and what could not be.
+  fileprivate var whatWasMended: [Verification.Finding] {
+    switch self {
+    case .bothSound, .copyOlder, .keyringOlder: []
+    case .disagree: [.init("keyring: it and its copy differ")]
     case .copyUnreadable:
-      copy = choice.keyring.bytes
-      findings = [.init("keyring: keyring.copy is missing or does not check; it was made of keyring")]
+      [.init("keyring: keyring.copy is missing or does not check; it was made of keyring")]
     case .keyringUnreadable:
-      keyring = choice.keyring.bytes
-      findings = [.init("keyring: keyring is missing or does not check; it was made of keyring.copy")]
+      [.init("keyring: keyring is missing or does not check; it was made of keyring.copy")]
     }
-    try files.keep(keyring, as: KeyringFiles.name)
-    try files.keep(copy, as: KeyringFiles.copyName)
-    return findings
   }
 }
 

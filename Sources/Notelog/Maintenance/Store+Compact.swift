@@ -68,9 +68,8 @@ extension Store {
     _ budget: WorkBudget = .unlimited,
     progress: (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws(NotelogError) -> CompactionSummary {
-    let result = try journaling { () throws(JournalError) in
-      try journal.compact(budget.journal) { progress($0.copiedByteCount, $0.plannedByteCount) }
-    }
+    let result = try journaling(
+      journal.compact(budget.journal) { progress($0.copiedByteCount, $0.plannedByteCount) })
     return CompactionSummary(
       byteCountBefore: result.byteCountBefore, byteCountAfter: result.byteCountAfter,
       removedSegments: result.removedSegments, addedSegments: result.addedSegments,
@@ -86,6 +85,6 @@ extension Store {
   /// - Throws: `full`, `poisoned`, `closed`, `readOnly`.
   @discardableResult
   public func compactIfDue(_ budget: WorkBudget = .unlimited) throws(NotelogError) -> Bool {
-    try journaling { () throws(JournalError) in try journal.compactIfDue(budget.journal) }
+    try journaling(journal.compactIfDue(budget.journal))
   }
 }

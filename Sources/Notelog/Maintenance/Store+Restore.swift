@@ -34,9 +34,7 @@ extension Store {
   ) throws(NotelogError) -> [Verification.Finding] {
     let creation = try Creation(in: target)
     do throws(NotelogError) {
-      let damages = try journaling { () throws(JournalError) in
-        try Journal.restore(from: backup, to: target, progress: progress)
-      }
+      let damages = try journaling(Journal.restore(from: backup, to: target, progress: progress))
       let keyring = try restoreKeyring(backup, to: target)
       try creation.finish()
       return damages.map(Verification.Finding.init) + keyring

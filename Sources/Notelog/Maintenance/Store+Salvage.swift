@@ -42,19 +42,15 @@ extension Store {
     defer { lock?.close() }
     let creation = try Creation(in: target)
     do throws(NotelogError) {
-      let rescue = try KeyringRescue(KeyringFiles(storage: source), expecting: storeID?.bytes16)
       // The keyring first, as in a store that is created: the journal is what makes the folder a store.
-      try rescue.write(to: KeyringFiles(storage: target))
-      let report = try journaling { () throws(JournalError) in
-        try Journal.salvage(
-          from: source, to: target, storeID: storeID?.key ?? rescue.storeID,
-          keepsPossiblyStale: keepsOlderVersions, progress: progress)
-      }
+      let (keyring, keyringStore) = try salvageKeyring(from: source, to: target, of: storeID?.bytes16)
+      let report = try journaling(
+        Journal.salvage(
+          from: source, to: target, storeID: storeID?.key ?? keyringStore,
+          keepsPossiblyStale: keepsOlderVersions, progress: progress))
       let schemas = try salvageSchemas(from: source, to: target, report)
-      var summary = SalvageSummary(report, keyring: rescue.outcome, broughtAlong: schemas.fromFile)
-      summary.recordCount -= schemas.countInLog
       try creation.finish()
-      return summary
+      return SalvageSummary(report, keyring: keyring, schemas)
     } catch {
       creation.abandon()
       throw error
@@ -98,47 +94,33 @@ extension Store {
   private static func withJournal<Result>(
     of storage: any Storage, _ options: JournalOptions, _ body: (Journal) throws(NotelogError) -> Result
   ) throws(NotelogError) -> Result {
-    let journal = try journaling { () throws(JournalError) in
-      try Journal.open(in: storage, options: options)
-    }
+    let journal = try journaling(Journal.open(in: storage, options: options))
     // What was written is durable already.
     defer { try? journal.close() }
     return try body(journal)
   }
-}
 
-/// The keyring of a store that is salvaged.
-private struct KeyringRescue {
-  let outcome: SalvageSummary.KeyringOutcome
-  /// The store it belongs to, where it can be read.
-  var storeID: StoreID?
-  private var files: [(name: String, bytes: [UInt8])] = []
-
-  init(_ source: KeyringFiles, expecting expected: Bytes16?) throws(NotelogError) {
-    let found = source.contents()
-    files = [(KeyringFiles.name, found.keyring ?? []), (KeyringFiles.copyName, found.copy ?? [])]
-      .filter { !$0.1.isEmpty }
-    guard !files.isEmpty else {
-      outcome = .missing
-      return
+  /// Brings the keyring along, unless it is another store's.
+  ///
+  /// - Returns: What became of it, and the store it belongs to, where it can be read.
+  private static func salvageKeyring(
+    from source: any Storage, to target: any Storage, of expected: Bytes16?
+  ) throws(NotelogError) -> (SalvageSummary.KeyringOutcome, storeID: StoreID?) {
+    let found = KeyringFiles(storage: source).contents()
+    guard found.keyring?.isEmpty == false || found.copy?.isEmpty == false else { return (.missing, nil) }
+    let choice: Keyring.Choice
+    do { choice = try found.choose(storeID: expected) } catch {
+      if error == .damagedKeyring(.otherStore) { return (.foreign, nil) }
+      try found.copy(to: target)
+      return (.damaged, nil)
     }
-    do throws(CryptoError) {
-      let choice = try Keyring.choose(found.keyring, copy: found.copy, storeID: expected)
-      storeID = StoreID(low: choice.keyring.storeID.low, high: choice.keyring.storeID.high)
+    try found.copy(to: target, choosing: choice)
+    let outcome: SalvageSummary.KeyringOutcome =
       switch choice.finding {
-      case .bothSound, .copyOlder, .keyringOlder: outcome = .sound
-      case .disagree: outcome = .damaged
-      case .copyUnreadable, .keyringUnreadable:
-        outcome = .mended
-        files = [KeyringFiles.name, KeyringFiles.copyName].map { ($0, choice.keyring.bytes) }
+      case .bothSound, .copyOlder, .keyringOlder: .sound
+      case .disagree: .damaged
+      case .copyUnreadable, .keyringUnreadable: .mended
       }
-    } catch {
-      outcome = error == .damagedKeyring(.otherStore) ? .foreign : .damaged
-      if outcome == .foreign { files = [] }
-    }
-  }
-
-  func write(to target: KeyringFiles) throws(NotelogError) {
-    for file in files { try target.keep(file.bytes, as: file.name) }
+    return (outcome, StoreID(low: choice.keyring.storeID.low, high: choice.keyring.storeID.high))
   }
 }

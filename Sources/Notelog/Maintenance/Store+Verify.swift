@@ -32,7 +32,7 @@ extension Store {
     in storage: any Storage, unlocking credential: Credential?, threadCount: Int = 1,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws(NotelogError) -> Verification {
-    if let backup = try journaling({ () throws(JournalError) in try BackupFolder.find(in: storage) }) {
+    if let backup = try journaling(BackupFolder.find(in: storage)) {
       return try verify(backup, unlocking: credential, threadCount: threadCount, progress: progress)
     }
     try Creation.refuseUnfinished(in: storage)
@@ -42,7 +42,7 @@ extension Store {
       do throws(NotelogError) {
         var (verification, nextRevision) = try verifyOnce(in: storage, credential, threadCount, progress)
         let finding = verification.findings.filter(\.isDamage).map { "\($0)" }.sorted().joined()
-        if try believes(&attempts, finding, since: nextRevision) {
+        if try journaling(attempts.isBelievable(finding, since: nextRevision, errno: nil)) {
           if verification.tornByteCount > 0, attempts.isDisturbed(since: nextRevision) {
             verification.tornByteCount = 0
           }
@@ -50,18 +50,9 @@ extension Store {
         }
       } catch {
         guard error.code == .damaged || error.code == .inputOutput,
-          try !believes(&attempts, "\(error)", errno: error.errno)
+          try !journaling(attempts.isBelievable("\(error)", since: nil, errno: error.errno))
         else { throw error }
       }
-    }
-  }
-
-  private static func believes(
-    _ attempts: inout ReadingAttempts, _ finding: String, since nextRevision: UInt64? = nil,
-    errno: Int32? = nil
-  ) throws(NotelogError) -> Bool {
-    do { return try attempts.isBelievable(finding, since: nextRevision, errno: errno) } catch {
-      throw NotelogError(journal: error)
     }
   }
 
@@ -131,15 +122,14 @@ extension Verification {
     _ progress: @escaping (_ done: Int, _ total: Int) -> Bool
   ) throws(NotelogError) -> RecoveryReport {
     let parts = Lock<[RecordVerifier.Found]>([])
-    let structure = try journaling { () throws(JournalError) in
-      try Journal.verifyOnce(storage, threadCount: threadCount, progress: progress) { inspect in
+    let structure = try journaling(
+      Journal.verifyOnce(storage, threadCount: threadCount, progress: progress) { inspect in
         guard let store else { return inspect { _, _, _ in } }
         var verifier = RecordVerifier(store)
         inspect { verifier.check($0, $1, $2) }
         let found = verifier.found
         parts.withLock { $0.append(found) }
-      }
-    }
+      })
     segmentCount = structure.segmentCount
     frameCount = structure.frameCount
     byteCount = structure.byteCount

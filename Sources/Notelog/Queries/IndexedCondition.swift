@@ -36,11 +36,9 @@ private func sortKey<Value>(of value: Value) -> [UInt8]? {
     guard let stored = try? (value as? Field)?.stored, Field.Stored.fieldType.isSortable else { return nil }
     var bytes = [UInt8](repeating: 0, count: stored.storedByteCount)
     bytes.withBytes(in: 0..<bytes.count) { stored.store(into: &$0) }
-    var key = [UInt8](repeating: 0, count: SortKey.byteCount(of: bytes.rawSpan))
-    key.withBytes(in: 0..<key.count) {
-      SortKey.write(Field.Stored.fieldType, isOptional: Field.Stored.isOptional, bytes.rawSpan, into: &$0)
-    }
-    return key
+    return SortKey.key(
+      of: bytes.rawSpan, Field.Stored.fieldType, isOptional: Field.Stored.isOptional,
+      byteCount: SortKey.byteCount(of: bytes.rawSpan))
   }
   return key(type)
 }

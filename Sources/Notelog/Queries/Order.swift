@@ -21,10 +21,10 @@ struct Order<R: Record>: Sendable {
         return try Self.walk(run, query, reader, moment, path, order, direction)
       }
       let parts = try query.inParts { part in
-        var best = Best(order: order, direction: direction, limit: query.limit)
+        var best = FirstEntries<Value, Entry<R>>(direction, limit: query.limit, by: order.precedes)
         try query.forEach(on: way, reader, moment, part: part) { entry in
           guard let value = try query.reading(entry.id, { try entry.value(of: path) }) else { return true }
-          if best.accepts(value, entry.id) { best.insert(value, try entry.entry()) }
+          if best.accepts(value, entry.id) { best.insert(value, entry.id, try entry.entry()) }
           return true
         }
         return best
@@ -56,11 +56,12 @@ struct Order<R: Record>: Sendable {
         return found.count != query.limit
       }
       // Entries that tie may have different values, where those are long.
-      var best = Best(order: order, direction: direction, limit: query.limit.map { $0 - found.count })
+      var best = FirstEntries<Value, Entry<R>>(
+        direction, limit: query.limit.map { $0 - found.count }, by: order.precedes)
       for entry in group {
         _ = try candidates.read(entry) { candidate in
           guard let value = try query.reading(entry.id, { try candidate.value(of: path) }) else { return }
-          best.insert(value, try candidate.entry())
+          best.insert(value, entry.id, try candidate.entry())
         }
       }
       found += best.sorted()
@@ -68,58 +69,5 @@ struct Order<R: Record>: Sendable {
     }
     candidates.finish()
     return found
-  }
-
-  /// The first records in an order, of those seen so far.
-  private struct Best<Value: Comparable & Sendable>: Sendable {
-    let order: ValueOrder<Value>
-    let direction: SortDirection
-    let limit: Int?
-    private var found: [(value: Value, entry: Entry<R>)] = []
-    /// The last value that is still among the first, once there are as many as are asked for.
-    private var last: (value: Value, id: RecordID)?
-
-    init(order: ValueOrder<Value>, direction: SortDirection, limit: Int?) {
-      self.order = order
-      self.direction = direction
-      self.limit = limit
-    }
-
-    func accepts(_ value: Value, _ id: RecordID) -> Bool {
-      guard let last else { return true }
-      return precedes((value, id), last)
-    }
-
-    mutating func insert(_ value: Value, _ entry: Entry<R>) {
-      found.append((value, entry))
-      // Sorting when twice as many have gathered costs O(log limit) a record.
-      if let limit, found.count / 2 >= limit { cut(to: limit) }
-    }
-
-    mutating func merge(_ other: Best) { found += other.found }
-
-    mutating func sorted() -> [Entry<R>] {
-      cut(to: limit ?? found.count)
-      // A key path would be made anew by the runtime for each call: it depends on the value's type.
-      return found.map { $0.entry }
-    }
-
-    private mutating func cut(to count: Int) {
-      let precedes = precedes
-      found.sort { precedes(($0.value, $0.entry.id), ($1.value, $1.entry.id)) }
-      if found.count > count { found.removeLast(found.count - count) }
-      if limit == found.count { last = found.last.map { ($0.value, $0.entry.id) } }
-    }
-
-    /// Whether a value comes before another; where neither does, the ids decide.
-    private var precedes: ((value: Value, id: RecordID), (value: Value, id: RecordID)) -> Bool {
-      let order = order
-      let isAscending = direction == .ascending
-      return { left, right in
-        if order.precedes(left.value, right.value) { return isAscending }
-        if order.precedes(right.value, left.value) { return !isAscending }
-        return left.id < right.id
-      }
-    }
   }
 }

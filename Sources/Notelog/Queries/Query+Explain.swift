@@ -30,9 +30,7 @@ extension Query {
     switch try way(reader, moment) {
     case .scan:
       index = nil
-      candidateCount = try journaling { () throws(JournalError) in
-        try moment.records(in: collection.number).count
-      }
+      candidateCount = try journaling(moment.records(in: collection.number).count)
     case .inOrder(let run):
       direction = order?.direction
       fallthrough

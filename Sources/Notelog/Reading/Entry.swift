@@ -52,10 +52,6 @@ public struct Entry<R: Record>: Sendable, Identifiable {
 extension RecordReader {
   /// A record to keep.
   func entry(_ record: ScannedRecord) throws(NotelogError) -> Entry<R> {
-    Entry(
-      stored: try OwnedRecord(
-        id: record.id, revision: record.revision, collection: plan.collection.number,
-        isPossiblyStale: record.isPossiblyStale, copying: record.body.bytes),
-      reader: self)
+    Entry(stored: try OwnedRecord(record, in: plan.collection.number), reader: self)
   }
 }

@@ -17,13 +17,9 @@ public struct RecordReference: Hashable, Sendable {
   public let collection: String
   /// The record's id.
   public let id: RecordID
+}
 
-  init(store: String, collection: String, id: RecordID) {
-    self.store = store
-    self.collection = collection
-    self.id = id
-  }
-
+extension RecordReference {
   /// Parses a URI; nil where it is not a reference.
   public init?(_ url: URL) {
     guard url.scheme == Self.scheme, let store = url.host(), RecordID(store) != nil, url.query() == nil,

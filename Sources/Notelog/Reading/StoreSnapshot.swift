@@ -23,8 +23,11 @@ public final class StoreSnapshot: Sendable {
   /// - Throws: `damaged`, `closed`, `inputOutput`, `schemaConflict`.
   public func get<R: Record>(_ type: R.Type, _ id: RecordID) throws(NotelogError) -> Entry<R>? {
     let reader = try store.reader(for: type)
-    let stored = try moment.read(id, in: reader.plan.collection.schema.collection)
-    return stored.map { Entry(stored: $0, reader: reader) }
+    var buffer = ReadBuffer()
+    let found = try journaling(moment.read(id.key, into: &buffer))
+    return try OwnedRecord(found, in: reader.plan.collection.number, buffer).map {
+      Entry(stored: $0, reader: reader)
+    }
   }
 }
 
@@ -37,14 +40,4 @@ extension Store {
   /// try before.get(Note.self, id)    // still there
   /// ```
   public func snapshot() -> StoreSnapshot { StoreSnapshot(self) }
-}
-
-extension Snapshot {
-  /// A record of a collection as it was, copied out.
-  func read(_ id: RecordID, in collection: UInt16) throws(NotelogError) -> OwnedRecord? {
-    var buffer = ReadBuffer()
-    let found = try journaling { () throws(JournalError) in try read(id.key, into: &buffer) }
-    guard let found, found.collection == collection else { return nil }
-    return try OwnedRecord(found, copying: buffer.body)
-  }
 }

@@ -35,22 +35,16 @@ enum EnvelopeCheck {
   private static func isKey(_ key: RawSpan, of value: RawSpan, _ entry: FieldEntry) -> Bool {
     let isOptional = entry.flags.contains(.optional)
     let byteCount = SortKey.byteCount(of: value)
-    if key.byteCount == byteCount, key.matches(entry.type, isOptional: isOptional, value, byteCount) {
+    if key.byteCount == byteCount,
+      key.elementsEqual(
+        SortKey.key(of: value, entry.type, isOptional: isOptional, byteCount: byteCount).rawSpan)
+    {
       return true
     }
     guard !isOptional, key.byteCount == SortKey.byteCount(ofValue: value.byteCount + 1), key.byte(at: 0) == 1
     else { return false }
     let rest = key.extracting(droppingFirst: 1)
-    return rest.matches(entry.type, isOptional: false, value, rest.byteCount)
-  }
-}
-
-extension RawSpan {
-  /// Whether these bytes are the first of a value's sort key.
-  fileprivate func matches(_ type: FieldType, isOptional: Bool, _ value: RawSpan, _ keyByteCount: Int) -> Bool
-  {
-    var key = [UInt8](repeating: 0, count: keyByteCount)
-    key.withBytes(in: 0..<keyByteCount) { SortKey.write(type, isOptional: isOptional, value, into: &$0) }
-    return elementsEqual(key.rawSpan)
+    return rest.elementsEqual(
+      SortKey.key(of: value, entry.type, isOptional: false, byteCount: rest.byteCount).rawSpan)
   }
 }

@@ -38,11 +38,21 @@ struct OwnedRecord: Sendable {
 }
 
 extension OwnedRecord {
-  /// The record that was read into a buffer.
-  init(_ record: StoredRecord, copying body: RawSpan) throws(NotelogError) {
+  init(_ record: ScannedRecord, in collection: UInt16) throws(NotelogError) {
     try self.init(
-      id: RecordID(record.id), revision: record.revision, collection: record.collection,
-      isPossiblyStale: record.isPossiblyStale, copying: body)
+      id: record.id, revision: record.revision, collection: collection,
+      isPossiblyStale: record.isPossiblyStale, copying: record.body.bytes)
+  }
+
+  /// The record that was read into a buffer.
+  /// Copies what was read into a buffer; nil where that is nothing, or no record of the collection.
+  init?(
+    _ found: StoredRecord?, in collection: UInt16, _ buffer: borrowing ReadBuffer
+  ) throws(NotelogError) {
+    guard let found, found.collection == collection else { return nil }
+    try self.init(
+      id: RecordID(found.id), revision: found.revision, collection: collection,
+      isPossiblyStale: found.isPossiblyStale, copying: buffer.body)
   }
 }
 

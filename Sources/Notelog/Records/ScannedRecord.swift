@@ -36,8 +36,8 @@ extension Snapshot {
       guard failure == nil else { return }
       do { try damaged(finding) } catch { failure = error }
     }
-    try journaling { () throws(JournalError) in
-      try forEach(
+    try journaling(
+      forEach(
         in: collection, part: part, of: partCount, onDamage: { leaveOut(Verification.Finding($0)) },
         { record, _, bytes throws(JournalError) in
           guard failure == nil else { return false }
@@ -52,8 +52,7 @@ extension Snapshot {
             failure = error
             return false
           }
-        })
-    }
+        }))
     if let failure { throw failure }
   }
 }

@@ -45,17 +45,16 @@ struct ValueReference: Hashable, Sendable {
     RecordKey(low: bytes.load(UInt64.self, at: 0), high: bytes.load(UInt64.self, at: 8))
   }
 
-  /// Writes what stands in clear, and has the seal put behind it: of nothing, bound to what stands before it.
+  /// Writes what stands in clear, and the seal behind it: of nothing, bound to what stands before it.
   ///
   /// - Parameters:
   ///   - data: What the value's chunks are bound to.
+  ///   - key: The field's key.
+  ///   - nonces: The transaction's nonces.
   ///   - bytes: The reference's place.
-  ///   - seal: Seals.
-  /// - Throws: What `seal` throws.
+  /// - Throws: What sealing throws.
   func write(
-    _ data: AdditionalData, into bytes: inout MutableRawSpan,
-    sealing seal: (_ nothing: RawSpan, _ data: RawSpan, _ target: inout MutableRawSpan) throws(CryptoError) ->
-      Void
+    _ data: AdditionalData, under key: SealingKey, nonces: inout NonceRun, into bytes: inout MutableRawSpan
   ) throws(CryptoError) {
     bytes.store(value.low, at: 0)
     bytes.store(value.high, at: 8)
@@ -63,7 +62,7 @@ struct ValueReference: Hashable, Sendable {
     var data = data
     data.setReference(byteCount: UInt64(byteCount))
     var target = bytes.part(from: Self.clearByteCount)
-    try seal(RawSpan(), data.bytes, &target)
+    try key.seal(RawSpan(), additionalData: data.bytes, nonces: &nonces, into: &target)
   }
 
   /// Opens the seal of a reference that says this.

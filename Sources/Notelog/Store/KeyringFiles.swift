@@ -22,19 +22,15 @@ struct KeyringFiles: Sendable {
       throw NotelogError(
         .damaged, "the store has neither keyring nor keyring.copy; restore one from a backup")
     }
-    do {
-      return try naming("reading the keyring") { () throws(CryptoError) in
-        try Keyring.choose(files.keyring, copy: files.copy, storeID: storeID)
-      }
-    } catch {
+    do { return try files.choose(storeID: storeID) } catch {
       // Where neither serves, why one can't be read is the better thing to know.
-      throw files.failure ?? error
+      throw files.failure ?? NotelogError(crypto: error, "reading the keyring")
     }
   }
 
   /// What is in both files, whatever it is; nil where there is no such file. One that can't be read has nothing in it: whatever the
   /// reason, that is what the other is for.
-  func contents() -> (keyring: [UInt8]?, copy: [UInt8]?, failure: NotelogError?) {
+  func contents() -> KeyringContents {
     var failure: NotelogError?
     func bytes(_ name: String) -> [UInt8]? {
       do throws(StorageError) { return try storage.readWhole(name, upTo: Self.maximumByteCount) } catch {
@@ -44,22 +40,13 @@ struct KeyringFiles: Sendable {
       }
     }
     let (keyring, copy) = (bytes(Self.name), bytes(Self.copyName))
-    return (keyring, copy, failure)
+    return KeyringContents(keyring: keyring, copy: copy, failure: failure)
   }
 
   /// Replaces both files; a crash at any moment leaves each of them old or new, and one of them whole.
   func replace(with bytes: [UInt8]) throws(NotelogError) {
-    try replaceKeyring(with: bytes)
-    do { try storage.replaceWhole(Self.copyName, with: bytes) } catch {
-      throw NotelogError(storage: error, "replacing the keyring")
-    }
-  }
-
-  /// Replaces `keyring`, the first of the two: from then on it is the one that counts.
-  func replaceKeyring(with bytes: [UInt8]) throws(NotelogError) {
-    do { try storage.replaceWhole(Self.name, with: bytes) } catch {
-      throw NotelogError(storage: error, "replacing the keyring")
-    }
+    try keep(bytes, as: Self.name)
+    try keep(bytes, as: Self.copyName)
   }
 
   /// Replaces `keyring.copy` by what `keyring` holds already.
@@ -69,10 +56,36 @@ struct KeyringFiles: Sendable {
     (try? storage.replaceWhole(Self.copyName, with: bytes)) != nil
   }
 
-  /// Writes one file as it is, damage and all.
+  /// Replaces one file, by whatever it is. Of the two `keyring` is the first: from then on it is the one that counts.
   func keep(_ bytes: [UInt8], as name: String) throws(NotelogError) {
     do { try storage.replaceWhole(name, with: bytes) } catch {
       throw NotelogError(storage: error, "writing \(name)")
+    }
+  }
+}
+
+/// What is in the keyring's two files of a folder.
+struct KeyringContents {
+  let keyring: [UInt8]?
+  let copy: [UInt8]?
+  /// Why one of them can't be read.
+  let failure: NotelogError?
+
+  /// The one that counts.
+  func choose(storeID: Bytes16? = nil) throws(CryptoError) -> Keyring.Choice {
+    try Keyring.choose(keyring, copy: copy, storeID: storeID)
+  }
+
+  /// Copies both into another folder: as they are, or, where one of them was chosen since the other can't be read, that one twice.
+  func copy(to storage: any Storage, choosing choice: Keyring.Choice? = nil) throws(NotelogError) {
+    var files = [(name: KeyringFiles.name, bytes: keyring), (name: KeyringFiles.copyName, bytes: copy)]
+    switch choice?.finding {
+    case .copyUnreadable: files[1].bytes = choice?.keyring.bytes
+    case .keyringUnreadable: files[0].bytes = choice?.keyring.bytes
+    case .bothSound, .copyOlder, .keyringOlder, .disagree, nil: break
+    }
+    for case (let name, let bytes?) in files where !bytes.isEmpty {
+      try KeyringFiles(storage: storage).keep(bytes, as: name)
     }
   }
 }

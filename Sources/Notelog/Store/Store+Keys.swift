@@ -91,11 +91,8 @@ extension Store {
   public func changeCredential(
     _ old: Credential, to new: Credential, work: UInt8 = 17
   ) throws(NotelogError) {
-    try unlock(old, "finding the slot of \(old)")
     // The same password may stand in several slots: none of them may open the store any longer.
-    let slots = try old.withSecret("finding the slots of \(old)") { secret throws(CryptoError) in
-      try vault.slots(openedBy: secret)
-    }
+    let slots = try slots(openedBy: old)
     try changeKeyring("changing \(old)", new) { secret throws(CryptoError) in
       try vault.changingSlots(slots, to: secret, work: WorkFactor(logN: work))
     }
@@ -109,11 +106,7 @@ extension Store {
   /// - Parameter credential: The one to give up; it finds its slot.
   /// - Throws: `wrongPassword`; `invalidArgument` where it is the last way to unlock the store; `full`, `inputOutput`.
   public func removeCredential(_ credential: Credential) throws(NotelogError) {
-    try unlock(credential, "finding the slot of \(credential)")
-    let slots = try credential.withSecret("finding the slots of \(credential)") {
-      secret throws(CryptoError) in
-      try vault.slots(openedBy: secret)
-    }
+    let slots = try slots(openedBy: credential)
     try changeKeyring("removing \(credential)") { () throws(CryptoError) in try vault.removingSlots(slots) }
   }
 
@@ -123,6 +116,14 @@ extension Store {
   /// - Throws: `locked` where the store is not unlocked; `notFound`; `invalidArgument` where it is the last slot.
   public func removeSlot(_ number: UInt32) throws(NotelogError) {
     try changeKeyring("removing slot \(number)") { () throws(CryptoError) in try vault.removingSlots([number])
+    }
+  }
+
+  /// Unlocks the store, and finds every slot that a credential opens.
+  private func slots(openedBy credential: Credential) throws(NotelogError) -> [UInt32] {
+    let place = "finding the slots of \(credential)"
+    try unlock(credential, place)
+    return try credential.withSecret(place) { secret throws(CryptoError) in try vault.slots(openedBy: secret)
     }
   }
 
@@ -171,18 +172,18 @@ extension Store {
 
   /// Only the writing process changes the keyring: another one's may be older, and would undo what was changed since.
   private func checkKeyringWritable() throws(NotelogError) {
-    try journaling { () throws(JournalError) in try journal.checkWritable() }
+    try journaling(journal.checkWritable())
     guard !journal.isClosed else { throw NotelogError(.closed, "the store is closed") }
   }
 
   /// A change is in force as soon as `keyring` is replaced: from then on it is what the next opening goes by. A copy that
   /// can't be replaced is older, which is reported, and is replaced with the next change.
   private func putInForce(_ change: Vault.Change) throws(NotelogError) {
-    do { try keyringFiles.replaceKeyring(with: change.bytes) } catch {
+    do { try keyringFiles.keep(change.bytes, as: KeyringFiles.name) } catch {
       // On a full disk the reserve has room for it; once it has taken the other's place, that room is there again.
       guard error.code == .full, journal.releaseReserve() else { throw error }
       defer { journal.refillReserve() }
-      try keyringFiles.replaceKeyring(with: change.bytes)
+      try keyringFiles.keep(change.bytes, as: KeyringFiles.name)
     }
     vault.adopt(change)
     var isCopied = keyringFiles.replaceCopy(with: change.bytes)

@@ -165,9 +165,7 @@ extension Store {
     }
     // The keyring first: without it, what the journal holds could never be opened.
     try KeyringFiles(storage: storage).replace(with: vault.keyring.bytes)
-    let journal = try journaling { () throws(JournalError) in
-      try Journal.create(in: storage, storeID: id.key, options: options.journal)
-    }
+    let journal = try journaling(Journal.create(in: storage, storeID: id.key, options: options.journal))
     let store = Store(
       journal: journal, storage: storage, vault: vault, finding: .bothSound,
       schemas: try SchemaCopies(of: journal, and: .missing))
@@ -179,9 +177,7 @@ extension Store {
     in storage: any Storage, unlocking credential: Credential?, options: Options
   ) throws(NotelogError) -> Store {
     try Creation.refuseUnfinished(in: storage)
-    let journal = try journaling { () throws(JournalError) in
-      try Journal.open(in: storage, options: options.journal)
-    }
+    let journal = try journaling(Journal.open(in: storage, options: options.journal))
     do {
       let storeID = Bytes16(low: journal.storeID.low, high: journal.storeID.high)
       let choice = try KeyringFiles(storage: storage).load(storeID: storeID)
@@ -209,6 +205,6 @@ extension Store {
   public func close() throws(NotelogError) {
     vault.lock(.everything)
     defer { hub.close() }
-    try journaling { () throws(JournalError) in try journal.close() }
+    try journaling(journal.close())
   }
 }

@@ -11,6 +11,13 @@ enum SortKey {
   /// How many bytes the key of a stored value of this length has.
   static func byteCount(ofValue byteCount: Int) -> Int { min(byteCount, Limits.sortKeyBytes) }
 
+  /// The key of a value, with so many bytes of it.
+  static func key(of value: RawSpan, _ type: FieldType, isOptional: Bool, byteCount: Int) -> [UInt8] {
+    var key = [UInt8](repeating: 0, count: byteCount)
+    key.withBytes(in: 0..<byteCount) { write(type, isOptional: isOptional, value, into: &$0) }
+    return key
+  }
+
   /// Writes the key of a stored value, all ``byteCount(of:)`` bytes of it.
   ///
   /// Text, URLs, bytes and UUIDs order as their bytes do. Numbers are turned around, the most significant byte first;

@@ -73,9 +73,7 @@ public struct RecordBatch<R: Record>: ~Copyable {
       if let ticket { store.indexes.end(ticket) }
       if batch.isEmpty { forget() }
     }
-    do { return try store.journal.commit(&batch, durability.journal) } catch {
-      throw NotelogError(journal: error)
-    }
+    return try journaling(store.journal.commit(&batch, durability.journal))
   }
 
   /// Forgets what was put since the last commit.

@@ -39,10 +39,7 @@ extension Transaction {
     _ type: R.Type, _ id: RecordID, if condition: Condition = .always, _ body: (inout Draft<R>) throws -> Void
   ) throws {
     let plan = try plan(for: type)
-    try check(condition, id, plan.collection)
-    guard let stored = try read(id, plan.collection) else {
-      throw NotelogError(.notFound, "there is no record \(id) in \(plan.collection.schema.name)")
-    }
+    let stored = try existing(id, plan.collection, if: condition)
     var draft = Draft(
       Entry(stored: stored, reader: RecordReader(plan: plan, opener: store.opener.reading(stored))))
     try body(&draft)
@@ -107,14 +104,20 @@ extension Transaction {
     try emit(stored.id, plan, carriedFrom: stored.body)
   }
 
+  /// A record that is to be changed.
+  mutating func existing(
+    _ id: RecordID, _ plan: CollectionPlan, if condition: Condition
+  ) throws(NotelogError) -> OwnedRecord {
+    try check(condition, id, plan)
+    if let stored = try read(id, plan) { return stored }
+    throw NotelogError(.notFound, "there is no record \(id) in \(plan.schema.name)")
+  }
+
   mutating func read(_ id: RecordID, _ plan: CollectionPlan) throws(NotelogError) -> OwnedRecord? {
-    let found: StoredRecord?
-    do { found = try turn.read(id.key, into: &buffer) } catch { throw NotelogError(journal: error) }
-    guard let found, found.collection == plan.schema.collection else { return nil }
-    var stored = try OwnedRecord(
-      id: id, revision: found.revision, collection: found.collection, copying: buffer.body)
+    let found = try journaling(turn.read(id.key, into: &buffer))
+    guard var stored = try OwnedRecord(found, in: plan.number, buffer) else { return nil }
     // Revision 0 is the transaction's own, and so may chunks be.
-    if found.revision == 0 { stored.pending = try pendingChunks(of: stored) }
+    if stored.revision == 0 { stored.pending = try pendingChunks(of: stored) }
     return stored
   }
 

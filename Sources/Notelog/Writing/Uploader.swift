@@ -105,35 +105,34 @@ struct Uploader: ~Copyable {
     return Upload(store, id, field: field.number, content, byteCount: byteCount)
   }
 
-  private func sealReference() throws(NotelogError) -> [UInt8] {
-    var bytes = [UInt8](repeating: 0, count: ValueReference.storedByteCount)
-    let reference = ValueReference(value, byteCount: byteCount)
-    let (key, data) = (self.key, self.data)
+  private func sealed(
+    _ byteCount: Int, _ seal: (inout MutableRawSpan, inout NonceRun) throws(CryptoError) -> Void
+  ) throws(NotelogError) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: byteCount)
     var nonces = NonceRun()
     do {
-      try bytes.withBytes(in: 0..<bytes.count) { (target: inout MutableRawSpan) throws(CryptoError) in
-        try reference.write(data, into: &target) { (nothing, data, seal) throws(CryptoError) in
-          try key.seal(nothing, additionalData: data, nonces: &nonces, into: &seal)
-        }
+      try bytes.withBytes(in: 0..<byteCount) { (target: inout MutableRawSpan) throws(CryptoError) in
+        try seal(&target, &nonces)
       }
     } catch { throw NotelogError(crypto: error, plan.place(index, id)) }
     return bytes
   }
 
-  private mutating func sealInline() throws(NotelogError) -> [UInt8] {
-    var bytes = [UInt8](repeating: 0, count: filled + RecordBody.sealOverhead)
+  private func sealReference() throws(NotelogError) -> [UInt8] {
+    let reference = ValueReference(value, byteCount: byteCount)
+    return try sealed(ValueReference.storedByteCount) { target, nonces throws(CryptoError) in
+      try reference.write(data, under: key, nonces: &nonces, into: &target)
+    }
+  }
+
+  private func sealInline() throws(NotelogError) -> [UInt8] {
     let data = AdditionalData(
       store: plan.storeID, record: id.bytes16, name: plan.fields[index].nameHash,
       type: plan.fields[index].type.rawValue, flags: UInt16(FieldFlags.sealed.rawValue), key: key.reference)
-    let (key, chunk, filled) = (self.key, self.chunk, self.filled)
-    var nonces = NonceRun()
-    do {
-      try bytes.withBytes(in: 0..<bytes.count) { (target: inout MutableRawSpan) throws(CryptoError) in
-        try key.seal(
-          chunk.rawSpan.extracting(first: filled), additionalData: data.bytes, nonces: &nonces, into: &target)
-      }
-    } catch { throw NotelogError(crypto: error, plan.place(index, id)) }
-    return bytes
+    return try sealed(filled + RecordBody.sealOverhead) { target, nonces throws(CryptoError) in
+      try key.seal(
+        chunk.rawSpan.extracting(first: filled), additionalData: data.bytes, nonces: &nonces, into: &target)
+    }
   }
 
   private mutating func seal(isLast: Bool) throws(NotelogError) {
@@ -158,6 +157,6 @@ struct Uploader: ~Copyable {
 
   /// Commits what has gathered. The commit that refers to it makes it durable.
   private mutating func commit() throws(NotelogError) {
-    do { try store.journal.commit(&batch, .buffered) } catch { throw NotelogError(journal: error) }
+    _ = try journaling(store.journal.commit(&batch, .buffered))
   }
 }

@@ -48,33 +48,20 @@ extension Command {
 private func backUp(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
   try invocation.checkPath()
   let done = try Interrupt.deferred { () throws(ToolError) in
-    try console.withProgress("backing up") { progress throws(ToolError) in
-      do throws(NotelogError) {
-        return try Store.backup(
-          of: invocation.store, to: invocation.positionals[1],
-          checkingAll: invocation.has(Command.checkParts), progress: progress)
-      } catch {
-        throw error.code == .notFound ? invocation.noStore : ToolError(error)
-      }
+    try console.withProgress("backing up", missing: invocation.noStore) { progress in
+      try Store.backup(
+        of: invocation.store, to: invocation.positionals[1],
+        checkingAll: invocation.has(Command.checkParts), progress: progress)
     }
   }
-  if invocation.has(.json) {
-    var json = JSONWriter()
-    try json.object { json throws(ToolError) in
-      json.member("segmentsCopied", done.copiedSegments)
-      json.member("segmentsKept", done.keptSegments)
-      json.member("segmentsHealed", done.healedSegments)
-      json.member("bytesCopied", done.copiedByteCount)
-      try json.findings(done.findings)
-    }
-    json.endLine()
-    try console.out.write(bytes: json.take())
-  } else {
-    let healed = done.healedSegments > 0 ? " (\(done.healedSegments) damaged in the backup)" : ""
-    try console.out.write(
-      "\(counted(done.copiedSegments, "segment")) copied\(healed), \(done.keptSegments) there already; "
-        + "\(done.copiedByteCount) bytes copied and verified\n")
-  }
+  let healed = done.healedSegments > 0 ? " (\(done.healedSegments) damaged in the backup)" : ""
+  try invocation.print(
+    "\(counted(done.copiedSegments, "segment")) copied\(healed), \(done.keptSegments) there already; "
+      + "\(done.copiedByteCount) bytes copied and verified\n",
+    or: [
+      "segmentsCopied": done.copiedSegments, "segmentsKept": done.keptSegments,
+      "segmentsHealed": done.healedSegments, "bytesCopied": done.copiedByteCount, "findings": done.findings,
+    ], on: console)
   return console.sayFindings(done.findings)
 }
 
@@ -82,29 +69,17 @@ private func backUp(_ invocation: Invocation, _ console: Console) throws(ToolErr
 private func restoreBackup(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
   let (backup, store) = (invocation.positionals[0], invocation.positionals[1])
   let findings = try Interrupt.deferred { () throws(ToolError) in
-    try console.withProgress("restoring") { progress throws(ToolError) in
-      do throws(NotelogError) {
-        return try Store.restore(from: backup, to: store, progress: progress)
-      } catch {
-        switch error.code {
-        case .notFound: throw ToolError(.noStore, "there is no backup at '\(backup)'")
-        case .alreadyExists:
-          throw ToolError(
-            .failed, "'\(store)' is not empty", hint: "a backup is restored into a folder of its own")
-        default: throw ToolError(error)
-        }
-      }
+    try console.withProgress(
+      "restoring", missing: ToolError(.noStore, "there is no backup at '\(backup)'"),
+      taken: ToolError(
+        .failed, "'\(store)' is not empty", hint: "a backup is restored into a folder of its own")
+    ) { progress in
+      try Store.restore(from: backup, to: store, progress: progress)
     }
   }
-  if invocation.has(.json) {
-    var json = JSONWriter()
-    try json.object { json throws(ToolError) in try json.findings(findings) }
-    json.endLine()
-    try console.out.write(bytes: json.take())
-  } else {
-    try console.out.write(
-      findings.isEmpty ? "restored and verified\n" : "restored, with \(counted(findings.count, "finding"))\n")
-  }
+  try invocation.print(
+    findings.isEmpty ? "restored and verified\n" : "restored, with \(counted(findings.count, "finding"))\n",
+    or: ["findings": findings], on: console)
   return console.sayFindings(findings)
 }
 

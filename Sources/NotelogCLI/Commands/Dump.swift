@@ -57,21 +57,11 @@ private func dumpStore(_ invocation: Invocation, _ console: Console) throws(Tool
 private func dumpFrames(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
   try invocation.checkPath()
   var isSound = true
-  var json = JSONWriter()
-  do {
+  try asking(missing: invocation.noStore) {
     try Store.forEachPiece(at: invocation.store) { piece in
       if !piece.isSound { isSound = false }
-      if invocation.has(.json) {
-        try piece.write(to: &json)
-        try console.out.write(bytes: json.take())
-      } else {
-        try console.out.write(console.line(piece.line) + "\n")
-      }
+      try invocation.print(console.line(piece.line) + "\n", or: piece.json, on: console)
     }
-  } catch let error as NotelogError where error.code == .notFound {
-    throw invocation.noStore
-  } catch {
-    throw ToolError(any: error)
   }
   return isSound ? .done : .damage
 }
@@ -94,19 +84,11 @@ extension StoredPiece {
     return String(repeating: " ", count: max(0, width - digits.count)) + digits
   }
 
-  fileprivate func write(to json: inout JSONWriter) throws(ToolError) {
-    try json.object {
-      $0.member("file", file)
-      if let segment { $0.member("segment", segment) }
-      $0.member("offset", offset)
-      $0.member("bytes", byteCount)
-      $0.member("kind", kind.rawValue)
-      $0.member("sound", isSound)
-      if let revision { $0.member("revision", revision) }
-      if let record { $0.member("record", record.shown) }
-      if let collection { $0.member("collection", collection) }
-      if !note.isEmpty { $0.member("note", note) }
-    }
-    json.endLine()
+  fileprivate var json: JSONValue {
+    [
+      "file": file, "segment": segment, "offset": offset, "bytes": byteCount, "kind": kind.rawValue,
+      "sound": isSound, "revision": revision, "record": record?.shown, "collection": collection,
+      "note": note.isEmpty ? nil : note,
+    ]
   }
 }

@@ -34,10 +34,7 @@ private func getRecord(_ invocation: Invocation, _ console: Console) throws(Tool
       let value = try entry.value(field.name)
       if value == .missing { throw ToolError(.no, "record \(id.shown) has no \(field.name)") }
       if invocation.has(.json) {
-        var json = JSONWriter()
-        try value.write(to: &json)
-        json.endLine()
-        try console.out.write(bytes: json.take())
+        try console.print(value.json)
       } else if console.outIsTerminal {
         try console.out.write(Escaping.text(value.shown) + "\n")
       } else {

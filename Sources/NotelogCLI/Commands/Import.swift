@@ -76,19 +76,13 @@ private struct ImportBatch {
   let durability: Durability
   /// Where ids are printed, if they are.
   let acknowledging: Console?
-  private var records: [(collection: DynamicCollection, id: RecordID, values: [String: DynamicValue])] = []
-  private var ids: Set<RecordID> = []
+  var records: [(collection: DynamicCollection, id: RecordID, values: [String: DynamicValue])] = []
+  var ids: Set<RecordID> = []
   /// The collections met so far, by the name that lines give them.
-  private var known: [String?: (collection: DynamicCollection, fields: [String: FieldInfo])] = [:]
-  private var byteCount = 0
+  var known: [String?: (collection: DynamicCollection, fields: [String: FieldInfo])] = [:]
+  var byteCount = 0
   /// Whether a commit has failed: what is wrong is not a line then, and trying again would not help.
-  private(set) var hasFailed = false
-
-  init(store: Store, durability: Durability, acknowledging: Console?) {
-    self.store = store
-    self.durability = durability
-    self.acknowledging = acknowledging
-  }
+  var hasFailed = false
 
   /// A transaction holds 64 MiB at most, so a batch ends before that too.
   func isFull(_ count: Int) -> Bool { records.count >= count || byteCount >= 16 << 20 }

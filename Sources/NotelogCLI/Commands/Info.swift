@@ -16,18 +16,17 @@ private func showInfo(_ invocation: Invocation, _ console: Console) throws(ToolE
   try invocation.withStore(.ifGiven, readOnly: true) { store in
     let info = store.info
     let isWhole = try store.hasAllSchemas(console)
-    if invocation.has(.json) {
-      try console.out.write(bytes: try json(info, store.damage, store.collections))
-    } else {
-      try console.out.write(text(info, store.damage, store.collections, console))
-    }
+    let collections = try store.collections.map { collection in (collection, try collection.count) }
+    try invocation.print(
+      text(info, store.damage, collections, console), or: json(info, store.damage, collections), on: console)
     return isWhole ? .done : .damage
   }
 }
 
 private func text(
-  _ info: StoreInfo, _ damage: DamageReport, _ collections: [DynamicCollection], _ console: Console
-) throws(ToolError) -> String {
+  _ info: StoreInfo, _ damage: DamageReport, _ collections: [(DynamicCollection, recordCount: Int)],
+  _ console: Console
+) -> String {
   var text = """
     store       \(info.id)
     condition   \(info.condition.rawValue), \(info.wasClosed ? "closed in order" : "not closed in order")
@@ -44,8 +43,7 @@ private func text(
     text +=
       "damage      \(damage.verdict.rawValue), \(counted(damage.lostRecordCount, "record")) known to be lost\n"
   }
-  for collection in collections {
-    let count = try recordCount(of: collection)
+  for (collection, count) in collections {
     let fields = collection.fields.filter { !$0.isRetired }.map { "\($0.name) (\($0.words))" }
     text += console.line(
       "collection  \(collection.name): \(counted(count, "record")) of \(fields.joined(separator: ", "))")
@@ -90,97 +88,46 @@ extension FieldInfo {
 }
 
 private func json(
-  _ info: StoreInfo, _ damage: DamageReport, _ collections: [DynamicCollection]
-) throws(ToolError) -> [UInt8] {
-  var json = JSONWriter()
-  try json.object { json throws(ToolError) in
-    json.member("id", info.id)
-    json.member("condition", info.condition.rawValue)
-    json.key("damage")
-    try json.object {
-      $0.member("verdict", damage.verdict.rawValue)
-      $0.member("lostRecords", damage.lostRecordCount)
-      $0.member("staleBelow", damage.staleBelow)
-    }
-    json.member("closedInOrder", info.wasClosed)
-    json.member("keyring", info.keyring)
-    json.member("schemas", info.schemas)
-    json.member("records", info.recordCount)
-    json.member("nextRevision", info.nextRevision)
-    json.member("bytes", info.byteCount)
-    json.member("liveBytes", info.liveByteCount)
-    json.member("deadBytes", info.deadByteCount)
-    json.member("formatVersion", info.formatVersion)
-    json.key("floor")
-    try json.object {
-      $0.member("segment", info.floor.segment)
-      $0.member("offset", info.floor.offset)
-    }
-    if let note = info.memoryNote { json.member("memoryNote", note) }
-    json.key("collections")
-    try json.array { json throws(ToolError) in
-      for collection in collections { try write(collection, to: &json) }
-    }
-    json.key("slots")
-    try json.array { json throws(ToolError) in
-      for slot in info.slots {
-        try json.object {
-          $0.member("number", slot.number)
-          $0.member("kind", slot.kind)
-          if let work = slot.work { $0.member("scryptLogN", work) }
-        }
-      }
-    }
-    json.key("keys")
-    try json.array { json throws(ToolError) in
-      for key in info.keys {
-        try json.object {
-          $0.member("number", key.number)
-          if let name = key.name { $0.member("name", name) }
-          $0.member("class", key.keyClass)
-        }
-      }
-    }
-    json.key("segments")
-    try json.array { json throws(ToolError) in
-      for segment in info.segments {
-        try json.object {
-          $0.member("number", segment.number)
-          $0.member("kind", segment.kind)
-          $0.member("bytes", segment.byteCount)
-          $0.member("liveBytes", segment.liveByteCount)
-          $0.member("head", segment.isHead)
-        }
-      }
-    }
+  _ info: StoreInfo, _ damage: DamageReport, _ collections: [(DynamicCollection, recordCount: Int)]
+) -> JSONValue {
+  let damage: JSONValue = [
+    "verdict": damage.verdict.rawValue, "lostRecords": damage.lostRecordCount,
+    "staleBelow": damage.staleBelow,
+  ]
+  let floor: JSONValue = ["segment": info.floor.segment, "offset": info.floor.offset]
+  return [
+    "id": info.id, "condition": info.condition.rawValue, "damage": damage, "closedInOrder": info.wasClosed,
+    "keyring": info.keyring, "schemas": info.schemas, "records": info.recordCount,
+    "nextRevision": info.nextRevision, "bytes": info.byteCount, "liveBytes": info.liveByteCount,
+    "deadBytes": info.deadByteCount, "formatVersion": info.formatVersion, "floor": floor,
+    "memoryNote": info.memoryNote,
+    "collections": collections.map { collection, count -> JSONValue in
+      let fields = collection.fields.filter { !$0.isRetired }
+      return ["name": collection.name, "records": count, "fields": fields]
+    },
+    "slots": info.slots, "keys": info.keys, "segments": info.segments,
+  ]
+}
+
+extension StoreInfo.Slot: JSONRepresentable {
+  var json: JSONValue { ["number": number, "kind": kind, "scryptLogN": work] }
+}
+
+extension StoreInfo.Key: JSONRepresentable {
+  var json: JSONValue { ["number": number, "name": name, "class": keyClass] }
+}
+
+extension StoreInfo.Segment: JSONRepresentable {
+  var json: JSONValue {
+    ["number": number, "kind": kind, "bytes": byteCount, "liveBytes": liveByteCount, "head": isHead]
   }
-  json.endLine()
-  return json.take()
 }
 
-private func recordCount(of collection: DynamicCollection) throws(ToolError) -> Int {
-  do { return try collection.count } catch { throw ToolError(error) }
-}
-
-private func write(_ collection: DynamicCollection, to json: inout JSONWriter) throws(ToolError) {
-  try json.object { json throws(ToolError) in
-    json.member("name", collection.name)
-    json.member("records", try recordCount(of: collection))
-    json.key("fields")
-    try json.array { json throws(ToolError) in
-      for field in collection.fields where !field.isRetired {
-        try json.object {
-          $0.member("name", field.name)
-          $0.member("type", field.type.name)
-          $0.member("sealed", field.isSealed)
-          $0.member("indexed", field.isIndexed)
-          $0.member("optional", field.isOptional)
-          $0.member("padded", field.isPadded)
-          $0.member("compressed", field.isCompressed)
-          if let key = field.keyNumber { $0.member("key", key) }
-          if let name = field.keyName { $0.member("keyName", name) }
-        }
-      }
-    }
+extension FieldInfo: JSONRepresentable {
+  var json: JSONValue {
+    [
+      "name": name, "type": type.name, "sealed": isSealed, "indexed": isIndexed, "optional": isOptional,
+      "padded": isPadded, "compressed": isCompressed, "key": keyNumber, "keyName": keyName,
+    ]
   }
 }

@@ -20,19 +20,8 @@ extension Command {
 private func listKeys(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
   try invocation.withStore(.ifGiven, readOnly: true) { store in
     for key in store.info.keys {
-      if invocation.has(.json) {
-        var json = JSONWriter()
-        try json.object {
-          $0.member("number", key.number)
-          if let name = key.name { $0.member("name", name) }
-          $0.member("class", key.keyClass)
-        }
-        json.endLine()
-        try console.out.write(bytes: json.take())
-      } else {
-        let name = key.name.map(console.line) ?? "its name is sealed"
-        try console.out.write("\(key.number)  \(key.keyClass)  \(name)\n")
-      }
+      let name = key.name.map(console.line) ?? "its name is sealed"
+      try invocation.print("\(key.number)  \(key.keyClass)  \(name)\n", or: key.json, on: console)
     }
     return .done
   }

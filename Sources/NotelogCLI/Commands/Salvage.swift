@@ -49,8 +49,7 @@ private func salvageStore(_ invocation: Invocation, _ console: Console) throws(T
       throw error
     }
   }
-  try console.out.write(
-    bytes: invocation.has(.json) ? try report.json() : Array(report.text(new, console).utf8))
+  try invocation.print(report.text(new, console), or: report.json, on: console)
   return report.isComplete ? .done : .damage
 }
 
@@ -58,21 +57,13 @@ private func salvageStore(_ invocation: Invocation, _ console: Console) throws(T
 private func save(
   _ invocation: Invocation, to new: String, _ storeID: RecordID?, _ console: Console
 ) throws(ToolError) -> SalvageSummary {
-  try console.withProgress("salvaging") { progress throws(ToolError) in
-    do throws(NotelogError) {
-      return try Store.salvage(
-        from: invocation.store, to: new, storeID: storeID,
-        keepsOlderVersions: invocation.has(Command.olderVersions), progress: progress)
-    } catch {
-      switch error.code {
-      case .notFound: throw invocation.nothingToSalvage
-      case .alreadyExists:
-        throw ToolError(
-          .failed, "'\(new)' is not empty",
-          hint: "the new store needs a folder of its own")
-      default: throw ToolError(error)
-      }
-    }
+  try console.withProgress(
+    "salvaging", missing: invocation.nothingToSalvage,
+    taken: ToolError(.failed, "'\(new)' is not empty", hint: "the new store needs a folder of its own")
+  ) { progress in
+    try Store.salvage(
+      from: invocation.store, to: new, storeID: storeID,
+      keepsOlderVersions: invocation.has(Command.olderVersions), progress: progress)
   }
 }
 
@@ -80,8 +71,8 @@ private func save(
 private func verify(
   _ path: String, _ credential: Credential?, _ console: Console
 ) throws(ToolError) -> Verification {
-  try console.withProgress("verifying") { progress throws(ToolError) in
-    try asking { try Store.verify(at: path, unlocking: credential, progress: progress) }
+  try console.withProgress("verifying") { progress in
+    try Store.verify(at: path, unlocking: credential, progress: progress)
   }
 }
 
@@ -141,33 +132,15 @@ private struct SalvageReport {
     ].filter { !$0.0.isEmpty }.map { ", \($0.0.count) \($0.1)" }.joined()
   }
 
-  func json() throws(ToolError) -> [UInt8] {
-    var json = JSONWriter()
-    try json.object { json throws(ToolError) in
-      json.member("store", summary.storeID)
-      json.member("complete", isComplete)
-      json.member("records", summary.recordCount)
-      json.member("chunks", summary.chunkCount)
-      json.member("bytes", summary.byteCount)
-      json.member("removed", summary.deletedCount)
-      json.member("keyring", summary.keyring.rawValue)
-      json.member("staleBelow", summary.staleBelow)
-      json.member("withoutSchema", withoutSchema)
-      try json.strings("files", summary.files)
-      try json.strings("headerless", summary.headerless)
-      try json.strings("doubled", summary.doubled)
-      try json.strings("foreign", summary.foreign)
-      try json.strings("olderVersions", summary.olderVersions.map(\.shown))
-      json.member("lossCount", summary.lossCount)
-      json.key("losses")
-      try json.array { json throws(ToolError) in
-        for loss in summary.losses { try loss.write(to: &json) }
-      }
-      json.key("newStore")
-      try found.write(to: &json)
-    }
-    json.endLine()
-    return json.take()
+  var json: JSONValue {
+    [
+      "store": summary.storeID, "complete": isComplete, "records": summary.recordCount,
+      "chunks": summary.chunkCount, "bytes": summary.byteCount, "removed": summary.deletedCount,
+      "keyring": summary.keyring.rawValue, "staleBelow": summary.staleBelow, "withoutSchema": withoutSchema,
+      "files": summary.files, "headerless": summary.headerless, "doubled": summary.doubled,
+      "foreign": summary.foreign, "olderVersions": summary.olderVersions.map(\.shown),
+      "lossCount": summary.lossCount, "losses": summary.losses, "newStore": found.json,
+    ]
   }
 }
 
@@ -191,16 +164,13 @@ extension SalvageSummary.Loss {
     if let record { place += (place.isEmpty ? "" : ", ") + "record \(record.shown)" }
     return place.isEmpty ? message : "\(place): \(message)"
   }
+}
 
-  fileprivate func write(to json: inout JSONWriter) throws(ToolError) {
-    try json.object {
-      $0.member("kind", kind.rawValue)
-      $0.member("message", message)
-      if let file { $0.member("file", file) }
-      if let segment { $0.member("segment", segment) }
-      $0.member("offset", offset)
-      $0.member("bytes", byteCount)
-      if let record { $0.member("record", record.shown) }
-    }
+extension SalvageSummary.Loss: JSONRepresentable {
+  var json: JSONValue {
+    [
+      "kind": kind.rawValue, "message": message, "file": file, "segment": segment, "offset": offset,
+      "bytes": byteCount, "record": record?.shown,
+    ]
   }
 }

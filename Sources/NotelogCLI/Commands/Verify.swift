@@ -26,23 +26,14 @@ extension Command {
 private func verifyStore(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
   let credential = try SecretSource(invocation).given()
   try invocation.checkPath()
-  let found = try console.withProgress("verifying") { progress throws(ToolError) in
-    do throws(NotelogError) {
-      return try Store.verify(at: invocation.store, unlocking: credential, progress: progress)
-    } catch {
-      throw error.code == .notFound ? invocation.noStore : ToolError(error)
-    }
+  let found = try console.withProgress("verifying", missing: invocation.noStore) { progress in
+    try Store.verify(at: invocation.store, unlocking: credential, progress: progress)
   }
-  if invocation.has(.json) {
-    var json = JSONWriter()
-    try found.write(to: &json)
-    json.endLine()
-    try console.out.write(bytes: json.take())
-  } else {
-    let verdict =
-      found.condition == .damaged ? console.styled("damaged", .red) : console.styled("sound", .green)
-    try console.out.write((found.parts(console) + ["verdict    \(verdict)"]).joined(separator: "\n") + "\n")
-  }
+  let verdict =
+    found.condition == .damaged ? console.styled("damaged", .red) : console.styled("sound", .green)
+  try invocation.print(
+    (found.parts(console) + ["verdict    \(verdict)"]).joined(separator: "\n") + "\n", or: found.json,
+    on: console)
   return found.condition == .damaged ? .no : .done
 }
 
@@ -78,48 +69,26 @@ extension Verification {
   }
 
   /// The verification as one JSON object.
-  func write(to json: inout JSONWriter) throws(ToolError) {
-    try json.object { json throws(ToolError) in
-      json.member("condition", condition.rawValue)
-      if let backup {
-        json.member("backupOf", backup.storeID?.shown ?? "")
-        json.member("backupParts", backup.partCount)
-      }
-      json.key("parts")
-      try json.object {
-        for part in Part.allCases {
-          let word = part == .tags && !wasUnlocked ? "unchecked" : isSound(part) ? "sound" : "damaged"
-          $0.member(part.rawValue, word)
-        }
-      }
-      json.member("segments", segmentCount)
-      json.member("frames", frameCount)
-      json.member("bytes", byteCount)
-      json.member("records", recordCount)
-      json.member("opened", openedCount)
-      json.member("locked", lockedCount)
-      json.member("tornBytes", tornByteCount)
-      try json.findings(findings)
+  var json: JSONValue {
+    let parts = Part.allCases.map { part in
+      let word = part == .tags && !wasUnlocked ? "unchecked" : isSound(part) ? "sound" : "damaged"
+      return JSONValue.Member(name: part.rawValue, value: .string(word))
     }
+    return [
+      "condition": condition.rawValue, "backupOf": backup.map { $0.storeID?.shown ?? "" },
+      "backupParts": backup?.partCount, "parts": JSONValue.object(parts), "segments": segmentCount,
+      "frames": frameCount, "bytes": byteCount, "records": recordCount, "opened": openedCount,
+      "locked": lockedCount, "tornBytes": tornByteCount, "findings": findings,
+    ]
   }
 }
 
-extension JSONWriter {
-  /// The list of what was found.
-  mutating func findings(_ findings: [Verification.Finding]) throws(ToolError) {
-    key("findings")
-    try array { json throws(ToolError) in
-      for finding in findings {
-        try json.object {
-          $0.member("part", finding.part.rawValue)
-          $0.member("damage", finding.isDamage)
-          $0.member("message", finding.message)
-          if let segment = finding.segment { $0.member("segment", segment) }
-          if let offset = finding.offset { $0.member("offset", offset) }
-          if let record = finding.record { $0.member("record", record.shown) }
-        }
-      }
-    }
+extension Verification.Finding: JSONRepresentable {
+  var json: JSONValue {
+    [
+      "part": part.rawValue, "damage": isDamage, "message": message, "segment": segment, "offset": offset,
+      "record": record?.shown,
+    ]
   }
 }
 

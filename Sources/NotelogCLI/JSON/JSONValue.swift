@@ -1,9 +1,10 @@
-// A JSON value that was read.
+// A JSON value, read or to be written.
 
+/// A JSON document.
 enum JSONValue: Equatable, Sendable {
   case null
   case boolean(Bool)
-  /// The number as it was spelled: what it means is for the field's type to say.
+  /// The number as it is spelled: what it means is for the field's type to say.
   case number(String)
   case string(String)
   case array([JSONValue])
@@ -13,16 +14,47 @@ enum JSONValue: Equatable, Sendable {
   struct Member: Equatable, Sendable {
     var name: String
     var value: JSONValue
-
-    init(name: String, value: JSONValue) {
-      self.name = name
-      self.value = value
-    }
   }
 
   /// The member of that name, of an object.
   subscript(_ name: String) -> JSONValue? {
     guard case .object(let members) = self else { return nil }
     return members.first { $0.name == name }?.value
+  }
+}
+
+/// What stands for itself in a JSON document.
+protocol JSONRepresentable {
+  var json: JSONValue { get }
+}
+
+extension JSONValue: JSONRepresentable {
+  var json: JSONValue { self }
+}
+
+extension String: JSONRepresentable {
+  var json: JSONValue { .string(self) }
+}
+
+extension Bool: JSONRepresentable {
+  var json: JSONValue { .boolean(self) }
+}
+
+extension BinaryInteger {
+  var json: JSONValue { .number(String(self)) }
+}
+
+extension Int: JSONRepresentable {}
+extension UInt32: JSONRepresentable {}
+extension UInt64: JSONRepresentable {}
+
+extension Array: JSONRepresentable where Element: JSONRepresentable {
+  var json: JSONValue { .array(map(\.json)) }
+}
+
+extension JSONValue: ExpressibleByDictionaryLiteral {
+  /// An object. A member without a value is left out.
+  init(dictionaryLiteral members: (String, (any JSONRepresentable)?)...) {
+    self = .object(members.compactMap { name, value in value.map { Member(name: name, value: $0.json) } })
   }
 }

@@ -29,12 +29,7 @@ extension Invocation {
     options.segmentByteCount = try segmentByteCount()
     options.compaction = .automatic
     // What stands in the way of opening is said before a password is asked for.
-    let opened: Store
-    do {
-      opened = try Store.open(at: store, options: options)
-    } catch {
-      throw error.code == .notFound ? noStore : ToolError(error)
-    }
+    let opened = try asking(missing: noStore) { try Store.open(at: store, options: options) }
     let result: Result
     do {
       let secrets = SecretSource(self)

@@ -49,12 +49,15 @@ final class Progress: Sendable {
 }
 
 extension Console {
-  /// Runs long work, which tells how far it has come.
+  /// Runs long work of the library, which tells how far it has come, and turns its errors into the tool's.
   func withProgress<Result>(
-    _ what: String, _ body: (@escaping (Int, Int) -> Bool) throws(ToolError) -> Result
+    _ what: String, missing: ToolError? = nil, taken: ToolError? = nil,
+    _ body: (@escaping (Int, Int) -> Bool) throws -> Result
   ) throws(ToolError) -> Result {
     let progress = Progress(what, on: self)
     defer { progress.finish() }
-    return try body { done, total in progress.update(done, of: total) }
+    return try asking(missing: missing, taken: taken) {
+      try body { done, total in progress.update(done, of: total) }
+    }
   }
 }

@@ -70,10 +70,23 @@ extension ToolError {
 }
 
 /// Runs what calls the library, and turns its errors into the tool's.
-func asking<Result>(_ body: () throws -> Result) throws(ToolError) -> Result {
+///
+/// - Parameters:
+///   - missing: What is said where there is nothing at a path.
+///   - taken: What is said where a folder that should be new is not.
+///   - body: What calls the library.
+/// - Returns: What it returned.
+/// - Throws: What it threw, as the tool says it.
+func asking<Result>(
+  missing: ToolError? = nil, taken: ToolError? = nil, _ body: () throws -> Result
+) throws(ToolError) -> Result {
   do {
     return try body()
   } catch {
-    throw ToolError(any: error)
+    switch (error as? NotelogError)?.code {
+    case .notFound: throw missing ?? ToolError(any: error)
+    case .alreadyExists: throw taken ?? ToolError(any: error)
+    default: throw ToolError(any: error)
+    }
   }
 }

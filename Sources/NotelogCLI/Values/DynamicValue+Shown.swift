@@ -22,71 +22,55 @@ extension DynamicValue {
     }
   }
 
-  /// Writes the value so that `init(json:as:)` brings back the very same.
+  /// The value so that `init(json:as:)` brings back the very same.
   ///
   /// What JSON can't say is an object with one member, named by what it holds.
-  func write(to json: inout JSONWriter) throws(ToolError) {
+  var json: JSONValue {
     switch self {
-    case .missing: json.null()
-    case .boolean(let value): json.boolean(value)
-    case .integer(let value): json.number(value)
-    case .unsigned(let value): json.number(value)
-    case .double(let value) where value.isFinite: json.number(value)
-    case .double(let value): try json.object { $0.member("double", value.description) }
-    case .text(let value): json.string(value)
-    case .bytes(let bytes): try json.object { $0.member("base64", Data(bytes).base64EncodedString()) }
+    case .missing: .null
+    case .boolean(let value): .boolean(value)
+    case .integer(let value): value.json
+    case .unsigned(let value): value.json
+    case .double(let value): value.isFinite ? .number(value.description) : ["double": value.description]
+    case .text(let value): .string(value)
+    case .bytes(let bytes): ["base64": Data(bytes).base64EncodedString()]
     case .date(let date):
-      let seconds = date.timeIntervalSinceReferenceDate
-      guard let text = Moment.text(seconds) else {
-        return try json.object { $0.member("secondsSince2001", seconds.description) }
-      }
-      json.string(text)
-    case .uuid(let value): json.string(value.uuidString.lowercased())
-    case .url(let value): json.string(value.absoluteString)
-    case .json(let bytes): try json.object { $0.member("json", String(decoding: bytes, as: UTF8.self)) }
+      Moment.text(date.timeIntervalSinceReferenceDate)?.json
+        ?? ["secondsSince2001": date.timeIntervalSinceReferenceDate.description]
+    case .uuid(let value): .string(value.uuidString.lowercased())
+    case .url(let value): .string(value.absoluteString)
+    case .json(let bytes): ["json": String(decoding: bytes, as: UTF8.self)]
     }
   }
 
-  /// Reads what `write(to:)` wrote; `nil` where it is no value of the type.
+  /// Reads what `json` gave; `nil` where it is no value of the type.
   init?(json: JSONValue, as type: FieldType) {
-    switch (type, json) {
-    case (_, .null): self = .missing
-    case (.boolean, .boolean(let value)): self = .boolean(value)
-    case (.integer, .number(let text)):
-      guard let value = Int64(text) else { return nil }
-      self = .integer(value)
-    case (.unsigned, .number(let text)):
-      guard let value = UInt64(text) else { return nil }
-      self = .unsigned(value)
-    case (.double, .number(let text)):
-      guard let value = Double(text), value.isFinite else { return nil }
-      self = .double(value)
-    case (.double, .object):
-      guard let value = Self.only("double", json).flatMap(Double.init) else { return nil }
-      self = .double(value)
-    case (.text, .string(let text)): self = .text(text)
-    case (.bytes, .object):
-      guard let data = Self.only("base64", json).flatMap({ Data(base64Encoded: $0) }) else { return nil }
-      self = .bytes([UInt8](data))
-    case (.date, .string(let text)):
-      guard let seconds = Moment.seconds(text) else { return nil }
-      self = .date(Date(timeIntervalSinceReferenceDate: seconds))
-    case (.date, .object):
-      guard let seconds = Self.only("secondsSince2001", json).flatMap(Double.init) else { return nil }
-      self = .date(Date(timeIntervalSinceReferenceDate: seconds))
-    case (.uuid, .string(let text)):
-      guard let value = UUID(uuidString: text) else { return nil }
-      self = .uuid(value)
-    case (.url, .string(let text)):
-      guard let value = URL(string: text), value.absoluteString == text else { return nil }
-      self = .url(value)
-    case (.json, .object):
-      guard let text = Self.only("json", json), (try? JSONReader.read(Array(text.utf8))) != nil else {
-        return nil
+    let value: DynamicValue? =
+      switch (type, json) {
+      case (_, .null): .missing
+      case (.boolean, .boolean(let value)): .boolean(value)
+      case (.integer, .number(let text)): Int64(text).map(Self.integer)
+      case (.unsigned, .number(let text)): UInt64(text).map(Self.unsigned)
+      case (.double, .number(let text)): Double(text).flatMap { $0.isFinite ? .double($0) : nil }
+      case (.double, .object): Self.only("double", json).flatMap(Double.init).map(Self.double)
+      case (.text, .string(let text)): .text(text)
+      case (.bytes, .object):
+        Self.only("base64", json).flatMap { Data(base64Encoded: $0) }.map { .bytes([UInt8]($0)) }
+      case (.date, .string(let text)): Moment.seconds(text).map(Self.date)
+      case (.date, .object): Self.only("secondsSince2001", json).flatMap(Double.init).map(Self.date)
+      case (.uuid, .string(let text)): UUID(uuidString: text).map(Self.uuid)
+      case (.url, .string(let text)): URL(string: text).flatMap { $0.absoluteString == text ? .url($0) : nil }
+      case (.json, .object):
+        Self.only("json", json).map { Array($0.utf8) }
+          .flatMap { (try? JSONReader.read($0)) == nil ? nil : .json($0) }
+      default: nil
       }
-      self = .json(Array(text.utf8))
-    default: return nil
-    }
+    guard let value else { return nil }
+    self = value
+  }
+
+  private static func date(_ seconds: Double) -> DynamicValue {
+    .date(Date(timeIntervalSinceReferenceDate: seconds))
   }
 
   /// The text of an object's only member, if it has that name.

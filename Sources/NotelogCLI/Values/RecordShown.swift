@@ -12,6 +12,15 @@ struct RecordShown {
     /// Of no field that the schema has in use.
     case unknown(byteCount: Int)
     case failed(NotelogError)
+
+    var json: JSONValue {
+      switch self {
+      case .value(let value): value.json
+      case .sealed(let byteCount, let key): ["sealed": byteCount, "key": key]
+      case .unknown(let byteCount): ["unknown": byteCount]
+      case .failed(let error): ["error": error.description]
+      }
+    }
   }
 
   var id: RecordID
@@ -54,29 +63,12 @@ struct RecordShown {
   }
 
   /// `{"id":…,"collection":…,"revision":…,"fields":{…}}`.
-  func write(to json: inout JSONWriter) throws(ToolError) {
-    try json.object { json throws(ToolError) in
-      json.member("id", id.shown)
-      json.member("collection", collection)
-      json.member("revision", revision)
-      if isPossiblyStale { json.member("possiblyStale", true) }
-      json.key("fields")
-      try json.object { json throws(ToolError) in
-        for (name, content) in fields {
-          json.key(name)
-          switch content {
-          case .value(let value): try value.write(to: &json)
-          case .sealed(let byteCount, let key):
-            try json.object {
-              $0.member("sealed", byteCount)
-              $0.member("key", key)
-            }
-          case .unknown(let byteCount): try json.object { $0.member("unknown", byteCount) }
-          case .failed(let error): try json.object { $0.member("error", error.description) }
-          }
-        }
-      }
-    }
+  var json: JSONValue {
+    [
+      "id": id.shown, "collection": collection, "revision": revision,
+      "possiblyStale": isPossiblyStale ? true : nil,
+      "fields": JSONValue.object(fields.map { .init(name: $0.name, value: $0.content.json) }),
+    ]
   }
 
   /// A line for the record and a line for each field.
@@ -116,11 +108,7 @@ extension RecordID {
 extension RecordShown {
   /// Prints the record: as text, or as one line of JSON.
   func print(to console: Console, asJSON: Bool) throws(ToolError) {
-    guard asJSON else { return try console.out.write(text(console)) }
-    var json = JSONWriter()
-    try write(to: &json)
-    json.endLine()
-    try console.out.write(bytes: json.take())
+    if asJSON { try console.print(json) } else { try console.out.write(text(console)) }
   }
 
   /// `damage`, said on stderr, if a field failed.

@@ -65,10 +65,8 @@ import Testing
         value: reference.value)
       var run = NonceRun()
       try body.withBytes(in: range) { target in
-        try ValueReference(reference.value, byteCount: byteCount).write(data, into: &target) {
-          (nothing, data, target) throws(CryptoError) in
-          try key.seal(nothing, additionalData: data, nonces: &run, into: &target)
-        }
+        try ValueReference(reference.value, byteCount: byteCount).write(
+          data, under: key, nonces: &run, into: &target)
       }
       let pending = try #require(PendingChunks([reference.value: chunks.flatMap(\.self)]))
       let opener = store.opener.reading(pending)

@@ -1,1 +1,0 @@
-../../../../Sources/NotelogCLI/ExitCode.swift

@@ -1,0 +1,1 @@
+../../../../Sources/NotelogCLI/JSON/JSONValue+Text.swift

@@ -1,1 +1,0 @@
-../../../../Sources/NotelogCLI/JSON/JSONWriter.swift

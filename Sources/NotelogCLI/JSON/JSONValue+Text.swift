@@ -1,0 +1,55 @@
+// JSON going out, a value on a line of its own.
+
+extension JSONValue {
+  /// The value's text, without line breaks.
+  var text: [UInt8] {
+    var bytes: [UInt8] = []
+    write(into: &bytes)
+    return bytes
+  }
+
+  private func write(into bytes: inout [UInt8]) {
+    switch self {
+    case .null: bytes += "null".utf8
+    case .boolean(let value): bytes += (value ? "true" : "false").utf8
+    case .number(let text): bytes += text.utf8
+    case .string(let text): Self.write(text, into: &bytes)
+    case .array(let values):
+      Self.write(values, between: ("[", "]"), into: &bytes) { $0.write(into: &$1) }
+    case .object(let members):
+      Self.write(members, between: ("{", "}"), into: &bytes) { member, bytes in
+        Self.write(member.name, into: &bytes)
+        bytes.append(UInt8(ascii: ":"))
+        member.value.write(into: &bytes)
+      }
+    }
+  }
+
+  private static func write<Element>(
+    _ elements: [Element], between ends: (first: Unicode.Scalar, last: Unicode.Scalar),
+    into bytes: inout [UInt8], _ write: (Element, inout [UInt8]) -> Void
+  ) {
+    bytes.append(UInt8(ascii: ends.first))
+    for (index, element) in elements.enumerated() {
+      if index > 0 { bytes.append(UInt8(ascii: ",")) }
+      write(element, &bytes)
+    }
+    bytes.append(UInt8(ascii: ends.last))
+  }
+
+  private static func write(_ text: String, into bytes: inout [UInt8]) {
+    bytes.append(UInt8(ascii: "\""))
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes += [UInt8(ascii: "\\"), byte]
+      case UInt8(ascii: "\n"): bytes += "\\n".utf8
+      case UInt8(ascii: "\r"): bytes += "\\r".utf8
+      case UInt8(ascii: "\t"): bytes += "\\t".utf8
+      // DEL too, so that what is printed holds no control character of one byte.
+      case 0..<0x20, 0x7F: bytes += ((byte < 0x10 ? "\\u000" : "\\u00") + String(byte, radix: 16)).utf8
+      default: bytes.append(byte)
+      }
+    }
+    bytes.append(UInt8(ascii: "\""))
+  }
+}
