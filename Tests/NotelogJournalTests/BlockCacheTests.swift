@@ -58,7 +58,7 @@ import Testing
 
   @Test func `what is fetched ahead is where it is read, and nothing of what is gone`() {
     let cache = BlockCache(byteCount: 4 << 20)
-    #expect(cache.whereabouts(7, at: 0) == nil)
+    #expect(cache.blockAddress(7, at: 0) == nil)
     var block = Buffer()
     block.appendZeros(BlockCache.blockByteCount)
     func content(_ segment: UInt32, _ number: Int) -> UInt64 { UInt64(segment) << 32 | UInt64(number) }
@@ -70,7 +70,7 @@ import Testing
       }
     }
     func places(_ segment: UInt32) -> [UInt?] {
-      (0..<100).map { cache.whereabouts(segment, at: $0 * BlockCache.blockByteCount + 99) }
+      (0..<100).map { cache.blockAddress(segment, at: $0 * BlockCache.blockByteCount + 99) }
     }
     func isThere(_ segment: UInt32) -> [Bool] {
       (0..<100).map { number in
@@ -208,7 +208,7 @@ import Testing
     for number in 0..<40 {
       cache.prefetchSet(7, at: number * BlockCache.blockByteCount)
       cache.keep(block.bytes, of: 7, SegmentSalt(7), at: number * BlockCache.blockByteCount)
-      #expect(cache.whereabouts(7, at: number * BlockCache.blockByteCount) == nil)
+      #expect(cache.blockAddress(7, at: number * BlockCache.blockByteCount) == nil)
       let isThere = withScratch { cache.copy(7, at: number * BlockCache.blockByteCount, into: &$0) }
       #expect(!isThere)
     }

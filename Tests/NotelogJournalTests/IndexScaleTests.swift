@@ -20,7 +20,7 @@ import Testing
       var table = EntryTable(stagger: stagger)
       var largest = 0.0
       for number in 1..<counts.upperBound {
-        table.insert(generator.next() >> 8, Place(segment: 1, offset: number * 8))
+        table.insert(generator.next() >> 8, FrameAddress(segment: 1, offset: number * 8))
         guard number >= counts.lowerBound else { continue }
         // While one shard grows, its old memory and its new are both there.
         let share = Double(table.byteCount) * (1 + 1 / Double(shardCount)) / Double(number)
@@ -44,7 +44,8 @@ import Testing
       for number in 0..<total {
         let id = RecordKey(low: UInt64(number), high: 7)
         try index.insert(
-          index.fingerprint(of: id), Place(segment: 1 + UInt32(number >> 18), offset: number % 262_144 * 8))
+          index.fingerprint(of: id),
+          FrameAddress(segment: 1 + UInt32(number >> 18), offset: number % 262_144 * 8))
         if number >= total / 2, number % 50_000 == 0 {
           largest = max(largest, Double(residentByteCount() - before) / Double(number))
         }

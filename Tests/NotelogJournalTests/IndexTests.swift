@@ -24,11 +24,11 @@ import Testing
     let key = FingerprintKey(
       low: generator.next(), high: generator.next(), mask: ~(UInt64.max >> UInt64(bitCount)))
     var table = EntryTable()
-    var model: [UInt64: [Place]] = [:]
+    var model: [UInt64: [FrameAddress]] = [:]
     for step in 0..<4000 {
       // One shard: the highest byte is the same in all of its entries, so the bits that count are below it.
       let hash = key.fingerprint(of: RecordKey(low: UInt64.random(in: 0..<600), high: 1)) >> 8
-      let place = Place(segment: 1, offset: step * 8)
+      let place = FrameAddress(segment: 1, offset: step * 8)
       let known = model[hash, default: []].randomElement()
       switch Int.random(in: 0..<10) {
       case 0..<5:
@@ -74,7 +74,7 @@ import Testing
     }
   #endif
 
-  private func check(_ table: borrowing EntryTable, _ model: [UInt64: [Place]]) {
+  private func check(_ table: borrowing EntryTable, _ model: [UInt64: [FrameAddress]]) {
     for (hash, places) in model {
       var found: Set<UInt64> = []
       while let place = table.place(hash, at: found.count) { found.insert(place.bits) }
@@ -98,19 +98,19 @@ import Testing
 
   @Test func `entries that all hash to the end of the table fit in it`() {
     var table = EntryTable()
-    for number in 1...1000 { table.insert(UInt64.max >> 8, Place(segment: 1, offset: number * 8)) }
+    for number in 1...1000 { table.insert(UInt64.max >> 8, FrameAddress(segment: 1, offset: number * 8)) }
     let count = table.count
-    let isThere = table.contains(UInt64.max >> 8, at: Place(segment: 1, offset: 1000 * 8))
+    let isThere = table.contains(UInt64.max >> 8, at: FrameAddress(segment: 1, offset: 1000 * 8))
     #expect(count == 1000 && isThere)
   }
 
   @Test func `a place is kept in eight bytes`() {
-    let place = Place(segment: .max, offset: Limits.maximumSegmentByteCount - 8, isTombstone: true)
+    let place = FrameAddress(segment: .max, offset: Limits.maximumSegmentByteCount - 8, isTombstone: true)
     #expect(place.segment == .max)
     #expect(place.offset == Limits.maximumSegmentByteCount - 8)
     #expect(place.isTombstone)
     #expect(place.isValid)
-    #expect(!Place.none.isValid)
+    #expect(!FrameAddress.none.isValid)
   }
 
   /// With 9 bits of fingerprint, 600 records share 512 of them: only the ids in their frames tell them apart.

@@ -37,7 +37,7 @@ private final class UnreadableName: Storage {
   private static let wrong = Notelog.Credential.password("a wrong one")
 
   /// What of the first slot is altered. It begins at 64: kind, log N, r, p, id; its salt at 24, and its wrap at 40.
-  enum Place: Int, CaseIterable, Sendable {
+  enum FrameAddress: Int, CaseIterable, Sendable {
     case work = 65
     case salt = 88
     case nonce = 104
@@ -57,7 +57,9 @@ private final class UnreadableName: Storage {
     return disk
   }
 
-  private static func alter(_ disk: SimulatedDisk, _ name: String, _ place: Place, fitting: Bool) throws {
+  private static func alter(_ disk: SimulatedDisk, _ name: String, _ place: FrameAddress, fitting: Bool)
+    throws
+  {
     var bytes = try #require(disk.contents(name))
     bytes[place.rawValue] ^= 1
     if fitting { bytes = Array(bytes.dropLast(32)) + (try Derivation.sha256(Array(bytes.dropLast(32)))) }
@@ -73,9 +75,11 @@ private final class UnreadableName: Storage {
   /// The bug: what decides whether a slot is the password's (salt, work, nonce, commitment) read as a wrong password where it was
   /// altered under a digest that fits, though the other file was sound; and verify ended with that, and found nothing.
   @Test(
-    arguments: Place.allCases,
+    arguments: FrameAddress.allCases,
     [("keyring", false), ("keyring", true), ("keyring.copy", false), ("keyring.copy", true)])
-  func `a byte altered in one file costs nothing, and is found`(place: Place, file: (String, Bool)) throws {
+  func `a byte altered in one file costs nothing, and is found`(place: FrameAddress, file: (String, Bool))
+    throws
+  {
     let (name, fitting) = file
     let disk = try Self.makeDisk()
     try Self.alter(disk, name, place, fitting: fitting)

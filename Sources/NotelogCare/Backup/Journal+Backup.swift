@@ -31,13 +31,13 @@ extension Journal {
     companions: (StoreID) throws(JournalError) -> Void = { _ in }
   ) throws(JournalError) -> BackupReport {
     let pin = try journaling { () throws(StorageError) in try Pins(source).take(random) }
-    let storeID = try Examination.settled(source).storeID
+    let storeID = try Examination.stable(source).storeID
     let claim = try BackupClaim.take(target, for: storeID)
     var attempts = ReadingAttempts(of: source)
     var backup: Backup
     repeat {
       attempts.begin()
-      let examination = try Examination.settled(source, storeID: storeID)
+      let examination = try Examination.stable(source, storeID: storeID)
       // A head without a whole live set was never completed, and does not say where the log ends.
       guard !examination.isBeingRecovered, examination.end.segment == 0 || examination.end.offset > 0 else {
         throw JournalError(.busy, "the store's recovery was interrupted: open it for writing first")

@@ -60,7 +60,8 @@ struct SalvageScan: ~Copyable {
       if !isZero { lose(place..<limit, &report) }
     }
     let isAllCopies = file.header == nil && !sawMark
-    try settle(isCommitted: isAllCopies || happened(at: pending.first?.place ?? limit), &table, &report)
+    try endTransaction(
+      isCommitted: isAllCopies || happened(at: pending.first?.place ?? limit), &table, &report)
   }
 
   private var number: UInt32 { file.number ?? 0 }
@@ -81,7 +82,7 @@ struct SalvageScan: ~Copyable {
   ) throws(StorageError) {
     if let first = pending.first, first.header.sequence != header.sequence || !header.kind.isInTransaction {
       // Another transaction begins: the mark of the one before is lost.
-      try settle(isCommitted: happened(at: first.place), &table, &report)
+      try endTransaction(isCommitted: happened(at: first.place), &table, &report)
     }
     switch header.kind {
     case .record, .tombstone, .chunk, .liveChange:
@@ -94,7 +95,7 @@ struct SalvageScan: ~Copyable {
         mark?.frameCount == pending.count && pending.first.map { $0.place == mark?.firstOffset } ?? false
         && pending.allSatisfy(\.isWhole)
       let start = pending.first?.place ?? place
-      try settle(isCommitted: isComplete || happened(at: start), &table, &report)
+      try endTransaction(isCommitted: isComplete || happened(at: start), &table, &report)
     case .liveSet, .close:
       sawMark = true
     case .footer:
@@ -103,7 +104,7 @@ struct SalvageScan: ~Copyable {
   }
 
   /// Keeps the frames that wait, or says that they never happened for certain.
-  private mutating func settle(
+  private mutating func endTransaction(
     isCommitted: Bool, _ table: inout SalvageTable, _ report: inout SalvageReport
   ) throws(StorageError) {
     guard let first = pending.first, let last = pending.last else { return }

@@ -56,7 +56,7 @@ package struct IndexComparison: Equatable, Sendable {
   ) throws(StorageError) {
     var (place, realPlace) = (0, 0)
     var missing: [IndexEntry] = []
-    var surplus: [UInt64: [Place]] = [:]
+    var surplus: [UInt64: [FrameAddress]] = [:]
     var surplusCount = 0
     while place < said.count || realPlace < real.count {
       let entry = place < said.count ? said[place] : nil
@@ -96,7 +96,7 @@ package struct IndexComparison: Equatable, Sendable {
 
   /// Whether one of some places holds a copy of a frame.
   private func isCopied(
-    _ frame: FooterEntry, at entry: IndexEntry, among places: [Place], _ truth: Catalog
+    _ frame: FooterEntry, at entry: IndexEntry, among places: [FrameAddress], _ truth: Catalog
   ) throws(StorageError) -> Bool {
     for place in places
     where place.segment != entry.place.segment && place.isTombstone == entry.place.isTombstone {
@@ -108,7 +108,7 @@ package struct IndexComparison: Equatable, Sendable {
 
   /// The frame that an entry names, if it has the entry's fingerprint.
   private func frame(of entry: IndexEntry, _ truth: Catalog) throws(StorageError) -> FooterEntry? {
-    guard case .frame(let frame) = try truth.segments.standing(at: entry.place, truth.cache),
+    guard case .frame(let frame) = try truth.segments.candidateState(at: entry.place, truth.cache),
       truth.index.fingerprint(of: frame.id) == entry.fingerprint
     else { return nil }
     return frame

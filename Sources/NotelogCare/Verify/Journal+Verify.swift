@@ -71,7 +71,7 @@ extension Journal {
     var examination = try Examination(storage, storeID: storeID)
     if examination.report.isDamaged {
       // Files may have changed between two looks.
-      examination = try Examination.settled(storage, storeID: examination.storeID)
+      examination = try Examination.stable(storage, storeID: examination.storeID)
     }
     let catalog = Catalog(key: examination.comparedKey ?? JournalOptions().fingerprintKey)
     // Nobody keeps this index: it may be too large, and need not grow.
@@ -202,7 +202,7 @@ private struct SegmentTask: Sendable {
         if hasDead, let next { index.prefetch(index.fingerprint(of: next)) }
         guard header.kind == .record else { return }
         if hasDead {
-          let place = Place(segment: number, offset: place)
+          let place = FrameAddress(segment: number, offset: place)
           guard try index.contains(index.fingerprint(of: header.id), at: place) else { return }
         }
         let envelopeByteCount = header.hasEnvelope ? Int(payload.load(UInt16.self, at: 0)) : 0

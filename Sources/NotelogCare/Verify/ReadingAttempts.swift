@@ -70,7 +70,7 @@ package struct ReadingAttempts: ~Copyable {
   package func isDisturbed(since nextSequence: UInt64?) -> Bool {
     if Moment(storage) != moment { return true }
     guard let nextSequence else { return false }
-    return (try? Examination.settled(storage))?.nextSequence != nextSequence
+    return (try? Examination.stable(storage))?.nextSequence != nextSequence
   }
 }
 

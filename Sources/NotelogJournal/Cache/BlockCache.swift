@@ -120,7 +120,7 @@ package final class BlockCache: Sendable {
 
   /// Asks the processor to fetch the frame at an offset, as much of it as most have, if its block is here.
   func prefetch(_ segment: UInt32, at offset: Int) {
-    guard let block = whereabouts(segment, at: offset) else { return }
+    guard let block = blockAddress(segment, at: offset) else { return }
     let start = offset % Self.blockByteCount
     SystemMemory.prefetch(
       block &+ UInt(start), min(ReadExtent.usualByteCount, Self.blockByteCount - start))
@@ -128,7 +128,7 @@ package final class BlockCache: Sendable {
 
   /// Where in memory the block at an offset begins, as far as can be told without a lock.
   @inline(__always)
-  func whereabouts(_ segment: UInt32, at offset: Int) -> UInt? {
+  func blockAddress(_ segment: UInt32, at offset: Int) -> UInt? {
     let tag = Self.tag(segment, offset)
     let hash = Self.hash(tag)
     return outlines[Int(hash & 15)].block(tag, in: CacheShard.set(of: hash >> 4, setCount))

@@ -31,7 +31,7 @@ package struct ReadBuffer: ~Copyable {
   private var bodyRange = 0..<0
   private(set) var envelopeRange = 0..<0
   /// The checksum that the payload has to have, as long as nobody has looked, and where the frame is.
-  private var unchecked: (checksum: UInt32, place: Place)?
+  private var unchecked: (checksum: UInt32, place: FrameAddress)?
   /// Where the part of the frame is that was left out.
   private var rest: Rest?
 
@@ -128,7 +128,7 @@ package struct ReadBuffer: ~Copyable {
   /// The same of a record's frame that starts at an offset of the bytes, and whose payload's checksum nobody has looked at.
   ///
   /// - Returns: Whether its envelope is all there.
-  mutating func divide(_ header: FrameHeader, at start: Int, from place: Place) -> Bool {
+  mutating func divide(_ header: FrameHeader, at start: Int, from place: FrameAddress) -> Bool {
     let payloadStart = start + Layout.frameHeaderByteCount
     let payload = payloadStart..<payloadStart + header.payloadByteCount
     let present = payload.clamped(to: payloadStart..<max(payloadStart, frame.count))
@@ -142,14 +142,14 @@ package struct ReadBuffer: ~Copyable {
   }
 
   /// Keeps what isn't there of the frame that starts at an offset of the bytes.
-  mutating func keepRest(of segment: Segment, _ cache: BlockCache, at start: Int, from place: Place) {
+  mutating func keepRest(of segment: Segment, _ cache: BlockCache, at start: Int, from place: FrameAddress) {
     rest = Rest(segment: segment, cache: cache, offset: place.offset + frame.count - start)
   }
 }
 
 extension JournalError {
   /// A record's frame does not check.
-  init(lost place: Place) {
+  init(lost place: FrameAddress) {
     self.init(.damaged, "the record's frame does not check", segment: place.segment, offset: place.offset)
   }
 }

@@ -20,7 +20,7 @@ extension Segment {
     if buffer.count == 0 {
       start = offset % BlockCache.blockByteCount
       let blockStart = offset - start
-      let settled = min(BlockCache.blockByteCount, settledEnd - blockStart)
+      let settled = min(BlockCache.blockByteCount, visibleEnd - blockStart)
       // Of what is still being appended to, blocks are kept that are full: the rest of the last one is yet to come.
       let isKept = entry != nil || settled == BlockCache.blockByteCount
       if isKept, cache.wantsMissing(number, at: offset) {

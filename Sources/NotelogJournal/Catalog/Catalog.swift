@@ -6,7 +6,7 @@ import NotelogBase
 import Synchronization
 
 /// What several threads hold that take in frames of one record: only one of them compares its frame with what is known.
-final class SettlingLocks: Sendable {
+final class RecordLocks: Sendable {
   private let locks = Locks(count: 64) { _ in () }
 
   func withLock(of fingerprint: UInt64, _ body: () throws(StorageError) -> Void) throws(StorageError) {
@@ -83,13 +83,13 @@ package final class Catalog: Sendable {
   /// Takes in a frame of a segment; what it replaces no longer counts as live. Frames of one record come in one at a time.
   func take(_ entry: FooterEntry, in segment: Segment) throws(StorageError) {
     try take(
-      entry, in: segment, after: Forerunner(fingerprint: index.fingerprint(of: entry.id), location: nil))
+      entry, in: segment, after: PreviousVersion(fingerprint: index.fingerprint(of: entry.id), location: nil))
   }
 
   /// Takes in frames of a segment while other threads take in those of others, and counts them all at once: the others count
   /// too.
   func take(
-    _ entries: [(entry: FooterEntry, fingerprint: UInt64)], in segment: Segment, _ settling: SettlingLocks
+    _ entries: [(entry: FooterEntry, fingerprint: UInt64)], in segment: Segment, _ recordLocks: RecordLocks
   ) throws(StorageError) {
     var (count, liveByteCount) = (0, 0)
     for (entry, fingerprint) in entries where entry.kind != .chunk {
@@ -98,8 +98,8 @@ package final class Catalog: Sendable {
         count += 1
         liveByteCount += location.liveByteCount
       } else {
-        try settling.withLock(of: fingerprint) { () throws(StorageError) in
-          try take(entry, in: segment, after: Forerunner(fingerprint: fingerprint, location: nil))
+        try recordLocks.withLock(of: fingerprint) { () throws(StorageError) in
+          try take(entry, in: segment, after: PreviousVersion(fingerprint: fingerprint, location: nil))
         }
       }
     }
@@ -118,22 +118,24 @@ package final class Catalog: Sendable {
     return true
   }
 
-  /// Takes in a frame whose forerunner was looked up before: then nothing has to be read, and nothing can fail half-way
+  /// Takes in a frame whose previousVersion was looked up before: then nothing has to be read, and nothing can fail half-way
   /// through a transaction.
-  func take(_ entry: FooterEntry, in segment: Segment, after forerunner: Forerunner) throws(StorageError) {
+  func take(_ entry: FooterEntry, in segment: Segment, after previousVersion: PreviousVersion)
+    throws(StorageError)
+  {
     // Chunks are found through the records that refer to them.
     guard entry.kind != .chunk else { return }
     changes.add(1, ordering: .relaxed)
     let location = Location(entry, segment: segment.number)
-    let fingerprint = forerunner.fingerprint
-    var known = forerunner.location
+    let fingerprint = previousVersion.fingerprint
+    var known = previousVersion.location
     if known == nil {
       if try admit(entry, at: location, fingerprint) {
         segments.addLive(location.liveByteCount, in: segment)
         return
       }
       // Another record's, or it came with an earlier frame of the same transaction.
-      known = try settle(entry.id, fingerprint)
+      known = try resolve(entry.id, fingerprint)
     }
     while let found = known {
       // Taken in before, or older than what is known: dead from the start.
@@ -146,7 +148,7 @@ package final class Catalog: Sendable {
         return
       }
       // Compaction has moved it in between.
-      known = try settle(entry.id, fingerprint)
+      known = try resolve(entry.id, fingerprint)
     }
     try index.insert(fingerprint, location.place)
     list(entry, known: nil)
@@ -154,19 +156,19 @@ package final class Catalog: Sendable {
   }
 
   /// What an id stood at before its next frame.
-  struct Forerunner: Sendable, BitwiseCopyable {
+  struct PreviousVersion: Sendable, BitwiseCopyable {
     let fingerprint: UInt64
     fileprivate(set) var location: Location?
 
     /// Of frames that the index doesn't know.
-    static let none = Forerunner(fingerprint: 0, location: nil)
+    static let none = PreviousVersion(fingerprint: 0, location: nil)
   }
 
   /// Begins to look up what a record's next frame will replace.
-  func beginForerunner(of id: RecordKey) -> Forerunner {
+  func beginLookup(of id: RecordKey) -> PreviousVersion {
     let fingerprint = index.fingerprint(of: id)
     index.prefetch(fingerprint)
-    return Forerunner(fingerprint: fingerprint, location: nil)
+    return PreviousVersion(fingerprint: fingerprint, location: nil)
   }
 
   /// How far ahead of what is looked up in a row the index is asked for.
@@ -176,19 +178,19 @@ package final class Catalog: Sendable {
   func prefetch(_ id: RecordKey) { index.prefetch(index.fingerprint(of: id)) }
 
   /// Looks it up: in the index and, as only the frame says whose it is, on disk.
-  func find(_ forerunner: inout Forerunner, of id: RecordKey) throws(StorageError) {
-    guard try index.warmCandidate(forerunner.fingerprint) != nil else { return }
-    forerunner.location = try settle(id, forerunner.fingerprint)
+  func find(_ previousVersion: inout PreviousVersion, of id: RecordKey) throws(StorageError) {
+    guard try index.warmCandidate(previousVersion.fingerprint) != nil else { return }
+    previousVersion.location = try resolve(id, previousVersion.fingerprint)
   }
 
-  /// Looks a forerunner up again where it isn't one any more.
-  func confirm(_ forerunner: inout Forerunner, of id: RecordKey) throws(StorageError) {
-    if let location = forerunner.location {
-      if try index.contains(forerunner.fingerprint, at: location.place) { return }
-    } else if try index.candidate(forerunner.fingerprint, 0) == nil {
+  /// Looks a previousVersion up again where it isn't one any more.
+  func confirm(_ previousVersion: inout PreviousVersion, of id: RecordKey) throws(StorageError) {
+    if let location = previousVersion.location {
+      if try index.contains(previousVersion.fingerprint, at: location.place) { return }
+    } else if try index.candidate(previousVersion.fingerprint, 0) == nil {
       return
     }
-    forerunner.location = try settle(id, forerunner.fingerprint)
+    previousVersion.location = try resolve(id, previousVersion.fingerprint)
   }
 
   private func list(_ entry: FooterEntry, known: Location?) {
@@ -212,7 +214,7 @@ package final class Catalog: Sendable {
 
   /// Where a record's newest frame is and what it says, tombstones included.
   package func location(of id: RecordKey) throws(StorageError) -> Location? {
-    try settle(id, index.fingerprint(of: id))
+    try resolve(id, index.fingerprint(of: id))
   }
 
   /// Whether a frame lives: a record's newest, which its place alone says, or a chunk of a value that lives.

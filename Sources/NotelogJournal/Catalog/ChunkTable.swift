@@ -16,7 +16,7 @@ final class ChunkTable: Sendable {
     case chunk(of: RecordKey, ChunkMark, LargeValue.Chunk)
     /// A record has a new version, or is deleted; it refers to these values.
     case record(RecordKey, values: [RecordKey])
-    case moved(of: RecordKey, ChunkMark, from: Place, to: LargeValue.Chunk)
+    case moved(of: RecordKey, ChunkMark, from: FrameAddress, to: LargeValue.Chunk)
   }
 
   private struct State {
@@ -59,7 +59,7 @@ final class ChunkTable: Sendable {
   }
 
   /// Whether a chunk frame lives. Before anything is known, every one is taken to.
-  func lives(_ mark: ChunkMark, of value: RecordKey, at place: Place) -> Bool {
+  func lives(_ mark: ChunkMark, of value: RecordKey, at place: FrameAddress) -> Bool {
     state.withLock { state in
       guard state.knowledge == .complete else { return true }
       return state.values[value]?.chunk(mark.number)?.place == place
@@ -95,7 +95,7 @@ final class ChunkTable: Sendable {
         case .chunk:
           guard let mark = ChunkMark(listed) else { continue }
           let chunk = LargeValue.Chunk(
-            place: Place(segment: segment, offset: place + frame.start),
+            place: FrameAddress(segment: segment, offset: place + frame.start),
             payloadByteCount: frame.header.payloadByteCount)
           happen(.chunk(of: frame.header.id, mark, chunk), sequence, &state)
         case .record, .tombstone:
@@ -111,7 +111,7 @@ final class ChunkTable: Sendable {
   }
 
   /// Takes in that compaction moved a chunk. One that died meanwhile does not move: its copy is dead already.
-  func move(_ mark: ChunkMark, of value: RecordKey, from old: Place, to new: LargeValue.Chunk) {
+  func move(_ mark: ChunkMark, of value: RecordKey, from old: FrameAddress, to new: LargeValue.Chunk) {
     guard watching.load(ordering: .acquiring) else { return }
     state.withLock { state in happen(.moved(of: value, mark, from: old, to: new), 0, &state) }
   }
@@ -210,7 +210,7 @@ final class ChunkTable: Sendable {
 package struct ChunkScan {
   package private(set) var values: [RecordKey: LargeValue] = [:]
   /// Records that refer to large values, and where their frames are.
-  package private(set) var owners: [(record: RecordKey, values: [RecordKey], place: Place)] = []
+  package private(set) var owners: [(record: RecordKey, values: [RecordKey], place: FrameAddress)] = []
 
   package init() {}
 
@@ -220,7 +220,7 @@ package struct ChunkScan {
     _ entry: FooterEntry, _ envelope: RawSpan, in segment: UInt32,
     isCurrent: () throws(Failure) -> Bool
   ) throws(Failure) {
-    let place = Place(segment: segment, offset: entry.offset)
+    let place = FrameAddress(segment: segment, offset: entry.offset)
     if let mark = entry.chunk {
       values[entry.id, default: LargeValue()].insert(
         mark, LargeValue.Chunk(place: place, payloadByteCount: entry.payloadByteCount))
@@ -231,10 +231,10 @@ package struct ChunkScan {
   }
 
   /// Forgets records that are not the newest versions.
-  package mutating func keepOwners(where isCurrent: (RecordKey, Place) throws(StorageError) -> Bool)
+  package mutating func keepOwners(where isCurrent: (RecordKey, FrameAddress) throws(StorageError) -> Bool)
     throws(StorageError)
   {
-    var kept: [(record: RecordKey, values: [RecordKey], place: Place)] = []
+    var kept: [(record: RecordKey, values: [RecordKey], place: FrameAddress)] = []
     for owner in owners where try isCurrent(owner.record, owner.place) { kept.append(owner) }
     owners = kept
   }

@@ -10,7 +10,7 @@ struct OldVersion: Sendable {
   let sequence: UInt64
   /// The sequence number of the transaction that overwrote it.
   let supersededBy: UInt64
-  let place: Place
+  let place: FrameAddress
   /// Holding the segment keeps its file readable, even after compaction has unlinked it.
   let segment: Segment
 

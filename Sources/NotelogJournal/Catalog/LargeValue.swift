@@ -16,14 +16,14 @@ package struct LargeValue {
     package var end: UInt32 { first + count }
     package var frameByteCount: Int { aligned(Layout.frameHeaderByteCount + Int(payloadByteCount)) }
 
-    package func place(of number: UInt32) -> Place {
-      Place(segment: segment, offset: Int(offset) + Int(number - first) * frameByteCount)
+    package func place(of number: UInt32) -> FrameAddress {
+      FrameAddress(segment: segment, offset: Int(offset) + Int(number - first) * frameByteCount)
     }
   }
 
   /// A chunk's place and the length of its payload.
   package struct Chunk: Equatable {
-    package let place: Place
+    package let place: FrameAddress
     package let payloadByteCount: Int
 
     /// The bytes that count as live: the frame and its footer entry.

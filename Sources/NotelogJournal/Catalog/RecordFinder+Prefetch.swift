@@ -6,7 +6,7 @@ package import NotelogFormat
 package struct PendingLookup: Sendable, BitwiseCopyable {
   let fingerprint: UInt64
   /// Where the first candidate is; none where that isn't known yet, or there is none.
-  fileprivate(set) var place = Place.none
+  fileprivate(set) var place = FrameAddress.none
 
   /// What hasn't been looked for yet.
   package static let unknown = PendingLookup(fingerprint: 0)

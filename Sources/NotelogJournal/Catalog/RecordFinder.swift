@@ -61,7 +61,7 @@ package final class RecordFinder: Sendable {
   ) throws(JournalError) -> StoredRecord? {
     buffer.removeAll()
     let fingerprint = index.fingerprint(of: id)
-    let first: Place?
+    let first: FrameAddress?
     do { first = try index.candidate(fingerprint, 0) } catch { throw JournalError(error) }
     guard let first else { return nil }
     // Nearly always the first candidate is the record's, and in memory.
@@ -72,7 +72,7 @@ package final class RecordFinder: Sendable {
   /// Reads a record's newest version whose first candidate's frame is not in memory, or not the record's.
   @inline(never)
   private func readBeyondMemory(
-    _ id: RecordKey, _ fingerprint: UInt64, _ first: Place, _ extent: ReadExtent,
+    _ id: RecordKey, _ fingerprint: UInt64, _ first: FrameAddress, _ extent: ReadExtent,
     into buffer: inout ReadBuffer
   ) throws(JournalError) -> StoredRecord? {
     let finding: Finding
@@ -88,7 +88,7 @@ package final class RecordFinder: Sendable {
 
   /// Reads a record's version at a place that is known to be its.
   func read(
-    _ id: RecordKey, at place: Place, in segment: Segment, into buffer: inout ReadBuffer
+    _ id: RecordKey, at place: FrameAddress, in segment: Segment, into buffer: inout ReadBuffer
   ) throws(JournalError) -> StoredRecord {
     buffer.removeAll()
     let candidate = try journaling { () throws(StorageError) in
@@ -103,15 +103,15 @@ package final class RecordFinder: Sendable {
   private enum Finding {
     case record(StoredRecord)
     case nothing
-    case damaged(Place)
+    case damaged(FrameAddress)
   }
 
   private func find(
-    _ id: RecordKey, _ fingerprint: UInt64, _ first: Place, _ extent: ReadExtent,
+    _ id: RecordKey, _ fingerprint: UInt64, _ first: FrameAddress, _ extent: ReadExtent,
     into buffer: inout ReadBuffer
   ) throws(StorageError) -> Finding {
-    var (ordinal, candidate): (Int, Place?) = (0, first)
-    var unreadable: Place?
+    var (ordinal, candidate): (Int, FrameAddress?) = (0, first)
+    var unreadable: FrameAddress?
     while let place = candidate {
       // A tombstone is no version to read, and if it is this record's, no other candidate is the record's.
       if place.isTombstone {
@@ -133,7 +133,7 @@ package final class RecordFinder: Sendable {
     }
     guard let unreadable else { return .nothing }
     // It may have been this record's, unless a deletion that can be read came after it.
-    return try catalog.settle(id, fingerprint)?.isTombstone == true ? .nothing : .damaged(unreadable)
+    return try catalog.resolve(id, fingerprint)?.isTombstone == true ? .nothing : .damaged(unreadable)
   }
 
   /// Reads a candidate whose frame is in memory as far as one reaches, and which is the record's: nearly all are.
@@ -143,7 +143,7 @@ package final class RecordFinder: Sendable {
   ///
   /// - Returns: Nothing where any of that is not so; what is the case then is for ``readCandidate`` to say.
   func readCached(
-    _ id: RecordKey, at place: Place, _ extent: ReadExtent, into buffer: inout ReadBuffer
+    _ id: RecordKey, at place: FrameAddress, _ extent: ReadExtent, into buffer: inout ReadBuffer
   ) -> StoredRecord? {
     buffer.frame.removeAll()
     guard
@@ -167,7 +167,8 @@ package final class RecordFinder: Sendable {
   }
 
   private func readCandidate(
-    _ id: RecordKey, at place: Place, in segment: Segment, _ extent: ReadExtent, into buffer: inout ReadBuffer
+    _ id: RecordKey, at place: FrameAddress, in segment: Segment, _ extent: ReadExtent,
+    into buffer: inout ReadBuffer
   ) throws(StorageError) -> Candidate {
     let start = try segment.readFrame(at: place.offset, extent, into: &buffer.frame, cache)
     guard buffer.frame.count - start >= Layout.frameHeaderByteCount,
@@ -192,7 +193,7 @@ package final class RecordFinder: Sendable {
 
   /// Reads as much of a frame as is wanted and not in the buffer yet, where it starts at an offset.
   private func fill(
-    _ byteCount: Int, at start: Int, of place: Place, in segment: Segment, _ buffer: inout ReadBuffer
+    _ byteCount: Int, at start: Int, of place: FrameAddress, in segment: Segment, _ buffer: inout ReadBuffer
   ) throws(StorageError) {
     let missing = start + byteCount - buffer.frame.count
     guard missing > 0 else { return }
@@ -202,7 +203,7 @@ package final class RecordFinder: Sendable {
   /// The record of a frame that starts at an offset of the buffer; nothing where its envelope isn't all there. Its segment is
   /// asked for where not all of it is, and the rest is to be kept.
   private func record(
-    _ header: FrameHeader, at start: Int, _ extent: ReadExtent, from place: Place,
+    _ header: FrameHeader, at start: Int, _ extent: ReadExtent, from place: FrameAddress,
     in segment: @autoclosure () -> Segment?,
     _ buffer: inout ReadBuffer
   ) -> StoredRecord? {

@@ -132,7 +132,7 @@ extension CheckpointFile {
       guard CheckpointBlock.isSound(buffer.bytes, at: 0, number: block, salt: head.salt) else { return false }
       for index in 0..<min(entriesLeft, CheckpointBlock.entryCount) {
         let fingerprint = buffer.bytes.load(UInt64.self, at: index * IndexEntry.byteCount)
-        let place = Place(bits: buffer.bytes.load(UInt64.self, at: index * IndexEntry.byteCount + 8))
+        let place = FrameAddress(bits: buffer.bytes.load(UInt64.self, at: index * IndexEntry.byteCount + 8))
         guard fingerprint >= last, place.isValid else { return false }
         counts[Int(fingerprint >> 56)] += 1
         if place.isTombstone { tombstoneCounts[Int(fingerprint >> 56)] += 1 }

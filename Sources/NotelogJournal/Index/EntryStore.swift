@@ -6,14 +6,14 @@ internal import CSystem
 /// An entry of the index: a fingerprint of a record's id, and the place of its newest frame.
 package struct IndexEntry: Equatable, Sendable, BitwiseCopyable {
   package var fingerprint: UInt64
-  package var place: Place
+  package var place: FrameAddress
 
   /// The bytes an entry takes, in memory and in a checkpoint.
   static let byteCount = 16
   /// What a slot holds that holds nothing.
   static let empty = IndexEntry(fingerprint: 0, place: .none)
 
-  package init(fingerprint: UInt64, place: Place) {
+  package init(fingerprint: UInt64, place: FrameAddress) {
     self.fingerprint = fingerprint
     self.place = place
   }

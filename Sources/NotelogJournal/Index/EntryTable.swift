@@ -79,7 +79,7 @@ package struct EntryTable: ~Copyable, Sendable {
 
   /// The place that the nth entry of a fingerprint holds.
   @inline(__always)
-  package func place(_ fingerprint: UInt64, at ordinal: Int) -> Place? {
+  package func place(_ fingerprint: UInt64, at ordinal: Int) -> FrameAddress? {
     guard capacity > 0 else { return nil }
     let slot = lowerBound(fingerprint) + ordinal
     guard slot < slots.count else { return nil }
@@ -87,7 +87,7 @@ package struct EntryTable: ~Copyable, Sendable {
     return entry.fingerprint == fingerprint && !entry.place.isNone ? entry.place : nil
   }
 
-  private func slot(of fingerprint: UInt64, at place: Place) -> Int? {
+  private func slot(of fingerprint: UInt64, at place: FrameAddress) -> Int? {
     guard capacity > 0 else { return nil }
     var slot = lowerBound(fingerprint)
     while slot < slots.count, slots[slot].fingerprint == fingerprint, !slots[slot].place.isNone {
@@ -98,21 +98,21 @@ package struct EntryTable: ~Copyable, Sendable {
   }
 
   /// Whether an entry with this fingerprint holds this place.
-  package func contains(_ fingerprint: UInt64, at place: Place) -> Bool {
+  package func contains(_ fingerprint: UInt64, at place: FrameAddress) -> Bool {
     slot(of: fingerprint, at: place) != nil
   }
 
   /// Gives an entry another place.
   ///
   /// - Returns: Whether there was such an entry.
-  package mutating func replace(_ fingerprint: UInt64, at old: Place, with new: Place) -> Bool {
+  package mutating func replace(_ fingerprint: UInt64, at old: FrameAddress, with new: FrameAddress) -> Bool {
     guard let slot = slot(of: fingerprint, at: old) else { return false }
     slots[slot].place = new
     return true
   }
 
   /// Adds an entry behind those with the same fingerprint.
-  package mutating func insert(_ fingerprint: UInt64, _ place: Place) {
+  package mutating func insert(_ fingerprint: UInt64, _ place: FrameAddress) {
     precondition(!place.isNone, "an entry has a place")
     if Self.isFull(count: count + 1, capacity: capacity) { resize(to: capacity(after: capacity)) }
     while true {
@@ -137,7 +137,7 @@ package struct EntryTable: ~Copyable, Sendable {
   /// Adds an entry if none has its fingerprint.
   ///
   /// - Returns: Whether it was so.
-  package mutating func insertIfNew(_ fingerprint: UInt64, _ place: Place) -> Bool {
+  package mutating func insertIfNew(_ fingerprint: UInt64, _ place: FrameAddress) -> Bool {
     precondition(!place.isNone, "an entry has a place")
     guard capacity > 0, !Self.isFull(count: count + 1, capacity: capacity) else {
       if self.place(fingerprint, at: 0) != nil { return false }
@@ -159,7 +159,7 @@ package struct EntryTable: ~Copyable, Sendable {
   /// Removes an entry.
   ///
   /// - Returns: Whether there was such an entry.
-  package mutating func remove(_ fingerprint: UInt64, at place: Place) -> Bool {
+  package mutating func remove(_ fingerprint: UInt64, at place: FrameAddress) -> Bool {
     guard let slot = slot(of: fingerprint, at: place) else { return false }
     var end = slot + 1
     while end < slots.count, !slots[end].place.isNone, home(slots[end].fingerprint) < end { end += 1 }

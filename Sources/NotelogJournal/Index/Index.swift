@@ -15,13 +15,13 @@ package final class Index: Sendable {
   package let key: FingerprintKey
   private let shards: Locks<Shard>
   /// Where the shards' slots are, for whoever can't wait to know for certain.
-  private let whereabouts: InlineArray<256, Whereabouts>
+  private let prefetchHints: InlineArray<256, PrefetchHint>
 
   /// An index that is empty, or holds what a checkpoint holds.
   init(key: FingerprintKey, source: ShardSource? = nil) {
     self.key = key
     shards = Locks(count: Self.shardCount) { number in Shard(number, source: source) }
-    whereabouts = InlineArray { _ in Whereabouts() }
+    prefetchHints = InlineArray { _ in PrefetchHint() }
   }
 
   /// The fingerprint that a record is found by; its highest byte is the shard's number.
@@ -42,7 +42,7 @@ package final class Index: Sendable {
   ) throws(StorageError) -> Result {
     try shards.withLock(number) { shard throws(StorageError) in
       if shard.isCold { try shard.load() }
-      defer { whereabouts[number].note(shard.table) }
+      defer { prefetchHints[number].note(shard.table) }
       return try body(&shard)
     }
   }
@@ -54,10 +54,10 @@ package final class Index: Sendable {
 
   /// The place of the nth candidate; nothing behind the last.
   @inline(__always)
-  package func candidate(_ fingerprint: UInt64, _ ordinal: Int) throws(StorageError) -> Place? {
+  package func candidate(_ fingerprint: UInt64, _ ordinal: Int) throws(StorageError) -> FrameAddress? {
     try shards.withLock(Int(fingerprint >> 56)) { shard throws(StorageError) in
       if shard.isCold {
-        defer { whereabouts[Int(fingerprint >> 56)].note(shard.table) }
+        defer { prefetchHints[Int(fingerprint >> 56)].note(shard.table) }
         return try shard.placeInFile(fingerprint, at: ordinal)
       }
       return shard.table.place(fingerprint, at: ordinal)
@@ -65,15 +65,15 @@ package final class Index: Sendable {
   }
 
   /// The first candidate, and the shard in memory from now on: changing it then reads nothing, and so can't fail.
-  package func warmCandidate(_ fingerprint: UInt64) throws(StorageError) -> Place? {
+  package func warmCandidate(_ fingerprint: UInt64) throws(StorageError) -> FrameAddress? {
     try withShard(of: fingerprint) { shard throws(StorageError) in shard.table.place(fingerprint, at: 0) }
   }
 
   /// Begins to fetch what is about to be looked up.
-  package func prefetch(_ fingerprint: UInt64) { whereabouts[Int(fingerprint >> 56)].prefetch(fingerprint) }
+  package func prefetch(_ fingerprint: UInt64) { prefetchHints[Int(fingerprint >> 56)].prefetch(fingerprint) }
 
   /// Whether the newest frame of a record is at this place.
-  package func contains(_ fingerprint: UInt64, at place: Place) throws(StorageError) -> Bool {
+  package func contains(_ fingerprint: UInt64, at place: FrameAddress) throws(StorageError) -> Bool {
     try withShard(of: fingerprint) { shard throws(StorageError) in
       shard.table.contains(fingerprint, at: place)
     }
@@ -86,13 +86,13 @@ package final class Index: Sendable {
     for number in 0..<Self.shardCount {
       shards.withLock(number) { shard in
         shard.table.reserve(share + share / 10)
-        whereabouts[number].note(shard.table)
+        prefetchHints[number].note(shard.table)
       }
     }
   }
 
   /// Takes in a record that is not in the index yet.
-  package func insert(_ fingerprint: UInt64, _ place: Place) throws(StorageError) {
+  package func insert(_ fingerprint: UInt64, _ place: FrameAddress) throws(StorageError) {
     try withShard(of: fingerprint) { shard throws(StorageError) in
       shard.table.insert(fingerprint, place)
       if place.isTombstone { shard.tombstoneCount += 1 }
@@ -102,7 +102,7 @@ package final class Index: Sendable {
   /// Takes in a record whose fingerprint nobody has yet.
   ///
   /// - Returns: Whether it was so.
-  package func insertIfNew(_ fingerprint: UInt64, _ place: Place) throws(StorageError) -> Bool {
+  package func insertIfNew(_ fingerprint: UInt64, _ place: FrameAddress) throws(StorageError) -> Bool {
     try withShard(of: fingerprint) { shard throws(StorageError) in
       guard shard.table.insertIfNew(fingerprint, place) else { return false }
       if place.isTombstone { shard.tombstoneCount += 1 }
@@ -111,7 +111,9 @@ package final class Index: Sendable {
   }
 
   /// Gives a record another place, if it is still where it was.
-  package func replace(_ fingerprint: UInt64, at old: Place, with new: Place) throws(StorageError) -> Bool {
+  package func replace(_ fingerprint: UInt64, at old: FrameAddress, with new: FrameAddress)
+    throws(StorageError) -> Bool
+  {
     try withShard(of: fingerprint) { shard throws(StorageError) in
       guard shard.table.replace(fingerprint, at: old, with: new) else { return false }
       shard.tombstoneCount += (new.isTombstone ? 1 : 0) - (old.isTombstone ? 1 : 0)
@@ -120,7 +122,7 @@ package final class Index: Sendable {
   }
 
   /// Forgets a record, if it is still where it was.
-  package func remove(_ fingerprint: UInt64, at place: Place) throws(StorageError) -> Bool {
+  package func remove(_ fingerprint: UInt64, at place: FrameAddress) throws(StorageError) -> Bool {
     try withShard(of: fingerprint) { shard throws(StorageError) in
       guard shard.table.remove(fingerprint, at: place) else { return false }
       if place.isTombstone { shard.tombstoneCount -= 1 }
@@ -134,7 +136,7 @@ package final class Index: Sendable {
     for number in 0..<Self.shardCount {
       count += shards.withLock(number) { shard in
         // It may have to be loaded.
-        defer { whereabouts[number].note(shard.table) }
+        defer { prefetchHints[number].note(shard.table) }
         return shard.recordCount
       }
     }
@@ -174,14 +176,14 @@ package final class Index: Sendable {
   package func forgetShard(_ number: Int) {
     shards.withLock(number) { shard in
       shard = Shard(number)
-      whereabouts[number].note(shard.table)
+      prefetchHints[number].note(shard.table)
     }
   }
 }
 
 /// Where a shard's slots were when whoever loaded or changed it let go of its lock. What is fetched by it is looked up under the
 /// lock; where it is out of date, the fetching was in vain.
-private struct Whereabouts: ~Copyable, Sendable {
+private struct PrefetchHint: ~Copyable, Sendable {
   private let start = Atomic<UInt>(0)
   private let capacity = Atomic<Int>(0)
 

@@ -18,19 +18,19 @@ package final class Listing: Sendable {
 
   package static let collection: UInt16 = 0
 
-  private struct Standing {
+  private struct Presence {
     var sequence: UInt64
     var isPresent: Bool
   }
 
-  private let standings: Lock<[RecordKey: Standing]>
+  private let presences: Lock<[RecordKey: Presence]>
   /// A bit for each id that is, or was, in the collection; others may share it. Millions that never were are told by it from
   /// the few.
   private let marks: InlineArray<64, Atomic<UInt64>>
 
   package init(_ entries: [Entry] = []) {
-    standings = Lock(
-      Dictionary(entries.map { ($0.id, Standing(sequence: $0.sequence, isPresent: true)) }) { $1 })
+    presences = Lock(
+      Dictionary(entries.map { ($0.id, Presence(sequence: $0.sequence, isPresent: true)) }) { $1 })
     marks = InlineArray { _ in Atomic(0) }
     for entry in entries { mark(entry.id) }
   }
@@ -52,8 +52,8 @@ package final class Listing: Sendable {
 
   /// The records that are in it, in order of id.
   package var entries: [Entry] {
-    standings.withLock { standings in
-      standings.filter { $0.value.isPresent }.map { Entry(id: $0.key, sequence: $0.value.sequence) }
+    presences.withLock { presences in
+      presences.filter { $0.value.isPresent }.map { Entry(id: $0.key, sequence: $0.value.sequence) }
     }.sorted { $0.id < $1.id }
   }
 
@@ -64,9 +64,9 @@ package final class Listing: Sendable {
     } else if !isMarked(id) {
       return
     }
-    standings.withLock { standings in
-      guard standings[id].map({ $0.sequence <= sequence }) ?? isPresent else { return }
-      standings[id] = Standing(sequence: sequence, isPresent: isPresent)
+    presences.withLock { presences in
+      guard presences[id].map({ $0.sequence <= sequence }) ?? isPresent else { return }
+      presences[id] = Presence(sequence: sequence, isPresent: isPresent)
     }
   }
 }

@@ -25,7 +25,7 @@ struct Shard: ~Copyable, Sendable {
   }
 
   /// The place of the nth candidate in a cold shard.
-  mutating func placeInFile(_ fingerprint: UInt64, at ordinal: Int) throws(StorageError) -> Place? {
+  mutating func placeInFile(_ fingerprint: UInt64, at ordinal: Int) throws(StorageError) -> FrameAddress? {
     coldLookupCount += 1
     if coldLookupCount <= Self.coldLookupLimit,
       case .place(let place) = source?.candidate(number, fingerprint, ordinal)

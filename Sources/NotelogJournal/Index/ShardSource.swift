@@ -61,7 +61,7 @@ final class ShardSource: Sendable {
 
   /// What looking into the file gave.
   enum Lookup {
-    case place(Place?)
+    case place(FrameAddress?)
     /// The shard has to be read whole.
     case unknown
   }
@@ -133,7 +133,7 @@ final class ShardSource: Sendable {
       block * CheckpointBlock.byteCount + number % CheckpointBlock.entryCount * IndexEntry.byteCount
     return IndexEntry(
       fingerprint: bytes.load(UInt64.self, at: place),
-      place: Place(bits: bytes.load(UInt64.self, at: place + 8)))
+      place: FrameAddress(bits: bytes.load(UInt64.self, at: place + 8)))
   }
 
   /// Reads blocks of entries, counted from the first of them.

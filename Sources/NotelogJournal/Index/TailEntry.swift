@@ -8,14 +8,14 @@ import NotelogStorage
 struct TailEntry: Sendable, BitwiseCopyable {
   let id: RecordKey
   let sequence: UInt64
-  let place: Place
+  let place: FrameAddress
   /// The bytes that count as live: the frame and its footer entry.
   let liveByteCount: Int
 
   init(_ entry: FooterEntry, segment: UInt32) {
     id = entry.id
     sequence = entry.sequence
-    place = Place(segment: segment, offset: entry.offset, isTombstone: entry.kind == .tombstone)
+    place = FrameAddress(segment: segment, offset: entry.offset, isTombstone: entry.kind == .tombstone)
     liveByteCount = entry.frameByteCount + entry.entryByteCount
   }
 
@@ -41,7 +41,8 @@ extension Shard {
     var ordinal = 0
     while let place = table.place(fingerprint, at: ordinal) {
       if place == entry.place { return .older }
-      guard case .frame(let known) = try segments.standing(at: place, cache), known.id == entry.id else {
+      guard case .frame(let known) = try segments.candidateState(at: place, cache), known.id == entry.id
+      else {
         ordinal += 1
         continue
       }

@@ -104,7 +104,7 @@ extension Journal {
       }
     } catch {
       compaction.abandon()
-      try settle(error, &run)
+      try handle(error, &run)
       return true
     }
     try replace(compaction, &run)
@@ -132,13 +132,13 @@ extension Journal {
           of: sources, in: catalog, live: live, share: run.share.tombstoneShare)
         return try Compaction(
           sources, of: catalog, needed: needed, in: storage, number: number, salt: options.random())
-      } catch { try settle(error, &run) }
+      } catch { try handle(error, &run) }
     }
     return nil
   }
 
   /// Sets a damaged source aside, alone; makes room where the disk is full. What trying again can't help, is thrown.
-  private func settle(_ failure: Compaction.Obstacle, _ run: inout CompactionRun) throws(JournalError) {
+  private func handle(_ failure: Compaction.Obstacle, _ run: inout CompactionRun) throws(JournalError) {
     switch failure {
     case .damaged(let number):
       compactor.state.withLock { _ = $0.damaged.insert(number) }
@@ -306,14 +306,14 @@ extension Journal {
   private func publish(_ change: LiveChange) throws(JournalError) {
     var batch = Batch()
     batch.publish(change)
-    let forerunners = try log.forerunners(of: &batch)
+    let previousVersions = try log.previousVersions(of: &batch)
     let reservation: Log.Reservation
     do {
       let held = log.enterGate()
       defer { log.leaveGate() }
       reservation = try log.reserve(held, for: batch, .durable)
     }
-    _ = try finish(reservation, &batch, after: forerunners, .durable)
+    _ = try finish(reservation, &batch, after: previousVersions, .durable)
   }
 
   /// Deletes what can be made anew. The caller has loaded all of the index: nothing is read from the checkpoint any longer.

@@ -71,11 +71,11 @@ extension Journal {
     var lock = lock
     var examination =
       options.isReadOnly
-      ? try Examination.settled(storage, storeID: storeID) : try Examination(storage, storeID: storeID)
+      ? try Examination.stable(storage, storeID: storeID) : try Examination(storage, storeID: storeID)
     var report = examination.report
     // Where it is clear already that nothing will be written, recovery doesn't begin to.
     if !options.isReadOnly, !examination.isUnproven {
-      examination = try settle(examination, storage, options, &report)
+      examination = try recover(examination, storage, options, &report)
     }
     let catalog = try Catalog.open(&examination, in: storage, options)
     report.takeIn(examination.report)
@@ -101,7 +101,7 @@ extension Journal {
   }
 
   /// Recovers, as often as needed: each step leaves a store that the next one finds whole.
-  private static func settle(
+  private static func recover(
     _ examination: Examination, _ storage: any Storage, _ options: JournalOptions,
     _ report: inout RecoveryReport
   ) throws(JournalError) -> Examination {

@@ -19,14 +19,14 @@ extension Journal {
     try checkWritable()
     if batch.isEmpty { return log.state.withLock { $0.nextVisible - 1 } }
     let byteCount = batch.byteCount
-    let forerunners = try log.forerunners(of: &batch)
+    let previousVersions = try log.previousVersions(of: &batch)
     let reservation: Log.Reservation
     do {
       log.turn.enter()
       defer { log.turn.leave() }
       reservation = try reserve(for: batch, durability)
     }
-    let sequence = try finish(reservation, &batch, after: forerunners, durability)
+    let sequence = try finish(reservation, &batch, after: previousVersions, durability)
     keepSpaceContract(written: byteCount)
     return sequence
   }
@@ -73,7 +73,7 @@ extension Journal {
   ) throws(WriteError<Failure>) -> Result {
     var turn = Turn(self)
     let result: Result
-    let forerunners: [Catalog.Forerunner]
+    let previousVersions: [Catalog.PreviousVersion]
     let reservation: Log.Reservation
     do {
       log.turn.enter()
@@ -85,13 +85,13 @@ extension Journal {
       do { result = try body(&turn) } catch { throw .body(error) }
       if turn.batch.isEmpty { return result }
       do {
-        forerunners = try log.forerunners(of: &turn.batch)
+        previousVersions = try log.previousVersions(of: &turn.batch)
         reservation = try reserve(for: turn.batch, durability)
       } catch { throw .journal(error) }
     }
     numbered(reservation.sequence)
     let byteCount = turn.batch.byteCount
-    do { _ = try finish(reservation, &turn.batch, after: forerunners, durability) } catch {
+    do { _ = try finish(reservation, &turn.batch, after: previousVersions, durability) } catch {
       throw .journal(error)
     }
     keepSpaceContract(written: byteCount)
@@ -109,10 +109,11 @@ extension Journal {
   }
 
   func finish(
-    _ reservation: Log.Reservation, _ batch: inout Batch, after forerunners: consuming [Catalog.Forerunner],
+    _ reservation: Log.Reservation, _ batch: inout Batch,
+    after previousVersions: consuming [Catalog.PreviousVersion],
     _ durability: Durability
   ) throws(JournalError) -> UInt64 {
-    try log.fill(reservation, with: &batch, after: forerunners)
+    try log.fill(reservation, with: &batch, after: previousVersions)
     batch.removeAll()
     if durability == .durable { try log.awaitDurable(reservation.sequence) }
     return reservation.sequence

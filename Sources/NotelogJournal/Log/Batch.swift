@@ -15,20 +15,20 @@ package struct Batch: ~Copyable {
   private(set) var footerByteCount = 0
 
   /// Memory for what the frames replace.
-  private var forerunners: [Catalog.Forerunner] = []
+  private var previousVersions: [Catalog.PreviousVersion] = []
 
   package init() {}
 
   /// Empty memory for what the frames replace.
-  mutating func takeForerunners() -> [Catalog.Forerunner] {
-    var taken: [Catalog.Forerunner] = []
-    swap(&taken, &forerunners)
+  mutating func takePreviousVersions() -> [Catalog.PreviousVersion] {
+    var taken: [Catalog.PreviousVersion] = []
+    swap(&taken, &previousVersions)
     taken.removeAll(keepingCapacity: true)
     return taken
   }
 
   /// Keeps the memory for the next time.
-  mutating func keep(_ memory: consuming [Catalog.Forerunner]) { forerunners = memory }
+  mutating func keep(_ memory: consuming [Catalog.PreviousVersion]) { previousVersions = memory }
 
   /// Whether nothing is in it.
   package var isEmpty: Bool { frames.isEmpty }

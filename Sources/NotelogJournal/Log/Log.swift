@@ -48,7 +48,7 @@ final class Log: Sendable {
     self.storeID = storeID
     allocatedByteCount = Atomic(state.head?.allocatedEnd ?? 0)
     // What was there when the store was opened may be kept in the cache.
-    catalog.segments[state.visibleEnd.segment]?.settle(to: state.visibleEnd.offset)
+    catalog.segments[state.visibleEnd.segment]?.show(upTo: state.visibleEnd.offset)
     self.state = Monitor(state, roomCount: LogRoom.count)
   }
 
@@ -123,35 +123,36 @@ final class Log: Sendable {
   /// it is the batch's turn.
   ///
   /// - Throws: `conflict` where that is a record of another collection, and records stay in theirs.
-  func forerunners(of batch: inout Batch) throws(JournalError) -> [Catalog.Forerunner] {
-    var forerunners = batch.takeForerunners()
+  func previousVersions(of batch: inout Batch) throws(JournalError) -> [Catalog.PreviousVersion] {
+    var previousVersions = batch.takePreviousVersions()
     for frame in batch.frames {
-      forerunners.append(frame.header.kind.isVersion ? catalog.beginForerunner(of: frame.header.id) : .none)
+      previousVersions.append(frame.header.kind.isVersion ? catalog.beginLookup(of: frame.header.id) : .none)
     }
     do throws(StorageError) {
-      for index in forerunners.indices where batch.frames[index].header.kind.isVersion {
-        try catalog.find(&forerunners[index], of: batch.frames[index].header.id)
+      for index in previousVersions.indices where batch.frames[index].header.kind.isVersion {
+        try catalog.find(&previousVersions[index], of: batch.frames[index].header.id)
       }
     } catch {
       // A log that takes no more writes says so, whatever else can't be read.
       try state.withLock { state throws(JournalError) in try state.checkWritable() }
       throw JournalError(error)
     }
-    guard options.keepsCollections else { return forerunners }
-    for index in forerunners.indices {
-      guard let known = forerunners[index].location, !known.isTombstone,
+    guard options.keepsCollections else { return previousVersions }
+    for index in previousVersions.indices {
+      guard let known = previousVersions[index].location, !known.isTombstone,
         known.collection != batch.frames[index].header.collection
       else { continue }
       var error = JournalError(.conflict, "there is a record of another type under the same id")
       error.record = batch.frames[index].header.id
       throw error
     }
-    return forerunners
+    return previousVersions
   }
 
   /// Writes a batch into its place, and makes it visible when everything before it is.
   func fill(
-    _ reservation: Reservation, with batch: inout Batch, after forerunners: consuming [Catalog.Forerunner]
+    _ reservation: Reservation, with batch: inout Batch,
+    after previousVersions: consuming [Catalog.PreviousVersion]
   ) throws(JournalError) {
     batch.complete(
       sequence: reservation.sequence, salt: reservation.segment.salt, place: reservation.offset,
@@ -159,13 +160,14 @@ final class Log: Sendable {
     do { try reservation.segment.file.writeAll(batch.buffer.bytes, at: reservation.offset) } catch {
       throw poison(error)
     }
-    try show(batch, at: reservation, after: &forerunners)
-    batch.keep(forerunners)
+    try show(batch, at: reservation, after: &previousVersions)
+    batch.keep(previousVersions)
   }
 
   /// Makes a batch that was written visible, when everything before it is.
   private func show(
-    _ batch: borrowing Batch, at reservation: Reservation, after forerunners: inout [Catalog.Forerunner]
+    _ batch: borrowing Batch, at reservation: Reservation,
+    after previousVersions: inout [Catalog.PreviousVersion]
   ) throws(JournalError) {
     let end = LogPosition(
       segment: reservation.segment.number, offset: reservation.offset + batch.buffer.count)
@@ -180,7 +182,7 @@ final class Log: Sendable {
       do throws(StorageError) {
         // All of them first: where that fails, none of the transaction is visible.
         for index in frames.indices where frames[index].header.kind.isVersion {
-          try catalog.confirm(&forerunners[index], of: frames[index].header.id)
+          try catalog.confirm(&previousVersions[index], of: frames[index].header.id)
         }
         for index in frames.indices where frames[index].header.kind.isContent {
           let frame = frames[index]
@@ -189,7 +191,7 @@ final class Log: Sendable {
           )
           let start = frame.start + Layout.frameHeaderByteCount
           state.head?.footer.add(entry, envelope: bytes.extracting(start..<start + frame.envelopeByteCount))
-          try catalog.take(entry, in: reservation.segment, after: forerunners[index])
+          try catalog.take(entry, in: reservation.segment, after: previousVersions[index])
         }
         catalog.chunks.take(
           frames, bytes, in: reservation.segment.number, at: reservation.offset,
@@ -207,7 +209,7 @@ final class Log: Sendable {
       }
       state.nextVisible += 1
       state.visibleEnd = end
-      reservation.segment.settle(to: end.offset)
+      reservation.segment.show(upTo: end.offset)
       watch.tell(reservation.sequence, frames)
     }
   }

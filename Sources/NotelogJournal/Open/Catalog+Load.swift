@@ -19,14 +19,14 @@ private struct IndexIntake: ~Copyable {
   /// The catalog's: taken out of it for each entry, it would be counted, and other threads count too.
   private let index: Index
   private let segment: Segment
-  private let settling: SettlingLocks
+  private let recordLocks: RecordLocks
   private var waiting: [(entry: FooterEntry, fingerprint: UInt64)] = []
 
-  init(_ catalog: Catalog, _ segment: Segment, _ settling: SettlingLocks) {
+  init(_ catalog: Catalog, _ segment: Segment, _ recordLocks: RecordLocks) {
     self.catalog = catalog
     index = catalog.index
     self.segment = segment
-    self.settling = settling
+    self.recordLocks = recordLocks
     waiting.reserveCapacity(Self.size)
   }
 
@@ -40,7 +40,7 @@ private struct IndexIntake: ~Copyable {
 
   /// Takes in those that wait.
   mutating func flush() throws(StorageError) {
-    try catalog.take(waiting, in: segment, settling)
+    try catalog.take(waiting, in: segment, recordLocks)
     waiting.removeAll(keepingCapacity: true)
   }
 }
@@ -62,7 +62,7 @@ extension Catalog {
     // The one whose frames are read, if there is one, is the last of them, and takes longest.
     let order = sources.indices.sorted { !sources[$0].segment.hasFooter && sources[$1].segment.hasFooter }
     let queue = WorkQueue(count: sources.count)
-    let settling = SettlingLocks()
+    let recordLocks = RecordLocks()
     let outcomes = Lock<[(reading: EntryReading, failure: StorageError?)]>(
       Array(repeating: (EntryReading(), nil), count: sources.count))
     inParallel(max(1, min(threadCount, sources.count))) { _ in
@@ -74,7 +74,7 @@ extension Catalog {
         var reading = EntryReading()
         var failure: StorageError?
         do throws(StorageError) {
-          reading = try load(source, settling, through: &window) { visit($0, $1, segment) }
+          reading = try load(source, recordLocks, through: &window) { visit($0, $1, segment) }
         } catch { failure = error }
         outcomes.withLock { [reading, failure] in $0[number] = (reading, failure) }
         if failure != nil { queue.stop() }
@@ -88,10 +88,10 @@ extension Catalog {
   }
 
   private func load(
-    _ source: IndexSource, _ settling: SettlingLocks, through window: inout Buffer,
+    _ source: IndexSource, _ recordLocks: RecordLocks, through window: inout Buffer,
     _ visit: (FooterEntry, RawSpan) -> Void
   ) throws(StorageError) -> EntryReading {
-    var intake = IndexIntake(self, source.segment, settling)
+    var intake = IndexIntake(self, source.segment, recordLocks)
     let reading = try source.segment.forEachEntry(upTo: source.limit, through: &window) {
       (entry, envelope) throws(StorageError) in
       try intake.add(entry)

@@ -19,7 +19,7 @@ extension Examination {
       var outcome = try walk(log[index], from: start, expected: &expected)
       if isInterruptedCreation(log[index], outcome) { outcome = Outcome(end: 0) }
       guard outcome.reachedFooter else {
-        try settle(index, outcome)
+        try endLog(index, outcome)
         return
       }
     }
@@ -126,8 +126,8 @@ extension Examination {
     return outcome
   }
 
-  /// The log ends in the segment at `index`: settles what is kept, what is cut and whether it was closed in order.
-  private mutating func settle(_ index: Int, _ outcome: Outcome) throws(StorageError) {
+  /// The log ends in the segment at `index`: decides what is kept, what is cut and whether it was closed in order.
+  private mutating func endLog(_ index: Int, _ outcome: Outcome) throws(StorageError) {
     let segment = log[index]
     let isLast = index == log.count - 1
     end = LogPosition(segment: segment.number, offset: outcome.end)

@@ -4,7 +4,7 @@ import NotelogFormat
 
 /// A frame's place with what the index does not hold: it is read from the frame's header when it is needed.
 package struct Location: Equatable, Sendable, BitwiseCopyable {
-  let place: Place
+  let place: FrameAddress
   package let payloadByteCount: UInt32
   package let entryByteCount: UInt32
   package let sequence: UInt64
@@ -17,7 +17,7 @@ package struct Location: Equatable, Sendable, BitwiseCopyable {
   package var isTombstone: Bool { place.isTombstone }
 
   init(_ entry: FooterEntry, segment: UInt32) {
-    place = Place(segment: segment, offset: entry.offset, isTombstone: entry.kind == .tombstone)
+    place = FrameAddress(segment: segment, offset: entry.offset, isTombstone: entry.kind == .tombstone)
     payloadByteCount = UInt32(entry.payloadByteCount)
     entryByteCount = UInt32(entry.entryByteCount)
     sequence = entry.sequence
@@ -31,7 +31,7 @@ package struct Location: Equatable, Sendable, BitwiseCopyable {
   }
 
   static func supersedes(
-    _ new: (sequence: UInt64, place: Place), _ known: (sequence: UInt64, place: Place)
+    _ new: (sequence: UInt64, place: FrameAddress), _ known: (sequence: UInt64, place: FrameAddress)
   ) -> Bool {
     if new.sequence != known.sequence { return new.sequence > known.sequence }
     return new.place.segment == known.place.segment && new.place.offset > known.place.offset

@@ -3,12 +3,12 @@
 import NotelogFormat
 
 /// The segment and offset of a frame, with what the index must know of it without reading it.
-package struct Place: Equatable, Sendable, BitwiseCopyable {
+package struct FrameAddress: Equatable, Sendable, BitwiseCopyable {
   /// Segment (32 bits, highest), flags (4 bits), offset / 8 (28 bits). Zero is no place: there is no segment 0.
   package let bits: UInt64
 
   /// No place at all.
-  package static let none = Place(bits: 0)
+  package static let none = FrameAddress(bits: 0)
 
   private static let tombstoneBit: UInt64 = 1 << 28
   private static let offsetMask: UInt64 = (1 << 28) - 1

@@ -76,11 +76,11 @@ package final class Segment: Sendable {
   package func addChunks(_ byteCount: Int) { figures.chunks.add(byteCount, ordering: .relaxed) }
 
   /// Notes that everything below an offset is visible, and so filled.
-  package func settle(to end: Int) { figures.visibleEnd.store(end, ordering: .releasing) }
+  package func show(upTo end: Int) { figures.visibleEnd.store(end, ordering: .releasing) }
 
   /// Up to where its bytes never change again: all of them once it is finished, and until then what was written to it and
   /// is visible, as far as that is known.
-  package var settledEnd: Int {
+  package var visibleEnd: Int {
     cutEnd ?? entry?.byteCount ?? figures.visibleEnd.load(ordering: .acquiring)
   }
 

@@ -145,13 +145,13 @@ extension Snapshot {
   ) throws(StorageError) -> Visibility {
     let catalog = journal.catalog
     let fingerprint = catalog.index.fingerprint(of: entry.id)
-    let place = Place(segment: segment.number, offset: entry.offset)
+    let place = FrameAddress(segment: segment.number, offset: entry.offset)
     if try catalog.index.contains(fingerprint, at: place) { return .current }
     return try isKept(entry, fingerprint, place, in: segment, &lastFrames) ? .kept : .hidden
   }
 
   private func isKept(
-    _ entry: FooterEntry, _ fingerprint: UInt64, _ place: Place, in segment: Segment,
+    _ entry: FooterEntry, _ fingerprint: UInt64, _ place: FrameAddress, in segment: Segment,
     _ lastFrames: inout LastFrames
   ) throws(StorageError) -> Bool {
     let catalog = journal.catalog
@@ -162,7 +162,7 @@ extension Snapshot {
       if !sees(candidate) { isMoved = true }
       ordinal += 1
     }
-    if isMoved, let known = try catalog.settle(entry.id, fingerprint), known.sequence == entry.sequence,
+    if isMoved, let known = try catalog.resolve(entry.id, fingerprint), known.sequence == entry.sequence,
       !known.isTombstone, !sees(known.place)
     {
       // Compaction moved it to a segment that the snapshot does not know.
@@ -175,7 +175,7 @@ extension Snapshot {
   }
 
   /// Whether a place is in what the snapshot goes through.
-  private func sees(_ place: Place) -> Bool {
+  private func sees(_ place: FrameAddress) -> Bool {
     if place.segment == end.segment { return place.offset < end.offset }
     return segments.find(place.segment) { $0.number } != nil
   }

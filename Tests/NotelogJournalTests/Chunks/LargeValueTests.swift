@@ -12,7 +12,7 @@ import Testing
 
   private func chunk(_ segment: UInt32, _ index: Int, _ payload: Int = Self.payload) -> LargeValue.Chunk {
     LargeValue.Chunk(
-      place: Place(segment: segment, offset: Layout.firstFrameOffset + index * Self.frame),
+      place: FrameAddress(segment: segment, offset: Layout.firstFrameOffset + index * Self.frame),
       payloadByteCount: payload)
   }
 

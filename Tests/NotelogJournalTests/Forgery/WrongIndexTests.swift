@@ -47,18 +47,18 @@ import Testing
     let index = journal.catalog.index
     let fingerprint = index.fingerprint(of: Self.victim)
     let place = try #require(try journal.catalog.location(of: Self.victim)?.place)
-    let other: Place
+    let other: FrameAddress
     switch lie {
     case .missing:
       #expect(try index.remove(fingerprint, at: place))
       return
-    case .deleted: other = Place(segment: place.segment, offset: place.offset, isTombstone: true)
+    case .deleted: other = FrameAddress(segment: place.segment, offset: place.offset, isTombstone: true)
     case .anothersFrame: other = try #require(try journal.catalog.location(of: key(9))?.place)
     case .anOlderVersion:
-      var found: Place?
+      var found: FrameAddress?
       for segment in journal.catalog.segments.all {
         try segment.forEachEntry(upTo: segment.byteCount) { entry, _ in
-          let place = Place(segment: segment.number, offset: entry.offset)
+          let place = FrameAddress(segment: segment.number, offset: entry.offset)
           if entry.id == Self.victim, found == nil { found = place }
         }
       }

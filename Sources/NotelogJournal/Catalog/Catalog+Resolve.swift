@@ -5,7 +5,7 @@ package import NotelogFormat
 package import NotelogStorage
 
 /// What stands where an entry of the index points.
-package enum Standing {
+package enum CandidateState {
   case frame(FooterEntry)
   /// Neither the frame's header nor the footer says what it is.
   case unreadable
@@ -15,7 +15,9 @@ package enum Standing {
 
 extension SegmentTable {
   /// What the frame at a place is.
-  package func standing(at place: Place, _ cache: BlockCache) throws(StorageError) -> Standing {
+  package func candidateState(at place: FrameAddress, _ cache: BlockCache) throws(StorageError)
+    -> CandidateState
+  {
     guard let segment = self[place.segment] else { return .gone }
     if let entry = cache.lists.entry(at: place.offset, in: segment) { return .frame(entry) }
     if let entry = try segment.frameEntry(at: place.offset, cache) { return .frame(entry) }
@@ -27,10 +29,10 @@ extension SegmentTable {
 
 extension Catalog {
   /// The candidate whose frame bears the id.
-  func settle(_ id: RecordKey, _ fingerprint: UInt64) throws(StorageError) -> Location? {
+  func resolve(_ id: RecordKey, _ fingerprint: UInt64) throws(StorageError) -> Location? {
     var ordinal = 0
     while let place = try index.candidate(fingerprint, ordinal) {
-      switch try segments.standing(at: place, cache) {
+      switch try segments.candidateState(at: place, cache) {
       case .frame(let entry):
         if entry.id == id { return Location(entry, segment: place.segment) }
         ordinal += 1
@@ -66,7 +68,7 @@ extension Catalog {
     var ordinal = 0
     var isUnknown = false
     while let place = try index.candidate(fingerprint, ordinal) {
-      switch try segments.standing(at: place, cache) {
+      switch try segments.candidateState(at: place, cache) {
       case .frame(let entry) where entry.id == id:
         let known = Location(entry, segment: place.segment)
         // Of one frame there are two where a recovery copied again what a compaction had copied before.

@@ -13,7 +13,7 @@ extension Examination {
   ///
   /// While it looks, segments may go, and come, and be finished. What looks like damage, or a file that is missing or shorter
   /// than it was, is only believed when it is found again and again, among the same files.
-  package static func settled(
+  package static func stable(
     _ storage: any Storage, storeID: StoreID? = nil
   ) throws(JournalError) -> Examination {
     var previous: (damages: [Damage], error: String, names: Set<String>)?
