@@ -37,7 +37,7 @@ private final class UnreadableName: Storage {
   private static let wrong = Notelog.Credential.password("a wrong one")
 
   /// What of the first slot is altered. It begins at 64: kind, log N, r, p, id; its salt at 24, and its wrap at 40.
-  enum FrameAddress: Int, CaseIterable, Sendable {
+  enum Place: Int, CaseIterable, Sendable {
     case work = 65
     case salt = 88
     case nonce = 104
@@ -57,7 +57,7 @@ private final class UnreadableName: Storage {
     return disk
   }
 
-  private static func alter(_ disk: SimulatedDisk, _ name: String, _ place: FrameAddress, fitting: Bool)
+  private static func alter(_ disk: SimulatedDisk, _ name: String, _ place: Place, fitting: Bool)
     throws
   {
     var bytes = try #require(disk.contents(name))
@@ -75,9 +75,9 @@ private final class UnreadableName: Storage {
   /// The bug: what decides whether a slot is the password's (salt, work, nonce, commitment) read as a wrong password where it was
   /// altered under a digest that fits, though the other file was sound; and verify ended with that, and found nothing.
   @Test(
-    arguments: FrameAddress.allCases,
+    arguments: Place.allCases,
     [("keyring", false), ("keyring", true), ("keyring.copy", false), ("keyring.copy", true)])
-  func `a byte altered in one file costs nothing, and is found`(place: FrameAddress, file: (String, Bool))
+  func `a byte altered in one file costs nothing, and is found`(place: Place, file: (String, Bool))
     throws
   {
     let (name, fitting) = file

@@ -111,22 +111,22 @@ struct RecordBody: ~Escapable {
   }
 
   /// A place in the directory: the number of entries before it, and where the next one's value starts.
-  struct FrameAddress {
+  struct Cursor {
     fileprivate var index: Int
     fileprivate var valueStart: Int
   }
 
   /// The place of the first entry.
-  var start: FrameAddress {
-    FrameAddress(index: 0, valueStart: Self.headerByteCount + fieldCount * Self.entryByteCount)
+  var start: Cursor {
+    Cursor(index: 0, valueStart: Self.headerByteCount + fieldCount * Self.entryByteCount)
   }
 
   /// The entry at a place, which moves on to the next; nil behind the last.
-  func next(at place: inout FrameAddress) throws(NotelogError) -> FieldEntry? {
+  func next(at place: inout Cursor) throws(NotelogError) -> FieldEntry? {
     guard place.index < fieldCount else { return nil }
     let offset = Self.headerByteCount + place.index * Self.entryByteCount
     let entry = try Self.entry(bytes, at: offset, place.valueStart)
-    place = FrameAddress(index: place.index + 1, valueStart: entry.range.upperBound)
+    place = Cursor(index: place.index + 1, valueStart: entry.range.upperBound)
     return entry
   }
 

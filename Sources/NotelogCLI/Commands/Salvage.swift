@@ -157,7 +157,7 @@ extension SalvageSummary.KeyringOutcome {
 }
 
 extension SalvageSummary.Loss {
-  /// FrameAddress and message in one line.
+  /// Place and message in one line.
   fileprivate var words: String {
     var place = segment.map { "segment \($0)" } ?? file ?? ""
     if byteCount > 0 { place += ", offset \(offset)" }

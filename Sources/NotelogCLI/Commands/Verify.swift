@@ -93,7 +93,7 @@ extension Verification.Finding: JSONRepresentable {
 }
 
 extension Verification.Finding {
-  /// FrameAddress and message in one line.
+  /// Place and message in one line.
   var words: String {
     var words = segment.map { "segment \($0)" } ?? ""
     if let offset { words += ", offset \(offset)" }

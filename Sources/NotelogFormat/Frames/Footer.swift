@@ -33,7 +33,7 @@ package struct FooterEntry: Equatable, Sendable {
   }
 
   /// How an entry's 32 bits of place are divided: the offset by 8, then the kind, then whether an envelope follows.
-  private enum FrameAddress {
+  private enum PlaceBits {
     static let offsetMask: UInt32 = 1 << 28 - 1
     static let kindShift: UInt32 = 28
     static let kindMask: UInt32 = 3
@@ -52,14 +52,14 @@ package struct FooterEntry: Equatable, Sendable {
     // Of known length: where in it something is read needs no look at bounds.
     let line = bytes.extracting(start..<start + Layout.footerEntryByteCount)
     let place = line.load(UInt32.self, at: 8)
-    guard place & FrameAddress.reserved == 0,
-      let kind = FrameKind(rawValue: UInt8(place >> FrameAddress.kindShift & FrameAddress.kindMask))
+    guard place & PlaceBits.reserved == 0,
+      let kind = FrameKind(rawValue: UInt8(place >> PlaceBits.kindShift & PlaceBits.kindMask))
     else { return nil }
     self.kind = kind
     let stamp = line.load(UInt64.self, at: 0)
     collection = UInt16(stamp >> Self.sequenceBitCount)
     sequence = stamp & UInt64(Limits.maximumSequence)
-    offset = Int(place & FrameAddress.offsetMask) * 8
+    offset = Int(place & PlaceBits.offsetMask) * 8
     payloadByteCount = Int(line.load(UInt32.self, at: 12))
     id = RecordKey(line, at: 16)
     envelopeByteCount = 0
@@ -67,7 +67,7 @@ package struct FooterEntry: Equatable, Sendable {
     guard payloadByteCount <= kind.maximumPayloadByteCount, offset >= Layout.firstFrameOffset,
       offset <= Limits.maximumSegmentByteCount - frameByteCount
     else { return nil }
-    guard place & FrameAddress.envelopeFlag != 0 else { return }
+    guard place & PlaceBits.envelopeFlag != 0 else { return }
     let listed = bytes.extracting(droppingFirst: start + Layout.footerEntryByteCount)
     guard let byteCount = kind.listedByteCount(listed), byteCount <= min(payloadByteCount, listed.byteCount)
     else { return nil }
@@ -80,8 +80,8 @@ package struct FooterEntry: Equatable, Sendable {
   package func append(to buffer: inout Buffer, envelope: RawSpan) {
     precondition(envelope.byteCount == envelopeByteCount, "an entry is written with its own envelope")
     let place =
-      UInt32(offset / 8) | UInt32(kind.rawValue) << FrameAddress.kindShift
-      | (envelopeByteCount > 0 ? FrameAddress.envelopeFlag : 0)
+      UInt32(offset / 8) | UInt32(kind.rawValue) << PlaceBits.kindShift
+      | (envelopeByteCount > 0 ? PlaceBits.envelopeFlag : 0)
     buffer.append(
       UInt64(collection) << Self.sequenceBitCount | sequence, UInt64(place) | UInt64(payloadByteCount) << 32,
       id.low, id.high)

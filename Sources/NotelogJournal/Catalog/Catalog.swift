@@ -118,7 +118,7 @@ package final class Catalog: Sendable {
     return true
   }
 
-  /// Takes in a frame whose previousVersion was looked up before: then nothing has to be read, and nothing can fail half-way
+  /// Takes in a frame whose previous version was looked up before: then nothing has to be read, and nothing can fail half-way
   /// through a transaction.
   func take(_ entry: FooterEntry, in segment: Segment, after previousVersion: PreviousVersion)
     throws(StorageError)
@@ -183,7 +183,7 @@ package final class Catalog: Sendable {
     previousVersion.location = try resolve(id, previousVersion.fingerprint)
   }
 
-  /// Looks a previousVersion up again where it isn't one any more.
+  /// Looks a previous version up again where it isn't one any more.
   func confirm(_ previousVersion: inout PreviousVersion, of id: RecordKey) throws(StorageError) {
     if let location = previousVersion.location {
       if try index.contains(previousVersion.fingerprint, at: location.place) { return }

@@ -35,7 +35,7 @@ enum RoomRules {
   static func roomsAreListed(map: File, sources: [File]) -> [Finding] {
     var findings: [Finding] = []
     let modules = modules(of: map)
-    let places = sources.map(FrameAddress.init)
+    let places = sources.map(Place.init)
     for name in Set(places.map(\.module)).sorted() where !modules.contains(where: { $0.name == name }) {
       findings.append(Finding(path: map.path, line: 1, message: "the map lacks the module \(name)"))
     }
@@ -62,13 +62,13 @@ enum RoomRules {
   static func roomsUseWhatIsBelow(map: File, sources: [File]) -> [Finding] {
     var findings: [Finding] = []
     for module in modules(of: map) where module.rooms.count > 1 {
-      let files = sources.filter { FrameAddress($0).module == module.name }
+      let files = sources.filter { Place($0).module == module.name }
       var homes: [String: Set<String>] = [:]
       for file in files {
-        for name in declaredTypes(in: file) { homes[name, default: []].insert(FrameAddress(file).room) }
+        for name in declaredTypes(in: file) { homes[name, default: []].insert(Place(file).room) }
       }
       for file in files {
-        guard let own = module.rooms.firstIndex(of: FrameAddress(file).room) else { continue }
+        guard let own = module.rooms.firstIndex(of: Place(file).room) else { continue }
         for (index, line) in file.code.enumerated() {
           for word in words(of: line) {
             guard let rooms = homes[word], rooms.count == 1, let room = rooms.first,
@@ -86,7 +86,7 @@ enum RoomRules {
   }
 
   /// Where a file lies.
-  private struct FrameAddress {
+  private struct Place {
     let path: String
     let module: String
     let room: String
