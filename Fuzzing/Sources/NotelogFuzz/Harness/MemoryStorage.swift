@@ -1,5 +1,8 @@
 // A folder in memory, as quick as can be: no crash, no fault, and only so much space.
 
+@testable import NotelogBase
+@testable import NotelogFormat
+@testable import NotelogCare
 @testable import NotelogStorage
 @testable import NotelogJournal
 import Synchronization
@@ -107,8 +110,10 @@ private final class MemoryFile: StorageFile {
     }
   }
 
+  var name: String { "" }
   func sync() throws(StorageError) {}
   func startWriteback() {}
+  func endWriting() {}
   func byteCount() throws(StorageError) -> Int { bytes.withLock { $0.count } }
   func lock(_ kind: StorageLockKind) throws(StorageError) {}
   func close() {}

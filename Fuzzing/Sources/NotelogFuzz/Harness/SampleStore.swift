@@ -1,5 +1,7 @@
 // A small store with every kind of segment and frame, the same in every process.
 
+@testable import NotelogBase
+@testable import NotelogCare
 @testable import NotelogFormat
 @testable import NotelogStorage
 @testable import NotelogJournal
@@ -58,7 +60,7 @@ enum SampleStore {
       if round == 1 { _ = try journal.compact() }
     }
     try journal.checkpoint()
-    try journal.storeOrder(OrderName(collection: 1, field: 1), since: 1) { writer throws(StorageError) in
+    try journal.storeOrder(OrderName(collection: 1, field: 1), since: 1) { writer throws(JournalError) in
       for number in UInt8(0)..<200 {
         try writer.append([UInt8](repeating: number, count: StoredOrder.keyByteCount).rawSpan)
       }

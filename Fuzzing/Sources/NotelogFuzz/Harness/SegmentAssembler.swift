@@ -1,5 +1,7 @@
 // Makes files of segments that an input describes. FORMAT.md 4 to 6.
 
+@testable import NotelogStorage
+@testable import NotelogCare
 @testable import NotelogBase
 @testable import NotelogFormat
 @testable import NotelogJournal

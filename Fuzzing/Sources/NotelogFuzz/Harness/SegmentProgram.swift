@@ -1,5 +1,8 @@
 // Segments described frame by frame: checksums, lengths and marks fit unless a frame says otherwise. FORMAT.md 4 to 6.
 
+@testable import NotelogBase
+@testable import NotelogStorage
+@testable import NotelogCare
 @testable import NotelogFormat
 @testable import NotelogJournal
 

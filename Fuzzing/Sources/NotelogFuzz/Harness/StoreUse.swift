@@ -1,5 +1,9 @@
 // What is done with a store that could be opened, whatever its files are worth.
 
+@testable import NotelogBase
+@testable import NotelogStorage
+@testable import NotelogFormat
+@testable import NotelogCare
 @testable import NotelogJournal
 
 /// Reading, going on, compacting and closing.

@@ -1,5 +1,7 @@
 // The index's checkpoint with its orders: FORMAT.md 31.
 
+@testable import NotelogStorage
+@testable import NotelogCare
 @testable import NotelogBase
 @testable import NotelogFormat
 @testable import NotelogJournal

@@ -1,5 +1,8 @@
 // Compressed values: FORMAT.md 7.3.
 
+@testable import NotelogStorage
+@testable import NotelogFormat
+@testable import NotelogCare
 @testable import NotelogBase
 @testable import NotelogJournal
 

@@ -1,5 +1,7 @@
 // Folders of segments: recovery, verification, salvage and everything that reads or goes on behind them. FORMAT.md 4 to 6, 12, 24.
 
+@testable import NotelogBase
+@testable import NotelogStorage
 @testable import NotelogCare
 @testable import NotelogFormat
 @testable import NotelogJournal

@@ -1,5 +1,9 @@
 // Keyrings: reading one, unlocking it and changing it. FORMAT.md 10.
 
+@testable import NotelogBase
+@testable import NotelogStorage
+@testable import NotelogFormat
+@testable import NotelogCare
 @testable import NotelogCrypto
 @testable import NotelogJournal
 

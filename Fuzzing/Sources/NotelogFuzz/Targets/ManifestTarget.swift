@@ -1,5 +1,7 @@
 // A backup's manifest: FORMAT.md 26.
 
+@testable import NotelogStorage
+@testable import NotelogFormat
 @testable import NotelogBase
 @testable import NotelogCare
 @testable import NotelogJournal

@@ -1,5 +1,7 @@
 // Schemas, records' bodies, their values and envelopes: FORMAT.md 5, 7, 8 and 9.
 
+@testable import NotelogStorage
+@testable import NotelogCare
 @testable import NotelogBase
 @testable import NotelogFormat
 import Foundation
@@ -99,8 +101,9 @@ enum RecordTarget: FuzzTarget {
     let key = try store.vault.sealingKey(KeyReference(rawValue: entry.keyReference))
     let plaintext = Array(record[entry.range].dropLast(RecordBody.sealOverhead))
     let data = plan.additionalData(entry, index, id)
+    var nonces = NonceRun()
     try record.withBytes(in: entry.range) { span throws(CryptoError) in
-      try key.seal(plaintext.rawSpan, additionalData: data.bytes, into: &span)
+      try key.seal(plaintext.rawSpan, additionalData: data.bytes, nonces: &nonces, into: &span)
     }
   }
 
