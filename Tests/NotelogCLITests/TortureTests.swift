@@ -9,9 +9,8 @@ import Testing
   static let canRun =
     (try? Workbench().run("python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))'").code) == 0
 
-  /// `make torture` gives each campaign a minute, and that of processes too, which takes longer to find what it finds; full disks
-  /// have a test of their own.
-  @Test(arguments: ["damage", "links", "descriptors", "updates"])
+  /// `make torture` gives each campaign a minute; full disks have a test of their own.
+  @Test(arguments: ["damage", "links", "descriptors", "updates", "processes"])
   func `a short campaign finds nothing that does not hold`(_ campaign: String) throws {
     guard Self.canRun else { return }
     let answer = try Workbench().run(
