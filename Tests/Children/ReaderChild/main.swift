@@ -1,11 +1,11 @@
 // A process that reads a store while another one writes it, and says what it saw that can't be.
 
-@testable import NotelogBase
+import Glibc
+import NotelogBase
 import NotelogCare
 import NotelogFormat
-import NotelogStorage
-import Glibc
 import NotelogJournal
+import NotelogStorage
 
 /// The writer gives all records of a group one version in one transaction, and versions only grow.
 func run(path: String, groups: Int, members: Int) throws {
