@@ -1,5 +1,8 @@
 // The operating system as the store sees it: one protocol, so that crash and fault tests run the shipping code.
 
+// Public for the optimiser alone (docs/decisions/0076).
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
 /// A store's folder.
 ///
 /// Each requirement is one system call, with its errors and without retries: what survives `EINTR`, a short write or a
@@ -25,7 +28,7 @@ package protocol Storage: AnyObject, Sendable {
 }
 
 /// An open file of a store.
-package protocol StorageFile: AnyObject, Sendable {
+public protocol StorageFile: AnyObject, Sendable {
   /// The name it was opened under, for errors; empty where nobody knows.
   var name: String { get }
   /// Reads at most the span's length, less only at the file's end or where the system says so. C's `pread`.
@@ -80,7 +83,7 @@ package enum StorageOpenMode: Sendable {
 }
 
 /// The two kinds of advisory lock.
-package enum StorageLockKind: Sendable {
+public enum StorageLockKind: Sendable {
   /// Held by many at once.
   case shared
   /// Held by one alone.
@@ -88,20 +91,20 @@ package enum StorageLockKind: Sendable {
 }
 
 /// A system call that failed.
-package struct StorageError: Error, Equatable, Sendable {
+public struct StorageError: Error, Equatable, Sendable {
   /// The calls that can fail.
-  package enum Call: String, Sendable {
+  public enum Call: String, Sendable {
     case open, readdir, rename, unlink, mkdir, read, write, allocate, truncate, sync, syncFolder, stat, lock
   }
 
   /// What was asked.
-  package let call: Call
+  public let call: Call
   /// The file or folder it was asked of.
-  package let name: String
+  public let name: String
   /// The system's error number.
-  package let errno: Int32
+  public let errno: Int32
 
-  package init(_ call: Call, _ name: String, errno: Int32) {
+  public init(_ call: Call, _ name: String, errno: Int32) {
     self.call = call
     self.name = name
     self.errno = errno

@@ -20,7 +20,7 @@ import Testing
     var scanned: [RecordKey: [UInt8]] = [:]
     var count = 0
     for part in 0..<3 {
-      try snapshot.forEach(part: part, of: 3, onDamage: { Issue.record("\($0)") }) { record, _, body in
+      try snapshot.forEach(part: part, of: 3, onDamage: recordIssue) { record, _, body in
         scanned[record.id] = body.array()
         count += 1
         return true
@@ -141,7 +141,7 @@ import Testing
       isLast = isDone.exchange(false)
       let snapshot = journal.snapshot()
       var revisions: [RecordKey: UInt64] = [:]
-      try snapshot.forEach(onDamage: { Issue.record("\($0)") }) { record, _, _ in
+      try snapshot.forEach(onDamage: recordIssue) { record, _, _ in
         if revisions.updateValue(record.revision, forKey: record.id) != nil { Issue.record("seen twice") }
         if record.revision > snapshot.sequence { Issue.record("newer than the snapshot") }
         return true
@@ -178,7 +178,7 @@ import Testing
 
   private func count(_ snapshot: Snapshot) throws -> Int {
     var count = 0
-    try snapshot.forEach(onDamage: { Issue.record("\($0)") }) { _, _, _ in
+    try snapshot.forEach(onDamage: recordIssue) { _, _, _ in
       count += 1
       return true
     }
@@ -194,10 +194,15 @@ import Testing
     _ = try file.write(([9] as [UInt8]).rawSpan, at: Int(place.offset) + Layout.frameHeaderByteCount + 3)
     var damages: [NotelogJournal.Damage] = []
     var count = 0
-    try journal.snapshot().forEach(onDamage: { damages.append($0) }) { _, _, _ in
-      count += 1
-      return true
-    }
+    try journal.snapshot().forEach(
+      onDamage: {
+        damages.append($0)
+        return true
+      },
+      { _, _, _ in
+        count += 1
+        return true
+      })
     #expect(count == 99)
     #expect(damages.map(\.record) == [key(7)])
   }

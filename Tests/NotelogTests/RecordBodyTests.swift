@@ -59,7 +59,7 @@ private func check(_ bytes: [UInt8]) throws(NotelogError) {
               known.isValid && !known.contains(.chunked) && isSealed == (key != 0)
                 && RecordBody.isPossible(isSealed ? length - 40 : length, type, known)
             } ?? false
-          if (ValueLengths(head)?.contain(UInt32(length)) ?? false) != isPermitted {
+          if ValueLengths.permit(UInt32(length), head) != isPermitted {
             differences.append("type \(type), flags \(flags), key \(key), length \(length)")
           }
         }

@@ -72,7 +72,11 @@ extension Query {
       let scanner = RecordScanner(reader)
       let holds = try bound(to: scanner)
       try moment.scan(scanner.plan.number, part: part, of: partCount, damaged: leaveOut) { record in
-        guard try reading(record.id, { try holds(record) }) == true else { return true }
+        // Not `reading`: a generic function asks the runtime for types at each call.
+        do { guard try holds(record) else { return true } } catch {
+          try leaveOut(error, record.id)
+          return true
+        }
         return try body(ScannedEntry(record, scanner))
       }
     case .candidates(let run), .inOrder(let run):

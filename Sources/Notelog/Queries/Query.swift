@@ -179,13 +179,18 @@ public struct Query<R: Record>: Sendable {
   /// Runs what reads a record; nil where the record is damaged, and left out.
   func reading<Result>(_ id: RecordID, _ body: () throws -> Result?) throws -> Result? {
     do { return try body() } catch {
-      guard let error = error as? NotelogError, error.code == .damaged || error.code == .tampered else {
-        throw error
-      }
-      store.journal.noteDamage(of: id.key)
-      try leaveOut(Verification.Finding(error, id))
+      try leaveOut(error, id)
       return nil
     }
+  }
+
+  /// Tells of a record that could not be read; throws what is no damage.
+  func leaveOut(_ error: any Error, _ id: RecordID) throws {
+    guard let error = error as? NotelogError, error.code == .damaged || error.code == .tampered else {
+      throw error
+    }
+    store.journal.noteDamage(of: id.key)
+    try leaveOut(Verification.Finding(error, id))
   }
 
   /// Runs `body` for each part, on as many threads.

@@ -11,6 +11,10 @@ enum EnvelopeCheck {
   ///
   /// - Throws: `damaged`, with the field.
   static func run(_ envelope: RawSpan, _ body: borrowing RecordBody) throws(NotelogError) {
+    // Most have nothing to say.
+    let isEmpty =
+      envelope.byteCount == 0 || Envelope.byteCount(inPayload: envelope) == Envelope.minimumByteCount
+    if isEmpty, !body.hasLargeValues { return }
     var values: [RecordKey] = []
     var keyCount = 0
     var place = body.start

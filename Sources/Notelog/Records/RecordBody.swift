@@ -64,19 +64,15 @@ struct RecordBody: ~Escapable {
     guard directoryEnd <= bytes.byteCount else {
       throw NotelogError(.damaged, "a record's directory of \(count) fields goes beyond its end", offset: 2)
     }
+    let lines = bytes.extracting(headerByteCount..<directoryEnd)
+    if let found = find(number, inCommon: lines, room: byteCount - directoryEnd) {
+      return (count, found.offset, found.start)
+    }
     var (offset, end, last) = (headerByteCount, directoryEnd, 0)
     var found = (offset: 0, start: 0)
     while offset < directoryEnd {
-      // Of known length: where in it something is read needs no look at bounds.
-      let line = bytes.extracting(offset..<offset + entryByteCount)
-      // Nearly all entries are of forms that are permitted at once; what is to be said of others, `check` says.
-      let (head, room) = (line.load(UInt64.self, at: 0), byteCount - end)
-      let stored = line.load(UInt32.self, at: 8)
-      var length = Int(stored)
-      if Int(head & 0xFFFF) <= last || length > room || ValueLengths(head)?.contain(stored) != true {
-        length = try check(bytes, at: offset, after: last, room: room)
-      }
-      last = Int(head & 0xFFFF)
+      let length = try check(bytes, at: offset, after: last, room: byteCount - end)
+      last = Int(bytes.load(UInt16.self, at: offset))
       if last == Int(number) { found = (offset, end) }
       end += length
       offset += entryByteCount
@@ -86,6 +82,25 @@ struct RecordBody: ~Escapable {
         .damaged, "\(byteCount - end) bytes follow a record's last value", offset: UInt64(end))
     }
     return (count, found.offset, found.start)
+  }
+
+  /// The same in a directory whose entries are all of forms that are permitted at once, as nearly all are; nothing of another. There
+  /// are no calls and no errors in it, which would take the registers that the loop needs.
+  private static func find(_ number: UInt16, inCommon lines: RawSpan, room: Int) -> (offset: Int, start: Int)?
+  {
+    var (offset, end, last, found) = (0, 0, 0 as UInt64, (offset: 0, start: 0))
+    while offset < lines.byteCount {
+      let line = lines.extracting(offset..<offset &+ entryByteCount)
+      let (head, length) = (line.load(UInt64.self, at: 0), line.load(UInt32.self, at: 8))
+      guard head & 0xFFFF > last, ValueLengths.permit(length, head) else { return nil }
+      last = head & 0xFFFF
+      if last == UInt64(number) {
+        found = (headerByteCount &+ offset, headerByteCount &+ lines.byteCount &+ end)
+      }
+      end &+= Int(length)
+      offset &+= entryByteCount
+    }
+    return end == room ? found : nil
   }
 
   /// Where the directory ends of a body that begins with these bytes, which nobody has checked.
@@ -99,6 +114,15 @@ struct RecordBody: ~Escapable {
   init(checked bytes: RawSpan) {
     self.bytes = bytes
     self.fieldCount = Int(bytes.load(UInt16.self, at: 2))
+  }
+
+  /// Whether a value left the record for chunks.
+  var hasLargeValues: Bool {
+    for index in 0..<fieldCount {
+      let flags = bytes.byte(at: Self.headerByteCount + index * Self.entryByteCount + 3)
+      if flags & FieldFlags.chunked.rawValue != 0 { return true }
+    }
+    return false
   }
 
   /// The directory's entries, in order.

@@ -32,21 +32,19 @@ extension Snapshot {
     damaged: (Verification.Finding) throws -> Void, _ body: (ScannedRecord) throws -> Bool
   ) throws {
     var failure: (any Error)?
-    func leaveOut(_ finding: Verification.Finding) {
-      guard failure == nil else { return }
+    func leaveOut(_ finding: Verification.Finding) -> Bool {
       do { try damaged(finding) } catch { failure = error }
+      return failure == nil
     }
     try journaling(
       forEach(
         in: collection, part: part, of: partCount, onDamage: { leaveOut(Verification.Finding($0)) },
         { record, _, bytes throws(JournalError) in
-          guard failure == nil else { return false }
           let scanned: ScannedRecord
           do throws(NotelogError) {
             scanned = ScannedRecord(record, try RecordBody(checking: bytes))
           } catch {
-            leaveOut(Verification.Finding(error, RecordID(record.id)))
-            return failure == nil
+            return leaveOut(Verification.Finding(error, RecordID(record.id)))
           }
           do { return try body(scanned) } catch {
             failure = error

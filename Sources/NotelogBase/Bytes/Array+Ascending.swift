@@ -1,10 +1,12 @@
 // Looking things up in arrays that are in ascending order of a number.
 
+// Public for the optimiser alone (docs/decisions/0076).
+
 extension Array {
   /// The first place whose number is not less than the one looked for.
   @inlinable
   @inline(__always)
-  package func firstPlace(notBelow number: UInt32, by numberOf: (Element) -> UInt32) -> Int {
+  public func firstPlace(notBelow number: UInt32, by numberOf: (Element) -> UInt32) -> Int {
     var lower = 0
     var upper = count
     while lower < upper {
@@ -17,7 +19,7 @@ extension Array {
   /// The element of a number, if there is one.
   @inlinable
   @inline(__always)
-  package func find(_ number: UInt32, by numberOf: (Element) -> UInt32) -> Element? {
+  public func find(_ number: UInt32, by numberOf: (Element) -> UInt32) -> Element? {
     let place = firstPlace(notBelow: number, by: numberOf)
     return place < count && numberOf(self[place]) == number ? self[place] : nil
   }
@@ -25,7 +27,7 @@ extension Array {
   /// The same for who asks for many, and most of them in their order: `next` is where the one after the last asked for is.
   @inlinable
   @inline(__always)
-  package func find(_ number: UInt32, next: inout Int, by numberOf: (Element) -> UInt32) -> Element? {
+  public func find(_ number: UInt32, next: inout Int, by numberOf: (Element) -> UInt32) -> Element? {
     if next >= count || numberOf(self[next]) != number {
       next = firstPlace(notBelow: number, by: numberOf)
       guard next < count, numberOf(self[next]) == number else { return nil }

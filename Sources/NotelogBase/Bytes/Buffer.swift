@@ -1,28 +1,36 @@
 // Memory of our own: a growable run of bytes that frames are built in and read into.
 
+// Public for the optimiser alone (docs/decisions/0076).
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
 /// A run of bytes with one owner.
 ///
 /// Unlike an array it is never copied, never counted, and hands out spans without exclusivity checks in between.
-@safe package struct Buffer: ~Copyable {
+@safe public struct Buffer: ~Copyable {
   @usableFromInline var base: UnsafeMutableRawPointer
-  /// How many it can hold without growing.
-  package private(set) var capacity: Int
+  @usableFromInline var allocatedCount: Int
   /// How many bytes from the start have ever been written.
   @usableFromInline var initializedCount = 0
 
+  @usableFromInline var heldCount = 0
+
+  /// How many it can hold without growing.
+  @inlinable
+  public var capacity: Int { allocatedCount }
+
   /// How many bytes it holds.
-  package private(set) var count: Int
+  @inlinable
+  public var count: Int { heldCount }
 
   /// Whether memory is overwritten before it is given back.
   @usableFromInline let isSecret: Bool
 
   @inlinable
-  package init(capacity: Int = 0, isSecret: Bool = false) {
+  public init(capacity: Int = 0, isSecret: Bool = false) {
     self.isSecret = isSecret
     // SAFETY: allocated here, owned by this value alone, freed in deinit or when grown.
     unsafe base = .allocate(byteCount: max(capacity, 64), alignment: 16)
-    self.capacity = max(capacity, 64)
-    count = 0
+    allocatedCount = max(capacity, 64)
   }
 
   deinit {
@@ -33,7 +41,8 @@
 
   /// The bytes it holds.
   @inlinable
-  package var bytes: RawSpan {
+  @inline(__always)
+  public var bytes: RawSpan {
     @_lifetime(borrow self)
     borrowing get {
       // SAFETY: `count` bytes from `base` are initialised; the span's lifetime is tied to this value's.
@@ -44,7 +53,8 @@
 
   /// The bytes it holds, to be written.
   @inlinable
-  package var mutableBytes: MutableRawSpan {
+  @inline(__always)
+  public var mutableBytes: MutableRawSpan {
     @_lifetime(&self)
     mutating get {
       // SAFETY: as above; the exclusive access to this value lasts as long as the span.
@@ -55,68 +65,68 @@
 
   /// Forgets the bytes and keeps the memory.
   @inlinable
-  package mutating func removeAll() { count = 0 }
+  public mutating func removeAll() { heldCount = 0 }
 
   /// Overwrites the bytes with zeros and forgets them.
   @inlinable
-  package mutating func wipe() {
+  public mutating func wipe() {
     guard count > 0 else { return }
     // SAFETY: `count` bytes from `base` are ours.
     unsafe SystemMemory.overwrite(base, count)
     initializedCount = max(initializedCount, count)
-    count = 0
+    heldCount = 0
   }
 
   /// Forgets the bytes from `newCount` on.
   @inlinable
-  package mutating func truncate(to newCount: Int) {
+  public mutating func truncate(to newCount: Int) {
     precondition(newCount >= 0 && newCount <= count, "a buffer is truncated to at most its length")
-    count = newCount
+    heldCount = newCount
   }
 
   /// Makes the length `newCount`; bytes that are new are zero.
   @inlinable
-  package mutating func resize(to newCount: Int) {
+  public mutating func resize(to newCount: Int) {
     if newCount > count { appendZeros(newCount - count) } else { truncate(to: newCount) }
   }
 
   /// Makes the length `newCount`; bytes that are new are whatever was there before: they are about to be read into.
   @inlinable
-  package mutating func resizeForReading(to newCount: Int) {
+  public mutating func resizeForReading(to newCount: Int) {
     guard newCount > count else { return truncate(to: newCount) }
     let initialized = max(initializedCount, count)
     if newCount > initialized {
-      count = initialized
+      heldCount = initialized
       appendZeros(newCount - initialized)
     }
     initializedCount = max(initialized, newCount)
-    count = newCount
+    heldCount = newCount
   }
 
   /// Appends zeros.
   @inlinable
-  package mutating func appendZeros(_ byteCount: Int) {
+  public mutating func appendZeros(_ byteCount: Int) {
     reserve(byteCount)
     // SAFETY: `reserve` made room for these bytes behind `count`.
     unsafe (base + count).initializeMemory(as: UInt8.self, repeating: 0, count: byteCount)
-    count += byteCount
+    heldCount += byteCount
   }
 
   /// Appends bytes.
   @inlinable
-  package mutating func append(_ bytes: RawSpan) {
+  public mutating func append(_ bytes: RawSpan) {
     reserve(bytes.byteCount)
     // SAFETY: `reserve` made room; source and destination can't overlap, as this value is exclusively ours.
     unsafe bytes.withUnsafeBytes { source in
       guard let start = source.baseAddress else { return }
       unsafe (base + count).copyMemory(from: start, byteCount: source.count)
     }
-    count += bytes.byteCount
+    heldCount += bytes.byteCount
   }
 
   /// Appends four integers, little-endian.
   @inlinable
-  package mutating func append(_ first: UInt64, _ second: UInt64, _ third: UInt64, _ fourth: UInt64) {
+  public mutating func append(_ first: UInt64, _ second: UInt64, _ third: UInt64, _ fourth: UInt64) {
     reserve(32)
     // SAFETY: `reserve` made room for these bytes behind `count`.
     let place = unsafe base + count
@@ -124,12 +134,12 @@
     unsafe place.storeBytes(of: second.littleEndian, toByteOffset: 8, as: UInt64.self)
     unsafe place.storeBytes(of: third.littleEndian, toByteOffset: 16, as: UInt64.self)
     unsafe place.storeBytes(of: fourth.littleEndian, toByteOffset: 24, as: UInt64.self)
-    count += 32
+    heldCount += 32
   }
 
   /// Makes room for that many bytes more, at least doubling when it must grow.
   @inlinable
-  package mutating func reserve(_ byteCount: Int) {
+  public mutating func reserve(_ byteCount: Int) {
     precondition(byteCount >= 0, "a buffer grows by zero bytes or more")
     guard count + byteCount > capacity else { return }
     let newCapacity = max(count + byteCount, capacity * 2)
@@ -142,7 +152,7 @@
     if isSecret { unsafe SystemMemory.overwrite(base, written) }
     unsafe base.deallocate()
     unsafe base = newBase
-    capacity = newCapacity
+    allocatedCount = newCapacity
   }
 }
 

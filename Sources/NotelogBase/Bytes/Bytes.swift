@@ -1,24 +1,26 @@
 // Spans of bytes as arrays and text, and copies between them: what the standard library still marks unsafe.
 
+// Public for the optimiser alone (docs/decisions/0076).
+
 internal import CSystem
 
 extension RawSpan {
   /// A copy of the bytes.
   @inlinable
-  package func array() -> [UInt8] {
+  public func array() -> [UInt8] {
     // SAFETY: the pointer covers exactly the span's bytes and does not outlive the call.
     unsafe withUnsafeBytes { unsafe [UInt8]($0) }
   }
 
   /// The bytes as text, or nil where they are not UTF-8.
   @inlinable
-  package func text() -> String? {
+  public func text() -> String? {
     // SAFETY: the pointer covers exactly the span's bytes and does not outlive the call.
     unsafe withUnsafeBytes { unsafe String(validating: $0, as: UTF8.self) }
   }
 
   /// Whether the bytes of another span occur in these, side by side; no bytes occur everywhere.
-  package func contains(_ needle: RawSpan) -> Bool {
+  public func contains(_ needle: RawSpan) -> Bool {
     // SAFETY: both pointers cover exactly their spans' bytes and do not outlive the call.
     unsafe withUnsafeBytes { hay in
       unsafe needle.withUnsafeBytes { needle in
@@ -31,7 +33,7 @@ extension RawSpan {
 
   /// Whether the bytes are UTF-8.
   @inlinable
-  package var isUTF8: Bool {
+  public var isUTF8: Bool {
     let bytes = Span<UInt8>(_bytes: self)
     do {
       _ = try UTF8Span(validating: bytes)
@@ -40,7 +42,7 @@ extension RawSpan {
   }
 
   /// Whether both spans hold the same bytes. Not in constant time.
-  package func elementsEqual(_ other: RawSpan) -> Bool {
+  public func elementsEqual(_ other: RawSpan) -> Bool {
     guard byteCount == other.byteCount else { return false }
     // SAFETY: both pointers cover exactly their spans' bytes and do not outlive the call.
     return unsafe withUnsafeBytes { left in
@@ -58,7 +60,7 @@ extension MutableRawSpan {
   /// Copies all of `source` to an offset.
   @inlinable
   @_lifetime(self: copy self)
-  package mutating func copy(_ source: RawSpan, at offset: Int = 0) {
+  public mutating func copy(_ source: RawSpan, at offset: Int = 0) {
     precondition(offset >= 0 && source.byteCount <= byteCount - offset, "bytes are copied within the span")
     // SAFETY: the line above keeps the copy inside the destination; the spans can't overlap, one being exclusive.
     unsafe withUnsafeMutableBytes { destination in
@@ -72,18 +74,18 @@ extension MutableRawSpan {
   /// The bytes of a range, for as long as this span isn't used.
   @inlinable
   @_lifetime(&self)
-  package mutating func part(_ range: Range<Int>) -> MutableRawSpan { _mutatingExtracting(range) }
+  public mutating func part(_ range: Range<Int>) -> MutableRawSpan { _mutatingExtracting(range) }
 
   /// The bytes from an offset to the end, for as long as this span isn't used.
   @inlinable
   @_lifetime(&self)
-  package mutating func part(from offset: Int) -> MutableRawSpan { _mutatingExtracting(offset..<byteCount) }
+  public mutating func part(from offset: Int) -> MutableRawSpan { _mutatingExtracting(offset..<byteCount) }
 }
 
 extension [UInt8] {
   /// The array's bytes.
   @inlinable
-  package var rawSpan: RawSpan {
+  public var rawSpan: RawSpan {
     @_lifetime(borrow self)
     borrowing get {
       // SAFETY: bytes have no padding.
@@ -95,7 +97,7 @@ extension [UInt8] {
 extension String {
   /// Runs `body` on the text's UTF-8 bytes.
   @inlinable
-  package func withUTF8Bytes<Result>(_ body: (RawSpan) -> Result) -> Result {
+  public func withUTF8Bytes<Result>(_ body: (RawSpan) -> Result) -> Result {
     // SAFETY: bytes have no padding.
     body(unsafe utf8Span.span.bytes)
   }
@@ -104,7 +106,7 @@ extension String {
 extension [UInt8] {
   /// Runs `body` on a range of the array's bytes.
   @inlinable
-  package mutating func withBytes<Result, Failure>(
+  public mutating func withBytes<Result, Failure>(
     in range: Range<Int>, _ body: (inout MutableRawSpan) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     var span = mutableSpan

@@ -1,21 +1,24 @@
 // CRC-32, zlib's: FORMAT.md §1.
 
-internal import CSystem
+// Public for the optimiser alone (docs/decisions/0076).
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
+public import CSystem
 internal import CZlib
 
 /// The running value of a CRC-32.
 ///
 /// Sixteen bytes a step where the processor multiplies without carries, and by zlib where it does not; where it is only a few
 /// bytes by tables, as calling zlib for them costs more than the work (docs/decisions/0020).
-package struct Checksum: Sendable {
-  package private(set) var value: UInt32
+public struct Checksum: Sendable {
+  public var value: UInt32
 
   @inlinable
-  package init() { value = 0 }
+  public init() { value = 0 }
 
   /// Goes on from an earlier value.
   @inlinable
-  package init(continuing value: UInt32) { self.value = value }
+  public init(continuing value: UInt32) { self.value = value }
 
   /// From how many bytes on folding is possible.
   @usableFromInline static let foldLimit = 16
@@ -25,7 +28,7 @@ package struct Checksum: Sendable {
   /// The checksum of some bytes.
   @inlinable
   @inline(__always)
-  package static func of(_ bytes: RawSpan) -> UInt32 {
+  public static func of(_ bytes: RawSpan) -> UInt32 {
     var checksum = Checksum()
     checksum.update(bytes)
     return checksum.value
@@ -33,7 +36,7 @@ package struct Checksum: Sendable {
 
   /// Takes in more bytes.
   @inlinable
-  package mutating func update(_ bytes: RawSpan) {
+  public mutating func update(_ bytes: RawSpan) {
     if bytes.byteCount >= Self.foldLimit, checksum_can_fold() {
       fold(bytes)
     } else if bytes.byteCount < Self.zlibLimit {
@@ -45,7 +48,7 @@ package struct Checksum: Sendable {
 
   /// Takes in an integer, little-endian.
   @inlinable
-  package mutating func update<Value: FixedWidthInteger & BitwiseCopyable>(_ integer: Value) {
+  public mutating func update<Value: FixedWidthInteger & BitwiseCopyable>(_ integer: Value) {
     // SAFETY: the span covers a local of known size and does not outlive the closure.
     unsafe withUnsafeBytes(of: integer.littleEndian) { update(unsafe $0.bytes) }
   }
@@ -61,7 +64,7 @@ package struct Checksum: Sendable {
   /// The checksum of four bytes and 36 others behind what an earlier value is of: a frame header is all three.
   @inlinable
   @inline(__always)
-  package static func of(_ four: UInt32, _ others: RawSpan, after value: UInt32) -> UInt32 {
+  public static func of(_ four: UInt32, _ others: RawSpan, after value: UInt32) -> UInt32 {
     precondition(others.byteCount == 36, "a header has 36 bytes before its checksum")
     guard checksum_can_fold() else { return ofByTables(four, others, after: value) }
     // SAFETY: the pointer covers the 36 bytes that are read, and does not outlive the call.
@@ -70,7 +73,7 @@ package struct Checksum: Sendable {
 
   /// The same by tables: forty bytes are five steps of eight.
   @inlinable
-  package static func ofByTables(_ four: UInt32, _ others: RawSpan, after value: UInt32) -> UInt32 {
+  public static func ofByTables(_ four: UInt32, _ others: RawSpan, after value: UInt32) -> UInt32 {
     var register = ChecksumTables.step(~value, UInt64(four) | UInt64(others.load(UInt32.self, at: 0)) << 32)
     for offset in stride(from: 4, to: 36, by: 8) {
       register = ChecksumTables.step(register, others.load(UInt64.self, at: offset))
@@ -79,7 +82,7 @@ package struct Checksum: Sendable {
   }
 
   /// Takes in more bytes by zlib.
-  package mutating func updateByZlib(_ bytes: RawSpan) {
+  public mutating func updateByZlib(_ bytes: RawSpan) {
     // SAFETY: the pointer covers the span's bytes and does not outlive the call. An empty span may have no address,
     // which zlib takes as a request for the initial value, so it is left out.
     unsafe bytes.withUnsafeBytes { buffer in

@@ -1,7 +1,9 @@
 // CRC-32 of a few bytes by tables, eight bytes a step (Kounavis and Berry, 2005): FORMAT.md §1.
 
+// Public for the optimiser alone (docs/decisions/0076).
+
 /// Steps of the CRC register, which is the complement of the checksum.
-package enum ChecksumTables {
+public enum ChecksumTables {
   /// Eight tables of 256 entries: entry *n* of table *k* is what the byte *n* becomes when *k* bytes follow it.
   @usableFromInline static let tables: InlineArray<2048, UInt32> = {
     var tables = InlineArray<2048, UInt32>(repeating: 0)
@@ -20,7 +22,7 @@ package enum ChecksumTables {
   /// Goes on with eight bytes, given as a little-endian integer.
   @inlinable
   @inline(__always)
-  package static func step(_ register: UInt32, _ word: UInt64) -> UInt32 {
+  public static func step(_ register: UInt32, _ word: UInt64) -> UInt32 {
     let mixed = word ^ UInt64(register)
     var result: UInt32 = 0
     for index in 0..<8 {
@@ -33,7 +35,7 @@ package enum ChecksumTables {
   /// Goes on with some bytes.
   @inlinable
   @inline(__always)
-  package static func step(_ register: UInt32, _ bytes: RawSpan) -> UInt32 {
+  public static func step(_ register: UInt32, _ bytes: RawSpan) -> UInt32 {
     var register = register
     var offset = 0
     while offset + 8 <= bytes.byteCount {

@@ -1,16 +1,19 @@
 // Memory for the block cache: mapped at once, taken from the system page by page as it is first written.
 
+// Public for the optimiser alone (docs/decisions/0076).
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
 internal import CSystem
 
 /// A fixed run of bytes with one owner; all are zero at first.
-@safe package struct PageStore: ~Copyable {
+@safe public struct PageStore: ~Copyable {
   @usableFromInline let base: UnsafeMutableRawPointer?
 
   /// How many bytes there are; none where the system refused.
-  package let byteCount: Int
+  public let byteCount: Int
 
   @inlinable
-  package init(byteCount: Int) {
+  public init(byteCount: Int) {
     // SAFETY: fresh pages are zero; owned by this value alone, unmapped in deinit.
     if byteCount > 0, let mapping = unsafe SystemMemory.map(byteCount) {
       unsafe base = mapping.start
@@ -28,7 +31,7 @@ internal import CSystem
 
   /// The bytes it holds.
   @inlinable
-  package var bytes: RawSpan {
+  public var bytes: RawSpan {
     @_lifetime(borrow self)
     borrowing get {
       guard let base = unsafe base else { return RawSpan() }
@@ -41,11 +44,11 @@ internal import CSystem
   // SAFETY: only where it is, is taken.
   /// Where the bytes begin; 0 where there are none. Not to be read by.
   @inlinable
-  package var address: UInt { unsafe UInt(bitPattern: base) }
+  public var address: UInt { unsafe UInt(bitPattern: base) }
 
   /// Copies bytes to an offset.
   @inlinable
-  package mutating func copy(_ source: RawSpan, at offset: Int) {
+  public mutating func copy(_ source: RawSpan, at offset: Int) {
     precondition(offset >= 0 && source.byteCount <= byteCount - offset, "bytes are copied within the store")
     // SAFETY: the range was checked; the memory is exclusively ours, so source and destination don't overlap.
     unsafe source.withUnsafeBytes { bytes in

@@ -1,10 +1,12 @@
 // Little-endian integers in spans of bytes.
 
+// Public for the optimiser alone (docs/decisions/0076).
+
 extension RawSpan {
   /// The integer at an offset; out of bounds is a programmer's mistake and traps.
   @inlinable
   @inline(__always)
-  package func load<Value: FixedWidthInteger & BitwiseCopyable>(_ type: Value.Type, at offset: Int) -> Value {
+  public func load<Value: FixedWidthInteger & BitwiseCopyable>(_ type: Value.Type, at offset: Int) -> Value {
     // SAFETY: `unsafeLoadUnaligned` checks the bounds; any bit pattern is a valid integer.
     Value(littleEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: Value.self))
   }
@@ -12,11 +14,11 @@ extension RawSpan {
   /// The byte at an offset.
   @inlinable
   @inline(__always)
-  package func byte(at offset: Int) -> UInt8 { load(UInt8.self, at: offset) }
+  public func byte(at offset: Int) -> UInt8 { load(UInt8.self, at: offset) }
 
   /// Whether every byte is zero.
   @inlinable
-  package var isZero: Bool {
+  public var isZero: Bool {
     var offset = 0
     while offset + 8 <= byteCount {
       if load(UInt64.self, at: offset) != 0 { return false }
@@ -35,7 +37,7 @@ extension MutableRawSpan {
   @inlinable
   @inline(__always)
   @_lifetime(self: copy self)
-  package mutating func store<Value: FixedWidthInteger & BitwiseCopyable>(_ value: Value, at offset: Int) {
+  public mutating func store<Value: FixedWidthInteger & BitwiseCopyable>(_ value: Value, at offset: Int) {
     storeBytes(of: value.littleEndian, toByteOffset: offset, as: Value.self)
   }
 }

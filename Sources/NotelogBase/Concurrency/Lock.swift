@@ -1,18 +1,21 @@
 // A lock around its state.
 
+// Public for the optimiser alone (docs/decisions/0076).
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
 /// State that one thread at a time reads and changes.
 ///
 /// It stands on the C library's mutex: what ThreadSanitizer sees, it can check. The standard library's `Mutex` it does
 /// not see on Linux (docs/decisions/0006). Mutex and state lie beside each other: whoever takes the lock has fetched the
 /// beginning of the state with it.
 // SAFETY: the state is reached through `withLock` alone, so one thread at a time.
-@safe package struct Lock<State: ~Copyable>: ~Copyable, Sendable {
+@safe public struct Lock<State: ~Copyable>: ~Copyable, Sendable {
   @usableFromInline let mutex: PlacedMutex
   // SAFETY: touched only between `mutex.lock()` and `mutex.unlock()`; allocated in init and freed in deinit.
   @usableFromInline nonisolated(unsafe) let state: UnsafeMutablePointer<State>
   private nonisolated(unsafe) let memory: UnsafeMutableRawPointer
 
-  package init(_ state: consuming sending State) {
+  public init(_ state: consuming sending State) {
     let layout = GuardedLayout(of: State.self)
     // SAFETY: allocated here with room for both, one behind the other; initialised here, and not touched before.
     unsafe memory = .allocate(byteCount: layout.byteCount, alignment: layout.alignment)
@@ -30,7 +33,7 @@
   /// Runs `body` with the lock held.
   @inlinable
   @inline(__always)
-  package borrowing func withLock<Result: ~Copyable, Failure: Error>(
+  public borrowing func withLock<Result: ~Copyable, Failure: Error>(
     _ body: (inout sending State) throws(Failure) -> sending Result
   ) throws(Failure) -> sending Result {
     mutex.lock()

@@ -1,11 +1,14 @@
 // A row of locks, each around a state of its own.
 
+// Public for the optimiser alone (docs/decisions/0076).
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
 /// States that one thread at a time reads and changes, each behind its own lock, in one piece of memory.
 ///
 /// What a ``Lock`` is for one state, this is for many: making hundreds of them, a memory allocation each, took longer than all
 /// else of opening a store.
 // SAFETY: each state is reached through `withLock` alone, so by one thread at a time.
-@safe package struct Locks<State: ~Copyable>: ~Copyable, Sendable {
+@safe public struct Locks<State: ~Copyable>: ~Copyable, Sendable {
   // SAFETY: what is in it is touched with its mutex held; allocated in init and freed in deinit.
   @usableFromInline nonisolated(unsafe) let memory: UnsafeMutableRawPointer
   @usableFromInline let count: Int
@@ -15,7 +18,7 @@
   @usableFromInline let stateStart: Int
 
   /// Makes `count` locks, around what `state` gives for their numbers.
-  package init(count: Int, _ state: (Int) -> sending State) {
+  public init(count: Int, _ state: (Int) -> sending State) {
     precondition(count >= 0, "there can't be fewer than no locks")
     self.count = count
     let layout = GuardedLayout(of: State.self)
@@ -56,7 +59,7 @@
   /// Runs `body` with one of the locks held.
   @inlinable
   @inline(__always)
-  package borrowing func withLock<Result: ~Copyable, Failure: Error>(
+  public borrowing func withLock<Result: ~Copyable, Failure: Error>(
     _ index: Int, _ body: (inout sending State) throws(Failure) -> sending Result
   ) throws(Failure) -> sending Result {
     precondition(index >= 0 && index < count, "there is no lock of that number")

@@ -1,13 +1,16 @@
 // State that threads change under a lock and wait for: a conditional critical region.
 
+// Public for the optimiser alone (docs/decisions/0076).
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
 /// Who is to look again after a change: rooms of a monitor.
-package struct Wake: Equatable, Sendable {
+public struct Wake: Equatable, Sendable {
   /// The most rooms that a monitor has.
-  package static let roomLimit = 32
+  public static let roomLimit = 32
   /// Everybody in all rooms: what is right wherever nothing better is known.
-  package static let everyone = Wake(all: .max)
+  public static let everyone = Wake(all: .max)
   /// For changes that nobody waits for.
-  package static let nobody = Wake(all: 0)
+  public static let nobody = Wake(all: 0)
 
   /// Rooms in which all wake, a bit each.
   let all: UInt32
@@ -20,7 +23,7 @@ package struct Wake: Equatable, Sendable {
   }
 
   /// All in two rooms, and one in another.
-  package static func rooms(_ first: Int, _ second: Int, oneIn room: Int? = nil) -> Wake {
+  public static func rooms(_ first: Int, _ second: Int, oneIn room: Int? = nil) -> Wake {
     Wake(all: 1 << UInt32(first) | 1 << UInt32(second), one: room.map { 1 << UInt32($0) } ?? 0)
   }
 }
@@ -31,12 +34,12 @@ package struct Wake: Equatable, Sendable {
 /// wait for different things, each waits in the room of what it waits for, and whoever changes that wakes that room.
 ///
 /// There is a method for each way in: closures that are default arguments would be made anew for each call, in memory of their own.
-package final class Monitor<State: Sendable & ~Copyable>: Sendable {
+public final class Monitor<State: Sendable & ~Copyable>: Sendable {
   @usableFromInline let mutex: ConditionMutex
   // SAFETY: read and written only between `mutex.lock()` and `mutex.unlock()`.
   @usableFromInline nonisolated(unsafe) var state: State
 
-  package init(_ state: consuming State, roomCount: Int = 1) {
+  public init(_ state: consuming State, roomCount: Int = 1) {
     mutex = ConditionMutex(roomCount: roomCount)
     // SAFETY: nobody else has this object yet.
     unsafe self.state = state
@@ -50,7 +53,7 @@ package final class Monitor<State: Sendable & ~Copyable>: Sendable {
   /// - Returns: What the body returns.
   /// - Throws: What the body throws.
   @inlinable
-  package func withLock<Result: ~Copyable, Failure: Error>(
+  public func withLock<Result: ~Copyable, Failure: Error>(
     waking wake: Wake = .everyone, _ body: (inout State) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     mutex.lock()
@@ -67,7 +70,7 @@ package final class Monitor<State: Sendable & ~Copyable>: Sendable {
   /// - Returns: What the body returns.
   /// - Throws: What the body throws.
   @inlinable
-  package func withLock<Result: ~Copyable, Failure: Error>(
+  public func withLock<Result: ~Copyable, Failure: Error>(
     when condition: (borrowing State) -> Bool, in room: (borrowing State) -> Int,
     waking wake: Wake = .everyone, _ body: (inout State) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -79,7 +82,7 @@ package final class Monitor<State: Sendable & ~Copyable>: Sendable {
 
   /// The same for whoever waits in the first room.
   @inlinable
-  package func withLock<Result: ~Copyable, Failure: Error>(
+  public func withLock<Result: ~Copyable, Failure: Error>(
     when condition: (borrowing State) -> Bool, waking wake: Wake = .everyone,
     _ body: (inout State) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -104,14 +107,14 @@ package final class Monitor<State: Sendable & ~Copyable>: Sendable {
 }
 
 /// A gate that one holder passes at a time.
-package final class Gate: Sendable {
+public final class Gate: Sendable {
   private let mutex = ConditionMutex()
 
-  package init() {}
+  public init() {}
 
   /// Waits for the gate and takes it.
-  package func enter() { mutex.lock() }
+  public func enter() { mutex.lock() }
 
   /// Gives the gate back: on the thread that took it.
-  package func leave() { mutex.unlock() }
+  public func leave() { mutex.unlock() }
 }

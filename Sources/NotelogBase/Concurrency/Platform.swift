@@ -1,6 +1,9 @@
 // What depends on the C library and the system: memory, mutexes with their condition variables, threads that may wait.
 
-internal import CSystem
+// Public for the optimiser alone (docs/decisions/0076).
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
+public import CSystem
 internal import Dispatch
 
 #if canImport(Glibc)
@@ -12,16 +15,16 @@ internal import Dispatch
 #endif
 
 /// Numbers that tell threads apart, and spread them over copies of what they share.
-package enum ThreadNumber {
+public enum ThreadNumber {
   /// A small number that is the calling thread's; others may have the same.
-  package static var current: Int {
+  public static var current: Int {
     // Threads' addresses lie some pages apart: multiplied, their highest bits differ.
     Int(truncatingIfNeeded: (UInt64(identity) &* 0x9E37_79B9_7F4A_7C15) >> 58)
   }
 
   /// A number that is the calling thread's alone.
   @inline(__always)
-  package static var identity: UInt {
+  public static var identity: UInt {
     #if canImport(Darwin)
       UInt(bitPattern: pthread_self())
     #else
@@ -31,7 +34,7 @@ package enum ThreadNumber {
 }
 
 /// Calls `body` on a thread that may wait, on which no task waits to run.
-package func onWaitingThread(_ body: @escaping @Sendable () -> Void) {
+public func onWaitingThread(_ body: @escaping @Sendable () -> Void) {
   #if canImport(Darwin)
     let queue = DispatchQueue.global()
   #else
@@ -43,20 +46,20 @@ package func onWaitingThread(_ body: @escaping @Sendable () -> Void) {
 }
 
 /// Gives the processor away for a short time, for whoever waits for what nobody will wake it for.
-package func pauseThread() { usleep(50) }
+public func pauseThread() { usleep(50) }
 
 /// A mutex that lies where its owner wants it: beside what it guards, or on a cache line of its own.
 // SAFETY: whoever makes one keeps its memory where it is, ends it once, and uses it by these calls alone.
-@safe package struct PlacedMutex: @unchecked Sendable {
+@safe public struct PlacedMutex: @unchecked Sendable {
   // SAFETY: as said above.
   @usableFromInline nonisolated(unsafe) let memory: UnsafeMutableRawPointer
 
   // SAFETY: only its size is asked for.
   /// The bytes that it takes.
-  package static let byteCount = unsafe MemoryLayout<pthread_mutex_t>.size
+  public static let byteCount = unsafe MemoryLayout<pthread_mutex_t>.size
 
   /// Makes a mutex in memory that nothing else is in.
-  package init(at memory: UnsafeMutableRawPointer) {
+  public init(at memory: UnsafeMutableRawPointer) {
     // SAFETY: the caller gives memory of this size, aligned for anything.
     unsafe self.memory = memory
     unsafe pthread_mutex_init(memory.initializeMemory(as: pthread_mutex_t.self, to: pthread_mutex_t()), nil)
@@ -64,7 +67,7 @@ package func pauseThread() { usleep(50) }
 
   /// The mutex that was made in this memory.
   @inlinable
-  package init(existingAt memory: UnsafeMutableRawPointer) {
+  public init(existingAt memory: UnsafeMutableRawPointer) {
     // SAFETY: as the caller says, a mutex was made here and has not ended.
     unsafe self.memory = memory
   }
@@ -75,22 +78,22 @@ package func pauseThread() { usleep(50) }
   }
 
   /// Ends the mutex; the memory is its owner's again.
-  package func end() {
+  public func end() {
     // SAFETY: nobody holds or waits for a mutex whose owner ends it.
     unsafe pthread_mutex_destroy(mutex)
     unsafe mutex.deinitialize(count: 1)
   }
 
   // SAFETY: the mutex is initialised until `end`.
-  package func lock() { unsafe pthread_mutex_lock(mutex) }
+  public func lock() { unsafe pthread_mutex_lock(mutex) }
 
   // SAFETY: as above.
-  package func unlock() { unsafe pthread_mutex_unlock(mutex) }
+  public func unlock() { unsafe pthread_mutex_unlock(mutex) }
 }
 
 /// A mutex, and the rooms in which threads wait for what it guards: each room has a condition variable of its own.
 // SAFETY: all live at addresses that never move, are reached by the pthread calls alone, and end with this object.
-@safe package final class ConditionMutex: Sendable {
+@safe public final class ConditionMutex: Sendable {
   // SAFETY: as said above.
   private nonisolated(unsafe) let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private nonisolated(unsafe) let rooms: UnsafeMutablePointer<pthread_cond_t>
@@ -98,7 +101,7 @@ package func pauseThread() { usleep(50) }
   private nonisolated(unsafe) let waiterCounts: UnsafeMutablePointer<Int>
   private let roomCount: Int
 
-  package init(roomCount: Int = 1) {
+  public init(roomCount: Int = 1) {
     precondition(roomCount >= 1 && roomCount <= Wake.roomLimit, "a mutex has 1 to \(Wake.roomLimit) rooms")
     self.roomCount = roomCount
     // SAFETY: allocated and initialised before anything uses them.
@@ -122,13 +125,13 @@ package func pauseThread() { usleep(50) }
   }
 
   // SAFETY: the mutex is initialised as long as this object lives.
-  package func lock() { unsafe pthread_mutex_lock(mutex) }
+  public func lock() { unsafe pthread_mutex_lock(mutex) }
 
   // SAFETY: as above.
-  package func unlock() { unsafe pthread_mutex_unlock(mutex) }
+  public func unlock() { unsafe pthread_mutex_unlock(mutex) }
 
   /// Gives the lock up until somebody wakes the room.
-  package func wait(in room: Int) {
+  public func wait(in room: Int) {
     precondition(room >= 0 && room < roomCount, "there is such a room")
     // SAFETY: the room was checked; called with the mutex held, as the count requires and the condition variable too.
     unsafe waiterCounts[room] += 1
@@ -137,7 +140,7 @@ package func pauseThread() { usleep(50) }
   }
 
   /// Gives the lock up, and wakes those who wait in the rooms that are named.
-  package func unlock(waking wake: Wake) {
+  public func unlock(waking wake: Wake) {
     var all: UInt32 = 0
     var one: UInt32 = 0
     if wake != .nobody {
@@ -161,9 +164,9 @@ package func pauseThread() { usleep(50) }
 }
 
 /// Whole pages of memory.
-package enum SystemMemory {
+public enum SystemMemory {
   /// Zeroed pages, as many as hold that many bytes; nothing where the system refuses.
-  package static func map(_ byteCount: Int) -> (start: UnsafeMutableRawPointer, byteCount: Int)? {
+  public static func map(_ byteCount: Int) -> (start: UnsafeMutableRawPointer, byteCount: Int)? {
     let pageByteCount = Int(getpagesize())
     let rounded = (byteCount + pageByteCount - 1) / pageByteCount * pageByteCount
     // SAFETY: an anonymous mapping at an address of the system's choice touches no memory that is in use.
@@ -179,7 +182,7 @@ package enum SystemMemory {
   /// Asks the processor to fetch what is at an address, if anything is there.
   @inlinable
   @inline(__always)
-  package static func prefetch(_ address: UInt) {
+  public static func prefetch(_ address: UInt) {
     // SAFETY: nothing is read, and an address of nothing is no mistake.
     unsafe prefetch_line(UnsafeRawPointer(bitPattern: address))
   }
@@ -187,7 +190,7 @@ package enum SystemMemory {
   /// The same of all the lines that some bytes are on.
   @inlinable
   @inline(__always)
-  package static func prefetch(_ address: UInt, _ byteCount: Int) {
+  public static func prefetch(_ address: UInt, _ byteCount: Int) {
     var line = address & ~63
     while line < address &+ UInt(byteCount) {
       prefetch(line)
@@ -196,7 +199,7 @@ package enum SystemMemory {
   }
 
   /// Writes zeros, also where the compiler sees that nobody reads them.
-  package static func overwrite(_ start: UnsafeMutableRawPointer, _ byteCount: Int) {
+  public static func overwrite(_ start: UnsafeMutableRawPointer, _ byteCount: Int) {
     // SAFETY: the caller owns that many bytes.
     #if canImport(Darwin)
       _ = unsafe memset_s(start, byteCount, 0, byteCount)
@@ -206,7 +209,7 @@ package enum SystemMemory {
   }
 
   /// Gives pages back.
-  package static func unmap(_ start: UnsafeMutableRawPointer, _ byteCount: Int) {
+  public static func unmap(_ start: UnsafeMutableRawPointer, _ byteCount: Int) {
     // SAFETY: the caller owns the mapping and does not use it again.
     _ = unsafe munmap(start, byteCount)
   }

@@ -1,11 +1,14 @@
 // State that many threads read and hardly any changes.
 
+// Public for the optimiser alone (docs/decisions/0076).
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
 /// State under a lock of eight pieces: reading it takes one of them, changing it takes all.
 ///
 /// Threads that read take different pieces, each on a cache line of its own, so that they neither wait for each other nor
 /// pull a line to and fro. It is for what is read millions of times between two changes.
 // SAFETY: the state is read with a piece of the lock held, and changed by whoever holds all of them.
-@safe package struct ReadMostly<State: Sendable & ~Copyable>: ~Copyable, Sendable {
+@safe public struct ReadMostly<State: Sendable & ~Copyable>: ~Copyable, Sendable {
   @usableFromInline let pieces: InlineArray<8, PlacedMutex>
   // SAFETY: as said above; in `memory`, behind the pieces.
   @usableFromInline nonisolated(unsafe) let state: UnsafeMutablePointer<State>
@@ -15,7 +18,7 @@
   /// Two cache lines: processors fetch them in pairs.
   private static var pieceByteCount: Int { 2 * CacheLine.byteCount }
 
-  package init(_ state: consuming State) {
+  public init(_ state: consuming State) {
     // SAFETY: allocated here, with room for eight pieces apart from each other and for the state; nobody else has it yet.
     let memory = UnsafeMutableRawPointer.allocate(
       byteCount: 8 * Self.pieceByteCount + MemoryLayout<State>.size,
@@ -35,7 +38,7 @@
   /// Runs `body` on the state as it is now.
   @inlinable
   @inline(__always)
-  package borrowing func read<Result: ~Copyable, Failure: Error>(
+  public borrowing func read<Result: ~Copyable, Failure: Error>(
     _ body: (borrowing State) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     let piece = pieces[ThreadNumber.current & 7]
@@ -47,7 +50,7 @@
 
   /// Changes the state. Whoever reads after this has returned reads the new one.
   @inlinable
-  package borrowing func change<Result: ~Copyable>(_ body: (inout State) -> Result) -> Result {
+  public borrowing func change<Result: ~Copyable>(_ body: (inout State) -> Result) -> Result {
     // Always in the same order, so that two that change it don't wait for each other.
     for index in pieces.indices { pieces[index].lock() }
     defer { for index in pieces.indices { pieces[index].unlock() } }

@@ -1,23 +1,26 @@
 // What a chunk's frame says of it before the sealed bytes: FORMAT.md §8.
 
-import NotelogBase
+// Public for the optimiser alone (docs/decisions/0076).
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
+public import NotelogBase
 
 /// A chunk's number, and whether it ends its value. A footer keeps it where it keeps a record's envelope.
-package struct ChunkMark: Equatable, Sendable, BitwiseCopyable {
-  package static let byteCount = 8
+public struct ChunkMark: Equatable, Sendable, BitwiseCopyable {
+  public static let byteCount = 8
 
-  package let number: UInt32
-  package let isLast: Bool
+  public let number: UInt32
+  public let isLast: Bool
 
   @inlinable
-  package init(_ number: UInt32, isLast: Bool) {
+  public init(_ number: UInt32, isLast: Bool) {
     self.number = number
     self.isLast = isLast
   }
 
   /// Reads what a chunk's payload begins with; nothing where that can't be one.
   @inlinable
-  package init?(_ bytes: RawSpan) {
+  public init?(_ bytes: RawSpan) {
     guard bytes.byteCount >= Self.byteCount, bytes.load(UInt32.self, at: 4) <= 1,
       bytes.load(UInt32.self, at: 0) < Limits.maximumChunks
     else { return nil }
@@ -27,7 +30,7 @@ package struct ChunkMark: Equatable, Sendable, BitwiseCopyable {
 
   @inlinable
   @_lifetime(bytes: copy bytes)
-  package func write(into bytes: inout MutableRawSpan, at offset: Int) {
+  public func write(into bytes: inout MutableRawSpan, at offset: Int) {
     bytes.store(number, at: offset)
     bytes.store(isLast ? 1 : 0 as UInt32, at: offset + 4)
   }
@@ -36,7 +39,7 @@ package struct ChunkMark: Equatable, Sendable, BitwiseCopyable {
 extension FrameHeader {
   /// How many bytes of a payload that checks a footer keeps: of a record its envelope, of a chunk its mark.
   @inlinable
-  package func listedByteCount(inPayload payload: RawSpan) -> Int {
+  public func listedByteCount(inPayload payload: RawSpan) -> Int {
     if kind == .chunk { return ChunkMark(payload) == nil ? 0 : ChunkMark.byteCount }
     return hasEnvelope ? Envelope.byteCount(inPayload: payload) ?? 0 : 0
   }

@@ -1,43 +1,46 @@
 // A record's envelope, what the journal must know of it without keys or schema: FORMAT.md §5.
 
-package import NotelogBase
+// Public for the optimiser alone (docs/decisions/0076).
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
+public import NotelogBase
 
 /// A record's envelope, to be written.
-package struct Envelope: Equatable, Sendable {
+public struct Envelope: Equatable, Sendable {
   /// An indexed plain field's value as bytes that sort as the value does.
-  package struct SortKey: Equatable, Sendable {
-    package var field: UInt16
-    package var bytes: [UInt8]
+  public struct SortKey: Equatable, Sendable {
+    public var field: UInt16
+    public var bytes: [UInt8]
 
     @inlinable
-    package init(field: UInt16, bytes: [UInt8]) {
+    public init(field: UInt16, bytes: [UInt8]) {
       self.field = field
       self.bytes = bytes
     }
   }
 
   /// The large values the record refers to.
-  package var values: [RecordKey]
+  public var values: [RecordKey]
   /// Sort keys, field numbers strictly ascending.
-  package var sortKeys: [SortKey]
+  public var sortKeys: [SortKey]
 
   @inlinable
-  package init(values: [RecordKey] = [], sortKeys: [SortKey] = []) {
+  public init(values: [RecordKey] = [], sortKeys: [SortKey] = []) {
     self.values = values
     self.sortKeys = sortKeys
   }
 
   /// The bytes of one that says nothing: its length, and the count of its values.
-  package static let minimumByteCount = 4
+  public static let minimumByteCount = 4
 
   /// The bytes it takes.
   @inlinable
-  package var byteCount: Int {
+  public var byteCount: Int {
     sortKeys.reduce(Self.minimumByteCount + 16 * values.count) { $0 + 4 + $1.bytes.count }
   }
 
   @inlinable
-  package func append(to buffer: inout Buffer) {
+  public func append(to buffer: inout Buffer) {
     let start = buffer.count
     let byteCount = self.byteCount
     precondition(byteCount <= Limits.maximumEnvelopeByteCount, "an envelope fits its limit")
@@ -60,7 +63,7 @@ package struct Envelope: Equatable, Sendable {
 
   /// The length of the envelope that a payload begins with; nothing where it is not well formed.
   @inlinable
-  package static func byteCount(inPayload bytes: RawSpan) -> Int? {
+  public static func byteCount(inPayload bytes: RawSpan) -> Int? {
     guard bytes.byteCount >= minimumByteCount else { return nil }
     let byteCount = Int(bytes.load(UInt16.self, at: 0))
     guard byteCount >= minimumByteCount, byteCount <= bytes.byteCount else { return nil }
@@ -77,7 +80,7 @@ package struct Envelope: Equatable, Sendable {
 
   /// Where an envelope has the sort key of a field; nothing where it has none, or is not well formed.
   @inlinable
-  package static func sortKey(of field: UInt16, in bytes: RawSpan) -> Range<Int>? {
+  public static func sortKey(of field: UInt16, in bytes: RawSpan) -> Range<Int>? {
     guard let end = byteCount(inPayload: bytes) else { return nil }
     var place = 4 + 16 * Int(bytes.load(UInt16.self, at: 2))
     while place < end {
@@ -90,7 +93,7 @@ package struct Envelope: Equatable, Sendable {
 
   /// How many sort keys an envelope has; none where there is no envelope, or it is not well formed.
   @inlinable
-  package static func sortKeyCount(in bytes: RawSpan) -> Int {
+  public static func sortKeyCount(in bytes: RawSpan) -> Int {
     guard let end = byteCount(inPayload: bytes) else { return 0 }
     var place = 4 + 16 * Int(bytes.load(UInt16.self, at: 2))
     var count = 0
@@ -103,7 +106,7 @@ package struct Envelope: Equatable, Sendable {
 
   /// Reads a well-formed envelope.
   @inlinable
-  package init?(_ bytes: RawSpan) {
+  public init?(_ bytes: RawSpan) {
     guard let byteCount = Self.byteCount(inPayload: bytes) else { return nil }
     let valueCount = Int(bytes.load(UInt16.self, at: 2))
     values = []
@@ -124,7 +127,7 @@ package struct Envelope: Equatable, Sendable {
 extension Envelope {
   /// The large values that an envelope names; none where there is no envelope.
   @inlinable
-  package static func values(_ bytes: RawSpan) -> [RecordKey] {
+  public static func values(_ bytes: RawSpan) -> [RecordKey] {
     guard bytes.byteCount >= 4 else { return [] }
     let count = Int(bytes.load(UInt16.self, at: 2))
     guard count > 0, 4 + 16 * count <= bytes.byteCount else { return [] }

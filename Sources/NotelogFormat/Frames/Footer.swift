@@ -1,28 +1,31 @@
 // A finished segment's footer and trailer: FORMAT.md §4 and §21.1.
 
-package import NotelogBase
+// Public for the optimiser alone (docs/decisions/0076).
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
+public import NotelogBase
 
 /// A frame as a footer lists it. Its envelope, if any, follows it there.
-package struct FooterEntry: Equatable, Sendable {
-  package var kind: FrameKind
-  package var collection: UInt16
-  package var offset: Int
-  package var payloadByteCount: Int
-  package var envelopeByteCount: Int
-  package var sequence: UInt64
-  package var id: RecordKey
+public struct FooterEntry: Equatable, Sendable {
+  public var kind: FrameKind
+  public var collection: UInt16
+  public var offset: Int
+  public var payloadByteCount: Int
+  public var envelopeByteCount: Int
+  public var sequence: UInt64
+  public var id: RecordKey
   /// Of a chunk whose payload checked when it was listed, its number.
-  package var chunk: ChunkMark?
+  public var chunk: ChunkMark?
 
   /// The bytes of the whole frame, padding included.
   @inlinable
-  package var frameByteCount: Int { aligned(Layout.frameHeaderByteCount + payloadByteCount) }
+  public var frameByteCount: Int { aligned(Layout.frameHeaderByteCount + payloadByteCount) }
   /// The bytes the entry takes in the footer.
   @inlinable
-  package var entryByteCount: Int { Layout.footerEntryByteCount + envelopeByteCount }
+  public var entryByteCount: Int { Layout.footerEntryByteCount + envelopeByteCount }
 
   @inlinable
-  package init(_ header: FrameHeader, offset: Int, envelopeByteCount: Int) {
+  public init(_ header: FrameHeader, offset: Int, envelopeByteCount: Int) {
     kind = header.kind
     collection = header.collection
     self.offset = offset
@@ -33,21 +36,21 @@ package struct FooterEntry: Equatable, Sendable {
   }
 
   /// How an entry's 32 bits of place are divided: the offset by 8, then the kind, then whether an envelope follows.
-  private enum PlaceBits {
-    static let offsetMask: UInt32 = 1 << 28 - 1
-    static let kindShift: UInt32 = 28
-    static let kindMask: UInt32 = 3
-    static let envelopeFlag: UInt32 = 1 << 30
-    static let reserved: UInt32 = 1 << 31
+  @usableFromInline enum PlaceBits {
+    @inlinable static var offsetMask: UInt32 { 1 << 28 - 1 }
+    @inlinable static var kindShift: UInt32 { 28 }
+    @inlinable static var kindMask: UInt32 { 3 }
+    @inlinable static var envelopeFlag: UInt32 { 1 << 30 }
+    @inlinable static var reserved: UInt32 { 1 << 31 }
   }
 
   /// The sequence number's bits; the collection's are above them.
-  @usableFromInline static let sequenceBitCount: UInt64 = 48
+  @inlinable static var sequenceBitCount: UInt64 { 48 }
 
   /// Reads the entry at an offset; nothing where it is not one or passes the bytes' end.
   @inlinable
   @inline(__always)
-  package init?(_ bytes: RawSpan, at start: Int) {
+  public init?(_ bytes: RawSpan, at start: Int) {
     guard bytes.byteCount - start >= Layout.footerEntryByteCount else { return nil }
     // Of known length: where in it something is read needs no look at bounds.
     let line = bytes.extracting(start..<start + Layout.footerEntryByteCount)
@@ -77,7 +80,7 @@ package struct FooterEntry: Equatable, Sendable {
 
   /// Appends the entry and the envelope it was given.
   @inlinable
-  package func append(to buffer: inout Buffer, envelope: RawSpan) {
+  public func append(to buffer: inout Buffer, envelope: RawSpan) {
     precondition(envelope.byteCount == envelopeByteCount, "an entry is written with its own envelope")
     let place =
       UInt32(offset / 8) | UInt32(kind.rawValue) << PlaceBits.kindShift
@@ -91,7 +94,8 @@ package struct FooterEntry: Equatable, Sendable {
 
 extension FrameKind {
   /// How many of the bytes behind an entry belong to it: of a record its envelope, which says so itself, of a chunk its mark.
-  fileprivate func listedByteCount(_ bytes: RawSpan) -> Int? {
+  @inlinable
+  func listedByteCount(_ bytes: RawSpan) -> Int? {
     switch self {
     case .record where bytes.byteCount >= Envelope.minimumByteCount:
       let byteCount = Int(bytes.load(UInt16.self, at: 0))
@@ -103,15 +107,15 @@ extension FrameKind {
 }
 
 /// The last 24 bytes of a finished segment.
-package struct Trailer: Equatable, Sendable {
-  package static let magic: UInt64 = 0x894E_4C4F_470D_0A1A
+public struct Trailer: Equatable, Sendable {
+  public static let magic: UInt64 = 0x894E_4C4F_470D_0A1A
 
-  package var footerOffset: Int
-  package var footerByteCount: Int
-  package var footerChecksum: UInt32
+  public var footerOffset: Int
+  public var footerByteCount: Int
+  public var footerChecksum: UInt32
 
   @inlinable
-  package init(footerOffset: Int, footerByteCount: Int, footerChecksum: UInt32) {
+  public init(footerOffset: Int, footerByteCount: Int, footerChecksum: UInt32) {
     self.footerOffset = footerOffset
     self.footerByteCount = footerByteCount
     self.footerChecksum = footerChecksum
@@ -119,7 +123,7 @@ package struct Trailer: Equatable, Sendable {
 
   /// Reads the trailer at an offset; nothing where there is none.
   @inlinable
-  package init?(_ bytes: RawSpan, at start: Int) {
+  public init?(_ bytes: RawSpan, at start: Int) {
     guard bytes.byteCount - start >= Layout.trailerByteCount,
       bytes.load(UInt64.self, at: start + 16) == Self.magic,
       bytes.load(UInt32.self, at: start + 12) == Checksum.of(bytes.extracting(start..<start + 12))
@@ -130,7 +134,7 @@ package struct Trailer: Equatable, Sendable {
   }
 
   @inlinable
-  package func append(to buffer: inout Buffer) {
+  public func append(to buffer: inout Buffer) {
     let start = buffer.count
     buffer.appendZeros(Layout.trailerByteCount)
     var bytes = buffer.mutableBytes

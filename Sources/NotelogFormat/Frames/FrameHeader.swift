@@ -1,19 +1,22 @@
 // A frame's header: FORMAT.md §5.
 
-import NotelogBase
+// Public for the optimiser alone (docs/decisions/0076).
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
+public import NotelogBase
 
 /// The 40 bytes before a frame's payload.
-package struct FrameHeader: Equatable, Sendable, BitwiseCopyable {
-  package var kind: FrameKind
-  package var hasEnvelope: Bool
-  package var collection: UInt16
-  package var payloadByteCount: Int
-  package var sequence: UInt64
-  package var id: RecordKey
-  package var payloadChecksum: UInt32
+public struct FrameHeader: Equatable, Sendable, BitwiseCopyable {
+  public var kind: FrameKind
+  public var hasEnvelope: Bool
+  public var collection: UInt16
+  public var payloadByteCount: Int
+  public var sequence: UInt64
+  public var id: RecordKey
+  public var payloadChecksum: UInt32
 
   @inlinable
-  package init(
+  public init(
     _ kind: FrameKind, hasEnvelope: Bool = false, collection: UInt16 = 0, payloadByteCount: Int = 0,
     sequence: UInt64 = 0, id: RecordKey = .zero, payloadChecksum: UInt32 = 0
   ) {
@@ -28,10 +31,10 @@ package struct FrameHeader: Equatable, Sendable, BitwiseCopyable {
 
   /// The bytes the whole frame takes, padding included.
   @inlinable
-  package var frameByteCount: Int { aligned(Layout.frameHeaderByteCount + payloadByteCount) }
+  public var frameByteCount: Int { aligned(Layout.frameHeaderByteCount + payloadByteCount) }
 
   /// What stands where a frame's header may be.
-  package enum Reading {
+  public enum Reading {
     /// A zero where the kind would be: preallocated space, or nothing.
     case zero
     /// Not a header that was written here.
@@ -42,7 +45,7 @@ package struct FrameHeader: Equatable, Sendable, BitwiseCopyable {
   /// Reads the header at `offset` of the bytes, which are at `place` in their segment.
   @inlinable
   @inline(__always)
-  package static func read(_ bytes: RawSpan, at offset: Int, salt: SegmentSalt, place: Int) -> Reading {
+  public static func read(_ bytes: RawSpan, at offset: Int, salt: SegmentSalt, place: Int) -> Reading {
     let first = bytes.byte(at: offset)
     guard let kind = FrameKind(rawValue: first) else { return first == 0 ? .zero : .invalid }
     let flags = bytes.byte(at: offset + 1)
@@ -65,7 +68,7 @@ package struct FrameHeader: Equatable, Sendable, BitwiseCopyable {
   @inlinable
   @inline(__always)
   @_lifetime(bytes: copy bytes)
-  package func write(into bytes: inout MutableRawSpan, at offset: Int, salt: SegmentSalt, place: Int) {
+  public func write(into bytes: inout MutableRawSpan, at offset: Int, salt: SegmentSalt, place: Int) {
     bytes.store(kind.rawValue, at: offset)
     bytes.store(UInt8(hasEnvelope ? 1 : 0), at: offset + 1)
     bytes.store(collection, at: offset + 2)
@@ -79,13 +82,13 @@ package struct FrameHeader: Equatable, Sendable, BitwiseCopyable {
 }
 
 /// A segment's salt, ready to check frame headers with.
-package struct SegmentSalt: Equatable, Sendable, BitwiseCopyable {
-  package let value: UInt64
+public struct SegmentSalt: Equatable, Sendable, BitwiseCopyable {
+  public let value: UInt64
   /// What it contributes to every checksum.
-  package let share: UInt32
+  public let share: UInt32
 
   @inlinable
-  package init(_ value: UInt64) {
+  public init(_ value: UInt64) {
     self.value = value
     var checksum = Checksum()
     checksum.update(value)
@@ -94,7 +97,7 @@ package struct SegmentSalt: Equatable, Sendable, BitwiseCopyable {
 
   /// A salt of which only its share in the checksums is known: what salvage works out.
   @inlinable
-  package init(share: UInt32) {
+  public init(share: UInt32) {
     value = 0
     self.share = share
   }
@@ -102,7 +105,7 @@ package struct SegmentSalt: Equatable, Sendable, BitwiseCopyable {
   /// The checksum of a header's first 36 bytes at a place of this segment.
   @inlinable
   @inline(__always)
-  package func headerChecksum(_ bytes: RawSpan, place: Int) -> UInt32 {
+  public func headerChecksum(_ bytes: RawSpan, place: Int) -> UInt32 {
     Checksum.of(UInt32(truncatingIfNeeded: place), bytes, after: share)
   }
 }

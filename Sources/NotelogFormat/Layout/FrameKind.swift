@@ -1,7 +1,9 @@
 // The kinds of frames: FORMAT.md §5.
 
+// Public for the optimiser alone (docs/decisions/0076).
+
 /// What a frame holds. Zero is none of them: it is preallocated space.
-package enum FrameKind: UInt8, Sendable, BitwiseCopyable {
+public enum FrameKind: UInt8, Sendable, BitwiseCopyable {
   case record = 1
   case tombstone = 2
   case chunk = 3
@@ -11,17 +13,21 @@ package enum FrameKind: UInt8, Sendable, BitwiseCopyable {
   case close = 7
   case footer = 8
 
+  /// What the compiler would write, but for that other modules inline it.
+  @inlinable
+  public static func == (left: FrameKind, right: FrameKind) -> Bool { left.rawValue == right.rawValue }
+
   /// Whether footers list it.
   @inlinable
-  package var isContent: Bool { self == .record || self == .tombstone || self == .chunk }
+  public var isContent: Bool { isVersion || self == .chunk }
 
   /// Whether it is a version of a record: the index points to the newest.
   @inlinable
-  package var isVersion: Bool { self == .record || self == .tombstone }
+  public var isVersion: Bool { self == .record || self == .tombstone }
 
   /// The longest payload the kind may have.
   @inlinable
-  package var maximumPayloadByteCount: Int {
+  public var maximumPayloadByteCount: Int {
     switch self {
     case .record: Limits.maximumRecordByteCount
     case .tombstone: 0

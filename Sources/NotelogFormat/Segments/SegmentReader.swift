@@ -1,26 +1,29 @@
 // Reads a segment's frames in order, through a window of large reads.
 
-package import NotelogBase
-package import NotelogStorage
+// Public for the optimiser alone (docs/decisions/0076).
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
+public import NotelogBase
+public import NotelogStorage
 
 /// A window over a file's bytes that moves forward as frames are read.
-package struct SegmentReader: ~Copyable {
+public struct SegmentReader: ~Copyable {
   /// How much is read at a time: larger pieces cost no fewer calls that matter, and would not stay in the processor's cache
   /// until they are looked at.
-  package static let windowByteCount = 256 << 10
+  @inlinable public static var windowByteCount: Int { 256 << 10 }
 
-  package let file: any StorageFile
-  package let salt: SegmentSalt
+  public let file: any StorageFile
+  public let salt: SegmentSalt
   /// Where reading ends: the file's length, or less.
-  package let end: Int
-  private var window = Buffer()
-  private var windowStart = 0
+  public let end: Int
+  @usableFromInline var window = Buffer()
+  @usableFromInline var windowStart = 0
 
-  package init(_ file: any StorageFile, salt: UInt64, end: Int) {
+  public init(_ file: any StorageFile, salt: UInt64, end: Int) {
     self.init(file, salt: SegmentSalt(salt), end: end)
   }
 
-  package init(_ file: any StorageFile, salt: SegmentSalt, end: Int) {
+  public init(_ file: any StorageFile, salt: SegmentSalt, end: Int) {
     self.file = file
     self.salt = salt
     self.end = end
@@ -28,14 +31,14 @@ package struct SegmentReader: ~Copyable {
 
   /// Reads on through another window, and gives its own away: whoever reads one segment after the other needs only one. One
   /// that a long footer or record has made large is given to nobody.
-  package mutating func exchangeWindow(with other: inout Buffer) {
+  public mutating func exchangeWindow(with other: inout Buffer) {
     swap(&window, &other)
     window.removeAll()
     if other.capacity > 4 * Self.windowByteCount { other = Buffer() }
   }
 
   /// What stands at a place.
-  package enum Reading {
+  public enum Reading {
     /// Fewer bytes than a frame header are left.
     case end
     case zero
@@ -44,7 +47,8 @@ package struct SegmentReader: ~Copyable {
   }
 
   /// Reads the frame header at a place; a frame that passes the end is invalid.
-  package mutating func frame(at place: Int) throws(StorageError) -> Reading {
+  @inlinable
+  public mutating func frame(at place: Int) throws(StorageError) -> Reading {
     guard place + Layout.frameHeaderByteCount <= end else { return .end }
     try load(place..<place + Layout.frameHeaderByteCount)
     switch FrameHeader.read(window.bytes, at: place - windowStart, salt: salt, place: place) {
@@ -56,28 +60,32 @@ package struct SegmentReader: ~Copyable {
 
   /// The id that a frame at a place has if there is one, without a look at anything else; nothing where the place is not
   /// in memory.
-  package func idAhead(at place: Int) -> RecordKey? {
+  @inlinable
+  public func idAhead(at place: Int) -> RecordKey? {
     let start = place - windowStart
     guard start >= 0, start + Layout.frameHeaderByteCount <= window.count else { return nil }
     return RecordKey(window.bytes, at: start + 16)
   }
 
   /// The payload of the frame at a place, until the next read.
+  @inlinable
   @_lifetime(&self)
-  package mutating func payload(of header: FrameHeader, at place: Int) throws(StorageError) -> RawSpan {
+  public mutating func payload(of header: FrameHeader, at place: Int) throws(StorageError) -> RawSpan {
     let start = place + Layout.frameHeaderByteCount
     return try bytes(start..<start + header.payloadByteCount)
   }
 
   /// Bytes that lie within the end, until the next read.
+  @inlinable
   @_lifetime(&self)
-  package mutating func bytes(_ range: Range<Int>) throws(StorageError) -> RawSpan {
+  public mutating func bytes(_ range: Range<Int>) throws(StorageError) -> RawSpan {
     try load(range)
     return window.bytes.extracting(range.lowerBound - windowStart..<range.upperBound - windowStart)
   }
 
   /// Whether payload and envelope of the frame at a place are what its header says.
-  package mutating func isWhole(_ header: FrameHeader, at place: Int) throws(StorageError) -> Bool {
+  @inlinable
+  public mutating func isWhole(_ header: FrameHeader, at place: Int) throws(StorageError) -> Bool {
     try load(place..<place + header.frameByteCount)
     let frame = window.bytes.extracting(place - windowStart..<place - windowStart + header.frameByteCount)
     let payloadEnd = Layout.frameHeaderByteCount + header.payloadByteCount
@@ -88,7 +96,8 @@ package struct SegmentReader: ~Copyable {
   }
 
   /// Where the padding is of the frame at a place, if not all of it is zero.
-  package mutating func brokenPadding(_ header: FrameHeader, at place: Int) throws(StorageError) -> Range<
+  @inlinable
+  public mutating func brokenPadding(_ header: FrameHeader, at place: Int) throws(StorageError) -> Range<
     Int
   >? {
     let end = place + header.frameByteCount
@@ -100,8 +109,7 @@ package struct SegmentReader: ~Copyable {
   }
 
   /// The first place at or after `place` where a frame header checks, and that header; nothing up to the end.
-  package mutating func nextFrame(from place: Int) throws(StorageError) -> (place: Int, header: FrameHeader)?
-  {
+  public mutating func nextFrame(from place: Int) throws(StorageError) -> (place: Int, header: FrameHeader)? {
     var place = aligned(place)
     while true {
       switch try frame(at: place) {
@@ -113,7 +121,7 @@ package struct SegmentReader: ~Copyable {
   }
 
   /// Whether every byte from a place to the end, or to a place before it, is zero.
-  package mutating func isZero(from place: Int, to limit: Int? = nil) throws(StorageError) -> Bool {
+  public mutating func isZero(from place: Int, to limit: Int? = nil) throws(StorageError) -> Bool {
     let limit = limit ?? end
     for start in stride(from: place, to: limit, by: Self.windowByteCount) {
       if try !bytes(start..<min(limit, start + Self.windowByteCount)).isZero { return false }
@@ -122,8 +130,13 @@ package struct SegmentReader: ~Copyable {
   }
 
   /// Sees to it that the window holds a range that lies within the end.
-  private mutating func load(_ range: Range<Int>) throws(StorageError) {
+  @inlinable
+  mutating func load(_ range: Range<Int>) throws(StorageError) {
     if range.lowerBound >= windowStart, range.upperBound <= windowStart + window.count { return }
+    try move(to: range)
+  }
+
+  @usableFromInline mutating func move(to range: Range<Int>) throws(StorageError) {
     precondition(range.upperBound <= end, "a segment is read within its end")
     let wanted = min(end, range.lowerBound + max(Self.windowByteCount, range.count))
     windowStart = range.lowerBound

@@ -172,6 +172,18 @@ package final class Index: Sendable {
     return entries
   }
 
+  /// Whether a shard has the entries of another index's, of which no two are the same.
+  package func hasEntries(of other: Index, inShard number: Int) throws(StorageError) -> Bool {
+    try other.withShard(number) { truth throws(StorageError) in
+      try withShard(number) { shard throws(StorageError) in
+        guard shard.table.count == truth.table.count else { return false }
+        var isSame = true
+        truth.table.forEach { if !shard.table.contains($0.fingerprint, at: $0.place) { isSame = false } }
+        return isSame
+      }
+    }
+  }
+
   /// Lets go of a shard, for whoever goes through an index once.
   package func forgetShard(_ number: Int) {
     shards.withLock(number) { shard in

@@ -12,18 +12,18 @@ extension Snapshot {
   ///   - collection: The collection; nothing for all.
   ///   - part: The part of the segments that this thread takes.
   ///   - partCount: How many threads share the segments.
-  ///   - onDamage: Called with what does not check, and with the record where it is known. Scanning goes on.
+  ///   - onDamage: Called with what does not check, and with the record where it is known. Returns whether to go on.
   ///   - body: Returns whether to go on.
   /// - Throws: What `body` throws, and `inputOutput` where the system fails.
   package func forEach(
-    in collection: UInt16? = nil, part: Int = 0, of partCount: Int = 1, onDamage: (Damage) -> Void,
+    in collection: UInt16? = nil, part: Int = 0, of partCount: Int = 1, onDamage: (Damage) -> Bool,
     _ body: (StoredRecord, RawSpan, RawSpan) throws(JournalError) -> Bool
   ) throws(JournalError) {
     precondition(part >= 0 && part < partCount, "a part is one of the parts")
     let log = journal.damageLog
-    func note(_ damage: Damage) {
+    func note(_ damage: Damage) -> Bool {
       log.note(damage)
-      onDamage(damage)
+      return onDamage(damage)
     }
     var window = Buffer()
     for place in stride(from: part, to: segments.count, by: partCount) {
@@ -35,7 +35,7 @@ extension Snapshot {
 
   private func scan(
     _ segment: Segment, isWhole: Bool, _ collection: UInt16?, through window: inout Buffer,
-    _ onDamage: (Damage) -> Void,
+    _ onDamage: (Damage) -> Bool,
     _ body: (StoredRecord, RawSpan, RawSpan) throws(JournalError) -> Bool
   ) throws(JournalError) -> Bool {
     let index = journal.catalog.index
@@ -48,7 +48,7 @@ extension Snapshot {
     }
     if limit < end {
       areAllCurrent = false
-      onDamage(segment.shortening(from: end, to: limit))
+      guard onDamage(segment.shortening(from: end, to: limit)) else { return false }
     }
     var reader = SegmentReader(segment.file, salt: segment.salt, end: limit)
     reader.exchangeWindow(with: &window)
@@ -62,7 +62,8 @@ extension Snapshot {
       }
       if place > start {
         areAllCurrent = false
-        onDamage(Damage(.lostFrames, segment: segment.number, offset: start, byteCount: place - start))
+        let lost = Damage(.lostFrames, segment: segment.number, offset: start, byteCount: place - start)
+        guard onDamage(lost) else { return false }
       }
       guard let header, header.kind != .footer else {
         if areAllCurrent, segment.entry != nil { segment.noteWhole(since: deathCount) }
@@ -86,10 +87,10 @@ extension Snapshot {
         if visibility == .hidden { continue }
       }
       guard try journaling({ () throws(StorageError) in try reader.isWhole(header, at: offset) }) else {
-        onDamage(
-          Damage(
-            .payload, segment: segment.number, offset: offset, byteCount: header.frameByteCount,
-            record: header.id))
+        let broken = Damage(
+          .payload, segment: segment.number, offset: offset, byteCount: header.frameByteCount,
+          record: header.id)
+        guard onDamage(broken) else { return false }
         continue
       }
       let payload: RawSpan

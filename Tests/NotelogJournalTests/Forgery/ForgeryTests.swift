@@ -58,7 +58,7 @@ import Testing
     #expect(try reopened.body(of: key(1)) == [UInt8](repeating: 7, count: 101))
     var scanned: [RecordKey] = []
     try reopened.snapshot().forEach(
-      onDamage: { Issue.record("\($0)") },
+      onDamage: recordIssue,
       { record, _, _ in
         scanned.append(record.id)
         return true

@@ -77,9 +77,13 @@ enum FormatRules {
       } else if line.hasPrefix("}") {
         isLimits = false
       }
-      guard let declaration = line.firstRange(of: "static let ") else { continue }
-      let sides = line[declaration.upperBound...].split(separator: "=", maxSplits: 1)
-      guard sides.count == 2 else { continue }
+      // A constant that other modules inline is a property with a getter; what only repeats another is none.
+      guard let declaration = line.firstRange(of: "static let ") ?? line.firstRange(of: "static var ") else {
+        continue
+      }
+      let sides = line[declaration.upperBound...].trimmed(" }").split(maxSplits: 1) { $0 == "=" || $0 == "{" }
+      guard sides.count == 2, line.contains("static let ") || Arithmetic.value(of: String(sides[1])) != nil
+      else { continue }
       let name = sides[0].split(separator: ":")[0].trimmed(" ")
       found.append(
         Constant(
