@@ -80,4 +80,35 @@ import Testing
       """
     try bench.expect(script, .init(out: expected))
   }
+
+  /// The bugs: `search` exited 0 where a field of a record it had found could not be read; and of a head that was damaged while the
+  /// store was closed, all records counted as lost as soon as it was finished.
+  @Test func `a search says which fields could not be read, and only what is lost is counted`() throws {
+    let script =
+      Self.prelude + """
+        head -c 300000 /dev/zero | tr '\\0' x >long
+        printf '{"id":"00000000-0000-0000-0000-000000000099","fields":{"title":"long","body":"%s"}}\n' $(cat long) | notelog import my.notelog $quick
+        notelog dump --frames --json my.notelog | grep '"kind":"chunk"' | tail -1 >frame
+        file=$(sed 's/.*"file":"\\([^"]*\\)".*/\\1/' frame)
+        spoil my.notelog/$file $(($(sed 's/.*"offset":\\([0-9]*\\).*/\\1/' frame) + 100))
+        notelog search my.notelog long --field title --json $quick >out 2>err; echo "$? $(wc -l <out) $(grep -c '^notelog: error: record ' err)"
+        cp -r my.notelog whole
+        for i in $(seq 70 74); do notelog add my.notelog title=t$i $quick >/dev/null 2>&1; done
+        notelog dump --frames --json my.notelog | grep '"kind":"record"' | tail -1 >frame
+        file=$(sed 's/.*"file":"\\([^"]*\\)".*/\\1/' frame)
+        spoil my.notelog/$file $(($(sed 's/.*"offset":\\([0-9]*\\).*/\\1/' frame) + 8))
+        notelog info my.notelog 2>/dev/null | grep '^damage'
+        notelog compact my.notelog >/dev/null 2>&1
+        notelog add my.notelog title=next $quick >/dev/null 2>&1
+        notelog compact my.notelog >/dev/null 2>&1
+        notelog info my.notelog 2>/dev/null | grep '^damage'
+        """
+    let expected = """
+      3 1 1
+      damage      contained, 1 record known to be lost
+      damage      contained, 1 record known to be lost
+
+      """
+    try bench.expect(script, .init(out: expected))
+  }
 }

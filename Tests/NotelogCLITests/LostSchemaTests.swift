@@ -1,5 +1,6 @@
 // What the tool says of records whose schema is gone.
 
+import NotelogBase
 import NotelogFormat
 import NotelogStorage
 import Foundation
@@ -20,7 +21,7 @@ import Testing
     #expect(try bench.run(prelude + "notelog dump my.notelog >/dev/null").code == 0)
     let journal = try Journal.open(in: SystemStorage(path: bench.folder.path + "/my.notelog"))
     var batch = Batch()
-    batch.delete(RecordKey(low: 1, high: 0), collection: 0)
+    batch.delete(ID16(low: 1, high: 0), collection: 0)
     try journal.commit(&batch, .durable)
     try journal.close()
     try FileManager.default.removeItem(at: bench.folder.appending(path: "my.notelog/schemas"))

@@ -38,7 +38,7 @@ private struct After: Record {
     try bench.expect("quick='--password-file password'\n" + script, .init(out: out))
   }
 
-  private static let id = RecordID(high: 0, low: 1 << 20 | 1)
+  private static let id = RecordID(ID16(low: 0, high: (1 << 20 | 1 as UInt64).byteSwapped))
 
   /// The bug: FORMAT.md 9.2 says that such a value is no damage, and dump said that there is no such field, and exited 3.
   @Test func `a field that the schema does not know is shown as that, and is no damage`() throws {
@@ -49,7 +49,7 @@ private struct After: Record {
     // One plain field of text, with a number that the schema has not given out yet.
     let body: [UInt8] = [1, 0, 1, 0] + [7, 0, 5, 0, 0, 0, 0, 0, 3, 0, 0, 0] + Array("new".utf8)
     var batch = Batch()
-    batch.put(Self.id.key, collection: collection, envelopeByteCount: 0, bodyByteCount: body.count) {
+    batch.put(Self.id.bytes, collection: collection, envelopeByteCount: 0, bodyByteCount: body.count) {
       $0.copy(body.rawSpan, at: 0)
     }
     _ = try store.journal.commit(&batch, .durable)

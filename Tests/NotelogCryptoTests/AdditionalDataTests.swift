@@ -6,10 +6,10 @@ import Testing
 @testable import NotelogCrypto
 
 @Suite struct AdditionalDataTests {
-  static let store = Bytes16(low: 0x0706_0504_0302_0100, high: 0x0F0E_0D0C_0B0A_0908)
-  static let record = Bytes16((0x10..<0x20).map { UInt8($0) })
-  static let name = Bytes16((0x20..<0x30).map { UInt8($0) })
-  static let value = Bytes16((0x30..<0x40).map { UInt8($0) })
+  static let store = ID16(low: 0x0706_0504_0302_0100, high: 0x0F0E_0D0C_0B0A_0908)
+  static let record = ID16((0x10..<0x20).map { UInt8($0) })
+  static let name = ID16((0x20..<0x30).map { UInt8($0) })
+  static let value = ID16((0x30..<0x40).map { UInt8($0) })
   static let key = KeyReference(rawValue: 0xA4A3_A2A1)
 
   static let field = AdditionalData(

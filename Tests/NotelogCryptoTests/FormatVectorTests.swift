@@ -7,8 +7,8 @@ import Testing
 @testable import NotelogCrypto
 
 @Suite struct FormatVectorTests {
-  static let store = Bytes16((0..<16).map { UInt8($0) })
-  static let record = Bytes16((16..<32).map { UInt8($0) })
+  static let store = ID16((0..<16).map { UInt8($0) })
+  static let record = ID16((16..<32).map { UInt8($0) })
   static let nonce = (0x41...0x58).map { UInt8($0) }
 
   /// The hexadecimal blocks and long hexadecimal words of the page, in their order.

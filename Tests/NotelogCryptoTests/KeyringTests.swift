@@ -1,11 +1,12 @@
 // The keyring's bytes: damage, forgery, two copies (FORMAT.md 10).
 
+import NotelogBase
 import Testing
 
 @testable import NotelogCrypto
 
 @Suite struct KeyringTests {
-  static let storeID = Bytes16(low: 0x1111, high: 0x2222)
+  static let storeID = ID16(low: 0x1111, high: 0x2222)
 
   /// A keyring with a raw-key slot, a key of each class and a second generation: small, and quick to unlock.
   static func makeKeyring() throws -> Keyring {
@@ -150,7 +151,7 @@ import Testing
     #expect(try Keyring.choose(nil, copy: new).finding == .keyringUnreadable(nil))
     #expect(throws: CryptoError.damagedKeyring(.length)) { try Keyring.choose(nil, copy: nil) }
     #expect(throws: CryptoError.damagedKeyring(.otherStore)) {
-      try Keyring.choose(new, copy: old, storeID: Bytes16.zero)
+      try Keyring.choose(new, copy: old, storeID: ID16.zero)
     }
   }
 

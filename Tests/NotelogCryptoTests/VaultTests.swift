@@ -1,12 +1,13 @@
 // The vault: unlocking, locking by class, changing slots and keys, and errors told apart (FORMAT.md 10.3 to
 // 10.9).
 
+import NotelogBase
 import Testing
 
 @testable import NotelogCrypto
 
 @Suite struct VaultTests {
-  static let storeID = Bytes16(low: 3, high: 4)
+  static let storeID = ID16(low: 3, high: 4)
   static let wrongRawKey = CryptoError.wrongKey
 
   private func makeVault(_ text: String = "password") throws -> Vault {

@@ -1,5 +1,6 @@
 // Crashes at every call of writing and replacing checkpoints: INV-X1, INV-X2.
 
+import NotelogBase
 import NotelogFormat
 import NotelogJournal
 import NotelogTestSupport
@@ -7,11 +8,11 @@ import Testing
 
 @Suite struct CheckpointCrashTests {
   private static let idCount = 12
-  private static let storeID = RecordKey(low: 1, high: 2)
+  private static let storeID = ID16(low: 1, high: 2)
 
   /// What the store holds after so many commits.
-  private static func state(after count: Int, _ seed: UInt64) -> [RecordKey: [UInt8]] {
-    var state: [RecordKey: [UInt8]] = [:]
+  private static func state(after count: Int, _ seed: UInt64) -> [ID16: [UInt8]] {
+    var state: [ID16: [UInt8]] = [:]
     for number in 0..<count {
       let (id, body) = change(number, seed)
       state[id] = body
@@ -19,7 +20,7 @@ import Testing
     return state
   }
 
-  private static func change(_ number: Int, _ seed: UInt64) -> (RecordKey, [UInt8]?) {
+  private static func change(_ number: Int, _ seed: UInt64) -> (ID16, [UInt8]?) {
     var generator = SeededGenerator(mixing: seed, UInt64(number))
     let id = key(generator.pick(0..<idCount))
     let body = (0..<generator.pick(0..<900)).map { UInt8(truncatingIfNeeded: $0 &+ number) }
@@ -27,7 +28,7 @@ import Testing
   }
 
   /// How many records differ.
-  private static func difference(_ left: [RecordKey: [UInt8]], _ right: [RecordKey: [UInt8]]) -> Int {
+  private static func difference(_ left: [ID16: [UInt8]], _ right: [ID16: [UInt8]]) -> Int {
     (0..<idCount).count { left[key($0)] != right[key($0)] }
   }
 
@@ -74,7 +75,7 @@ import Testing
         guard let acknowledged = notes.last else { return }
         let journal = try Journal.open(in: disk, options: Self.options)
         #expect(journal.report.damages == [])
-        var state: [RecordKey: [UInt8]] = [:]
+        var state: [ID16: [UInt8]] = [:]
         for id in try journal.records() { state[id] = try journal.body(of: id) }
         // Commits may be there that were not acknowledged yet.
         guard (acknowledged...70).contains(where: { Self.state(after: $0, seed) == state }) else {

@@ -234,7 +234,7 @@ import Testing
     var options = JournalOptions.small
     options.fingerprintBitCount = seed % 3 == 0 ? 5 : 64
     var journal = try Journal.create(in: store.storage, storeID: key(99), options: options)
-    var model: [RecordKey: [UInt8]] = [:]
+    var model: [ID16: [UInt8]] = [:]
     let idCount = 200
     for step in 0..<1500 {
       let id = key(Int.random(in: 0..<idCount, using: &generator))

@@ -1,5 +1,6 @@
 // The short way into a store that was closed in order: it finds what the long way finds, or is not taken. FORMAT.md §12.
 
+import NotelogBase
 @testable import NotelogStorage
 @testable import NotelogCare
 import NotelogFormat
@@ -272,7 +273,7 @@ import Testing
   }
 
   /// The records of a segment whose frames end where they are lost.
-  private func keys(of name: String, _ disk: SimulatedDisk, _ isLost: (Int) -> Bool) -> Set<RecordKey> {
+  private func keys(of name: String, _ disk: SimulatedDisk, _ isLost: (Int) -> Bool) -> Set<ID16> {
     Set(
       FrameMap(disk).frames.filter {
         $0.segment == name && $0.kind == MappedFrame.record && isLost($0.range.upperBound)
@@ -281,7 +282,7 @@ import Testing
   }
 
   /// Damages a store's first segment so that records are lost; none but these is, and everybody who looks can tell.
-  private func refuse(_ damage: (SimulatedDisk, String) throws -> Set<RecordKey>) throws {
+  private func refuse(_ damage: (SimulatedDisk, String) throws -> Set<ID16>) throws {
     let disk = try closedStore()
     let lost = try damage(disk, try #require(segments(disk).first))
     let (journal, opened) = try open(disk)

@@ -54,7 +54,7 @@ import Testing
   @Test func `nothing is acknowledged before what came earlier is visible`() throws {
     let store = try TemporaryStore()
     let journal = try Journal.create(in: store.storage, storeID: key(99), options: .small)
-    let acknowledged = Lock<[UInt64: RecordKey]>([:])
+    let acknowledged = Lock<[UInt64: ID16]>([:])
     try onThreads(8) { thread in
       for round in 0..<100 {
         let id = key(thread * 1000 + round)

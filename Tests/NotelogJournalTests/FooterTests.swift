@@ -52,7 +52,7 @@ import Testing
   @Test func `an entry keeps the highest of all that it says`() {
     var header = FrameHeader(
       .record, collection: UInt16(Limits.maximumCollection), payloadByteCount: Limits.maximumRecordByteCount,
-      id: RecordKey(low: .max, high: .max))
+      id: ID16(low: .max, high: .max))
     header.sequence = UInt64(Limits.maximumSequence)
     let last = Limits.maximumSegmentByteCount - Limits.maximumRecordByteCount - Layout.frameHeaderByteCount
     let entry = FooterEntry(header, offset: last, envelopeByteCount: 0)

@@ -42,7 +42,7 @@ import Testing
     var largest = 0.0
     let insertTime = try clock.measure {
       for number in 0..<total {
-        let id = RecordKey(low: UInt64(number), high: 7)
+        let id = ID16(low: UInt64(number), high: 7)
         try index.insert(
           index.fingerprint(of: id),
           FrameAddress(segment: 1 + UInt32(number >> 18), offset: number % 262_144 * 8))
@@ -55,13 +55,13 @@ import Testing
     var generator = SeededGenerator(seed: 1)
     let hitTime = try clock.measure {
       for _ in 0..<1_000_000 {
-        let id = RecordKey(low: generator.next() % UInt64(total), high: 7)
+        let id = ID16(low: generator.next() % UInt64(total), high: 7)
         if try index.candidate(index.fingerprint(of: id), 0) != nil { found += 1 }
       }
     }
     let missTime = try clock.measure {
       for _ in 0..<1_000_000 {
-        let id = RecordKey(low: generator.next() % UInt64(total), high: 8)
+        let id = ID16(low: generator.next() % UInt64(total), high: 8)
         if try index.candidate(index.fingerprint(of: id), 0) != nil { found += 1 }
       }
     }

@@ -1,5 +1,6 @@
 // The index against a dictionary, with fingerprints that collide.
 
+import NotelogBase
 @testable import NotelogCare
 @testable import NotelogFormat
 @testable import NotelogJournal
@@ -14,7 +15,7 @@ import Testing
   /// The published vector of SipHash-2-4 for 16 bytes 00 … 0F under the key 00 … 0F (Aumasson and Bernstein, 2012).
   @Test func `the hash is SipHash`() {
     let key = FingerprintKey(low: 0x0706_0504_0302_0100, high: 0x0F0E_0D0C_0B0A_0908)
-    let id = RecordKey(low: 0x0706_0504_0302_0100, high: 0x0F0E_0D0C_0B0A_0908)
+    let id = ID16(low: 0x0706_0504_0302_0100, high: 0x0F0E_0D0C_0B0A_0908)
     #expect(key.sipHash(id, compressionRounds: 2, finalizationRounds: 4) == 0x3F2A_CC7F_57C2_9BDB)
     #expect(key.fingerprint(of: id) == key.sipHash(id, compressionRounds: 1, finalizationRounds: 3))
   }
@@ -27,7 +28,7 @@ import Testing
     var model: [UInt64: [FrameAddress]] = [:]
     for step in 0..<4000 {
       // One shard: the highest byte is the same in all of its entries, so the bits that count are below it.
-      let hash = key.fingerprint(of: RecordKey(low: UInt64.random(in: 0..<600), high: 1)) >> 8
+      let hash = key.fingerprint(of: ID16(low: UInt64.random(in: 0..<600), high: 1)) >> 8
       let place = FrameAddress(segment: 1, offset: step * 8)
       let known = model[hash, default: []].randomElement()
       switch Int.random(in: 0..<10) {
@@ -122,7 +123,7 @@ import Testing
     var options = JournalOptions.small
     options.fingerprintBitCount = Int(seed % 4) * 3 + 1
     var journal = try Journal.create(in: store.storage, storeID: key(99), options: options)
-    var model: [RecordKey: [UInt8]] = [:]
+    var model: [ID16: [UInt8]] = [:]
     for step in 0..<1500 {
       let id = key(Int.random(in: 0..<150, using: &generator))
       switch Int.random(in: 0..<100, using: &generator) {

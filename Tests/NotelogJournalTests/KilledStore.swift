@@ -18,14 +18,14 @@ struct KilledStore {
   }()
 
   let store: TemporaryStore
-  let model: [RecordKey: [UInt8]]
+  let model: [ID16: [UInt8]]
   let recordCount: Int
 
   init(
     _ options: JournalOptions = .small, stepCount: Int = 900, recordCount: Int = 4000, compacts: Bool = true
   ) throws {
     store = try TemporaryStore()
-    var model: [RecordKey: [UInt8]] = [:]
+    var model: [ID16: [UInt8]] = [:]
     let journal = try Journal.create(in: store.storage, storeID: key(99), options: options)
     for number in 0..<recordCount {
       try journal.put(key(number), [1, 2, 3], .buffered)

@@ -10,14 +10,14 @@ import Testing
 
 @Suite struct SnapshotTests {
   /// Everything a snapshot says, in each of the ways in which it can be asked.
-  private func check(_ snapshot: Snapshot, _ model: [RecordKey: [UInt8]], idCount: Int) throws {
+  private func check(_ snapshot: Snapshot, _ model: [ID16: [UInt8]], idCount: Int) throws {
     var buffer = ReadBuffer()
     for number in 0..<idCount {
       let record = try snapshot.read(key(number), into: &buffer)
       #expect(record.map { _ in buffer.body.array() } == model[key(number)])
     }
     #expect(try snapshot.records() == model.keys.sorted())
-    var scanned: [RecordKey: [UInt8]] = [:]
+    var scanned: [ID16: [UInt8]] = [:]
     var count = 0
     for part in 0..<3 {
       try snapshot.forEach(part: part, of: 3, onDamage: recordIssue) { record, _, body in
@@ -60,7 +60,7 @@ import Testing
   @Test func `of a record written twice in a transaction a snapshot sees the last, wherever it moves`() throws
   {
     let journal = try Journal.create(in: SimulatedDisk(), storeID: key(99), options: .small)
-    var model: [RecordKey: [UInt8]] = [:]
+    var model: [ID16: [UInt8]] = [:]
     for number in 0..<60 {
       try journal.write(.flushed) { turn throws(Never) in
         for version in UInt8(0)..<3 {
@@ -90,8 +90,8 @@ import Testing
     var options = JournalOptions.small
     options.fingerprintBitCount = seed % 3 == 0 ? 3 : 64
     let journal = try Journal.create(in: store.storage, storeID: key(99), options: options)
-    var model: [RecordKey: [UInt8]] = [:]
-    var snapshots: [(Snapshot, [RecordKey: [UInt8]])] = []
+    var model: [ID16: [UInt8]] = [:]
+    var snapshots: [(Snapshot, [ID16: [UInt8]])] = []
     let idCount = 60
     for step in 0..<1200 {
       let id = key(Int.random(in: 0..<idCount, using: &generator))
@@ -140,7 +140,7 @@ import Testing
     while !isLast {
       isLast = isDone.exchange(false)
       let snapshot = journal.snapshot()
-      var revisions: [RecordKey: UInt64] = [:]
+      var revisions: [ID16: UInt64] = [:]
       try snapshot.forEach(onDamage: recordIssue) { record, _, _ in
         if revisions.updateValue(record.revision, forKey: record.id) != nil { Issue.record("seen twice") }
         if record.revision > snapshot.sequence { Issue.record("newer than the snapshot") }

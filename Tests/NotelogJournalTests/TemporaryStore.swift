@@ -48,7 +48,7 @@ final class TemporaryStore: Sendable {
 }
 
 /// Ids and bodies that tests write.
-func key(_ number: Int) -> RecordKey { RecordKey(low: UInt64(number), high: 0x7465_7374) }
+func key(_ number: Int) -> ID16 { ID16(low: UInt64(number), high: 0x7465_7374) }
 
 extension JournalOptions {
   /// Small segments, so that switches are common.
@@ -70,7 +70,7 @@ extension JournalOptions {
 }
 
 extension Journal {
-  func put(_ id: RecordKey, _ body: [UInt8], _ durability: Durability = .flushed) throws {
+  func put(_ id: ID16, _ body: [UInt8], _ durability: Durability = .flushed) throws {
     var batch = Batch()
     batch.put(id, collection: 1, bodyByteCount: body.count) { bytes in
       bytes.copy(body.rawSpan, at: 0)
@@ -78,13 +78,13 @@ extension Journal {
     try commit(&batch, durability)
   }
 
-  func delete(_ id: RecordKey, _ durability: Durability = .flushed) throws {
+  func delete(_ id: ID16, _ durability: Durability = .flushed) throws {
     var batch = Batch()
     batch.delete(id, collection: 1)
     try commit(&batch, durability)
   }
 
-  func body(of id: RecordKey) throws -> [UInt8]? {
+  func body(of id: ID16) throws -> [UInt8]? {
     var buffer = ReadBuffer()
     guard try read(id, into: &buffer) != nil else { return nil }
     return buffer.body.array()

@@ -10,8 +10,8 @@ import Testing
 
 @Suite struct VerificationTests {
   /// What a verification looked into: the revisions of each record.
-  private func seen(_ store: TemporaryStore, threadCount: Int) throws -> [RecordKey: [UInt64]] {
-    let seen = Lock<[RecordKey: [UInt64]]>([:])
+  private func seen(_ store: TemporaryStore, threadCount: Int) throws -> [ID16: [UInt64]] {
+    let seen = Lock<[ID16: [UInt64]]>([:])
     let verification = try Journal.verify(
       store.storage, threadCount: threadCount,
       visit: { inspect in

@@ -14,9 +14,9 @@ import Testing
     var options = JournalOptions()
     options.segmentByteCount = 16 << 10
     options.random = { 0x8877_6655_4433_2211 }
-    let id = RecordKey(low: 0x0706_0504_0302_0100, high: 0x0F0E_0D0C_0B0A_0908)
+    let id = ID16(low: 0x0706_0504_0302_0100, high: 0x0F0E_0D0C_0B0A_0908)
     let journal = try Journal.create(
-      in: store.storage, storeID: RecordKey(low: 0xA7A6_A5A4_A3A2_A1A0, high: 0xAFAE_ADAC_ABAA_A9A8),
+      in: store.storage, storeID: ID16(low: 0xA7A6_A5A4_A3A2_A1A0, high: 0xAFAE_ADAC_ABAA_A9A8),
       options: options)
     var batch = Batch()
     let body = Array("hello, journal".utf8)

@@ -73,7 +73,7 @@ import Testing
       for note in written[10...] { notes[note.id] = note.title }
       letters[letter.id] = letter.scan
       for id in [letter.id] + notes.keys {
-        let place = try #require(try store.journal.catalog.location(of: id.key))
+        let place = try #require(try store.journal.catalog.location(of: id.bytes))
         let start = Int(place.offset)
         frames.append((id, FileName.segment(place.segment), start..<start + place.frameByteCount))
       }

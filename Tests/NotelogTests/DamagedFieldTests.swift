@@ -29,7 +29,7 @@ import Testing
       let store = try Store.create(in: disk, unlocking: TemporaryFolder.key, options: Self.options)
       try store.write { [note] tx in try tx.put(note) }
       try store.putAll(others)
-      let location = try #require(try store.journal.catalog.location(of: note.id.key))
+      let location = try #require(try store.journal.catalog.location(of: note.id.bytes))
       try store.journal.checkpoint()
       try store.close()
       segment = FileName.segment(location.segment)
@@ -116,12 +116,12 @@ import Testing
     let note = Note(title: "title", body: "body")
     try store.write { tx in try tx.put(note) }
     var stored = ReadBuffer()
-    let found = try #require(try store.journal.read(note.id.key, into: &stored))
+    let found = try #require(try store.journal.read(note.id.bytes, into: &stored))
     var forged = stored.body.array()
     // Of the body's tag, which is the last of it.
     forged[forged.count - 1] ^= 1
     var batch = Batch()
-    batch.put(note.id.key, collection: found.collection, bodyByteCount: forged.count) { target in
+    batch.put(note.id.bytes, collection: found.collection, bodyByteCount: forged.count) { target in
       for (offset, byte) in forged.enumerated() {
         target.storeBytes(of: byte, toByteOffset: offset, as: UInt8.self)
       }

@@ -128,7 +128,7 @@ private let noteFields: [FieldDescription] = [
     try store.createCollection("other", fields: [.plain("bytes", .bytes)]).add(
       (0..<20).map { _ in ["bytes": .bytes([UInt8](repeating: 1, count: 2000))] })
     let harmed = [added[3], added[200]]
-    let places = try harmed.map { try #require(try store.journal.catalog.location(of: $0.key)) }
+    let places = try harmed.map { try #require(try store.journal.catalog.location(of: $0.bytes)) }
     try store.close()
     for location in places {
       let name = FileName.segment(location.segment)

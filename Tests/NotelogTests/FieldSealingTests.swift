@@ -17,13 +17,13 @@ private struct Bench {
   let everything: RecordPlan<Everything>
   let note: RecordPlan<Note>
 
-  init(storeID: Bytes16 = Bytes16(low: 1, high: 2)) throws {
+  init(storeID: ID16 = ID16(low: 1, high: 2)) throws {
     vault = try Keyring.create(
       storeID: storeID, credential: .rawKey(Secret(copying: [UInt8](repeating: 7, count: 32).rawSpan)))
     for name in ["default", "personal"] {
       vault.adopt(try vault.addingKey(named: name, class: .whenUnlocked))
     }
-    let journal = try Journal.create(in: SimulatedDisk(), storeID: RecordKey(low: 1, high: 2))
+    let journal = try Journal.create(in: SimulatedDisk(), storeID: ID16(low: 1, high: 2))
     opener = FieldOpener(vault: vault, metrics: FieldMetrics(), journal: journal)
     let keys = vault
     func plan<R: Record>(_ type: R.Type, _ number: UInt16) throws -> RecordPlan<R> {

@@ -95,7 +95,7 @@ private struct Page: Record, Equatable {
       for page in pages { #expect(try store.get(title, of: page.id, using: &buffer) == page.title) }
     }
     #expect(try store.get(title, of: pages[0].id, using: &buffer) == pages[0].title)
-    let segment = try #require(try store.journal.catalog.location(of: pages[0].id.key)).segment
+    let segment = try #require(try store.journal.catalog.location(of: pages[0].id.bytes)).segment
     for page in pages {
       var newer = page
       newer.text = "newer"
@@ -152,7 +152,7 @@ private struct Page: Record, Equatable {
     let page = Page(1, textCount: 60_000)
     let store = try open(
       [page] + (2..<20).map { Page($0, textCount: 60_000) }, in: storage, cacheByteCount: 0)
-    let place = try #require(try store.journal.catalog.location(of: page.id.key)).place
+    let place = try #require(try store.journal.catalog.location(of: page.id.bytes)).place
     let file = try storage.open(FileName.segment(place.segment), .update)
     try file.truncate(to: place.offset + 5000)
     file.close()
@@ -170,7 +170,7 @@ private struct Page: Record, Equatable {
     let storage = SystemStorage(path: folder.path)
     let pages = (0..<20).map { Page($0, textCount: 3000) }
     let store = try open(pages, in: storage, cacheByteCount: 0)
-    let place = try #require(try store.journal.catalog.location(of: pages[1].id.key)).place
+    let place = try #require(try store.journal.catalog.location(of: pages[1].id.bytes)).place
     let file = try storage.open(FileName.segment(place.segment), .update)
     // A byte of the header's id.
     try file.writeAll(otherByte.rawSpan, at: place.offset + 20)
@@ -198,18 +198,18 @@ private struct Page: Record, Equatable {
     var store = try open([Page(1, textCount: 5000)], in: storage, cacheByteCount: cacheByteCount)
     let page = try #require(try store.query(Page.self).entries().first).record()
     var stored = ReadBuffer()
-    let found = try #require(try store.journal.read(page.id.key, into: &stored))
+    let found = try #require(try store.journal.read(page.id.bytes, into: &stored))
     // The same with sixty fields more, of a schema to come.
     let body = try widened(stored.body, by: 60)
     var batch = Batch()
-    batch.put(page.id.key, collection: found.collection, bodyByteCount: body.count) { target in
+    batch.put(page.id.bytes, collection: found.collection, bodyByteCount: body.count) { target in
       for (offset, byte) in body.enumerated() {
         target.storeBytes(of: byte, toByteOffset: offset, as: UInt8.self)
       }
     }
     try store.journal.commit(&batch, .buffered)
     try store.putAll((2..<200).map { Page($0, textCount: 5000) })
-    let place = try #require(try store.journal.catalog.location(of: page.id.key)).place
+    let place = try #require(try store.journal.catalog.location(of: page.id.bytes)).place
     try store.close()
     let file = try storage.open(FileName.segment(place.segment), .update)
     let last = place.offset + Layout.frameHeaderByteCount + body.count - 1
@@ -292,10 +292,10 @@ private struct Page: Record, Equatable {
     let page = Page(1, textCount: 60_000)
     let store = try open([page], in: SystemStorage(path: folder.path), cacheByteCount: 0)
     var buffer = ReadBuffer()
-    #expect(try store.journal.records.readUnchecked(page.id.key, into: &buffer) != nil)
+    #expect(try store.journal.records.readUnchecked(page.id.bytes, into: &buffer) != nil)
     let isWhole = buffer.isWhole
     #expect(!isWhole)
-    #expect(try store.journal.records.readUnchecked(RecordID().key, into: &buffer) == nil)
+    #expect(try store.journal.records.readUnchecked(RecordID().bytes, into: &buffer) == nil)
     let isForgotten = buffer.isWhole && buffer.bodyByteCount == 0
     #expect(isForgotten)
   }

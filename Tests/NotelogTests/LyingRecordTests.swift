@@ -22,13 +22,13 @@ import Testing
     try store.close()
     let journal = try Journal.open(in: SystemStorage(path: folder.path))
     var buffer = ReadBuffer()
-    let record = try #require(try journal.read(note.id.key, into: &buffer))
+    let record = try #require(try journal.read(note.id.bytes, into: &buffer))
     let stored = Envelope(buffer.envelope)
     var envelope = try #require(stored)
     change(&envelope)
     var batch = Batch()
     let bytes = buffer.body.array()
-    batch.put(note.id.key, collection: record.collection, envelope: envelope, bodyByteCount: bytes.count) {
+    batch.put(note.id.bytes, collection: record.collection, envelope: envelope, bodyByteCount: bytes.count) {
       $0.copy(bytes.rawSpan, at: 0)
     }
     try journal.commit(&batch, .durable)
@@ -65,9 +65,9 @@ import Testing
   }
 
   @Test func `an envelope that names other large values than the record refers to is damage`() throws {
-    #expect(try !found { $0.values = [RecordKey(low: 1, high: 2)] }.isSound(.records))
+    #expect(try !found { $0.values = [ID16(low: 1, high: 2)] }.isSound(.records))
     #expect(try !found({ $0.values = [] }, body: large).isSound(.records))
-    #expect(try !found({ $0.values.append(RecordKey(low: 1, high: 2)) }, body: large).isSound(.records))
+    #expect(try !found({ $0.values.append(ID16(low: 1, high: 2)) }, body: large).isSound(.records))
   }
 
   @Test func `records of a collection without a schema are damage, and counted`() throws {
@@ -80,13 +80,13 @@ import Testing
     var batch = Batch()
     batch.delete(SchemaRecord.key(1), collection: 0)
     for number in 0..<3 {
-      batch.put(RecordKey(low: 7, high: UInt64(number)), collection: 7, bodyByteCount: 4) {
+      batch.put(ID16(low: 7, high: UInt64(number)), collection: 7, bodyByteCount: 4) {
         $0.store(1 as UInt32, at: 0)
       }
     }
     try journal.commit(&batch, .durable)
     batch = Batch()
-    batch.delete(RecordKey(low: 7, high: 0), collection: 7)
+    batch.delete(ID16(low: 7, high: 0), collection: 7)
     try journal.commit(&batch, .durable)
     try journal.close()
     try SystemStorage(path: folder.path).unlink("schemas")

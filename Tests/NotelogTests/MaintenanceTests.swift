@@ -56,7 +56,7 @@ extension TemporaryFolder {
   @Test func `a tag that does not verify is told apart from sound structure`() throws {
     let folder = try TemporaryFolder()
     let notes = try filled(folder)
-    let key = notes[3].id.key
+    let key = notes[3].id.bytes
     var buffer = ReadBuffer()
     let journal = try Journal.open(in: SystemStorage(path: folder.path))
     let found = try #require(try journal.read(key, into: &buffer))

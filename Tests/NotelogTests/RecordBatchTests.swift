@@ -152,4 +152,20 @@ private struct Row: Record {
     let found = try await Store.verify(at: folder.path, unlocking: TemporaryFolder.key)
     #expect(found.condition == .clean && found.recordCount == 850)
   }
+
+  /// The bug: it waited for itself, for ever.
+  @Test func `a write to the store inside a write closure is refused, and the closure goes on`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    var batch = try store.batch(of: Row.self)
+    try batch.put(Row(order: 7))
+    try store.write { tx in
+      #expect(throws: NotelogError(.busy, "")) { try store.putAll([Row(order: 1)]) }
+      #expect(throws: NotelogError(.busy, "")) { try store.write { _ in } }
+      #expect(throws: NotelogError(.busy, "")) { try batch.commit() }
+      try tx.put(Row(order: 2))
+    }
+    try batch.commit()
+    #expect(try store.query(Row.self).sorted(by: \.order).entries().map { try $0.order } == [2, 7])
+  }
 }

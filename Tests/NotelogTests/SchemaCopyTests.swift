@@ -158,7 +158,7 @@ import Testing
     }
     // Another store's file is no file of this one.
     let disk = sample.disk.copy()
-    let other = RecordID().bytes16
+    let other = RecordID().bytes
     disk.replace(SchemaFile.name, with: try SchemaFile.encoded(Array(stored.values), of: other))
     #expect(try open(disk, isReadOnly: true).info.schemas == "schemas is unreadable")
   }

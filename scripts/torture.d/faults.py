@@ -150,9 +150,11 @@ class Cost:
             return True
         return all(f.kind in CONTENT and self.start >= f.offset + FRAME_HEADER for f in self.touched)
 
-    @property
-    def isMetByOpening(self):
-        """Whether records are lost with something that every opening reads: a whole file, or a frame's header in the head."""
+    def isMetByOpening(self, isWriting):
+        """Whether records are lost with something that every opening reads: a whole file, or a frame's header in the head. A
+        writer of a store that was closed in order believes the checkpoint, and reads no frames of the head."""
+        if isWriting and self.sample.isClosed and self.damage.kind not in ("missing", "empty", "half"):
+            return False
         lost = any(not self.isExcused(id) for id in self.hurt)
         isWhole = self.damage.kind in ("missing", "empty", "half")
         inHeader = any(f.kind in CONTENT and self.start < f.offset + FRAME_HEADER for f in self.touched)

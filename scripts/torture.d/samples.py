@@ -69,8 +69,9 @@ class Sample:
 
     @property
     def head(self):
-        """The segment that is written to: the last one."""
-        return max(self.notes, key=lambda name: int(re.match(r"\d+", name).group()))
+        """The segment that is written to: the last one of the log, whatever a compaction was making when the store was killed."""
+        log = [name for name, note in self.notes.items() if not note.startswith("compacted")]
+        return max(log, key=lambda name: int(re.match(r"\d+", name).group()))
 
     def revisions(self, record):
         """Those of all versions of a record that are still in the files."""

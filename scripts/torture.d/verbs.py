@@ -52,10 +52,10 @@ class Trial:
             return self.random.choice(sorted(self.cost.hurt))
         return self.random.choice(sorted(self.sample.records))
 
-    def opening(self, answer):
+    def opening(self, answer, isWriting=False):
         """What every opening meets, every verb has to speak of."""
         problems = self.judge.ending(answer)
-        if self.cost.isMetByOpening and not answer.warned:
+        if self.cost.isMetByOpening(isWriting) and not answer.warned:
             problems.append(Problem("silent", f"{answer}: {len(self.cost.hurt)} records are lost"))
         return problems
 
@@ -164,7 +164,7 @@ def compact(trial):
 
 def afterwards(trial, answer, expected, new=None):
     """What a verb that wrote says, and what the store shows then."""
-    problems = trial.opening(answer)
+    problems = trial.opening(answer, isWriting=True)
     if answer.hung or answer.trapped:
         return problems
     if answer.code == tools.DAMAGE and trial.cost.isContainable and new == "":

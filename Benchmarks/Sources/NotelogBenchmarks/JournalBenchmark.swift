@@ -25,7 +25,7 @@ public final class JournalBenchmark: Sendable {
     }
     var options = JournalOptions()
     options.segmentByteCount = segmentByteCount
-    journal = try Journal.create(in: storage, storeID: RecordKey(low: 1, high: 1), options: options)
+    journal = try Journal.create(in: storage, storeID: ID16(low: 1, high: 1), options: options)
   }
 
   /// Writes records of one size, `batch` of them a transaction.
@@ -98,10 +98,10 @@ public final class JournalBenchmark: Sendable {
   }
 
   /// Ids that look random, as apps' ids do.
-  private static func key(_ number: Int) -> RecordKey {
+  private static func key(_ number: Int) -> ID16 {
     var mixed = UInt64(truncatingIfNeeded: number) &+ 0x9E37_79B9_7F4A_7C15
     mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
     mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-    return RecordKey(low: mixed ^ mixed >> 31, high: UInt64(truncatingIfNeeded: number))
+    return ID16(low: mixed ^ mixed >> 31, high: UInt64(truncatingIfNeeded: number))
   }
 }

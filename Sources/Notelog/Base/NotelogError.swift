@@ -28,7 +28,8 @@ public struct NotelogError: Error, Sendable {
     case inputOutput
     /// The disk is full: nothing was promised; delete, compact, and go on, or make room elsewhere.
     case full
-    /// An earlier write or sync failed: reopen the store to go on writing.
+    /// A write or sync failed, this one or an earlier one. What was being written is whole or absent once the store is opened again, and
+    /// reads may show it until then: open the store again, and look by id or revision before you write it once more.
     case poisoned
     /// The store was closed.
     case closed

@@ -104,7 +104,7 @@ struct ChunkOpener: Sendable {
   /// Why a chunk isn't there: it is lost, or the record has another value by now and compaction has been.
   private func missing(_ number: Int) throws(NotelogError) -> NotelogError {
     var buffer = ReadBuffer()
-    let current = try journaling(opener.journal.read(id.key, into: &buffer))
+    let current = try journaling(opener.journal.read(id.bytes, into: &buffer))
     if current != nil, let envelope = Envelope(buffer.envelope), envelope.values.contains(reference.value) {
       return NotelogError(
         .damaged, "\(plan.place(index, id)): chunk \(number) of its value is missing; verify the store")
@@ -119,11 +119,11 @@ struct ChunkOpener: Sendable {
 extension CollectionPlan {
   /// What the parts of a field's large value are bound to; which part is still to be set.
   func chunkData(
-    _ index: Int, of id: RecordID, type: FieldType, flags: FieldFlags, key: KeyReference, value: RecordKey
+    _ index: Int, of id: RecordID, type: FieldType, flags: FieldFlags, key: KeyReference, value: ID16
   ) -> AdditionalData {
     AdditionalData(
-      store: storeID, record: id.bytes16, name: fields[index].nameHash, type: type.rawValue,
-      flags: UInt16(flags.rawValue), key: key, value: Bytes16(low: value.low, high: value.high), chunk: 0,
+      store: storeID, record: id.bytes, name: fields[index].nameHash, type: type.rawValue,
+      flags: UInt16(flags.rawValue), key: key, value: value, chunk: 0,
       isLast: false)
   }
 }

@@ -89,13 +89,18 @@ struct Opening: ~Copyable {
     try unpack(entry, from: presence, id, index, plan)
   }
 
-  /// Takes off what was put around the value before it was sealed.
+  /// Takes off what was put around the value before it was sealed. What does not come off leaves nothing behind: **INV-E2**.
   private mutating func unpack(
     _ entry: FieldEntry, from start: Int, _ id: RecordID, _ index: Int, _ plan: CollectionPlan
   ) throws(NotelogError) {
     range = 0..<memory.count
-    if entry.flags.contains(.padded) { try unpad(from: start, id, index, plan) }
-    if entry.flags.contains(.compressed) { try inflate(from: start, id, index, plan) }
+    do throws(NotelogError) {
+      if entry.flags.contains(.padded) { try unpad(from: start, id, index, plan) }
+      if entry.flags.contains(.compressed) { try inflate(from: start, id, index, plan) }
+    } catch {
+      wipe()
+      throw error
+    }
   }
 
   /// Opens all of a large value into the memory, behind the presence byte that it may lack.

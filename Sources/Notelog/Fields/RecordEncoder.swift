@@ -24,7 +24,7 @@ struct RecordEncoder {
     let index: Int
     let source: Source
     /// The id that a large value gets.
-    var value: RecordKey?
+    var value: ID16?
   }
 
   private var scratch = FieldScratch()

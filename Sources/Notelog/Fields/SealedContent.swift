@@ -12,5 +12,5 @@ struct SealedContent: Sendable {
   let bytes: [UInt8]
 
   /// The large value that it refers to.
-  var value: RecordKey? { flags.contains(.chunked) ? ValueReference.value(in: bytes.rawSpan) : nil }
+  var value: ID16? { flags.contains(.chunked) ? ValueReference.value(in: bytes.rawSpan) : nil }
 }

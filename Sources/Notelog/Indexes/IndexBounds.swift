@@ -17,14 +17,14 @@ struct IndexBounds: Sendable, Equatable {
     let last = upper ?? [UInt8](repeating: .max, count: IndexEntry.keyByteCount)
     self.init(
       IndexEntry(key: first.rawSpan, Self.noRecord),
-      IndexEntry(key: last.rawSpan, includingUpper ? RecordID(high: .max, low: .max) : Self.noRecord))
+      IndexEntry(key: last.rawSpan, includingUpper ? RecordID(ID16(low: .max, high: .max)) : Self.noRecord))
   }
 
   /// The run from one entry to another, or to the end.
   init(from lower: IndexEntry, to upper: IndexEntry?) { self.init(lower, upper ?? Self.all.upper) }
 
   /// An id that no record has, before those of all that have one.
-  private static let noRecord = RecordID(high: 0, low: 0)
+  private static let noRecord = RecordID(.zero)
 
   private init(_ lower: IndexEntry, _ upper: IndexEntry) {
     self.lower = lower

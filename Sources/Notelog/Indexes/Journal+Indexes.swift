@@ -82,7 +82,7 @@ extension IndexEntry {
   }
 
   /// The entry of which a record's envelope has the key; nil where it has none.
-  fileprivate init?(keyOf field: UInt16, _ id: RecordKey, envelope: RawSpan) {
+  fileprivate init?(keyOf field: UInt16, _ id: ID16, envelope: RawSpan) {
     guard let key = Envelope.sortKey(of: field, in: envelope) else { return nil }
     self.init(key: envelope.extracting(key), RecordID(id))
   }

@@ -31,7 +31,7 @@ struct IndexEntry: Hashable, Comparable, Sendable, BitwiseCopyable {
   init(stored key: RawSpan) {
     keyHigh = key.load(UInt64.self, at: 0).byteSwapped
     keyLow = key.load(UInt64.self, at: 8).byteSwapped
-    id = RecordID(RecordKey(key, at: Self.keyByteCount))
+    id = RecordID(ID16(key, at: Self.keyByteCount))
   }
 
   /// Writes an entry of a stored order.
@@ -39,7 +39,7 @@ struct IndexEntry: Hashable, Comparable, Sendable, BitwiseCopyable {
   func write(into bytes: inout MutableRawSpan) {
     bytes.store(keyHigh.byteSwapped, at: 0)
     bytes.store(keyLow.byteSwapped, at: 8)
-    id.key.write(into: &bytes, at: Self.keyByteCount)
+    id.bytes.write(into: &bytes, at: Self.keyByteCount)
   }
 
   /// Whether both have the same 16 bytes.

@@ -1,5 +1,6 @@
 // What salvaging a store saved, and what it could not.
 
+import NotelogBase
 import NotelogCare
 import NotelogFormat
 import NotelogJournal
@@ -136,7 +137,7 @@ extension SalvageSummary.Loss {
   }
 
   /// A schema is a record too, and whose loss weighs more than others.
-  private static func lostRecord(_ key: RecordKey?) -> String {
+  private static func lostRecord(_ key: ID16?) -> String {
     guard let key, let number = SchemaRecord.number(key) else {
       return "the record's newest version does not check"
     }

@@ -1,5 +1,6 @@
 // Backup of a store in use: FORMAT.md 26. It needs no key.
 
+import NotelogBase
 import NotelogCare
 import NotelogFormat
 import NotelogStorage
@@ -112,9 +113,8 @@ extension Store {
   /// Copies the keyring's two files as they are, of which one that can't be read is made of the other, and the schemas' second copy.
   /// Where neither keyring can be read, or the schemas can't, the backup keeps its own.
   private static func backUpKeyring(
-    _ source: any Storage, to target: any Storage, of storeID: StoreID
+    _ source: any Storage, to target: any Storage, of id: ID16
   ) throws(NotelogError) -> [Verification.Finding] {
-    let id = Bytes16(low: storeID.low, high: storeID.high)
     try SchemaFile(storage: source).copy(to: target, of: id)
     var findings: [Verification.Finding] = []
     if case .unreadable = SchemaFile(storage: source).read(of: id) {

@@ -1,5 +1,6 @@
 // Salvage: what can be read of a store that is past opening, in a new one (docs/maintenance.md, "Salvage").
 
+import NotelogBase
 import NotelogCare
 import NotelogFormat
 import NotelogStorage
@@ -43,10 +44,10 @@ extension Store {
     let creation = try Creation(in: target)
     do throws(NotelogError) {
       // The keyring first, as in a store that is created: the journal is what makes the folder a store.
-      let (keyring, keyringStore) = try salvageKeyring(from: source, to: target, of: storeID?.bytes16)
+      let (keyring, keyringStore) = try salvageKeyring(from: source, to: target, of: storeID?.bytes)
       let report = try journaling(
         Journal.salvage(
-          from: source, to: target, storeID: storeID?.key ?? keyringStore,
+          from: source, to: target, storeID: storeID?.bytes ?? keyringStore,
           keepsPossiblyStale: keepsOlderVersions, progress: progress))
       let schemas = try salvageSchemas(from: source, to: target, report)
       try creation.finish()
@@ -74,7 +75,7 @@ extension Store {
   private static func salvageSchemas(
     from source: any Storage, to target: any Storage, _ report: SalvageReport
   ) throws(NotelogError) -> SchemaCopies {
-    let storeID = Bytes16(low: report.storeID.low, high: report.storeID.high)
+    let storeID = report.storeID
     var options = JournalOptions()
     options.isReadOnly = true
     let schemas = try withJournal(of: target, options) { journal throws(NotelogError) in
@@ -104,8 +105,8 @@ extension Store {
   ///
   /// - Returns: What became of it, and the store it belongs to, where it can be read.
   private static func salvageKeyring(
-    from source: any Storage, to target: any Storage, of expected: Bytes16?
-  ) throws(NotelogError) -> (SalvageSummary.KeyringOutcome, storeID: StoreID?) {
+    from source: any Storage, to target: any Storage, of expected: ID16?
+  ) throws(NotelogError) -> (SalvageSummary.KeyringOutcome, storeID: ID16?) {
     let found = KeyringFiles(storage: source).contents()
     guard found.keyring?.isEmpty == false || found.copy?.isEmpty == false else { return (.missing, nil) }
     let choice: Keyring.Choice
@@ -121,6 +122,6 @@ extension Store {
       case .disagree: .damaged
       case .copyUnreadable, .keyringUnreadable: .mended
       }
-    return (outcome, StoreID(low: choice.keyring.storeID.low, high: choice.keyring.storeID.high))
+    return (outcome, choice.keyring.storeID)
   }
 }

@@ -98,7 +98,7 @@ extension Store {
     // Schemas are few and read when the store is opened: where listing them fails now, none are left out.
     let own = (try? journal.records(in: SchemaRecord.collection).count) ?? 0
     return StoreInfo(
-      id: RecordID(RecordKey(low: storeID.low, high: storeID.high)).description,
+      id: RecordID(storeID).description,
       recordCount: statistics.recordCount - own, byteCount: statistics.byteCount,
       liveByteCount: statistics.liveByteCount, deadByteCount: statistics.deadByteCount,
       pinnedSegments: statistics.pinnedSegments.map(Int.init),

@@ -6,12 +6,14 @@ import NotelogJournal
 ///
 /// ```swift
 /// for await changes in store.changes(of: Note.self) {
+///   guard changes.isComplete else { reload(); continue }
 ///   for id in changes.written { show(try await store.get(Note.self, id)) }
 ///   for id in changes.deleted { hide(id) }
 /// }
 /// ```
 ///
-/// What is committed from the moment `changes(of:)` returns is in it. A commit shows as soon as it can be read, which may be a
+/// What is committed from the moment `changes(of:)` returns is in it: ask for it first, then read what is there. What other processes
+/// commit is not in it, and so nothing at all in a store that is open for reading. A commit shows as soon as it can be read, which may be a
 /// little before it is durable. An observer that falls behind costs no more than a fixed amount of memory: commits are then
 /// put together, and at last the records are no longer named (``RecordChanges/isComplete``). The sequence ends when the
 /// store is closed. Its elements are for one observer: two that iterate over the same sequence share them.

@@ -189,7 +189,7 @@ public struct Query<R: Record>: Sendable {
     guard let error = error as? NotelogError, error.code == .damaged || error.code == .tampered else {
       throw error
     }
-    store.journal.noteDamage(of: id.key)
+    store.journal.noteDamage(of: id.bytes)
     try leaveOut(Verification.Finding(error, id))
   }
 

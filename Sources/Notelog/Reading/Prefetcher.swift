@@ -20,7 +20,7 @@ struct Prefetcher: ~Copyable {
   init(_ ids: [RecordID], _ store: Store) {
     self.ids = ids
     records = store.journal.records
-    for place in 0..<min(Self.beginDistance, ids.count) { lookups[place] = records.begin(ids[place].key) }
+    for place in 0..<min(Self.beginDistance, ids.count) { lookups[place] = records.begin(ids[place].bytes) }
     for place in 0..<min(Self.locateDistance, ids.count) { records.locate(&lookups[place]) }
     for place in 0..<min(Self.fetchDistance, ids.count) { records.prefetch(lookups[place]) }
   }
@@ -30,7 +30,7 @@ struct Prefetcher: ~Copyable {
     let (begun, located, fetched) = (
       place + Self.beginDistance, place + Self.locateDistance, place + Self.fetchDistance
     )
-    if begun < ids.count { lookups[begun & 15] = records.begin(ids[begun].key) }
+    if begun < ids.count { lookups[begun & 15] = records.begin(ids[begun].bytes) }
     if located < ids.count { records.locate(&lookups[located & 15]) }
     if fetched < ids.count { records.prefetch(lookups[fetched & 15]) }
     return lookups[place & 15]

@@ -15,7 +15,7 @@ enum EnvelopeCheck {
     let isEmpty =
       envelope.byteCount == 0 || Envelope.byteCount(inPayload: envelope) == Envelope.minimumByteCount
     if isEmpty, !body.hasLargeValues { return }
-    var values: [RecordKey] = []
+    var values: [ID16] = []
     var keyCount = 0
     var place = body.start
     while let entry = try body.next(at: &place) {

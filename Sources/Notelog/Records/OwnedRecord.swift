@@ -59,9 +59,9 @@ extension OwnedRecord {
 /// Chunks that a transaction wrote and that are not in the journal yet, so that it can read them.
 final class PendingChunks: Sendable {
   /// The sealed chunks of a value, one behind the other.
-  private let sealed: [RecordKey: [UInt8]]
+  private let sealed: [ID16: [UInt8]]
 
-  init?(_ sealed: [RecordKey: [UInt8]]) {
+  init?(_ sealed: [ID16: [UInt8]]) {
     if sealed.isEmpty { return nil }
     self.sealed = sealed
   }

@@ -14,7 +14,7 @@ struct ValueReference: Hashable, Sendable {
   /// The same with the seal, of nothing.
   static let storedByteCount = clearByteCount + RecordBody.sealOverhead
 
-  let value: RecordKey
+  let value: ID16
   /// The length of the plaintext.
   let byteCount: Int
 
@@ -24,7 +24,7 @@ struct ValueReference: Hashable, Sendable {
   /// How many bytes reference and chunks take, their seals included.
   var sealedByteCount: Int { Self.storedByteCount + byteCount + chunkCount * RecordBody.sealOverhead }
 
-  init(_ value: RecordKey, byteCount: Int) {
+  init(_ value: ID16, byteCount: Int) {
     self.value = value
     self.byteCount = byteCount
   }
@@ -41,8 +41,8 @@ struct ValueReference: Hashable, Sendable {
   }
 
   /// The value's id, whatever else the reference says.
-  static func value(in bytes: RawSpan) -> RecordKey {
-    RecordKey(low: bytes.load(UInt64.self, at: 0), high: bytes.load(UInt64.self, at: 8))
+  static func value(in bytes: RawSpan) -> ID16 {
+    ID16(low: bytes.load(UInt64.self, at: 0), high: bytes.load(UInt64.self, at: 8))
   }
 
   /// Writes what stands in clear, and the seal behind it: of nothing, bound to what stands before it.
@@ -82,7 +82,7 @@ struct ValueReference: Hashable, Sendable {
   }
 }
 
-extension RecordKey {
+extension ID16 {
   /// An id for a value that is about to be written.
-  static var randomValue: RecordKey { RecordID().key }
+  static var randomValue: ID16 { RecordID().bytes }
 }

@@ -1,5 +1,6 @@
 // A stored schema made ready for use: what reading and writing a field needs, computed once.
 
+import NotelogBase
 import NotelogJournal
 import NotelogCrypto
 
@@ -8,7 +9,7 @@ struct FieldPlan: Sendable {
   let field: StoredField
   /// The field's additional data for a value written now, the record's id still missing; nil for a plain field.
   let additionalData: AdditionalData?
-  let nameHash: Bytes16
+  let nameHash: ID16
 
   // What every write and read of the field asks for, beside each other and out of the field's own arrays.
   let number: UInt16
@@ -21,7 +22,7 @@ struct FieldPlan: Sendable {
   /// The key that new values are sealed under; 0 for a plain field.
   let keyReference: UInt32
 
-  init(_ field: StoredField, additionalData: AdditionalData?, nameHash: Bytes16) {
+  init(_ field: StoredField, additionalData: AdditionalData?, nameHash: ID16) {
     self.field = field
     self.additionalData = additionalData
     self.nameHash = nameHash
@@ -37,7 +38,7 @@ struct FieldPlan: Sendable {
 
 /// A collection, ready for use.
 final class CollectionPlan: Sendable {
-  let storeID: Bytes16
+  let storeID: ID16
   let schema: StoredSchema
   /// The collection's number, out of the schema.
   let number: UInt16
@@ -48,7 +49,7 @@ final class CollectionPlan: Sendable {
   private let retired: Set<UInt16>
   private let indexByName: [String: Int]
 
-  init(_ schema: StoredSchema, storeID: Bytes16) throws(NotelogError) {
+  init(_ schema: StoredSchema, storeID: ID16) throws(NotelogError) {
     self.storeID = storeID
     self.schema = schema
     number = schema.collection
@@ -108,15 +109,10 @@ final class CollectionPlan: Sendable {
   /// What a value must be bound to, its type, flags and key as the directory says, all else as we expect it.
   func additionalData(_ entry: FieldEntry, _ index: Int, _ id: RecordID) -> AdditionalData {
     AdditionalData(
-      store: storeID, record: id.bytes16, name: fields[index].nameHash, type: entry.type.rawValue,
+      store: storeID, record: id.bytes, name: fields[index].nameHash, type: entry.type.rawValue,
       flags: UInt16(entry.flags.rawValue), key: KeyReference(rawValue: entry.keyReference))
   }
 
   /// Whether a field's values go with the next update.
   func isRetired(_ number: UInt16) -> Bool { retired.contains(number) }
-}
-
-extension RecordID {
-  /// The id as the sealing layer takes it.
-  var bytes16: Bytes16 { Bytes16(low: high.byteSwapped, high: low.byteSwapped) }
 }

@@ -1,5 +1,6 @@
 // A collection's schema as the store keeps it (FORMAT.md 9).
 
+import NotelogBase
 import NotelogFormat
 import NotelogJournal
 
@@ -44,10 +45,10 @@ enum SchemaRecord {
   static let field: UInt16 = 1
 
   /// The id of a schema's record.
-  static func key(_ collection: UInt16) -> RecordKey { RecordKey(low: UInt64(collection), high: 0) }
+  static func key(_ collection: UInt16) -> ID16 { ID16(low: UInt64(collection), high: 0) }
 
   /// The collection whose schema the record of an id is; nothing where it is no schema's.
-  static func number(_ key: RecordKey) -> Int? {
+  static func number(_ key: ID16) -> Int? {
     key.high == 0 && (1...UInt64(UInt16.max)).contains(key.low) ? Int(key.low) : nil
   }
 }

@@ -16,7 +16,7 @@ struct KeyringFiles: Sendable {
   let storage: any Storage
 
   /// Reads both files and chooses the one that counts.
-  func load(storeID: Bytes16) throws(NotelogError) -> Keyring.Choice {
+  func load(storeID: ID16) throws(NotelogError) -> Keyring.Choice {
     let files = contents()
     guard files.keyring != nil || files.copy != nil else {
       throw NotelogError(
@@ -72,7 +72,7 @@ struct KeyringContents {
   let failure: NotelogError?
 
   /// The one that counts.
-  func choose(storeID: Bytes16? = nil) throws(CryptoError) -> Keyring.Choice {
+  func choose(storeID: ID16? = nil) throws(CryptoError) -> Keyring.Choice {
     try Keyring.choose(keyring, copy: copy, storeID: storeID)
   }
 

@@ -1,5 +1,6 @@
 // Schemas stand in two places, the log and the file `schemas`: which of the two counts, and what is mended (FORMAT.md 9.3).
 
+import NotelogBase
 import NotelogFormat
 import NotelogCrypto
 import NotelogJournal
@@ -22,9 +23,9 @@ struct SchemaCopies: Sendable {
   ///   - stale: Schemas' records that may not be the newest, beside those that the log itself says it of.
   /// - Throws: `tampered` where a record of collection 0 is not the schema that its id says; `unsupportedVersion`.
   init(
-    of journal: Journal, and content: SchemaFile.Content, stale: Set<RecordKey> = []
+    of journal: Journal, and content: SchemaFile.Content, stale: Set<ID16> = []
   ) throws(NotelogError) {
-    let storeID = Bytes16(low: journal.storeID.low, high: journal.storeID.high)
+    let storeID = journal.storeID
     var buffer = ReadBuffer()
     var possiblyStale: Set<UInt16> = []
     var unreadable: Set<UInt16> = []
@@ -49,7 +50,7 @@ struct SchemaCopies: Sendable {
   }
 
   private static func parse(
-    _ body: RawSpan, _ key: RecordKey, _ storeID: Bytes16
+    _ body: RawSpan, _ key: ID16, _ storeID: ID16
   ) throws(NotelogError) -> SchemaRegistry.Stored {
     guard let entry = try RecordBody(checking: body).find(SchemaRecord.field), entry.type == .bytes,
       entry.flags.isEmpty
@@ -62,7 +63,7 @@ struct SchemaCopies: Sendable {
   }
 
   private mutating func take(
-    _ content: SchemaFile.Content, of storeID: Bytes16, _ possiblyStale: Set<UInt16>,
+    _ content: SchemaFile.Content, of storeID: ID16, _ possiblyStale: Set<UInt16>,
     _ unreadable: Set<UInt16>
   ) throws(NotelogError) {
     let offered = content.schemas
@@ -94,7 +95,7 @@ struct SchemaCopies: Sendable {
 
   /// Makes both places whole again in a store that is open for writing, as far as that can be done now: what can't, the next
   /// opening tries again.
-  func mend(_ journal: Journal, _ file: SchemaFile, of storeID: Bytes16) {
+  func mend(_ journal: Journal, _ file: SchemaFile, of storeID: ID16) {
     guard (try? journal.checkWritable()) != nil else { return }
     if !fromFile.isEmpty { try? storeFromFile(in: journal) }
     // What is unreadable now, and may hold what is lost, is not written over.

@@ -51,19 +51,19 @@ struct SchemaFile: Sendable {
   let storage: any Storage
 
   /// Reads the file. Whatever stands in the way is no error: it is the second copy.
-  func read(of storeID: Bytes16) -> Content {
+  func read(of storeID: ID16) -> Content {
     guard let bytes = contents() else { return .missing }
     guard let schemas = try? Self.parse(bytes.rawSpan, of: storeID) else { return .unreadable }
     return .sound(schemas)
   }
 
   /// Replaces the file, durably. A crash at any moment leaves the old one or the new one.
-  func replace(with schemas: [SchemaRegistry.Stored], of storeID: Bytes16) throws(NotelogError) {
+  func replace(with schemas: [SchemaRegistry.Stored], of storeID: ID16) throws(NotelogError) {
     try keep(try Self.encoded(schemas, of: storeID))
   }
 
   /// Brings the file along to another folder, where it is sound; what is there stays otherwise.
-  func copy(to target: any Storage, of storeID: Bytes16) throws(NotelogError) {
+  func copy(to target: any Storage, of storeID: ID16) throws(NotelogError) {
     guard let bytes = contents(), (try? Self.parse(bytes.rawSpan, of: storeID)) != nil else { return }
     try SchemaFile(storage: target).keep(bytes)
   }
@@ -85,7 +85,7 @@ struct SchemaFile: Sendable {
 extension SchemaFile {
   /// The bytes of a file with these schemas.
   static func encoded(
-    _ schemas: [SchemaRegistry.Stored], of storeID: Bytes16
+    _ schemas: [SchemaRegistry.Stored], of storeID: ID16
   ) throws(NotelogError) -> [UInt8] {
     let entries = schemas.sorted { $0.plan.number < $1.plan.number }
     let byteCount = entries.reduce(headByteCount + checksumByteCount) { $0 + 4 + $1.byteCount }
@@ -113,7 +113,7 @@ extension SchemaFile {
 
   /// The schemas in a file's bytes; their MACs are checked at unlock.
   static func parse(
-    _ bytes: RawSpan, of storeID: Bytes16
+    _ bytes: RawSpan, of storeID: ID16
   ) throws(NotelogError) -> [UInt16: Entry] {
     let end = bytes.byteCount - checksumByteCount
     guard bytes.byteCount <= Limits.schemaFileBytes, end >= headByteCount,
@@ -127,7 +127,7 @@ extension SchemaFile {
     }
     try cursor.zeros(2, "the schemas' file")
     let byteCount = try cursor.u32("the size")
-    let id = Bytes16(low: try cursor.u64("the store's id"), high: try cursor.u64("the store's id"))
+    let id = ID16(low: try cursor.u64("the store's id"), high: try cursor.u64("the store's id"))
     let count = try cursor.u32("the number of schemas")
     try cursor.zeros(4, "the schemas' file")
     guard byteCount == bytes.byteCount, id == storeID, count <= Limits.collections else {
@@ -153,7 +153,7 @@ extension SchemaRegistry.Stored {
   var byteCount: Int { bytes.count + mac.count }
 
   /// Makes a schema ready for use.
-  init(_ entry: SchemaFile.Entry, of storeID: Bytes16) throws(NotelogError) {
+  init(_ entry: SchemaFile.Entry, of storeID: ID16) throws(NotelogError) {
     self.init(
       plan: try CollectionPlan(entry.schema, storeID: storeID), bytes: entry.bytes, mac: entry.mac)
   }

@@ -161,11 +161,11 @@ extension Store {
     let id = RecordID()
     let vault = try credential.withSecret(place) { secret throws(CryptoError) in
       try Keyring.create(
-        storeID: id.bytes16, credential: secret, work: WorkFactor(logN: options.passwordWork))
+        storeID: id.bytes, credential: secret, work: WorkFactor(logN: options.passwordWork))
     }
     // The keyring first: without it, what the journal holds could never be opened.
     try KeyringFiles(storage: storage).replace(with: vault.keyring.bytes)
-    let journal = try journaling(Journal.create(in: storage, storeID: id.key, options: options.journal))
+    let journal = try journaling(Journal.create(in: storage, storeID: id.bytes, options: options.journal))
     let store = Store(
       journal: journal, storage: storage, vault: vault, finding: .bothSound,
       schemas: try SchemaCopies(of: journal, and: .missing))
@@ -179,7 +179,7 @@ extension Store {
     try Creation.refuseUnfinished(in: storage)
     let journal = try journaling(Journal.open(in: storage, options: options.journal))
     do {
-      let storeID = Bytes16(low: journal.storeID.low, high: journal.storeID.high)
+      let storeID = journal.storeID
       let choice = try KeyringFiles(storage: storage).load(storeID: storeID)
       let vault = Vault(choice)
       // The log is read before the file, which is then never older.

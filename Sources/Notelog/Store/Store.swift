@@ -57,7 +57,7 @@ public final class Store: Sendable {
   public var metrics: FieldMetrics { opener.metrics }
 
   /// The store's id: random, the same in every copy of it.
-  var storeID: Bytes16 { vault.keyring.storeID }
+  var storeID: ID16 { vault.keyring.storeID }
 }
 
 extension Store {

@@ -31,17 +31,12 @@ extension UUID: FieldValue, SortableValue {
   @inlinable public var storedByteCount: Int { 16 }
   /// Writes the UUID's bytes in their usual order.
   public func store(into bytes: inout MutableRawSpan) {
-    let id = RecordID(self)
-    bytes.store(id.high.byteSwapped, at: 0)
-    bytes.store(id.low.byteSwapped, at: 8)
+    RecordID(self).bytes.write(into: &bytes, at: 0)
   }
   /// Reads 16 bytes.
   public init(loading bytes: RawSpan) throws(NotelogError) {
     try requireByteCount(bytes, 16, .uuid)
-    self =
-      RecordID(
-        high: bytes.load(UInt64.self, at: 0).byteSwapped, low: bytes.load(UInt64.self, at: 8).byteSwapped
-      ).uuid
+    self = RecordID(ID16(bytes)).uuid
   }
 }
 

@@ -1,5 +1,6 @@
 // The ids of a batch, so that none is in it twice.
 
+import NotelogBase
 import NotelogFormat
 import NotelogJournal
 
@@ -7,7 +8,7 @@ import NotelogJournal
 ///
 /// Ids may be chosen by others, so the hash is seeded.
 struct KeySet {
-  private var slots: [RecordKey] = []
+  private var slots: [ID16] = []
   private var isTaken: [Bool] = []
   /// How many ids are in it.
   private(set) var count = 0
@@ -16,7 +17,7 @@ struct KeySet {
   /// Adds an id.
   ///
   /// - Returns: Whether it was new.
-  mutating func insert(_ key: RecordKey) -> Bool {
+  mutating func insert(_ key: ID16) -> Bool {
     if 2 * count >= slots.count { grow() }
     let place = find(key)
     guard !isTaken[place] else { return false }
@@ -27,7 +28,7 @@ struct KeySet {
   }
 
   /// Takes back the id that was added last.
-  mutating func removeLast(_ key: RecordKey) {
+  mutating func removeLast(_ key: ID16) {
     guard count > 0 else { return }
     let place = find(key)
     guard isTaken[place] else { return }
@@ -43,7 +44,7 @@ struct KeySet {
   }
 
   /// Where the id is, or belongs.
-  private func find(_ key: RecordKey) -> Int {
+  private func find(_ key: ID16) -> Int {
     let mixed = (key.low ^ seed).multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15 ^ key.high)
     var place = Int(truncatingIfNeeded: mixed.high ^ mixed.low) & (slots.count - 1)
     while isTaken[place], slots[place] != key { place = (place + 1) & (slots.count - 1) }

@@ -48,12 +48,12 @@ public struct RecordBatch<R: Record>: ~Copyable {
   public mutating func put(_ record: R) throws {
     if batch.isEmpty { try begin() }
     let id = record.id
-    guard !id.isReserved, written.insert(id.key) else {
+    guard !id.isReserved, written.insert(id.bytes) else {
       throw NotelogError(.invalidArgument, "id \(id) is the store's own, or occurs twice")
     }
     let additionCount = additions.count
     do { try seal(record, id) } catch {
-      written.removeLast(id.key)
+      written.removeLast(id.bytes)
       additions.removeLast(additions.count - additionCount)
       encoder.wipe()
       throw error

@@ -11,8 +11,8 @@ extension Store {
   /// try store.write { tx in try tx.update(Note.self, id) { $0.set(\.time, Date()) } }
   /// ```
   ///
-  /// Closures run one at a time: don't write to the same store inside one. What the closure throws is thrown, and
-  /// nothing was written.
+  /// Closures run one at a time: one that writes to the store itself, not to its transaction, is refused with `busy`. What the closure
+  /// throws is thrown, and nothing was written.
   ///
   /// - Parameters:
   ///   - durability: What the commit survives.

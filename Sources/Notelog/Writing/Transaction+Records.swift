@@ -72,7 +72,7 @@ extension Transaction {
 
   mutating func delete(_ id: RecordID, _ plan: CollectionPlan) throws(NotelogError) -> Bool {
     guard try read(id, plan) != nil else { return false }
-    turn.batch.delete(id.key, collection: plan.schema.collection)
+    turn.batch.delete(id.bytes, collection: plan.schema.collection)
     return true
   }
 
@@ -114,7 +114,7 @@ extension Transaction {
   }
 
   mutating func read(_ id: RecordID, _ plan: CollectionPlan) throws(NotelogError) -> OwnedRecord? {
-    let found = try journaling(turn.read(id.key, into: &buffer))
+    let found = try journaling(turn.read(id.bytes, into: &buffer))
     guard var stored = try OwnedRecord(found, in: plan.number, buffer) else { return nil }
     // Revision 0 is the transaction's own, and so may chunks be.
     if stored.revision == 0 { stored.pending = try pendingChunks(of: stored) }
@@ -122,7 +122,7 @@ extension Transaction {
   }
 
   private func pendingChunks(of stored: OwnedRecord) throws(NotelogError) -> PendingChunks? {
-    var sealed: [RecordKey: [UInt8]] = [:]
+    var sealed: [ID16: [UInt8]] = [:]
     for entry in try stored.entries() where entry.flags.contains(.chunked) {
       let value = ValueReference.value(in: stored.body.rawSpan.extracting(entry.range))
       turn.batch.forEachChunk(of: value) { _, bytes in sealed[value, default: []] += bytes.array() }
@@ -164,7 +164,7 @@ extension Transaction {
 
 extension RecordID {
   /// Whether the store's own records may have this id.
-  var isReserved: Bool { low == 0 && high & 0x0000_FFFF_FFFF_FFFF == 0 }
+  var isReserved: Bool { bytes.high == 0 && bytes.low >> 16 == 0 }
 }
 
 extension RecordEncoder {
@@ -188,7 +188,7 @@ extension RecordEncoder {
     do throws(NotelogError) {
       try writeChunks(id, of: plan, keys: &keys, nonces: &nonces, into: &batch)
       try batch.put(
-        id.key, collection: plan.schema.collection, envelopeByteCount: envelopeByteCount,
+        id.bytes, collection: plan.schema.collection, envelopeByteCount: envelopeByteCount,
         bodyByteCount: bodyByteCount
       ) { (bytes: inout MutableRawSpan) throws(NotelogError) in
         var envelope = bytes.part(0..<envelopeByteCount)

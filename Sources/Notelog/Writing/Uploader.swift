@@ -15,7 +15,7 @@ struct Uploader: ~Copyable {
   private let index: Int
   private let id: RecordID
   private let key: SealingKey
-  private let value: RecordKey
+  private let value: ID16
   private var data: AdditionalData
   private var batch = Batch()
   /// The chunk that is being filled: it is sealed once it is known whether it is the last.
@@ -127,7 +127,7 @@ struct Uploader: ~Copyable {
 
   private func sealInline() throws(NotelogError) -> [UInt8] {
     let data = AdditionalData(
-      store: plan.storeID, record: id.bytes16, name: plan.fields[index].nameHash,
+      store: plan.storeID, record: id.bytes, name: plan.fields[index].nameHash,
       type: plan.fields[index].type.rawValue, flags: UInt16(FieldFlags.sealed.rawValue), key: key.reference)
     return try sealed(filled + RecordBody.sealOverhead) { target, nonces throws(CryptoError) in
       try key.seal(

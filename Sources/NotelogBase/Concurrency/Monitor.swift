@@ -3,6 +3,8 @@
 // Public for the optimiser alone (docs/decisions/0076).
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 
+import Synchronization
+
 /// Who is to look again after a change: rooms of a monitor.
 public struct Wake: Equatable, Sendable {
   /// The most rooms that a monitor has.
@@ -109,12 +111,23 @@ public final class Monitor<State: Sendable & ~Copyable>: Sendable {
 /// A gate that one holder passes at a time.
 public final class Gate: Sendable {
   private let mutex = ConditionMutex()
+  /// The thread that holds it; 0 for none.
+  private let holder = Atomic<UInt>(0)
 
   public init() {}
 
+  /// Whether the calling thread holds it: it would wait for itself.
+  public var isHeldByThisThread: Bool { holder.load(ordering: .relaxed) == ThreadNumber.identity }
+
   /// Waits for the gate and takes it.
-  public func enter() { mutex.lock() }
+  public func enter() {
+    mutex.lock()
+    holder.store(ThreadNumber.identity, ordering: .relaxed)
+  }
 
   /// Gives the gate back: on the thread that took it.
-  public func leave() { mutex.unlock() }
+  public func leave() {
+    holder.store(0, ordering: .relaxed)
+    mutex.unlock()
+  }
 }

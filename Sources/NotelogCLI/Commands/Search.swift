@@ -57,6 +57,7 @@ private func searchRecords(_ invocation: Invocation, _ console: Console) throws(
         if code == .no { code = .done }
         let record = RecordShown(entry, opening: true, only: invocation.has(.json) ? nil : shown)
         try record.list(on: console, asJSON: invocation.has(.json))
+        if try record.exitCode(console) == .damage { code = .damage }
         return true
       } damaged: { id, error in
         unreadable.add(id, error)

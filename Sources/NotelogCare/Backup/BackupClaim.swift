@@ -1,5 +1,6 @@
 // Whose a backup's folder is: FORMAT.md §26.
 
+import NotelogBase
 import NotelogFormat
 import NotelogJournal
 import NotelogStorage
@@ -21,7 +22,7 @@ struct BackupClaim: ~Copyable {
   deinit { lock.close() }
 
   /// - Throws: `alreadyExists` where the folder holds anything but a backup of the store; `busy` where one is being made now.
-  static func take(_ target: any Storage, for storeID: StoreID) throws(JournalError) -> BackupClaim {
+  static func take(_ target: any Storage, for storeID: ID16) throws(JournalError) -> BackupClaim {
     // Before anything is touched: the lock of a store has the same name.
     _ = try check(target, storeID)
     let lock = try takeLock(target)
@@ -39,7 +40,7 @@ struct BackupClaim: ~Copyable {
 
   /// - Returns: The manifest of the store's backup, if there is one.
   private static func check(
-    _ target: any Storage, _ storeID: StoreID
+    _ target: any Storage, _ storeID: ID16
   ) throws(JournalError) -> BackupManifest? {
     if let manifest = try BackupManifest.read(target) {
       guard manifest.storeID == storeID else {

@@ -1,6 +1,7 @@
 // What is in a folder with a backup, and whether it is sound: FORMAT.md §26.
 
-package import NotelogFormat
+package import NotelogBase
+import NotelogFormat
 package import NotelogJournal
 package import NotelogStorage
 
@@ -22,7 +23,7 @@ package struct BackupFolder {
   private let storage: any Storage
 
   /// The store whose backup it is.
-  package var storeID: StoreID? { view?.manifest.storeID }
+  package var storeID: ID16? { view?.manifest.storeID }
   /// How many files the newest backup consists of.
   package var partCount: Int { view?.parts.count ?? 0 }
 

@@ -32,7 +32,7 @@ struct BackupManifest: Equatable, Sendable {
     static let closingByteCount = Layout.frameHeaderByteCount + CloseMark.byteCount
   }
 
-  var storeID: StoreID
+  var storeID: ID16
   /// Where the backup ends.
   var position: LogPosition
   /// Grows with each backup: tells the newer of the two files.
@@ -43,7 +43,7 @@ struct BackupManifest: Equatable, Sendable {
   var parts: [Part]
 
   init(
-    storeID: StoreID, position: LogPosition = .zero, generation: UInt64 = 0, end: End? = nil,
+    storeID: ID16, position: LogPosition = .zero, generation: UInt64 = 0, end: End? = nil,
     parts: [Part] = []
   ) {
     self.storeID = storeID
@@ -67,7 +67,7 @@ struct BackupManifest: Equatable, Sendable {
     guard bytes.byteCount == partsEnd + 4,
       bytes.load(UInt32.self, at: partsEnd) == Checksum.of(bytes.extracting(first: partsEnd))
     else { return nil }
-    storeID = RecordKey(bytes, at: 16)
+    storeID = ID16(bytes, at: 16)
     position = LogPosition(bytes, at: 32)
     generation = bytes.load(UInt64.self, at: 40)
     guard position.isValid, position.offset <= Limits.maximumSegmentByteCount else { return nil }

@@ -1,9 +1,9 @@
 // Backup while in use: FORMAT.md §26.
 
-package import NotelogFormat
+import NotelogFormat
 package import NotelogJournal
 package import NotelogStorage
-import NotelogBase
+package import NotelogBase
 
 extension Journal {
   /// Brings a backup up to date: copies what is new of a store, which this or another process may be writing to.
@@ -28,7 +28,7 @@ extension Journal {
     from source: any Storage, to target: any Storage, checksParts: Bool = false,
     random: UInt64 = .random(in: 0...UInt64.max),
     progress: @escaping WorkProgress.Report = { _, _ in true },
-    companions: (StoreID) throws(JournalError) -> Void = { _ in }
+    companions: (ID16) throws(JournalError) -> Void = { _ in }
   ) throws(JournalError) -> BackupReport {
     let pin = try journaling { () throws(StorageError) in try Pins(source).take(random) }
     let storeID = try Examination.stable(source).storeID

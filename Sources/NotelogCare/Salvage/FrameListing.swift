@@ -1,6 +1,6 @@
 // Everything in a folder's segment files, frame by frame: FORMAT.md §4, §5 and §6.
 
-import NotelogBase
+package import NotelogBase
 package import NotelogFormat
 import NotelogJournal
 package import NotelogStorage
@@ -11,7 +11,7 @@ package struct FrameListing {
   package struct Piece: Sendable {
     package enum Content: Sendable {
       /// The file itself, as its header and its end describe it.
-      case file(isHeaderReadable: Bool, kind: SegmentKind?, storeID: StoreID?, isFinished: Bool)
+      case file(isHeaderReadable: Bool, kind: SegmentKind?, storeID: ID16?, isFinished: Bool)
       /// A frame whose header checks.
       case frame(FrameHeader, isWhole: Bool, Mark?)
       /// What ends a finished segment.

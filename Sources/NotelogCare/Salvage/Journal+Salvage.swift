@@ -1,6 +1,7 @@
 // Saving what can be read of a store that is past opening: docs/maintenance.md, "Salvage".
 
-package import NotelogFormat
+package import NotelogBase
+import NotelogFormat
 package import NotelogJournal
 package import NotelogStorage
 
@@ -21,7 +22,7 @@ extension Journal {
   /// - Throws: `notAStore` where nothing says which store it is; `alreadyExists`, `busy`, `full`, `inputOutput` of the target;
   ///   `cancelled`.
   package static func salvage(
-    from source: any Storage, to target: any Storage, storeID: StoreID? = nil,
+    from source: any Storage, to target: any Storage, storeID: ID16? = nil,
     keepsPossiblyStale: Bool = false, options: JournalOptions = JournalOptions(),
     progress: @escaping WorkProgress.Report = { _, _ in true }
   ) throws(JournalError) -> SalvageReport {

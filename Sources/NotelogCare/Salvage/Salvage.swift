@@ -1,5 +1,6 @@
 // Saves what can be read of a pile of segments: docs/maintenance.md, "Salvage".
 
+import NotelogBase
 import NotelogFormat
 import NotelogJournal
 import NotelogStorage
@@ -26,7 +27,7 @@ struct Salvage {
   }
 
   mutating func run(
-    storeID: StoreID?, _ told: @escaping WorkProgress.Report
+    storeID: ID16?, _ told: @escaping WorkProgress.Report
   ) throws(JournalError) -> SalvageReport {
     var pile = try SalvagePile(source, storeID: storeID, &report)
     report.storeID = pile.storeID
@@ -164,7 +165,7 @@ struct Salvage {
   }
 
   private mutating func keepOlder(
-    _ id: RecordKey, _ entry: SalvageTable.Entry, _ survivors: inout [SalvageTable.Place]
+    _ id: ID16, _ entry: SalvageTable.Entry, _ survivors: inout [SalvageTable.Place]
   ) {
     guard keepsPossiblyStale, let sound = entry.sound, !sound.isTombstone else { return }
     survivors.append(sound.place)

@@ -1,5 +1,6 @@
 // The files of a pile, sorted by what they are and whether they count: docs/maintenance.md, "Salvage".
 
+import NotelogBase
 import NotelogFormat
 import NotelogJournal
 import NotelogStorage
@@ -7,7 +8,7 @@ import NotelogStorage
 /// The segments that were found, and what they say of one another.
 struct SalvagePile {
   private(set) var files: [SalvageFile] = []
-  private(set) var storeID = StoreID.zero
+  private(set) var storeID = ID16.zero
   /// The highest position that any witness in a header names as durable.
   var floor = LogPosition.zero
   /// The live set of the newest segment of the log in which one can be read.
@@ -22,7 +23,7 @@ struct SalvagePile {
   ]
 
   init(
-    _ storage: any Storage, storeID expected: StoreID?, _ report: inout SalvageReport
+    _ storage: any Storage, storeID expected: ID16?, _ report: inout SalvageReport
   ) throws(JournalError) {
     let names = try journaling { () throws(StorageError) in try storage.names(in: "") }.sorted()
     var found: [SalvageFile] = []
@@ -96,8 +97,8 @@ struct SalvagePile {
   }
 
   /// The store that most bytes belong to.
-  private static func commonest(_ files: [SalvageFile]) -> StoreID? {
-    var byteCounts: [StoreID: Int] = [:]
+  private static func commonest(_ files: [SalvageFile]) -> ID16? {
+    var byteCounts: [ID16: Int] = [:]
     for file in files {
       if let id = file.header?.storeID { byteCounts[id, default: 0] += file.byteCount }
     }

@@ -1,6 +1,7 @@
 // What salvaging saved, and what it could not: docs/maintenance.md, "Salvage".
 
-package import NotelogFormat
+package import NotelogBase
+import NotelogFormat
 
 /// What became of a pile of segments.
 package struct SalvageReport: Sendable {
@@ -30,11 +31,11 @@ package struct SalvageReport: Sendable {
     package let offset: Int
     package let byteCount: Int
     /// The record, or the large value, where that is known.
-    package var record: RecordKey?
+    package var record: ID16?
   }
 
   /// The store that was salvaged, and is the new one's id.
-  package internal(set) var storeID = StoreID.zero
+  package internal(set) var storeID = ID16.zero
   /// Records, chunks of large values, and the bytes of their frames that the new store holds.
   package internal(set) var recordCount = 0
   package internal(set) var chunkCount = 0
@@ -42,7 +43,7 @@ package struct SalvageReport: Sendable {
   /// Records whose newest version is known to be a deletion.
   package internal(set) var deletedCount = 0
   /// Records that were saved in a version that may not be their newest.
-  package internal(set) var possiblyStale: [RecordKey] = []
+  package internal(set) var possiblyStale: [ID16] = []
   /// Records with a lower revision may have had a newer version in frames that are lost; 0 where nothing is lost.
   package internal(set) var staleBelow: UInt64 = 0
   /// Files that frames were read from.
@@ -68,7 +69,7 @@ package struct SalvageReport: Sendable {
   ///   - range: Where in the file.
   ///   - record: Whose it is, where that is known.
   mutating func add(
-    _ kind: Loss.Kind, in file: SalvageFile?, _ range: Range<Int> = 0..<0, record: RecordKey? = nil
+    _ kind: Loss.Kind, in file: SalvageFile?, _ range: Range<Int> = 0..<0, record: ID16? = nil
   ) {
     add(
       Loss(

@@ -1,5 +1,6 @@
 // What a pile of segments says of each record: the newest version it ever names, and the newest that can be read.
 
+import NotelogBase
 import NotelogFormat
 
 /// Every record's newest version, and where it can be copied from.
@@ -30,7 +31,7 @@ struct SalvageTable {
 
   /// A chunk of a large value.
   struct ChunkKey: Hashable {
-    var value: RecordKey
+    var value: ID16
     var number: UInt32
   }
 
@@ -41,16 +42,16 @@ struct SalvageTable {
     var sound: Version?
   }
 
-  private(set) var records: [RecordKey: Entry] = [:]
+  private(set) var records: [ID16: Entry] = [:]
   private(set) var chunks: [ChunkKey: Place] = [:]
   /// Chunks that end their value.
-  private(set) var lastChunks: [RecordKey: UInt32] = [:]
+  private(set) var lastChunks: [ID16: UInt32] = [:]
 
   /// Takes in a version whose frame is sound.
   ///
   /// A frame of a file that was replaced only stands in for one that a file which counts names: it may hold what was
   /// deleted since.
-  mutating func take(_ id: RecordKey, _ version: Version, isReplaced: Bool) {
+  mutating func take(_ id: ID16, _ version: Version, isReplaced: Bool) {
     var entry = records[id] ?? Entry()
     if isReplaced, let newest = entry.newest, version.sequence > newest.sequence { return }
     if !isReplaced { Self.raise(&entry, to: version) }
@@ -59,13 +60,13 @@ struct SalvageTable {
   }
 
   /// Takes in a version that a file which counts names, whether its frame can be read or not.
-  mutating func know(_ id: RecordKey, _ version: Version) {
+  mutating func know(_ id: ID16, _ version: Version) {
     var entry = records[id] ?? Entry()
     Self.raise(&entry, to: version)
     records[id] = entry
   }
 
-  mutating func take(chunk: UInt32, isLast: Bool, of value: RecordKey, at place: Place) {
+  mutating func take(chunk: UInt32, isLast: Bool, of value: ID16, at place: Place) {
     let key = ChunkKey(value: value, number: chunk)
     if chunks[key] == nil { chunks[key] = place }
     if isLast { lastChunks[value] = chunk }

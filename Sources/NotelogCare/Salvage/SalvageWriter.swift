@@ -8,16 +8,16 @@ import NotelogStorage
 /// Copies frames into compacted segments, and ends them with a segment of the log that makes them a store.
 struct SalvageWriter {
   private let target: any Storage
-  private let storeID: StoreID
+  private let storeID: ID16
   private let options: JournalOptions
   private let pile: SalvagePile
   private let aim: Int
   private var number: UInt32 = 1
   private var live = LiveSet()
   /// The large values that saved records refer to, by a record of each.
-  private var values: [RecordKey: RecordKey] = [:]
+  private var values: [ID16: ID16] = [:]
 
-  init(to target: any Storage, storeID: StoreID, options: JournalOptions, pile: SalvagePile) {
+  init(to target: any Storage, storeID: ID16, options: JournalOptions, pile: SalvagePile) {
     self.target = target
     self.storeID = storeID
     self.options = options

@@ -1,6 +1,7 @@
 // Whether the checkpoint says what the segments say: FORMAT.md §31, INV-X1.
 
-package import NotelogFormat
+package import NotelogBase
+import NotelogFormat
 package import NotelogJournal
 import NotelogStorage
 
@@ -13,7 +14,7 @@ package struct IndexComparison: Equatable, Sendable {
   /// How many entries are at another place, are missing, or are there for nothing.
   package private(set) var wrongEntryCount = 0
   /// The first of the records that are there in truth and would not be found, or deleted ones that would be.
-  package private(set) var records: [RecordKey] = []
+  package private(set) var records: [ID16] = []
   /// Whether the records of collection 0 are others than it lists.
   package private(set) var listsOtherSchemas = false
   /// Segments whose live bytes are others than it says.

@@ -1,9 +1,9 @@
 // Verifying everything that can be verified without keys. It never writes. FORMAT.md §4, §5, §12.
 
-package import NotelogFormat
+import NotelogFormat
 package import NotelogJournal
 package import NotelogStorage
-import NotelogBase
+package import NotelogBase
 
 extension Journal {
   /// What verifying found.
@@ -37,7 +37,7 @@ extension Journal {
   /// - Returns: What was found.
   /// - Throws: What stands in the way of reading; `cancelled`; `busy` where the store never holds still.
   package static func verify(
-    _ storage: any Storage, storeID: StoreID? = nil, threadCount: Int = 1,
+    _ storage: any Storage, storeID: ID16? = nil, threadCount: Int = 1,
     progress: @escaping WorkProgress.Report = { _, _ in true },
     visit: @Sendable ((Inspector) -> Void) -> Void = { $0 { _, _, _ in } }
   ) throws(JournalError) -> Verification {
@@ -63,7 +63,7 @@ extension Journal {
   /// Reads every byte of a store once. Beside a writer, what looks like damage may be due to its going on: ``ReadingAttempts``
   /// tells.
   package static func verifyOnce(
-    _ storage: any Storage, storeID: StoreID? = nil, threadCount: Int = 1,
+    _ storage: any Storage, storeID: ID16? = nil, threadCount: Int = 1,
     progress: @escaping WorkProgress.Report = { _, _ in true },
     visit: @Sendable ((Inspector) -> Void) -> Void = { $0 { _, _, _ in } }
   ) throws(JournalError) -> Verification {

@@ -38,7 +38,7 @@ struct OrderComparison: Sendable {
         let byte = UInt64(envelope.byte(at: index)) << UInt64(8 * (place % 8))
         if place < 8 { low |= byte } else { high |= byte }
       }
-      keys[number].append(hash(RecordKey(low: low, high: high), record.id))
+      keys[number].append(hash(ID16(low: low, high: high), record.id))
     }
   }
 
@@ -55,7 +55,7 @@ struct OrderComparison: Sendable {
       for block in 0..<orders[number].blockCount {
         let isSound = orders[number].read(block) { bytes in
           for place in stride(from: 0, to: bytes.byteCount, by: StoredOrder.keyByteCount) {
-            stored.append(hash(RecordKey(bytes, at: place), RecordKey(bytes, at: place + 16)))
+            stored.append(hash(ID16(bytes, at: place), ID16(bytes, at: place + 16)))
           }
         }
         if !isSound { return false }
@@ -70,7 +70,7 @@ struct OrderComparison: Sendable {
     }.map { orders[$0].name }
   }
 
-  private func hash(_ key: RecordKey, _ id: RecordKey) -> UInt64 {
-    hash.fingerprint(of: RecordKey(low: hash.fingerprint(of: key) ^ id.low, high: id.high))
+  private func hash(_ key: ID16, _ id: ID16) -> UInt64 {
+    hash.fingerprint(of: ID16(low: hash.fingerprint(of: key) ^ id.low, high: id.high))
   }
 }

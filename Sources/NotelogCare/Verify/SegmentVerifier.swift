@@ -28,7 +28,7 @@ struct SegmentVerifier: ~Copyable {
   /// that the next frame has, if that is in memory already. It reads through a window that others have used.
   mutating func run(
     through window: inout Buffer,
-    _ inspect: (FrameHeader, Int, RawSpan, RecordKey?) throws(StorageError) -> Void = { _, _, _, _ in }
+    _ inspect: (FrameHeader, Int, RawSpan, ID16?) throws(StorageError) -> Void = { _, _, _, _ in }
   ) throws(StorageError) {
     var reader = SegmentReader(found.file, salt: found.header.salt, end: found.byteCount)
     reader.exchangeWindow(with: &window)
@@ -39,13 +39,13 @@ struct SegmentVerifier: ~Copyable {
     if isFinished { try checkFooter(&reader) }
   }
 
-  private mutating func add(_ kind: Damage.Kind, _ offset: Int, _ byteCount: Int, record: RecordKey? = nil) {
+  private mutating func add(_ kind: Damage.Kind, _ offset: Int, _ byteCount: Int, record: ID16? = nil) {
     damages.append(Damage(kind, segment: found.number, offset: offset, byteCount: byteCount, record: record))
   }
 
   private mutating func checkFrames(
     _ reader: inout SegmentReader,
-    _ inspect: (FrameHeader, Int, RawSpan, RecordKey?) throws(StorageError) -> Void
+    _ inspect: (FrameHeader, Int, RawSpan, ID16?) throws(StorageError) -> Void
   ) throws(StorageError) {
     let limit = isFinished ? (found.trailer?.footerOffset ?? end) : min(end, found.byteCount)
     var place = Layout.firstFrameOffset

@@ -1,5 +1,7 @@
 // What unlocks a keyring (FORMAT.md 10.3).
 
+import NotelogBase
+
 /// A secret that a slot accepts.
 package enum Credential: ~Copyable, Sendable {
   /// The UTF-8 bytes of a password, in Unicode normalisation form C (the caller's business).
@@ -34,7 +36,7 @@ package enum Credential: ~Copyable, Sendable {
 
   /// The key that wraps the unlock root in a slot: HKDF over the key itself, or over scrypt of the password.
   borrowing func slotKey(
-    salt: [UInt8], logN: UInt8, storeID: Bytes16, memory: SecretMemory
+    salt: [UInt8], logN: UInt8, storeID: ID16, memory: SecretMemory
   ) throws(CryptoError) -> Secret {
     try checkSize()
     let info = Array("NL1/kek".utf8) + [kind.rawValue]

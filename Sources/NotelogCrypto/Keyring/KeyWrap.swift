@@ -1,5 +1,7 @@
 // One key wrapped under another: KC-XAES-256-GCM (FORMAT.md 10.2).
 
+import NotelogBase
+
 /// The 104 bytes of a wrapped key: `nonce 24 | ciphertext 32 | tag 16 | commitment 32`.
 ///
 /// The commitment tells a wrong wrapping key from a damaged wrap, and leaves nobody the choice of a
@@ -50,11 +52,11 @@ protocol WrappedKey {
 }
 
 extension WrappedKey {
-  func additionalData(storeID: Bytes16) -> [UInt8] { Array(Self.domain.utf8) + header + storeID.array }
+  func additionalData(storeID: ID16) -> [UInt8] { Array(Self.domain.utf8) + header + storeID.array }
 
   /// Wraps the entry's key.
   mutating func wrap(
-    _ key: borrowing Secret, under wrappingKey: borrowing Secret, storeID: Bytes16, memory: SecretMemory
+    _ key: borrowing Secret, under wrappingKey: borrowing Secret, storeID: ID16, memory: SecretMemory
   ) throws(CryptoError) {
     wrap = try KeyWrap(
       key, under: wrappingKey, additionalData: additionalData(storeID: storeID), memory: memory)
@@ -62,7 +64,7 @@ extension WrappedKey {
 
   /// The entry's key.
   func unwrap(
-    under wrappingKey: borrowing Secret, storeID: Bytes16, memory: SecretMemory
+    under wrappingKey: borrowing Secret, storeID: ID16, memory: SecretMemory
   ) throws(CryptoError) -> Secret {
     try wrap.open(under: wrappingKey, additionalData: additionalData(storeID: storeID), memory: memory)
   }

@@ -1,5 +1,7 @@
 // Reading and writing a keyring (FORMAT.md 10.7).
 
+import NotelogBase
+
 extension Keyring {
   /// Reads a keyring. Whatever is damaged, unknown or beyond a limit is refused here, before any work.
   ///
@@ -27,7 +29,7 @@ extension Keyring {
     try reader.wrapSuite()
     try reader.reserved(1)
     guard try reader.uint32() == UInt32(bytes.count) else { throw .damagedKeyring(.length) }
-    storeID = Bytes16(try reader.take(16))
+    storeID = ID16(try reader.take(16))
     generation = try reader.uint64()
     rootGeneration = try reader.uint32()
     nextKeyReference = try reader.uint32()

@@ -1,5 +1,7 @@
 // Which of the two copies of a keyring counts (FORMAT.md 10.9).
 
+package import NotelogBase
+
 extension Keyring {
   /// The copy that counts, and what was found on the way.
   package struct Choice: Sendable {
@@ -34,7 +36,7 @@ extension Keyring {
   /// - Returns: The keyring that counts, and what was found.
   /// - Throws: What is wrong with the first, where neither can be read.
   package static func choose(
-    _ first: [UInt8]?, copy second: [UInt8]?, storeID: Bytes16? = nil, workFactorLimit: WorkFactor = .mostRead
+    _ first: [UInt8]?, copy second: [UInt8]?, storeID: ID16? = nil, workFactorLimit: WorkFactor = .mostRead
   ) throws(CryptoError) -> Choice {
     let one = read(first, storeID, workFactorLimit)
     // Most often they are the same, and then so is what can be read of them.
@@ -55,7 +57,7 @@ extension Keyring {
   }
 
   private static func read(
-    _ bytes: [UInt8]?, _ storeID: Bytes16?, _ limit: WorkFactor
+    _ bytes: [UInt8]?, _ storeID: ID16?, _ limit: WorkFactor
   ) -> Result<Keyring, CryptoError> {
     guard let bytes else { return .failure(.damagedKeyring(.length)) }
     return Result { () throws(CryptoError) in

@@ -1,5 +1,7 @@
 // The keyring's tables of keys: class keys, named keys, data keys (FORMAT.md 10.4 to 10.6).
 
+import NotelogBase
+
 extension Keyring {
   /// The key of an access class, wrapped under the unlock root.
   struct ClassKey: WrappedKey, Equatable, Sendable {
@@ -31,7 +33,7 @@ extension Keyring {
     package internal(set) var current: KeyReference
     let sealedName: [UInt8]
 
-    static func additionalData(number: UInt16, _ accessClass: AccessClass, storeID: Bytes16) -> [UInt8] {
+    static func additionalData(number: UInt16, _ accessClass: AccessClass, storeID: ID16) -> [UInt8] {
       var bytes = Array("NL1kname".utf8)
       bytes.append(littleEndian: number)
       bytes += [accessClass.rawValue, 0, 0, 0, 0, 0]

@@ -1,5 +1,7 @@
 // A slot: one way to unlock the store (FORMAT.md 10.3).
 
+import NotelogBase
+
 extension Keyring {
   /// One credential's wrap of the unlock root.
   package struct Slot: WrappedKey, Equatable, Sendable {
@@ -67,7 +69,7 @@ extension Keyring {
 
     /// A new slot for a credential.
     init(
-      id: UInt32, rootGeneration: UInt32, storeID: Bytes16, credential: borrowing Credential,
+      id: UInt32, rootGeneration: UInt32, storeID: ID16, credential: borrowing Credential,
       work: WorkFactor,
       root: borrowing Secret, memory: SecretMemory
     ) throws(CryptoError) {
@@ -86,7 +88,7 @@ extension Keyring {
     /// - Throws: ``CryptoError/wrongKey`` where the credential is not this slot's,
     ///   ``CryptoError/tamperedSlot(_:)`` where it is and the slot was altered.
     func open(
-      _ credential: borrowing Credential, storeID: Bytes16, memory: SecretMemory
+      _ credential: borrowing Credential, storeID: ID16, memory: SecretMemory
     ) throws(CryptoError) -> Secret {
       let key = try credential.slotKey(salt: salt, logN: logN, storeID: storeID, memory: memory)
       do throws(CryptoError) {

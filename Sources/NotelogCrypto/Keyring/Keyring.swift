@@ -1,6 +1,6 @@
 // The keyring as it stands on disk: slots, wrapped keys, sealed names (FORMAT.md 10).
 
-import NotelogBase
+package import NotelogBase
 
 /// Everything that the keyring's file says; no secret is in it, so it can be read and shown while locked.
 ///
@@ -26,7 +26,7 @@ package struct Keyring: Equatable, Sendable {
   enum Header { static let byteCount = 64 }
 
   /// Which store it belongs to.
-  package let storeID: Bytes16
+  package let storeID: ID16
   /// Which of two copies is newer; grows with each change.
   package internal(set) var generation: UInt64
   /// Which unlock root the slots wrap.

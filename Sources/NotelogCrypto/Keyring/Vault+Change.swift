@@ -1,6 +1,6 @@
 // Changing a keyring: slots, named keys, generations; and the MAC of the schema (FORMAT.md 10.7, 10.9).
 
-import NotelogBase
+package import NotelogBase
 
 extension Vault {
   /// A changed keyring, not yet in force.
@@ -134,7 +134,7 @@ extension Keyring {
   /// - Returns: The vault that holds it; its keyring's bytes are still to be written.
   /// - Throws: ``CryptoError/limitExceeded(_:)``, and what the system refuses.
   package static func create(
-    storeID: Bytes16, credential: borrowing Credential, work: WorkFactor = .standard,
+    storeID: ID16, credential: borrowing Credential, work: WorkFactor = .standard,
     memory: SecretMemory = .shared
   ) throws(CryptoError) -> Vault {
     let root = try Secret.random(byteCount: Credential.keySize, in: memory)

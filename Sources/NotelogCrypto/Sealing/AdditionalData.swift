@@ -1,5 +1,7 @@
 // What a sealed value is bound to: its additional data (FORMAT.md 11.2).
 
+package import NotelogBase
+
 /// The additional data of a field, or of a part of a large value, built from what the *caller expects* to find, never from
 /// what was read: a value that was moved to another store, record, field, type or key then does not open.
 ///
@@ -19,7 +21,7 @@ package struct AdditionalData: Sendable {
 
   /// The additional data of a field sealed inline.
   package init(
-    store: Bytes16, record: Bytes16, name: Bytes16, type: UInt8, flags: UInt16, key: KeyReference
+    store: ID16, record: ID16, name: ID16, type: UInt8, flags: UInt16, key: KeyReference
   ) {
     self.init(
       store: store, record: record, name: name, type: type, flags: flags, key: key, size: Self.fieldSize)
@@ -28,8 +30,8 @@ package struct AdditionalData: Sendable {
 
   /// The additional data of a large value: of one chunk, or of what refers to them.
   package init(
-    store: Bytes16, record: Bytes16, name: Bytes16, type: UInt8, flags: UInt16, key: KeyReference,
-    value: Bytes16, chunk: UInt64, isLast: Bool
+    store: ID16, record: ID16, name: ID16, type: UInt8, flags: UInt16, key: KeyReference,
+    value: ID16, chunk: UInt64, isLast: Bool
   ) {
     self.init(
       store: store, record: record, name: name, type: type, flags: flags, key: key, size: Self.chunkSize)
@@ -39,8 +41,8 @@ package struct AdditionalData: Sendable {
   }
 
   /// The record that the value belongs to; changed from record to record in a batch.
-  package var record: Bytes16 {
-    get { Bytes16(low: UInt64(littleEndian: words[4]), high: UInt64(littleEndian: words[5])) }
+  package var record: ID16 {
+    get { ID16(low: UInt64(littleEndian: words[4]), high: UInt64(littleEndian: words[5])) }
     set { put(newValue, at: 4) }
   }
 
@@ -66,7 +68,7 @@ package struct AdditionalData: Sendable {
   }
 
   private init(
-    store: Bytes16, record: Bytes16, name: Bytes16, type: UInt8, flags: UInt16, key: KeyReference, size: Int
+    store: ID16, record: ID16, name: ID16, type: UInt8, flags: UInt16, key: KeyReference, size: Int
   ) {
     words = InlineArray(repeating: 0)
     self.size = size
@@ -82,7 +84,7 @@ package struct AdditionalData: Sendable {
     return (suite | UInt64(type) << 8 | UInt64(flags) << 16 | UInt64(key.rawValue) << 32).littleEndian
   }
 
-  private mutating func put(_ value: Bytes16, at index: Int) {
+  private mutating func put(_ value: ID16, at index: Int) {
     words[index] = value.low.littleEndian
     words[index + 1] = value.high.littleEndian
   }

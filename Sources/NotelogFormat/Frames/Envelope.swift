@@ -20,12 +20,12 @@ public struct Envelope: Equatable, Sendable {
   }
 
   /// The large values the record refers to.
-  public var values: [RecordKey]
+  public var values: [ID16]
   /// Sort keys, field numbers strictly ascending.
   public var sortKeys: [SortKey]
 
   @inlinable
-  public init(values: [RecordKey] = [], sortKeys: [SortKey] = []) {
+  public init(values: [ID16] = [], sortKeys: [SortKey] = []) {
     self.values = values
     self.sortKeys = sortKeys
   }
@@ -110,7 +110,7 @@ public struct Envelope: Equatable, Sendable {
     guard let byteCount = Self.byteCount(inPayload: bytes) else { return nil }
     let valueCount = Int(bytes.load(UInt16.self, at: 2))
     values = []
-    for index in 0..<valueCount { values.append(RecordKey(bytes, at: 4 + 16 * index)) }
+    for index in 0..<valueCount { values.append(ID16(bytes, at: 4 + 16 * index)) }
     sortKeys = []
     var place = 4 + 16 * valueCount
     while place < byteCount {
@@ -127,10 +127,10 @@ public struct Envelope: Equatable, Sendable {
 extension Envelope {
   /// The large values that an envelope names; none where there is no envelope.
   @inlinable
-  public static func values(_ bytes: RawSpan) -> [RecordKey] {
+  public static func values(_ bytes: RawSpan) -> [ID16] {
     guard bytes.byteCount >= 4 else { return [] }
     let count = Int(bytes.load(UInt16.self, at: 2))
     guard count > 0, 4 + 16 * count <= bytes.byteCount else { return [] }
-    return (0..<count).map { RecordKey(bytes, at: 4 + 16 * $0) }
+    return (0..<count).map { ID16(bytes, at: 4 + 16 * $0) }
   }
 }

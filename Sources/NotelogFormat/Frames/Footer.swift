@@ -13,7 +13,7 @@ public struct FooterEntry: Equatable, Sendable {
   public var payloadByteCount: Int
   public var envelopeByteCount: Int
   public var sequence: UInt64
-  public var id: RecordKey
+  public var id: ID16
   /// Of a chunk whose payload checked when it was listed, its number.
   public var chunk: ChunkMark?
 
@@ -64,7 +64,7 @@ public struct FooterEntry: Equatable, Sendable {
     sequence = stamp & UInt64(Limits.maximumSequence)
     offset = Int(place & PlaceBits.offsetMask) * 8
     payloadByteCount = Int(line.load(UInt32.self, at: 12))
-    id = RecordKey(line, at: 16)
+    id = ID16(line, at: 16)
     envelopeByteCount = 0
     // An entry is a place in the index, which only takes those where a frame can be.
     guard payloadByteCount <= kind.maximumPayloadByteCount, offset >= Layout.firstFrameOffset,

@@ -12,13 +12,13 @@ public struct FrameHeader: Equatable, Sendable, BitwiseCopyable {
   public var collection: UInt16
   public var payloadByteCount: Int
   public var sequence: UInt64
-  public var id: RecordKey
+  public var id: ID16
   public var payloadChecksum: UInt32
 
   @inlinable
   public init(
     _ kind: FrameKind, hasEnvelope: Bool = false, collection: UInt16 = 0, payloadByteCount: Int = 0,
-    sequence: UInt64 = 0, id: RecordKey = .zero, payloadChecksum: UInt32 = 0
+    sequence: UInt64 = 0, id: ID16 = .zero, payloadChecksum: UInt32 = 0
   ) {
     self.kind = kind
     self.hasEnvelope = hasEnvelope
@@ -61,7 +61,7 @@ public struct FrameHeader: Equatable, Sendable, BitwiseCopyable {
       FrameHeader(
         kind, hasEnvelope: flags & 1 != 0, collection: bytes.load(UInt16.self, at: offset + 2),
         payloadByteCount: payloadByteCount, sequence: sequence,
-        id: RecordKey(bytes, at: offset + 16), payloadChecksum: bytes.load(UInt32.self, at: offset + 32)))
+        id: ID16(bytes, at: offset + 16), payloadChecksum: bytes.load(UInt32.self, at: offset + 32)))
   }
 
   /// Writes the header at `offset` of the bytes, for the place it will have in its segment.

@@ -11,13 +11,13 @@ package struct LastClose: Equatable, Sendable {
   package static let byteCount = 64
   package static let magic: UInt64 = 0x0A0D_5345_4C43_4E89
 
-  package let storeID: StoreID
+  package let storeID: ID16
   /// Where the close mark lies.
   package let mark: LogPosition
   /// The sequence number that the next transaction gets.
   package let nextSequence: UInt64
 
-  package init(storeID: StoreID, mark: LogPosition, nextSequence: UInt64) {
+  package init(storeID: ID16, mark: LogPosition, nextSequence: UInt64) {
     self.storeID = storeID
     self.mark = mark
     self.nextSequence = nextSequence
@@ -30,7 +30,7 @@ package struct LastClose: Equatable, Sendable {
         == Checksum.of(bytes.extracting(first: Self.byteCount - 4)),
       bytes.extracting(40..<Self.byteCount - 4).isZero
     else { return nil }
-    storeID = StoreID(bytes, at: 8)
+    storeID = ID16(bytes, at: 8)
     mark = LogPosition(bytes, at: 24)
     nextSequence = bytes.load(UInt64.self, at: 32)
     guard mark.segment > 0, mark.isValid, nextSequence <= UInt64(Limits.maximumSequence) else { return nil }
@@ -49,7 +49,7 @@ package struct LastClose: Equatable, Sendable {
   }
 
   /// Reads what a store's `lock` says; nothing where it can't be read or does not check, as it is one witness among others.
-  package static func read(_ storage: any Storage, of storeID: StoreID? = nil) -> LastClose? {
+  package static func read(_ storage: any Storage, of storeID: ID16? = nil) -> LastClose? {
     guard
       let file = try? retryingInterruptions({ () throws(StorageError) in
         try storage.open(FileName.lock, .read)

@@ -52,6 +52,8 @@ package struct SegmentBuilder: ~Copyable {
   /// Appends a frame with its payload, whose checksum the header has.
   @discardableResult
   package mutating func append(_ header: FrameHeader, _ payload: RawSpan) throws(StorageError) -> Int {
+    precondition(
+      payload.byteCount == header.payloadByteCount, "a frame's payload is as long as its header says")
     let place = end
     let start = buffer.count
     buffer.appendZeros(Layout.frameHeaderByteCount)

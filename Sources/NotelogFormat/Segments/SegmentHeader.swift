@@ -13,9 +13,6 @@ package enum SegmentKind: UInt16, Sendable, BitwiseCopyable {
   package var isLog: Bool { self != .compacted }
 }
 
-/// A store's id: 16 random bytes, the same in all of its segments.
-package typealias StoreID = RecordKey
-
 /// A segment that another one takes the place of, from its kept length on.
 package struct SegmentSource: Equatable, Sendable {
   package let segment: UInt32
@@ -34,7 +31,7 @@ package struct SegmentHeader: Equatable, Sendable {
 
   package var kind: SegmentKind
   package var number: UInt32
-  package var storeID: StoreID
+  package var storeID: ID16
   package var salt: UInt64
   package var firstSequence: UInt64
   package var floor: LogPosition
@@ -67,7 +64,7 @@ package struct SegmentHeader: Equatable, Sendable {
     self.kind = kind
     writeFlags = bytes.load(UInt32.self, at: 16)
     number = bytes.load(UInt32.self, at: 20)
-    storeID = RecordKey(bytes, at: 24)
+    storeID = ID16(bytes, at: 24)
     salt = bytes.load(UInt64.self, at: 40)
     firstSequence = bytes.load(UInt64.self, at: 48)
     floor = LogPosition(bytes, at: 56)
@@ -86,7 +83,7 @@ package struct SegmentHeader: Equatable, Sendable {
   }
 
   package init(
-    _ kind: SegmentKind, number: UInt32, storeID: StoreID, salt: UInt64, firstSequence: UInt64,
+    _ kind: SegmentKind, number: UInt32, storeID: ID16, salt: UInt64, firstSequence: UInt64,
     floor: LogPosition, live: LiveSet, sources: [SegmentSource] = []
   ) {
     self.kind = kind

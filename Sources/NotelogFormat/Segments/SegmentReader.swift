@@ -61,10 +61,10 @@ public struct SegmentReader: ~Copyable {
   /// The id that a frame at a place has if there is one, without a look at anything else; nothing where the place is not
   /// in memory.
   @inlinable
-  public func idAhead(at place: Int) -> RecordKey? {
+  public func idAhead(at place: Int) -> ID16? {
     let start = place - windowStart
     guard start >= 0, start + Layout.frameHeaderByteCount <= window.count else { return nil }
-    return RecordKey(window.bytes, at: start + 16)
+    return ID16(window.bytes, at: start + 16)
   }
 
   /// The payload of the frame at a place, until the next read.

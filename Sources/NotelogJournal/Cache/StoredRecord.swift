@@ -1,17 +1,18 @@
 // A record that was read: FORMAT.md §5.
 
-package import NotelogFormat
+package import NotelogBase
+import NotelogFormat
 
 /// A record as it is stored. Its bytes are in the buffer it was read into.
 package struct StoredRecord: Sendable, BitwiseCopyable {
-  package let id: RecordKey
+  package let id: ID16
   package let collection: UInt16
   /// The sequence number of the transaction that wrote it; 0 for one that is not committed yet.
   package let revision: UInt64
   /// Whether frames that are lost may have held a newer version.
   package let isPossiblyStale: Bool
 
-  package init(id: RecordKey, collection: UInt16, revision: UInt64, isPossiblyStale: Bool) {
+  package init(id: ID16, collection: UInt16, revision: UInt64, isPossiblyStale: Bool) {
     self.id = id
     self.collection = collection
     self.revision = revision

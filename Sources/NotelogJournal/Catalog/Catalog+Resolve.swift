@@ -29,7 +29,7 @@ extension SegmentTable {
 
 extension Catalog {
   /// The candidate whose frame bears the id.
-  func resolve(_ id: RecordKey, _ fingerprint: UInt64) throws(StorageError) -> Location? {
+  func resolve(_ id: ID16, _ fingerprint: UInt64) throws(StorageError) -> Location? {
     var ordinal = 0
     while let place = try index.candidate(fingerprint, ordinal) {
       switch try segments.candidateState(at: place, cache) {
@@ -62,7 +62,7 @@ extension Catalog {
   /// from a checkpoint that is wrong.
   ///
   /// Where it names nothing at all the frame is not dead: a tombstone goes only when no footer lists its id any longer.
-  func supersession(of id: RecordKey, at old: Location) throws(StorageError) -> Supersession {
+  func supersession(of id: ID16, at old: Location) throws(StorageError) -> Supersession {
     if old.chunk != nil { return .proven }
     let fingerprint = index.fingerprint(of: id)
     var ordinal = 0

@@ -1,8 +1,8 @@
 // Index and segments together: which frame is current, and how many live bytes each segment holds.
 
-package import NotelogFormat
+import NotelogFormat
 package import NotelogStorage
-import NotelogBase
+package import NotelogBase
 import Synchronization
 
 /// What several threads hold that take in frames of one record: only one of them compares its frame with what is known.
@@ -165,7 +165,7 @@ package final class Catalog: Sendable {
   }
 
   /// Begins to look up what a record's next frame will replace.
-  func beginLookup(of id: RecordKey) -> PreviousVersion {
+  func beginLookup(of id: ID16) -> PreviousVersion {
     let fingerprint = index.fingerprint(of: id)
     index.prefetch(fingerprint)
     return PreviousVersion(fingerprint: fingerprint, location: nil)
@@ -175,16 +175,16 @@ package final class Catalog: Sendable {
   static let lookahead = 8
 
   /// Asks the processor to fetch where a record is in the index.
-  func prefetch(_ id: RecordKey) { index.prefetch(index.fingerprint(of: id)) }
+  func prefetch(_ id: ID16) { index.prefetch(index.fingerprint(of: id)) }
 
   /// Looks it up: in the index and, as only the frame says whose it is, on disk.
-  func find(_ previousVersion: inout PreviousVersion, of id: RecordKey) throws(StorageError) {
+  func find(_ previousVersion: inout PreviousVersion, of id: ID16) throws(StorageError) {
     guard try index.warmCandidate(previousVersion.fingerprint) != nil else { return }
     previousVersion.location = try resolve(id, previousVersion.fingerprint)
   }
 
   /// Looks a previous version up again where it isn't one any more.
-  func confirm(_ previousVersion: inout PreviousVersion, of id: RecordKey) throws(StorageError) {
+  func confirm(_ previousVersion: inout PreviousVersion, of id: ID16) throws(StorageError) {
     if let location = previousVersion.location {
       if try index.contains(previousVersion.fingerprint, at: location.place) { return }
     } else if try index.candidate(previousVersion.fingerprint, 0) == nil {
@@ -200,8 +200,8 @@ package final class Catalog: Sendable {
   }
 
   /// The ids of collection 0's records, in order of id.
-  package func listedRecords() throws(StorageError) -> [RecordKey] {
-    var ids: [RecordKey] = []
+  package func listedRecords() throws(StorageError) -> [ID16] {
+    var ids: [ID16] = []
     for entry in listing.entries {
       // One that was deleted may be listed still, if nothing is left of the deletion either.
       guard let location = try location(of: entry.id), !location.isTombstone,
@@ -213,18 +213,18 @@ package final class Catalog: Sendable {
   }
 
   /// Where a record's newest frame is and what it says, tombstones included.
-  package func location(of id: RecordKey) throws(StorageError) -> Location? {
+  package func location(of id: ID16) throws(StorageError) -> Location? {
     try resolve(id, index.fingerprint(of: id))
   }
 
   /// Whether a frame lives: a record's newest, which its place alone says, or a chunk of a value that lives.
-  func isCurrent(_ id: RecordKey, at location: Location) throws(StorageError) -> Bool {
+  func isCurrent(_ id: ID16, at location: Location) throws(StorageError) -> Bool {
     if let chunk = location.chunk { return chunks.lives(chunk, of: id, at: location.place) }
     return try index.contains(index.fingerprint(of: id), at: location.place)
   }
 
   /// Keeps a version that is about to be overwritten for the snapshots that see it.
-  private func note(_ known: Location, of id: RecordKey, supersededBy sequence: UInt64) {
+  private func note(_ known: Location, of id: ID16, supersededBy sequence: UInt64) {
     guard history.isNeeded, !known.isTombstone, let segment = segments[known.segment] else { return }
     history.note(
       id,
@@ -251,7 +251,7 @@ package final class Catalog: Sendable {
 
   /// A frame that compaction copied.
   struct MovedFrame {
-    let id: RecordKey
+    let id: ID16
     let old: Location
     let new: Location
   }
@@ -261,7 +261,7 @@ package final class Catalog: Sendable {
   /// What was written anew meanwhile does not move: its copy is dead already.
   func adopt(
     _ output: Segment, of sources: [Segment], _ copies: [MovedFrame],
-    dropped: [(id: RecordKey, location: Location)]
+    dropped: [(id: ID16, location: Location)]
   ) throws(StorageError) {
     arrangement.enter()
     defer { arrangement.leave() }

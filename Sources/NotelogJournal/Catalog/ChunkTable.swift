@@ -2,7 +2,7 @@
 
 package import NotelogFormat
 package import NotelogStorage
-import NotelogBase
+package import NotelogBase
 import Synchronization
 
 /// The large values of an open store. A value is in it as long as it lives: while a record refers to it, while it is being
@@ -13,10 +13,10 @@ import Synchronization
 final class ChunkTable: Sendable {
   /// What happens to values.
   private enum Event {
-    case chunk(of: RecordKey, ChunkMark, LargeValue.Chunk)
+    case chunk(of: ID16, ChunkMark, LargeValue.Chunk)
     /// A record has a new version, or is deleted; it refers to these values.
-    case record(RecordKey, values: [RecordKey])
-    case moved(of: RecordKey, ChunkMark, from: FrameAddress, to: LargeValue.Chunk)
+    case record(ID16, values: [ID16])
+    case moved(of: ID16, ChunkMark, from: FrameAddress, to: LargeValue.Chunk)
   }
 
   private struct State {
@@ -25,11 +25,11 @@ final class ChunkTable: Sendable {
     var knowledge = Knowledge.nothing
     /// With the sequence number of their transaction; 0 for a move, which belongs to none.
     var noted: [(sequence: UInt64, event: Event)] = []
-    var values: [RecordKey: LargeValue] = [:]
-    var valuesOfRecords: [RecordKey: [RecordKey]] = [:]
-    var uploads: Set<RecordKey> = []
+    var values: [ID16: LargeValue] = [:]
+    var valuesOfRecords: [ID16: [ID16]] = [:]
+    var uploads: Set<ID16> = []
     /// Values that no record refers to any more, but that a snapshot may see.
-    var lingering: Set<RecordKey> = []
+    var lingering: Set<ID16> = []
   }
 
   private let state = Lock(State())
@@ -54,12 +54,12 @@ final class ChunkTable: Sendable {
   }
 
   /// Where a chunk is; nothing where its value does not live or lacks it.
-  func chunk(_ number: UInt32, of value: RecordKey) -> LargeValue.Chunk? {
+  func chunk(_ number: UInt32, of value: ID16) -> LargeValue.Chunk? {
     state.withLock { $0.values[value]?.chunk(number) }
   }
 
   /// Whether a chunk frame lives. Before anything is known, every one is taken to.
-  func lives(_ mark: ChunkMark, of value: RecordKey, at place: FrameAddress) -> Bool {
+  func lives(_ mark: ChunkMark, of value: ID16, at place: FrameAddress) -> Bool {
     state.withLock { state in
       guard state.knowledge == .complete else { return true }
       return state.values[value]?.chunk(mark.number)?.place == place
@@ -69,10 +69,10 @@ final class ChunkTable: Sendable {
   // MARK: uploads
 
   /// Keeps a value alive that no record refers to yet.
-  func beginUpload(_ value: RecordKey) { state.withLock { state in _ = state.uploads.insert(value) } }
+  func beginUpload(_ value: ID16) { state.withLock { state in _ = state.uploads.insert(value) } }
 
   /// Leaves a value to whatever record refers to it; without one it is dead.
-  func endUpload(_ value: RecordKey) {
+  func endUpload(_ value: ID16) {
     state.withLock { state in
       state.uploads.remove(value)
       if state.values[value]?.owner == nil { release(value, &state) }
@@ -111,7 +111,7 @@ final class ChunkTable: Sendable {
   }
 
   /// Takes in that compaction moved a chunk. One that died meanwhile does not move: its copy is dead already.
-  func move(_ mark: ChunkMark, of value: RecordKey, from old: FrameAddress, to new: LargeValue.Chunk) {
+  func move(_ mark: ChunkMark, of value: ID16, from old: FrameAddress, to new: LargeValue.Chunk) {
     guard watching.load(ordering: .acquiring) else { return }
     state.withLock { state in happen(.moved(of: value, mark, from: old, to: new), 0, &state) }
   }
@@ -147,7 +147,7 @@ final class ChunkTable: Sendable {
   }
 
   /// Lets a value go that no record refers to, unless it is being uploaded or a snapshot may see it.
-  private func release(_ value: RecordKey, _ state: inout State) {
+  private func release(_ value: ID16, _ state: inout State) {
     guard state.knowledge == .complete, !state.uploads.contains(value) else { return }
     if history.isNeeded {
       state.lingering.insert(value)
@@ -208,9 +208,9 @@ final class ChunkTable: Sendable {
 
 /// What the segments say of large values.
 package struct ChunkScan {
-  package private(set) var values: [RecordKey: LargeValue] = [:]
+  package private(set) var values: [ID16: LargeValue] = [:]
   /// Records that refer to large values, and where their frames are.
-  package private(set) var owners: [(record: RecordKey, values: [RecordKey], place: FrameAddress)] = []
+  package private(set) var owners: [(record: ID16, values: [ID16], place: FrameAddress)] = []
 
   package init() {}
 
@@ -231,10 +231,10 @@ package struct ChunkScan {
   }
 
   /// Forgets records that are not the newest versions.
-  package mutating func keepOwners(where isCurrent: (RecordKey, FrameAddress) throws(StorageError) -> Bool)
+  package mutating func keepOwners(where isCurrent: (ID16, FrameAddress) throws(StorageError) -> Bool)
     throws(StorageError)
   {
-    var kept: [(record: RecordKey, values: [RecordKey], place: FrameAddress)] = []
+    var kept: [(record: ID16, values: [ID16], place: FrameAddress)] = []
     for owner in owners where try isCurrent(owner.record, owner.place) { kept.append(owner) }
     owners = kept
   }

@@ -23,7 +23,7 @@ final class History: Sendable {
     /// The sequence numbers of live snapshots, by ticket.
     var snapshots: [UInt64: UInt64] = [:]
     var nextTicket: UInt64 = 0
-    var versions: [RecordKey: [OldVersion]] = [:]
+    var versions: [ID16: [OldVersion]] = [:]
   }
 
   private let state = Lock(State())
@@ -64,7 +64,7 @@ final class History: Sendable {
   }
 
   /// Keeps a version that is about to be overwritten, if a snapshot sees it.
-  func note(_ id: RecordKey, _ version: OldVersion) {
+  func note(_ id: ID16, _ version: OldVersion) {
     state.withLock { state in
       guard state.snapshots.values.contains(where: { version.isVisible(at: $0) }) else { return }
       // Noted before at another place: compaction moved it in between.
@@ -74,7 +74,7 @@ final class History: Sendable {
   }
 
   /// The version of a record that was overwritten since and that a snapshot sees.
-  func version(of id: RecordKey, at sequence: UInt64) -> OldVersion? {
+  func version(of id: ID16, at sequence: UInt64) -> OldVersion? {
     state.withLock { state in state.versions[id]?.first { $0.isVisible(at: sequence) } }
   }
 }

@@ -1,5 +1,6 @@
 // Where the chunks of one large value are: FORMAT.md §8.
 
+package import NotelogBase
 package import NotelogFormat
 
 /// A large value's chunks, as runs of frames that follow one another: two gigabytes take a few thousand of them, and a few
@@ -34,7 +35,7 @@ package struct LargeValue {
   }
 
   /// The record that refers to it.
-  package var owner: RecordKey?
+  package var owner: ID16?
   /// The number of the chunk that says it is the last.
   package private(set) var last: UInt32?
   /// In order of the chunks' numbers.

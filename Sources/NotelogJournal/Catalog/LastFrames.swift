@@ -1,5 +1,6 @@
 // Which of a record's frames in one transaction counts: the last one. FORMAT.md §6.
 
+import NotelogBase
 import NotelogFormat
 import NotelogStorage
 
@@ -11,7 +12,7 @@ struct LastFrames {
   private var segment: UInt32 = 0
   private var sequence: UInt64 = 0
   private var start = 0
-  private var offsets: [RecordKey: Int] = [:]
+  private var offsets: [ID16: Int] = [:]
 
   /// Whether a frame is the last of its id in its transaction.
   ///

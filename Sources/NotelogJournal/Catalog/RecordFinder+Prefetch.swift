@@ -1,6 +1,7 @@
 // Finding several records at once: while one comes from memory, the others are on their way.
 
-package import NotelogFormat
+package import NotelogBase
+import NotelogFormat
 
 /// What is known of a record that is looked up ahead.
 package struct PendingLookup: Sendable, BitwiseCopyable {
@@ -14,7 +15,7 @@ package struct PendingLookup: Sendable, BitwiseCopyable {
 
 extension RecordFinder {
   /// Begins a lookup, and prefetches what says where the record is.
-  package func begin(_ id: RecordKey) -> PendingLookup {
+  package func begin(_ id: ID16) -> PendingLookup {
     let fingerprint = index.fingerprint(of: id)
     index.prefetch(fingerprint)
     return PendingLookup(fingerprint: fingerprint)
@@ -39,7 +40,7 @@ extension RecordFinder {
   /// - Returns: Nothing where there is no such record.
   /// - Throws: `damaged`, with the place, where its header does not check, or its envelope is not all there.
   package func readUnchecked(
-    _ id: RecordKey, _ lookup: PendingLookup, into buffer: inout ReadBuffer
+    _ id: ID16, _ lookup: PendingLookup, into buffer: inout ReadBuffer
   ) throws(JournalError) -> StoredRecord? {
     buffer.removeAll()
     if !lookup.place.isNone, !lookup.place.isTombstone,

@@ -1,8 +1,8 @@
 // Finding a record: from its id to its bytes, checked. FORMAT.md §5, §31.
 
-package import NotelogFormat
+import NotelogFormat
 import NotelogStorage
-import NotelogBase
+package import NotelogBase
 
 /// What a read goes through: the index, the segments, and the blocks in memory.
 ///
@@ -27,7 +27,7 @@ package final class RecordFinder: Sendable {
   ///
   /// - Returns: Nothing where there is no such record.
   /// - Throws: `damaged`, with the place, where its frame does not check.
-  package func read(_ id: RecordKey, into buffer: inout ReadBuffer) throws(JournalError) -> StoredRecord? {
+  package func read(_ id: ID16, into buffer: inout ReadBuffer) throws(JournalError) -> StoredRecord? {
     do {
       let found = try read(id, .whole, into: &buffer)
       if found != nil { try buffer.check() }
@@ -36,7 +36,7 @@ package final class RecordFinder: Sendable {
   }
 
   /// An error on its way to the caller: damage is noted for whoever asks later how the store is.
-  private func noted(_ error: JournalError, _ id: RecordKey) -> JournalError {
+  private func noted(_ error: JournalError, _ id: ID16) -> JournalError {
     guard error.code == .damaged else { return error }
     var error = error
     error.record = id
@@ -51,13 +51,13 @@ package final class RecordFinder: Sendable {
   /// - Returns: Nothing where there is no such record.
   /// - Throws: `damaged`, with the place, where its header does not check, or its envelope is not all there.
   package func readUnchecked(
-    _ id: RecordKey, into buffer: inout ReadBuffer
+    _ id: ID16, into buffer: inout ReadBuffer
   ) throws(JournalError) -> StoredRecord? {
     try read(id, .field, into: &buffer)
   }
 
   private func read(
-    _ id: RecordKey, _ extent: ReadExtent, into buffer: inout ReadBuffer
+    _ id: ID16, _ extent: ReadExtent, into buffer: inout ReadBuffer
   ) throws(JournalError) -> StoredRecord? {
     buffer.removeAll()
     let fingerprint = index.fingerprint(of: id)
@@ -72,7 +72,7 @@ package final class RecordFinder: Sendable {
   /// Reads a record's newest version whose first candidate's frame is not in memory, or not the record's.
   @inline(never)
   private func readBeyondMemory(
-    _ id: RecordKey, _ fingerprint: UInt64, _ first: FrameAddress, _ extent: ReadExtent,
+    _ id: ID16, _ fingerprint: UInt64, _ first: FrameAddress, _ extent: ReadExtent,
     into buffer: inout ReadBuffer
   ) throws(JournalError) -> StoredRecord? {
     let finding: Finding
@@ -88,7 +88,7 @@ package final class RecordFinder: Sendable {
 
   /// Reads a record's version at a place that is known to be its.
   func read(
-    _ id: RecordKey, at place: FrameAddress, in segment: Segment, into buffer: inout ReadBuffer
+    _ id: ID16, at place: FrameAddress, in segment: Segment, into buffer: inout ReadBuffer
   ) throws(JournalError) -> StoredRecord {
     buffer.removeAll()
     let candidate = try journaling { () throws(StorageError) in
@@ -107,7 +107,7 @@ package final class RecordFinder: Sendable {
   }
 
   private func find(
-    _ id: RecordKey, _ fingerprint: UInt64, _ first: FrameAddress, _ extent: ReadExtent,
+    _ id: ID16, _ fingerprint: UInt64, _ first: FrameAddress, _ extent: ReadExtent,
     into buffer: inout ReadBuffer
   ) throws(StorageError) -> Finding {
     var (ordinal, candidate): (Int, FrameAddress?) = (0, first)
@@ -143,7 +143,7 @@ package final class RecordFinder: Sendable {
   ///
   /// - Returns: Nothing where any of that is not so; what is the case then is for ``readCandidate`` to say.
   func readCached(
-    _ id: RecordKey, at place: FrameAddress, _ extent: ReadExtent, into buffer: inout ReadBuffer
+    _ id: ID16, at place: FrameAddress, _ extent: ReadExtent, into buffer: inout ReadBuffer
   ) -> StoredRecord? {
     buffer.frame.removeAll()
     guard
@@ -167,7 +167,7 @@ package final class RecordFinder: Sendable {
   }
 
   private func readCandidate(
-    _ id: RecordKey, at place: FrameAddress, in segment: Segment, _ extent: ReadExtent,
+    _ id: ID16, at place: FrameAddress, in segment: Segment, _ extent: ReadExtent,
     into buffer: inout ReadBuffer
   ) throws(StorageError) -> Candidate {
     let start = try segment.readFrame(at: place.offset, extent, into: &buffer.frame, cache)

@@ -1,5 +1,6 @@
 // One step of compaction: the live frames of some segments, copied into a new one. FORMAT.md §24.
 
+import NotelogBase
 import NotelogFormat
 import NotelogStorage
 
@@ -10,7 +11,7 @@ struct Compaction: ~Copyable, Sendable {
     let entry: LiveEntry
     let copies: [Catalog.MovedFrame]
     /// Tombstones that nothing needs any longer.
-    let dropped: [(id: RecordKey, location: Location)]
+    let dropped: [(id: ID16, location: Location)]
   }
 
   /// Why a compaction did not come to its end.
@@ -18,7 +19,7 @@ struct Compaction: ~Copyable, Sendable {
     /// A frame of the source does not check, or its footer doesn't, or can't be read: it stays as it is.
     case damaged(UInt32)
     /// The index lacks a record that the source holds, or names an older version of it, or another record's frame.
-    case wrongIndex(RecordKey)
+    case wrongIndex(ID16)
     case storage(StorageError)
   }
 
@@ -27,7 +28,7 @@ struct Compaction: ~Copyable, Sendable {
   private var builder: SegmentBuilder
   private var needed: NeededTombstones
   private var copies: [Catalog.MovedFrame] = []
-  private var dropped: [(id: RecordKey, location: Location)] = []
+  private var dropped: [(id: ID16, location: Location)] = []
   /// The source that is being copied, what its footer lists, and how far it is.
   private var source = 0
   private var entries: [FooterEntry]
@@ -100,7 +101,7 @@ struct Compaction: ~Copyable, Sendable {
   }
 
   /// Finishes the output and gives it its name; that it is live only a transaction can say.
-  consuming func publish(storeID: StoreID, floor: LogPosition) throws(StorageError) -> Output {
+  consuming func publish(storeID: ID16, floor: LogPosition) throws(StorageError) -> Output {
     let header = SegmentHeader(
       .compacted, number: builder.number, storeID: storeID, salt: builder.salt.value, firstSequence: 0,
       floor: floor, live: LiveSet(),

@@ -1,15 +1,16 @@
 // Which tombstones still delete something: FORMAT.md §24, "Tombstones".
 
+import NotelogBase
 import NotelogFormat
 import NotelogStorage
 
 /// The tombstones of a compaction's sources that another segment's footer lists, worked out footer by footer.
 struct NeededTombstones: Sendable {
   /// The sources' tombstones.
-  private let ids: Set<RecordKey>
+  private let ids: Set<ID16>
   /// Segments whose footers have not been looked into.
   private var others: [Segment]
-  private var listed: Set<RecordKey> = []
+  private var listed: Set<ID16> = []
   private var areAllNeeded: Bool
 
   /// - Parameters:
@@ -22,7 +23,7 @@ struct NeededTombstones: Sendable {
   init(
     of sources: [Segment], in catalog: Catalog, live: LiveSet, share: Int
   ) throws(Compaction.Obstacle) {
-    var ids: Set<RecordKey> = []
+    var ids: Set<ID16> = []
     var liveByteCount = 0
     for source in sources {
       liveByteCount += source.liveBytes
@@ -65,5 +66,5 @@ struct NeededTombstones: Sendable {
   }
 
   /// Whether a source's tombstone has to be kept.
-  func contains(_ id: RecordKey) -> Bool { areAllNeeded || listed.contains(id) || !ids.contains(id) }
+  func contains(_ id: ID16) -> Bool { areAllNeeded || listed.contains(id) || !ids.contains(id) }
 }

@@ -54,7 +54,7 @@ package struct CheckpointHead: Equatable, Sendable {
   /// No store has more than that, and tables are read at once.
   package static let maximumItemCount = 1 << 20
   package static let maximumEntryCount = 1 << 40
-  package let storeID: StoreID
+  package let storeID: ID16
   /// Random for each file; in every block.
   package let salt: UInt64
   package var key: FingerprintKey
@@ -73,7 +73,7 @@ package struct CheckpointHead: Equatable, Sendable {
   package let listed: [Listing.Entry]
 
   package init(
-    storeID: StoreID, salt: UInt64, key: FingerprintKey, covered: LogPosition, coveredSalt: UInt64,
+    storeID: ID16, salt: UInt64, key: FingerprintKey, covered: LogPosition, coveredSalt: UInt64,
     nextSequence: UInt64, isOfDamagedStore: Bool, entryCounts: [UInt32], tombstoneCounts: [UInt32],
     segments: [SegmentFigures], listed: [Listing.Entry]
   ) {
@@ -206,10 +206,10 @@ package struct CheckpointHead: Equatable, Sendable {
     for index in 0..<listedTable.count {
       let place = listedTable.place(of: index)
       listed.append(
-        Listing.Entry(id: RecordKey(bytes, at: place), sequence: bytes.load(UInt64.self, at: place + 16)))
+        Listing.Entry(id: ID16(bytes, at: place), sequence: bytes.load(UInt64.self, at: place + 16)))
     }
     self.init(
-      storeID: StoreID(bytes, at: 16), salt: salt,
+      storeID: ID16(bytes, at: 16), salt: salt,
       key: FingerprintKey(low: bytes.load(UInt64.self, at: 32), high: bytes.load(UInt64.self, at: 40)),
       covered: LogPosition(bytes, at: 48), coveredSalt: bytes.load(UInt64.self, at: 56),
       nextSequence: nextSequence, isOfDamagedStore: damage == 1,

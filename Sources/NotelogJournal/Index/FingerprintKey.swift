@@ -1,6 +1,7 @@
 // From a record's id to the 64 bits that the index knows it by: FORMAT.md §31.
 
-package import NotelogFormat
+package import NotelogBase
+import NotelogFormat
 
 /// The key of the index's hash, SipHash-1-3: ids can be chosen by others, and must not be chosen so that they collide.
 package struct FingerprintKey: Equatable, Sendable, BitwiseCopyable {
@@ -17,13 +18,13 @@ package struct FingerprintKey: Equatable, Sendable, BitwiseCopyable {
 
   /// The fingerprint of an id.
   @inline(__always)
-  package func fingerprint(of id: RecordKey) -> UInt64 {
+  package func fingerprint(of id: ID16) -> UInt64 {
     sipHash(id, compressionRounds: 1, finalizationRounds: 3) & mask
   }
 
   /// SipHash of an id's 16 bytes (Aumasson and Bernstein, 2012), with the rounds that are asked for.
   @inline(__always)
-  package func sipHash(_ id: RecordKey, compressionRounds: Int, finalizationRounds: Int) -> UInt64 {
+  package func sipHash(_ id: ID16, compressionRounds: Int, finalizationRounds: Int) -> UInt64 {
     var state = SipState(
       v0: low ^ 0x736F_6D65_7073_6575, v1: high ^ 0x646F_7261_6E64_6F6D, v2: low ^ 0x6C79_6765_6E65_7261,
       v3: high ^ 0x7465_6462_7974_6573)

@@ -1,8 +1,8 @@
 // The in-memory index: record id to the place of its newest frame. FORMAT.md §31.
 
-package import NotelogFormat
+import NotelogFormat
 package import NotelogStorage
-import NotelogBase
+package import NotelogBase
 import Synchronization
 
 /// Where every record is, by a fingerprint of its id. Tombstones stay in it as long as their frames are needed.
@@ -26,7 +26,7 @@ package final class Index: Sendable {
 
   /// The fingerprint that a record is found by; its highest byte is the shard's number.
   @inline(__always)
-  package func fingerprint(of id: RecordKey) -> UInt64 { key.fingerprint(of: id) }
+  package func fingerprint(of id: ID16) -> UInt64 { key.fingerprint(of: id) }
 
   /// Runs `body` with a shard that is in memory.
   @inline(__always)

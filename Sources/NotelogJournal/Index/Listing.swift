@@ -1,7 +1,7 @@
 // The records of collection 0, which an opening needs at once: FORMAT.md §31.
 
-package import NotelogFormat
-import NotelogBase
+import NotelogFormat
+package import NotelogBase
 import Synchronization
 
 /// The ids of collection 0's records. They are few: what a store says of itself.
@@ -12,7 +12,7 @@ package final class Listing: Sendable {
   package struct Entry: Equatable, Sendable {
     package static let byteCount = 24
 
-    package let id: RecordKey
+    package let id: ID16
     package let sequence: UInt64
   }
 
@@ -23,7 +23,7 @@ package final class Listing: Sendable {
     var isPresent: Bool
   }
 
-  private let presences: Lock<[RecordKey: Presence]>
+  private let presences: Lock<[ID16: Presence]>
   /// A bit for each id that is, or was, in the collection; others may share it. Millions that never were are told by it from
   /// the few.
   private let marks: InlineArray<64, Atomic<UInt64>>
@@ -35,17 +35,17 @@ package final class Listing: Sendable {
     for entry in entries { mark(entry.id) }
   }
 
-  private static func place(_ id: RecordKey) -> (word: Int, bit: UInt64) {
+  private static func place(_ id: ID16) -> (word: Int, bit: UInt64) {
     let mixed = id.low ^ id.high
     return (Int(mixed >> 6 & 63), 1 << (mixed & 63))
   }
 
-  private func mark(_ id: RecordKey) {
+  private func mark(_ id: ID16) {
     let (word, bit) = Self.place(id)
     marks[word].bitwiseOr(bit, ordering: .relaxed)
   }
 
-  private func isMarked(_ id: RecordKey) -> Bool {
+  private func isMarked(_ id: ID16) -> Bool {
     let (word, bit) = Self.place(id)
     return marks[word].load(ordering: .relaxed) & bit != 0
   }
@@ -58,7 +58,7 @@ package final class Listing: Sendable {
   }
 
   /// Takes in that a record has a new version, or is deleted, in the collection or elsewhere; versions come in any order.
-  package func take(_ id: RecordKey, sequence: UInt64, isPresent: Bool) {
+  package func take(_ id: ID16, sequence: UInt64, isPresent: Bool) {
     if isPresent {
       mark(id)
     } else if !isMarked(id) {

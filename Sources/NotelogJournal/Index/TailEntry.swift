@@ -6,7 +6,7 @@ import NotelogStorage
 
 /// A frame that a shard does not know yet.
 struct TailEntry: Sendable, BitwiseCopyable {
-  let id: RecordKey
+  let id: ID16
   let sequence: UInt64
   let place: FrameAddress
   /// The bytes that count as live: the frame and its footer entry.

@@ -2,7 +2,7 @@
 
 package import NotelogFormat
 import NotelogStorage
-import NotelogBase
+package import NotelogBase
 
 extension Journal {
   /// Reads a chunk's sealed bytes: they are the buffer's body.
@@ -11,7 +11,7 @@ extension Journal {
   /// - Throws: `damaged`, with the place, where its frame does not check.
   /// - Complexity: The first call goes through the footers of all segments.
   package func readChunk(
-    _ number: UInt32, of value: RecordKey, into buffer: inout ReadBuffer
+    _ number: UInt32, of value: ID16, into buffer: inout ReadBuffer
   ) throws(JournalError) -> ChunkMark? {
     try loadChunks()
     while let chunk = catalog.chunks.chunk(number, of: value) {
@@ -33,7 +33,7 @@ extension Journal {
   }
 
   private static func readChunk(
-    _ chunk: LargeValue.Chunk, of value: RecordKey, in segment: Segment, into buffer: inout ReadBuffer
+    _ chunk: LargeValue.Chunk, of value: ID16, in segment: Segment, into buffer: inout ReadBuffer
   ) throws(StorageError) -> ChunkMark? {
     let payload = Layout.frameHeaderByteCount..<Layout.frameHeaderByteCount + chunk.payloadByteCount
     buffer.removeAll()
@@ -82,8 +82,8 @@ extension Journal {
   }
 
   /// Keeps the chunks of a value alive that no record refers to yet, until ``endUpload(_:)``.
-  package func beginUpload(_ value: RecordKey) { catalog.chunks.beginUpload(value) }
+  package func beginUpload(_ value: ID16) { catalog.chunks.beginUpload(value) }
 
   /// Ends an upload: from now on the value lives if a record refers to it.
-  package func endUpload(_ value: RecordKey) { catalog.chunks.endUpload(value) }
+  package func endUpload(_ value: ID16) { catalog.chunks.endUpload(value) }
 }

@@ -10,7 +10,7 @@ extension Journal {
   /// - Throws: What stood in the way. The lock is given back all the same, and the next opening recovers.
   package func close() throws(JournalError) {
     // In the order in which writers take them: one that waits for room waits for whoever compacts.
-    log.turn.enter()
+    try takeTurn()
     defer { log.turn.leave() }
     // A compaction that is under way comes to its end first.
     compactor.enter()

@@ -155,13 +155,13 @@ extension Journal {
 
   /// The index, as the checkpoint made it, would have compaction destroy a record. The checkpoint is removed: the next opening builds
   /// the index from the segments.
-  private func distrustIndex(_ record: RecordKey) -> JournalError {
+  private func distrustIndex(_ record: ID16) -> JournalError {
     catalog.checkpointHealth.noteLie()
     try? storage.unlink(FileName.index)
     return Self.wrongIndex(record)
   }
 
-  private static func wrongIndex(_ record: RecordKey?) -> JournalError {
+  private static func wrongIndex(_ record: ID16?) -> JournalError {
     var error = JournalError(
       .damaged,
       "the index names records elsewhere than the segments do; nothing was removed, open the store again to have it built anew"

@@ -1,8 +1,8 @@
 // What an open journal knows of damage.
 
-package import NotelogFormat
+import NotelogFormat
 import NotelogStorage
-import NotelogBase
+package import NotelogBase
 
 extension Journal {
   /// Everything that is known to be damaged: what opening found, and what reading came upon since.
@@ -28,20 +28,29 @@ extension Journal {
   /// - Complexity: O(*n*) in the records of the store: all of the index is brought into memory.
   package func lostRecordCount(in damages: [Damage]) throws(JournalError) -> Int {
     var ranges: [UInt32: [Range<Int>]] = [:]
+    var listed: [UInt32: Set<Int>] = [:]
     for damage in damages where damage.kind.mayLoseRecords {
+      // A footer that is not complete lists what is still there.
+      if damage.kind == .lostFrames, damage.byteCount == 0,
+        let offsets = try? catalog.segments[damage.segment]?.listedOffsets()
+      {
+        listed[damage.segment] = offsets
+        continue
+      }
       // Of a frame, where it begins is enough; of a segment, all of it is meant where nothing is said.
       let isFrame = damage.kind == .payload
       let end = isFrame ? damage.offset + 8 : damage.byteCount > 0 ? damage.offset + damage.byteCount : .max
       ranges[damage.segment, default: []].append(damage.offset..<end)
     }
-    guard !ranges.isEmpty else { return 0 }
+    guard !ranges.isEmpty || !listed.isEmpty else { return 0 }
     var count = 0
     try journaling { () throws(StorageError) in
       try catalog.index.forEachShard { table, _ in
         table.forEach { entry in
           let place = entry.place
-          guard !place.isTombstone, let lost = ranges[place.segment] else { return }
-          if lost.contains(where: { $0.contains(place.offset) }) { count += 1 }
+          guard !place.isTombstone else { return }
+          let isInRange = ranges[place.segment]?.contains { $0.contains(place.offset) } == true
+          if isInRange || listed[place.segment]?.contains(place.offset) == false { count += 1 }
         }
       }
     }
@@ -49,7 +58,7 @@ extension Journal {
   }
 
   /// Notes that a record can't be read, for a reason that only its reader can tell: its body, or a tag.
-  package func noteDamage(of record: RecordKey) {
+  package func noteDamage(of record: ID16) {
     let location = try? catalog.location(of: record)
     damageLog.note(
       Damage(.payload, segment: location?.segment ?? 0, offset: Int(location?.offset ?? 0), record: record))

@@ -1,13 +1,13 @@
 // Creating, opening and closing a journal: FORMAT.md §12.
 
-package import NotelogFormat
+import NotelogFormat
 package import NotelogStorage
-import NotelogBase
+package import NotelogBase
 
 extension Journal {
   /// Creates a store's journal in its folder, which must hold no segment yet.
   package static func create(
-    in storage: any Storage, storeID: StoreID, options: JournalOptions = JournalOptions()
+    in storage: any Storage, storeID: ID16, options: JournalOptions = JournalOptions()
   ) throws(JournalError) -> Journal {
     let lock = try takeLock(storage)
     do throws(JournalError) {
@@ -42,7 +42,7 @@ extension Journal {
   /// - Throws: `damaged`, with what was found, where something is lost that nothing names, unless that is accepted: then the
   ///   store is open for reading only.
   package static func open(
-    in storage: any Storage, storeID: StoreID? = nil, options: JournalOptions = JournalOptions()
+    in storage: any Storage, storeID: ID16? = nil, options: JournalOptions = JournalOptions()
   ) throws(JournalError) -> Journal {
     let lock = options.isReadOnly ? nil : try takeLock(storage)
     let pin = options.isReadOnly ? Pins(storage).takeForReading(options.random) : nil
@@ -65,7 +65,7 @@ extension Journal {
 
   /// Opens a store whose segments are all looked at.
   private static func openExamined(
-    _ storage: any Storage, _ storeID: StoreID?, _ options: JournalOptions, _ lock: (any StorageFile)?
+    _ storage: any Storage, _ storeID: ID16?, _ options: JournalOptions, _ lock: (any StorageFile)?
   ) throws(JournalError) -> Journal {
     var options = options
     var lock = lock

@@ -1,6 +1,7 @@
 // Reading one record: FORMAT.md §5.
 
-package import NotelogFormat
+package import NotelogBase
+import NotelogFormat
 import NotelogStorage
 
 extension Journal {
@@ -8,12 +9,12 @@ extension Journal {
   ///
   /// - Returns: Nothing where there is no such record.
   /// - Throws: `damaged`, with the place, where its frame does not check.
-  package func read(_ id: RecordKey, into buffer: inout ReadBuffer) throws(JournalError) -> StoredRecord? {
+  package func read(_ id: ID16, into buffer: inout ReadBuffer) throws(JournalError) -> StoredRecord? {
     try records.read(id, into: &buffer)
   }
 
   /// Whether there is such a record, and which revision it has.
-  package func revision(of id: RecordKey) throws(JournalError) -> UInt64? {
+  package func revision(of id: ID16) throws(JournalError) -> UInt64? {
     try journaling { () throws(StorageError) in
       try catalog.location(of: id).flatMap { $0.isTombstone ? nil : $0.sequence }
     }

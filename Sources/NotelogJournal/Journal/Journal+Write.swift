@@ -1,8 +1,8 @@
 // Writing: blind batches side by side, closures one at a time. FORMAT.md §6.
 
-package import NotelogFormat
+import NotelogFormat
 import NotelogStorage
-import NotelogBase
+package import NotelogBase
 
 extension Journal {
   /// Commits a batch that was made without reading.
@@ -22,7 +22,7 @@ extension Journal {
     let previousVersions = try log.previousVersions(of: &batch)
     let reservation: Log.Reservation
     do {
-      log.turn.enter()
+      try takeTurn()
       defer { log.turn.leave() }
       reservation = try reserve(for: batch, durability)
     }
@@ -66,7 +66,8 @@ extension Journal {
   ///   - numbered: Called with the transaction's sequence number, once it has one.
   ///   - body: The closure.
   /// - Returns: What the closure returns.
-  /// - Throws: What the closure throws, or what stood in the way.
+  /// - Throws: What the closure throws, or what stood in the way. After `poisoned` the transaction may be visible here, and is whole or
+  ///   absent once the store is opened again: a failed sync says nothing of what the medium holds.
   package func write<Result, Failure: Error>(
     _ durability: Durability = .durable, numbered: (UInt64) -> Void = { _ in },
     _ body: (inout Turn) throws(Failure) -> Result
@@ -76,7 +77,7 @@ extension Journal {
     let previousVersions: [Catalog.PreviousVersion]
     let reservation: Log.Reservation
     do {
-      log.turn.enter()
+      do { try takeTurn() } catch { throw .journal(error) }
       defer { log.turn.leave() }
       do {
         try checkWritable()
@@ -119,6 +120,17 @@ extension Journal {
     return reservation.sequence
   }
 
+  /// Waits until nobody else decides which records change next.
+  ///
+  /// - Throws: `busy` in a closure that has the turn: it would wait for itself.
+  func takeTurn() throws(JournalError) {
+    if log.turn.isHeldByThisThread {
+      throw JournalError(
+        .busy, "a write closure of this thread is running: use its transaction, not the store")
+    }
+    log.turn.enter()
+  }
+
   /// Throws where this process must not write.
   package func checkWritable() throws(JournalError) {
     if options.isReadOnly { throw JournalError(.readOnly, "the store was opened for reading") }
@@ -145,7 +157,7 @@ package struct Turn: ~Copyable {
   init(_ journal: Journal) { self.journal = journal }
 
   /// Reads a record as this transaction sees it.
-  package func read(_ id: RecordKey, into buffer: inout ReadBuffer) throws(JournalError) -> StoredRecord? {
+  package func read(_ id: ID16, into buffer: inout ReadBuffer) throws(JournalError) -> StoredRecord? {
     guard let index = batch.frame(of: id) else { return try journal.read(id, into: &buffer) }
     let frame = batch.frames[index]
     if frame.header.kind == .tombstone { return nil }

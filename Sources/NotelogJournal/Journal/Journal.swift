@@ -1,8 +1,8 @@
 // The journal: an append-only store of records it knows by id and collection only. FORMAT.md §2.
 
-package import NotelogFormat
+import NotelogFormat
 import NotelogStorage
-import NotelogBase
+package import NotelogBase
 
 /// A store's journal, open.
 ///
@@ -30,7 +30,7 @@ package final class Journal: Sendable {
   /// The process that opened it: a fork shares its files, and must not write to them.
   let owner: Int32
   /// The store's id, the same in all of its segments.
-  package let storeID: StoreID
+  package let storeID: ID16
   /// Who wants to know what becomes visible.
   package var watch: Watch { log.watch }
   /// What opening it found.

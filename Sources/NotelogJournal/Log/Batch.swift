@@ -1,6 +1,6 @@
 // A transaction in the making: its frames laid out, but for what is known only when its place is. FORMAT.md §6.
 
-import NotelogBase
+package import NotelogBase
 package import NotelogFormat
 
 /// The frames of one transaction, built in memory of its own.
@@ -67,7 +67,7 @@ package struct Batch: ~Copyable {
   ///
   /// Of several frames of one id in a transaction the last one counts.
   package mutating func put<Failure: Error>(
-    _ id: RecordKey, collection: UInt16, envelope: Envelope? = nil, bodyByteCount: Int,
+    _ id: ID16, collection: UInt16, envelope: Envelope? = nil, bodyByteCount: Int,
     _ write: (inout MutableRawSpan) throws(Failure) -> Void
   ) throws(Failure) {
     let start = buffer.count
@@ -101,7 +101,7 @@ package struct Batch: ~Copyable {
   ///   - write: Fills in exactly the bytes of both, all zero before. A malformed envelope is a programmer's mistake.
   /// - Throws: What `write` throws; then nothing was added.
   package mutating func put<Failure: Error>(
-    _ id: RecordKey, collection: UInt16, envelopeByteCount: Int, bodyByteCount: Int,
+    _ id: ID16, collection: UInt16, envelopeByteCount: Int, bodyByteCount: Int,
     _ write: (inout MutableRawSpan) throws(Failure) -> Void
   ) throws(Failure) {
     precondition(envelopeByteCount <= Limits.maximumEnvelopeByteCount, "an envelope fits its limit")
@@ -125,7 +125,7 @@ package struct Batch: ~Copyable {
   }
 
   /// Adds a deletion.
-  package mutating func delete(_ id: RecordKey, collection: UInt16) {
+  package mutating func delete(_ id: ID16, collection: UInt16) {
     let start = buffer.count
     buffer.appendZeros(Layout.frameHeaderByteCount)
     append(FrameHeader(.tombstone, collection: collection, id: id), start: start, envelopeByteCount: 0)
@@ -133,7 +133,7 @@ package struct Batch: ~Copyable {
 
   /// Adds a chunk of a large value, whose sealed bytes `write` fills in.
   package mutating func putChunk<Failure: Error>(
-    _ mark: ChunkMark, of value: RecordKey, sealedByteCount: Int,
+    _ mark: ChunkMark, of value: ID16, sealedByteCount: Int,
     _ write: (inout MutableRawSpan) throws(Failure) -> Void
   ) throws(Failure) {
     let start = buffer.count
@@ -156,7 +156,7 @@ package struct Batch: ~Copyable {
   }
 
   /// Calls `body` with the sealed bytes of each chunk of a value that is in the batch.
-  package func forEachChunk(of value: RecordKey, _ body: (ChunkMark, RawSpan) -> Void) {
+  package func forEachChunk(of value: ID16, _ body: (ChunkMark, RawSpan) -> Void) {
     for frame in frames where frame.header.kind == .chunk && frame.header.id == value {
       let bytes = buffer.bytes.extracting(payload(of: frame))
       if let mark = ChunkMark(bytes) { body(mark, bytes.extracting(droppingFirst: ChunkMark.byteCount)) }
@@ -177,7 +177,7 @@ package struct Batch: ~Copyable {
   var onlyFrees: Bool { frames.allSatisfy { $0.header.kind == .tombstone || $0.header.kind == .liveChange } }
 
   /// The index of the frame that an id has in the batch.
-  func frame(of id: RecordKey) -> Int? { frames.lastIndex { $0.header.id == id && $0.header.kind.isVersion } }
+  func frame(of id: ID16) -> Int? { frames.lastIndex { $0.header.id == id && $0.header.kind.isVersion } }
 
   /// The payload of a frame in the batch.
   func payload(of frame: PendingFrame) -> Range<Int> {
@@ -186,6 +186,8 @@ package struct Batch: ~Copyable {
   }
 
   private mutating func append(_ header: FrameHeader, start: Int, envelopeByteCount: Int) {
+    precondition(
+      header.payloadByteCount <= header.kind.maximumPayloadByteCount, "what is written can be read again")
     var header = header
     let payloadStart = start + Layout.frameHeaderByteCount
     header.payloadChecksum = Checksum.of(

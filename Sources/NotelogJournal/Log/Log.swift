@@ -19,7 +19,7 @@ final class Log: Sendable {
   let storage: any Storage
   let catalog: Catalog
   let options: JournalOptions
-  let storeID: StoreID
+  let storeID: ID16
   let turn = Gate()
   private let gate = Gate()
   /// Who wants to know what becomes visible.
@@ -39,7 +39,7 @@ final class Log: Sendable {
   private let promised = Atomic<Int>(0)
 
   init(
-    _ storage: any Storage, catalog: Catalog, options: JournalOptions, storeID: StoreID,
+    _ storage: any Storage, catalog: Catalog, options: JournalOptions, storeID: ID16,
     state: consuming LogState
   ) {
     self.storage = storage

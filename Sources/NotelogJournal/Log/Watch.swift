@@ -1,12 +1,12 @@
 // Telling of transactions as they become visible, in their order: FORMAT.md §21.2, INV-T2.
 
-package import NotelogFormat
-import NotelogBase
+import NotelogFormat
+package import NotelogBase
 import Synchronization
 
 /// A record that a transaction wrote or deleted.
 package struct ChangedRecord: Equatable, Sendable, BitwiseCopyable {
-  package let id: RecordKey
+  package let id: ID16
   package let collection: UInt16
   package let isDeletion: Bool
 }

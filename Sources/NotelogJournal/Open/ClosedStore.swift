@@ -23,7 +23,7 @@ struct ClosedStore {
   var floor: LogPosition { LogPosition(segment: head.number, offset: closing.range.lowerBound) }
 
   /// Nothing where anything at all is not as it should be: then the store has to be examined.
-  init?(_ storage: any Storage, _ lock: any StorageFile, storeID: StoreID?) throws(JournalError) {
+  init?(_ storage: any Storage, _ lock: any StorageFile, storeID: ID16?) throws(JournalError) {
     guard let checkpoint = CheckpointFile.find(in: storage).found, !checkpoint.head.isOfDamagedStore,
       storeID == nil || storeID == checkpoint.head.storeID
     else { return nil }
@@ -124,7 +124,7 @@ extension CheckpointHead {
 
 extension FoundSegment {
   /// Whether the header is a store's, and all of its copies are there, and a writer of this version may go on.
-  fileprivate func isIntact(of storeID: StoreID) -> Bool {
+  fileprivate func isIntact(of storeID: ID16) -> Bool {
     header.storeID == storeID && header.number == number && badCopies.isEmpty && header.writeFlags == 0
   }
 

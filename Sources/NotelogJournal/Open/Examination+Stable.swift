@@ -1,6 +1,7 @@
 // Examines a store that somebody may be writing to: FORMAT.md §25, "Readers".
 
-package import NotelogFormat
+package import NotelogBase
+import NotelogFormat
 package import NotelogStorage
 
 extension Examination {
@@ -14,7 +15,7 @@ extension Examination {
   /// While it looks, segments may go, and come, and be finished. What looks like damage, or a file that is missing or shorter
   /// than it was, is only believed when it is found again and again, among the same files.
   package static func stable(
-    _ storage: any Storage, storeID: StoreID? = nil
+    _ storage: any Storage, storeID: ID16? = nil
   ) throws(JournalError) -> Examination {
     var previous: (damages: [Damage], error: String, names: Set<String>)?
     var repetitions = 1

@@ -1,5 +1,6 @@
 // What a folder of segments amounts to: the rules of FORMAT.md §12, lines 2 to 8. It reads and never writes.
 
+package import NotelogBase
 package import NotelogFormat
 package import NotelogStorage
 
@@ -28,7 +29,7 @@ package struct Examination {
   /// The index's checkpoint, whose head is a witness of the floor.
   package let checkpoint: CheckpointFile.Finding
   package let survey: Survey
-  package let storeID: StoreID
+  package let storeID: ID16
   /// The log's segments in order, without those that a recovered segment took the place of.
   package var log: [LogSegment] = []
   /// Log segments that are gone: a recovered segment kept nothing of them.
@@ -50,7 +51,7 @@ package struct Examination {
   /// The head, if a writer may go on in it, and where.
   package var appendable: LogPosition?
 
-  package init(_ storage: any Storage, storeID expected: StoreID?) throws(JournalError) {
+  package init(_ storage: any Storage, storeID expected: ID16?) throws(JournalError) {
     // Before the segments: those of a store that is being written only grow after what these two speak of.
     lastClose = LastClose.read(storage)
     checkpoint = CheckpointFile.find(in: storage)

@@ -1,5 +1,6 @@
 // What is wrong with a store, by place: FORMAT.md §12.
 
+package import NotelogBase
 package import NotelogFormat
 
 /// A place where bytes that were durable do not check.
@@ -42,9 +43,9 @@ package struct Damage: Hashable, Sendable {
   package let offset: Int
   package let byteCount: Int
   /// The record whose frame it is, where that is known.
-  package var record: RecordKey?
+  package var record: ID16?
 
-  package init(_ kind: Kind, segment: UInt32, offset: Int = 0, byteCount: Int = 0, record: RecordKey? = nil) {
+  package init(_ kind: Kind, segment: UInt32, offset: Int = 0, byteCount: Int = 0, record: ID16? = nil) {
     self.kind = kind
     self.segment = segment
     self.offset = offset

@@ -1,5 +1,6 @@
 // What can go wrong in the journal.
 
+package import NotelogBase
 package import NotelogFormat
 package import NotelogStorage
 
@@ -40,7 +41,7 @@ package struct JournalError: Error, Sendable, Equatable {
   /// The offset in that segment.
   package var offset: Int?
   /// The record it is about, where there is one.
-  package var record: RecordKey?
+  package var record: ID16?
   /// The system call that failed, where one did.
   package var cause: StorageError?
   /// What was found, where a store is refused for damage.

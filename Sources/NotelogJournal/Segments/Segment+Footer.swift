@@ -21,6 +21,17 @@ extension Segment {
     return entries
   }
 
+  /// Where the frames are that the footer lists, complete or not; nothing where it can't be read.
+  func listedOffsets() throws(StorageError) -> Set<Int>? {
+    guard let trailer = try trailer() else { return nil }
+    var reader = SegmentReader(file, salt: salt, end: trailer.footerOffset + trailer.footerByteCount)
+    var offsets: Set<Int> = []
+    _ = try reader.forEachFooterEntry(trailer, evenIfIncomplete: true) { entry, _ in
+      offsets.insert(entry.offset)
+    }
+    return offsets
+  }
+
   /// The highest sequence number of its frames: its footer's header says so.
   func lastSequence() -> UInt64? {
     do throws(StorageError) {

@@ -31,7 +31,7 @@ package struct FoundSegment {
 /// The segments of a folder.
 package struct Survey {
   package private(set) var segments: [UInt32: FoundSegment] = [:]
-  package private(set) var storeID: StoreID?
+  package private(set) var storeID: ID16?
   /// Numbers of files without any valid header.
   package private(set) var unreadable: [UInt32] = []
   /// Numbers of those among them that hold nothing behind the place of a header and an empty live set: their creation
@@ -48,7 +48,7 @@ package struct Survey {
   ///
   /// The store's id, where it is not given, is the one that most segments bear: a file that was being created when
   /// the power went may hold anything, the header of another store's segment among it.
-  package init(_ storage: any Storage, storeID expected: StoreID?) throws(JournalError) {
+  package init(_ storage: any Storage, storeID expected: ID16?) throws(JournalError) {
     let names = try journaling { () throws(StorageError) in try storage.names(in: "") }
     var found: [FoundSegment] = []
     for name in names {
@@ -77,8 +77,8 @@ package struct Survey {
     if names.contains(FileName.torn) { note(try Self.highestTailNumber(in: storage)) }
   }
 
-  private static func mostFrequentStoreID(in segments: [FoundSegment]) -> StoreID? {
-    var counts: [StoreID: Int] = [:]
+  private static func mostFrequentStoreID(in segments: [FoundSegment]) -> ID16? {
+    var counts: [ID16: Int] = [:]
     for segment in segments where segment.header.number == segment.number {
       counts[segment.header.storeID, default: 0] += 1
     }

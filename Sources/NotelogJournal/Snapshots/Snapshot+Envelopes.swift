@@ -1,6 +1,7 @@
 // Going through the envelopes of a snapshot's records, most of which footers hold: a tenth of the bytes of the records.
 
-package import NotelogFormat
+package import NotelogBase
+import NotelogFormat
 import NotelogStorage
 
 extension Snapshot {
@@ -9,7 +10,7 @@ extension Snapshot {
   ///
   /// - Returns: Whether it went through all of them: not where frames are lost.
   package func forEachEnvelope(
-    in collection: UInt16, _ body: (RecordKey, RawSpan) -> Bool
+    in collection: UInt16, _ body: (ID16, RawSpan) -> Bool
   ) throws(JournalError) -> Bool {
     var goesOn = true
     var lastFrames = LastFrames()
@@ -35,7 +36,7 @@ extension Snapshot {
   ///
   /// - Returns: Whether it went through all of them: not where frames are lost.
   package func forEachEnvelope(
-    in collection: UInt16, behind order: StoredOrder, _ body: (RecordKey, RawSpan) -> Bool
+    in collection: UInt16, behind order: StoredOrder, _ body: (ID16, RawSpan) -> Bool
   ) throws(JournalError) -> Bool {
     let checkpoint = order.checkpoint
     var goesOn = true

@@ -1,8 +1,8 @@
 // The store as it was at one moment.
 
-package import NotelogFormat
+import NotelogFormat
 import NotelogStorage
-import NotelogBase
+package import NotelogBase
 
 /// A moment of the store that stays readable for as long as the snapshot lives, whatever is written or compacted.
 ///
@@ -41,7 +41,7 @@ package final class Snapshot: Sendable {
   ///
   /// - Returns: Nothing where there was no such record.
   /// - Throws: `damaged`, with the place, where its frame does not check.
-  package func read(_ id: RecordKey, into buffer: inout ReadBuffer) throws(JournalError) -> StoredRecord? {
+  package func read(_ id: ID16, into buffer: inout ReadBuffer) throws(JournalError) -> StoredRecord? {
     var failure: JournalError?
     do {
       if let record = try journal.read(id, into: &buffer), record.revision <= sequence { return record }
@@ -63,8 +63,8 @@ package final class Snapshot: Sendable {
   /// - Throws: `inputOutput` where the system fails.
   package func records(
     in collection: UInt16? = nil, onDamage: (Damage) -> Void = { _ in }
-  ) throws(JournalError) -> [RecordKey] {
-    var ids: [RecordKey] = []
+  ) throws(JournalError) -> [ID16] {
+    var ids: [ID16] = []
     try forEachID(in: collection, onDamage) { ids.append($0) }
     ids.sort()
     return ids
@@ -79,7 +79,7 @@ package final class Snapshot: Sendable {
 
   /// Calls `body` with the ids of a collection's records, or of all records, as they lie on the disk.
   private func forEachID(
-    in collection: UInt16?, _ onDamage: (Damage) -> Void, _ body: (RecordKey) -> Void
+    in collection: UInt16?, _ onDamage: (Damage) -> Void, _ body: (ID16) -> Void
   ) throws(JournalError) {
     var lastFrames = LastFrames()
     var window = Buffer()
@@ -129,12 +129,12 @@ extension Journal {
   package func snapshot() -> Snapshot { Snapshot(of: self) }
 
   /// The ids of collection 0's records, in order; of some that were deleted too, perhaps.
-  package var listedRecords: [RecordKey] { catalog.listing.entries.map(\.id) }
+  package var listedRecords: [ID16] { catalog.listing.entries.map(\.id) }
 
   /// The ids of a collection's records, or of all records, in order of id.
   package func records(
     in collection: UInt16? = nil, onDamage: (Damage) -> Void = { _ in }
-  ) throws(JournalError) -> [RecordKey] {
+  ) throws(JournalError) -> [ID16] {
     if collection == Listing.collection {
       return try journaling { () throws(StorageError) in try catalog.listedRecords() }
     }

@@ -24,7 +24,7 @@ func run(path: String, groups: Int, members: Int) throws {
     for group in 0..<groups {
       var version: UInt64?
       for member in 0..<members {
-        let id = RecordKey(low: UInt64(group * members + member), high: 0x7465_7374)
+        let id = ID16(low: UInt64(group * members + member), high: 0x7465_7374)
         var buffer = ReadBuffer()
         guard try journal.read(id, into: &buffer) != nil else { fail("record \(group).\(member) is missing") }
         let found = buffer.body.load(UInt64.self, at: 0)

@@ -1,6 +1,7 @@
 // A process whose memory the tests look into, and that forks itself: started by NotelogCryptoTests, of no
 // other use.
 
+import NotelogBase
 import NotelogCrypto
 
 #if canImport(Darwin)
@@ -87,7 +88,7 @@ private func searchVault() throws {
   let vault: Vault
   do {
     let credential = Credential.rawKey(try patternedSecret(seed: 3))
-    vault = try Keyring.create(storeID: Bytes16(low: 1, high: 2), credential: credential)
+    vault = try Keyring.create(storeID: ID16(low: 1, high: 2), credential: credential)
     vault.adopt(try vault.addingSlot(.password(try patternedSecret(seed: 4)), work: .forTests))
     vault.adopt(try vault.addingKey(named: "first", class: .whenUnlocked))
     vault.adopt(try vault.addingKey(named: "second", class: .afterFirstUnlock))
@@ -113,7 +114,7 @@ private func forkAndTry() throws {
   let key = SealingKey(
     reference: KeyReference(rawValue: 1), accessClass: .whenUnlocked, key: try patternedSecret(seed: 5))
   let vault = try Keyring.create(
-    storeID: Bytes16(low: 1, high: 2), credential: .rawKey(try patternedSecret(seed: 6)))
+    storeID: ID16(low: 1, high: 2), credential: .rawKey(try patternedSecret(seed: 6)))
   let sealed = try seal(key, message)
   var run = NonceRun()
   _ = try sealRun(key, &run)

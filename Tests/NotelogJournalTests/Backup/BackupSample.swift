@@ -1,5 +1,6 @@
 // A store that was backed up and went on, and every way in which one of its files can be damaged.
 
+import NotelogBase
 @testable import NotelogFormat
 @testable import NotelogCare
 import NotelogJournal

@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct ChunkTests {
   private static let record = key(1)
-  private static let value = RecordKey(low: 7, high: 0x7661_6c75_6500)
+  private static let value = ID16(low: 7, high: 0x7661_6c75_6500)
 
   /// What the chunk of a number holds; the last one is shorter.
   private func content(_ number: Int, of count: Int, version: Int = 0) -> [UInt8] {
@@ -18,7 +18,7 @@ import Testing
   }
 
   private func upload(
-    _ value: RecordKey, count: Int, version: Int = 0, perTransaction: Int = 3, to journal: Journal
+    _ value: ID16, count: Int, version: Int = 0, perTransaction: Int = 3, to journal: Journal
   ) throws {
     journal.beginUpload(value)
     var batch = Batch()
@@ -29,14 +29,14 @@ import Testing
     try journal.commit(&batch, .buffered)
   }
 
-  private func put(_ id: RecordKey, naming values: [RecordKey], _ journal: Journal) throws {
+  private func put(_ id: ID16, naming values: [ID16], _ journal: Journal) throws {
     var batch = Batch()
     batch.put(id, collection: 1, envelope: Envelope(values: values), bodyByteCount: 8) { _ in }
     try journal.commit(&batch, .durable)
   }
 
   /// Whether all of a value's chunks are there, and are what they were.
-  private func isWhole(_ value: RecordKey, count: Int, version: Int = 0, in journal: Journal) throws -> Bool {
+  private func isWhole(_ value: ID16, count: Int, version: Int = 0, in journal: Journal) throws -> Bool {
     var buffer = ReadBuffer()
     for number in 0..<count {
       guard let mark = try journal.readChunk(UInt32(number), of: value, into: &buffer) else { return false }
@@ -222,8 +222,8 @@ import Testing
     let store = try TemporaryStore()
     let journal = try Journal.create(in: store.storage, storeID: key(99), options: .small)
     let count = 25
-    @Sendable func value(_ number: Int, _ version: Int) -> RecordKey {
-      RecordKey(low: UInt64(number), high: UInt64(version + 1))
+    @Sendable func value(_ number: Int, _ version: Int) -> ID16 {
+      ID16(low: UInt64(number), high: UInt64(version + 1))
     }
     for number in 0..<4 {
       try upload(value(number, 0), count: count, to: journal)
@@ -258,7 +258,7 @@ import Testing
 }
 
 extension Batch {
-  fileprivate mutating func put(_ content: [UInt8], _ number: Int, isLast: Bool, of value: RecordKey) {
+  fileprivate mutating func put(_ content: [UInt8], _ number: Int, isLast: Bool, of value: ID16) {
     putChunk(ChunkMark(UInt32(number), isLast: isLast), of: value, sealedByteCount: content.count) { bytes in
       bytes.copy(content.rawSpan, at: 0)
     }

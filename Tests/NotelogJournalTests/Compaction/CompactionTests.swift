@@ -1,5 +1,6 @@
 // Compaction frees what is dead and loses nothing, whatever happens meanwhile.
 
+import NotelogBase
 @testable import NotelogFormat
 @testable import NotelogCare
 import NotelogJournal

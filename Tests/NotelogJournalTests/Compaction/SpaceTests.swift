@@ -195,7 +195,7 @@ import Testing
     meter.watch(journal)
     try Threads.run(4) { thread in
       var random = SeededGenerator(seed: UInt64(thread))
-      var byteCounts: [RecordKey: Int] = [:]
+      var byteCounts: [ID16: Int] = [:]
       for step in 0..<2000 {
         let body = random.bytes(count: random.pick(1..<8000))
         let id = key(thread * 100 + random.pick(0..<100))
@@ -210,7 +210,7 @@ import Testing
     #expect(try Journal.verify(store.storage).report.damages == [])
   }
 
-  private func put(_ body: [UInt8], _ id: RecordKey, in journal: Journal, inATurn: Bool) throws {
+  private func put(_ body: [UInt8], _ id: ID16, in journal: Journal, inATurn: Bool) throws {
     guard inATurn else {
       try journal.put(id, body)
       return

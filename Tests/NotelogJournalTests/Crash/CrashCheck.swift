@@ -1,5 +1,6 @@
 // What must hold of a store after a crash: INV-R1 to INV-R7, tried on one disk.
 
+import NotelogBase
 import NotelogCare
 import NotelogFormat
 import NotelogJournal
@@ -8,10 +9,10 @@ import NotelogTestSupport
 /// Looks at what a crash of a scripted workload left.
 struct CrashCheck: Sendable {
   /// The record that recoveries write to show that the store goes on.
-  static let extraKey = RecordKey(low: 0, high: 0x6578_7472_6100)
+  static let extraKey = ID16(low: 0, high: 0x6578_7472_6100)
 
   /// The record that is written after a crash and not made durable at once.
-  static let flushedKey = RecordKey(low: 1, high: 0x6578_7472_6100)
+  static let flushedKey = ID16(low: 1, high: 0x6578_7472_6100)
 
   let store: ScriptedStore
   let history: History
@@ -158,7 +159,7 @@ struct CrashCheck: Sendable {
   }
 
   private static func write(
-    _ key: RecordKey, _ durability: Durability, to journal: Journal
+    _ key: ID16, _ durability: Durability, to journal: Journal
   ) throws -> UInt64 {
     var batch = Batch()
     batch.put(key, collection: 2, bodyByteCount: 8) { $0.storeBytes(of: 7, as: UInt64.self) }

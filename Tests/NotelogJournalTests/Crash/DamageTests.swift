@@ -15,10 +15,10 @@ import Testing
     let disk: SimulatedDisk
     let state: History.State
     /// Records that were deleted.
-    let deleted: Set<RecordKey>
+    let deleted: Set<ID16>
     let map: FrameMap
     /// The frames of the chunks that the newest version of a record refers to.
-    let chunks: [RecordKey: [MappedFrame]]
+    let chunks: [ID16: [MappedFrame]]
     /// An older copy of the same store.
     let older: SimulatedDisk
     /// What the store's file `index` may hold.
@@ -26,7 +26,7 @@ import Testing
     /// The same store as a process leaves it that was killed before it could close it.
     let unclosed: SimulatedDisk
 
-    init(seed: UInt64 = 7, storeID: RecordKey = ScriptedStore.storeID) throws {
+    init(seed: UInt64 = 7, storeID: ID16 = ScriptedStore.storeID) throws {
       let disk = SimulatedDisk()
       var random = SeededGenerator(seed: seed)
       var journal = try ScriptedStore.create(on: disk, seed: seed, storeID: storeID)
@@ -90,9 +90,9 @@ import Testing
   /// What opening a damaged store served, and whether anything said that something is wrong.
   struct Served {
     var isNoticed = false
-    var bodies: [RecordKey: History.Version] = [:]
-    var stale: Set<RecordKey> = []
-    var failed: Set<RecordKey> = []
+    var bodies: [ID16: History.Version] = [:]
+    var stale: Set<ID16> = []
+    var failed: Set<ID16> = []
   }
 
   /// How a damaged store is opened.
@@ -115,7 +115,7 @@ import Testing
   }
 
   static func serve(
-    _ disk: SimulatedDisk, _ sample: Sample, _ way: Way, records: [RecordKey]
+    _ disk: SimulatedDisk, _ sample: Sample, _ way: Way, records: [ID16]
   ) throws -> Served {
     var served = Served()
     var options = ScriptedStore.options(seed: 1)
@@ -154,7 +154,7 @@ import Testing
   /// Checks what a store with damaged bytes serves, given which frames are untouched.
   static func check(
     _ disk: SimulatedDisk, _ sample: Sample, _ ways: [Way] = Way.ofClosed,
-    versions: [RecordKey: [MappedFrame]], what: String, isSound: (MappedFrame) -> Bool
+    versions: [ID16: [MappedFrame]], what: String, isSound: (MappedFrame) -> Bool
   ) throws {
     for way in ways {
       try check(
@@ -164,7 +164,7 @@ import Testing
   }
 
   static func check(
-    _ served: Served, _ sample: Sample, versions: [RecordKey: [MappedFrame]], what: String,
+    _ served: Served, _ sample: Sample, versions: [ID16: [MappedFrame]], what: String,
     isSound: (MappedFrame) -> Bool
   ) throws {
     if !served.isNoticed { throw Violation(description: "\(what): not noticed") }

@@ -1,5 +1,6 @@
 // INV-R9: what a damaged store lost, later openings know too.
 
+import NotelogBase
 @testable import NotelogCare
 @testable import NotelogStorage
 import NotelogFormat
@@ -189,7 +190,7 @@ extension `Damage to a closed store` {
       var options = ScriptedStore.options(seed: 1)
       options.isReadOnly = true
       let journal = try Journal.open(in: disk, options: options)
-      var found: Set<RecordKey> = []
+      var found: Set<ID16> = []
       try journal.snapshot().forEach(onDamage: { _ in true }) { record, _, _ in
         found.insert(record.id)
         return true

@@ -1,5 +1,6 @@
 // Every system call fails once, in every way: INV-T5, and an error that says so.
 
+import NotelogBase
 @testable import NotelogCare
 import NotelogFormat
 import NotelogStorage
@@ -84,7 +85,7 @@ import Testing
       disk.allocates = allocates
       disk.capacity = capacity
       var journal = try ScriptedStore.create(on: disk, seed: UInt64(capacity))
-      var model: [RecordKey: [UInt8]] = [:]
+      var model: [ID16: [UInt8]] = [:]
       var random = SeededGenerator(seed: UInt64(capacity))
       var isFull = false
       for number in 0..<400 where !isFull {

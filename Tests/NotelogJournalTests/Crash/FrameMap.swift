@@ -1,5 +1,6 @@
 // Where frames stand in a sound segment, read by the format page alone: FORMAT.md §4 and §5.
 
+import NotelogBase
 import NotelogFormat
 import NotelogJournal
 import NotelogTestSupport
@@ -9,11 +10,11 @@ struct MappedFrame: Equatable, Sendable {
   let segment: String
   let kind: UInt8
   let sequence: UInt64
-  let key: RecordKey
+  let key: ID16
   /// Header, payload and padding.
   let range: Range<Int>
   /// The large values that a record's envelope names.
-  var values: [RecordKey] = []
+  var values: [ID16] = []
   /// Header without payload.
   var headerRange: Range<Int> { range.lowerBound..<range.lowerBound + 40 }
 
@@ -56,7 +57,7 @@ struct FrameMap: Sendable {
   }
 
   /// For each record the frames that name it, newest first.
-  func versions() -> [RecordKey: [MappedFrame]] {
+  func versions() -> [ID16: [MappedFrame]] {
     let named = frames.filter { $0.kind == MappedFrame.record || $0.kind == MappedFrame.tombstone }
     return Dictionary(grouping: named, by: \.key).mapValues { $0.sorted { $0.sequence > $1.sequence } }
   }
@@ -66,8 +67,8 @@ struct FrameMap: Sendable {
     frames.filter { $0.kind == MappedFrame.chunk && frame.values.contains($0.key) }
   }
 
-  private static func key(_ bytes: [UInt8], _ offset: Int) -> RecordKey {
-    RecordKey(low: integer(bytes, offset, 8), high: integer(bytes, offset + 8, 8))
+  private static func key(_ bytes: [UInt8], _ offset: Int) -> ID16 {
+    ID16(low: integer(bytes, offset, 8), high: integer(bytes, offset + 8, 8))
   }
 
   private static func integer(_ bytes: [UInt8], _ offset: Int, _ count: Int) -> UInt64 {

@@ -1,5 +1,6 @@
 // What a store may hold after a crash: one of the states that its transactions, in order, led through.
 
+import NotelogBase
 import NotelogCare
 import NotelogFormat
 import NotelogJournal
@@ -14,7 +15,7 @@ struct History: Sendable {
   }
 
   /// The records of a store.
-  typealias State = [RecordKey: Version]
+  typealias State = [ID16: Version]
 
   struct Entry: Sendable {
     let sequence: UInt64

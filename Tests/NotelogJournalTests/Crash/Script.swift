@@ -1,5 +1,6 @@
 // Workloads for the crash tests: what is written, drawn by a seed.
 
+import NotelogBase
 import NotelogFormat
 import NotelogJournal
 import NotelogTestSupport
@@ -16,7 +17,7 @@ struct ScriptedChange: Sendable {
   /// How much of the body each chunk holds.
   static let chunkByteCount = 700
 
-  var key: RecordKey { RecordKey(low: UInt64(record), high: 0x6b65_7900) }
+  var key: ID16 { ID16(low: UInt64(record), high: 0x6b65_7900) }
 }
 
 /// A transaction, told apart from all others of its script by its number.
@@ -27,8 +28,8 @@ struct ScriptedTransaction: Sendable {
   var uploadsFirst = false
 
   /// The large value of a change: of a new id each time, as every value's is.
-  func value(of change: ScriptedChange) -> RecordKey {
-    RecordKey(low: UInt64(number) << 32 | UInt64(change.record), high: 0x7661_6c75_6500)
+  func value(of change: ScriptedChange) -> ID16 {
+    ID16(low: UInt64(number) << 32 | UInt64(change.record), high: 0x7661_6c75_6500)
   }
 
   /// A body that no other transaction writes.

@@ -14,7 +14,7 @@ enum Acknowledgement: Sendable {
 
 /// A workload on a store of its own, and what the log made of it.
 final class ScriptedStore: Sendable {
-  static let storeID = RecordKey(low: 1, high: 2)
+  static let storeID = ID16(low: 1, high: 2)
   static let segmentByteCount = 16_384
 
   let script: Script
@@ -134,14 +134,14 @@ final class ScriptedStore: Sendable {
   }
 
   static func create(
-    on disk: SimulatedDisk, seed: UInt64, storeID: RecordKey = ScriptedStore.storeID
+    on disk: SimulatedDisk, seed: UInt64, storeID: ID16 = ScriptedStore.storeID
   ) throws -> Journal {
     try Journal.create(in: disk, storeID: storeID, options: options(seed: seed))
   }
 
   /// Opens the store; salts differ from opening to opening, as a system's random numbers would.
   static func open(
-    _ disk: SimulatedDisk, seed: UInt64, storeID: RecordKey? = ScriptedStore.storeID
+    _ disk: SimulatedDisk, seed: UInt64, storeID: ID16? = ScriptedStore.storeID
   ) throws -> Journal {
     let opening = UInt64(disk.callCount) &+ UInt64(disk.usedByteCount) << 20
     return try Journal.open(
@@ -164,7 +164,7 @@ final class ScriptedStore: Sendable {
 
   /// All of a large value; as far as there are chunks, where some are missing.
   static func content(
-    of value: RecordKey, in journal: Journal, _ buffer: inout ReadBuffer
+    of value: ID16, in journal: Journal, _ buffer: inout ReadBuffer
   ) throws -> [UInt8] {
     var bytes: [UInt8] = []
     var number: UInt32 = 0

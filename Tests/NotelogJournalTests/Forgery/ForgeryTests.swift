@@ -1,5 +1,6 @@
 // Each check by itself: bytes in which one thing is wrong and every other check holds. FORMAT.md §4 to §6, §12.
 
+import NotelogBase
 @testable import NotelogCare
 @testable import NotelogStorage
 @testable import NotelogFormat
@@ -56,7 +57,7 @@ import Testing
     #expect(try Journal.verify(disk).report.damages.map(\.record) == [key(1)])
     let reopened = try Journal.open(in: disk, options: .small)
     #expect(try reopened.body(of: key(1)) == [UInt8](repeating: 7, count: 101))
-    var scanned: [RecordKey] = []
+    var scanned: [ID16] = []
     try reopened.snapshot().forEach(
       onDamage: recordIssue,
       { record, _, _ in
@@ -129,7 +130,7 @@ import Testing
   /// Forges the newest of three transactions, none of them synced, and returns which records are served afterwards.
   private func servedAfterForging(
     _ forge: (inout ForgedFile, _ record: Int, _ mark: Int) -> Void
-  ) throws -> [RecordKey] {
+  ) throws -> [ID16] {
     let disk = SimulatedDisk()
     let journal = try journal(on: disk)
     for number in 0..<3 { try journal.put(key(number), [UInt8](repeating: 7, count: 64)) }

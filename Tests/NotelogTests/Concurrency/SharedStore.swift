@@ -1,5 +1,6 @@
 // What many threads do to one store, and what each of them must see.
 
+import NotelogBase
 import Foundation
 import NotelogTestSupport
 import Synchronization
@@ -144,4 +145,9 @@ final class SharedStore: Sendable {
       "a version that was never written: \(cell.count), \(cell.base), '\(cell.secret)', \(cell.scan.count) bytes"
     )
   }
+}
+
+extension RecordID {
+  /// An id of two numbers, which orders as they do.
+  init(high: UInt64, low: UInt64) { self.init(ID16(low: high.byteSwapped, high: low.byteSwapped)) }
 }

@@ -9,7 +9,7 @@ import Synchronization
 
 /// What the targets that change a whole store start from.
 enum SampleStore {
-  static let storeID = StoreID(low: 0xA7A6_A5A4_A3A2_A1A0, high: 0xAFAE_ADAC_ABAA_A9A8)
+  static let storeID = ID16(low: 0xA7A6_A5A4_A3A2_A1A0, high: 0xAFAE_ADAC_ABAA_A9A8)
 
   /// Small segments, and nothing random.
   static var options: JournalOptions {
@@ -27,13 +27,13 @@ enum SampleStore {
   }()
 
   /// The id behind a byte: above 127 one of the store's own records.
-  static func id(_ byte: UInt8) -> RecordKey {
-    if byte > 127 { return RecordKey(low: UInt64(byte & 127), high: 0) }
-    return RecordKey(low: UInt64(byte) &* 0x0101_0101_0101_0101, high: UInt64(byte) << 56 | 1)
+  static func id(_ byte: UInt8) -> ID16 {
+    if byte > 127 { return ID16(low: UInt64(byte & 127), high: 0) }
+    return ID16(low: UInt64(byte) &* 0x0101_0101_0101_0101, high: UInt64(byte) << 56 | 1)
   }
 
   /// The byte behind an id.
-  static func byte(of id: RecordKey) -> UInt8 {
+  static func byte(of id: ID16) -> UInt8 {
     UInt8(truncatingIfNeeded: id.low) | (id.high == 0 && id.low != 0 ? 128 : 0)
   }
 

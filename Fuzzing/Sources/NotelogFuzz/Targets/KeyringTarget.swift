@@ -16,7 +16,7 @@ enum KeyringTarget: FuzzTarget {
   /// The first byte says what is made to fit: 1 the digest, 2 the MAC; 4: the key is a wrong one.
   static func seeds() throws -> [[UInt8]] {
     let vault = try Keyring.create(
-      storeID: Bytes16(low: 1, high: 2), credential: try credential(keyByte))
+      storeID: ID16(low: 1, high: 2), credential: try credential(keyByte))
     var seeds = [vault.keyring.bytes]
     vault.adopt(try vault.addingKey(named: "personal", class: .whenUnlocked))
     vault.adopt(try vault.addingKey(named: "work", class: .afterFirstUnlock))

@@ -85,7 +85,7 @@ enum RecordTarget: FuzzTarget {
     expect(schema.encoded() == schemaBytes, "a schema is written as other bytes than it was read from")
     let plan = try CollectionPlan(schema, storeID: store.storeID)
     let entries = try RecordBody(checking: record.rawSpan).entries()
-    let id = RecordID(high: 1, low: 2)
+    let id = RecordID(ID16(low: 1, high: 2))
     for entry in entries {
       guard let index = plan.index(of: entry.number) else { continue }
       try? seal(entry, in: &record, id, index, plan)
