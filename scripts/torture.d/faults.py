@@ -120,10 +120,11 @@ class Cost:
         was completed; None where a witness says that what is damaged had been completed."""
         if self.sample.isClosed or self.damage.file != self.sample.head or self.damage.kind in ("missing", "empty"):
             return None
-        place = (self.damage.file, self.start)
-        behind = [f.revision for f in self.sample.frames if f.file == place[0] and f.end > self.start and f.revision]
-        if any(floor > place for floor in self.floors()):
+        # What is below the floor had been completed, also where the damage goes on above it.
+        first = max([(self.damage.file, self.start), *self.floors()])
+        if first >= (self.damage.file, self.end):
             return None
+        behind = [f.revision for f in self.sample.frames if f.file == first[0] and f.end > first[1] and f.revision]
         return min(behind, default=self.sample.nextRevision)
 
     def floors(self):
@@ -132,6 +133,10 @@ class Cost:
             if frame.kind == "commit" and frame not in self.touched:
                 segment, offset = map(int, re.search(r"floor (\d+):(\d+)", frame.note).groups())
                 yield f"{segment:012d}.journal", offset
+
+    def isTorn(self, id):
+        """Whether a crash may have left the record without its newest version."""
+        return self.tornFrom is not None and self.sample.records[id].revision >= self.tornFrom
 
     def isExcused(self, id, shown=0):
         """Whether a crash may have left the record at revision `shown` (0: absent)."""
@@ -155,7 +160,7 @@ class Cost:
         writer of a store that was closed in order believes the checkpoint, and reads no frames of the head."""
         if isWriting and self.sample.isClosed and self.damage.kind not in ("missing", "empty", "half"):
             return False
-        lost = any(not self.isExcused(id) for id in self.hurt)
+        lost = any(not self.isTorn(id) for id in self.hurt)
         isWhole = self.damage.kind in ("missing", "empty", "half")
         inHeader = any(f.kind in CONTENT and self.start < f.offset + FRAME_HEADER for f in self.touched)
         return lost and self.isSegment and (isWhole or inHeader and self.damage.file == self.sample.head)

@@ -5,7 +5,7 @@ import os
 import shutil
 
 import tool as tools
-from judge import Expected, Judge, Problem, Shown
+from judge import Expected, Judge, Problem, Shown, isSame
 from samples import COMMON, SEGMENT, Record
 
 
@@ -100,7 +100,7 @@ def verify(trial):
     problems = trial.judge.ending(answer)
     if problems or answer.code != tools.DONE:
         return problems
-    lost = [id for id in trial.cost.hurt if not trial.cost.isExcused(id)]
+    lost = [id for id in trial.cost.hurt if not trial.cost.isTorn(id)]
     if lost:
         return [Problem("silent", f"{answer}: 'sound', and {len(lost)} records are lost")]
     if trial.cost.hurtsAnything and trial.cost.tornFrom is None and "finding" not in answer.out:
@@ -135,9 +135,15 @@ def setFields(trial):
     before = trial.sample.records[id]
     name = "title" if before.collection == "note" else "value"
     answer = trial.run("set", trial.store, id, f"{name}=changed {COMMON}")
-    after = Record(before.collection, None, {**before.fields, name: f"changed {COMMON}"})
+    changed = [Record(before.collection, None, {**fields, name: f"changed {COMMON}"})
+               for fields in (before.fields, *trial.sample.versions[id])]
+    after = changed[0]
     if answer.code == tools.DONE:
         trial.expected.records[id] = after
+        if trial.cost.isTorn(id):
+            # What was changed may be the version before.
+            shown = Shown.of(trial.run("get", trial.store, id, "--json")).records.get(id)
+            trial.expected.records[id] = next((one for one in changed if shown and isSame(shown, one, None)), after)
     else:
         trial.expected.either[id] = after
     return afterwards(trial, answer, trial.expected)

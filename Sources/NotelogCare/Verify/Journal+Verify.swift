@@ -82,6 +82,7 @@ extension Journal {
       scan.withLock { $0.take(entry, envelope, in: segment) { true } }
     }
     var verification = Verification(report: examination.report)
+    if let mark = examination.brokenCloseMark { verification.report.damages.append(mark) }
     verification.nextSequence = examination.nextSequence
     let tasks = catalog.segments.all.compactMap { segment in
       examination.survey.segments[segment.number].map { found in
@@ -227,6 +228,17 @@ extension Damage {
 }
 
 extension Examination {
+  /// The mark of the last clean close, where the file `lock` says that there is one and the log breaks there. It costs nothing: the
+  /// next opening takes the store for one that was not closed.
+  fileprivate var brokenCloseMark: Damage? {
+    guard let last = lastClose, last.storeID == storeID, last.mark == end, !report.wasClosed else {
+      return nil
+    }
+    return Damage(
+      .commitMark, segment: end.segment, offset: end.offset,
+      byteCount: aligned(Layout.frameHeaderByteCount + CloseMark.byteCount))
+  }
+
   /// How many frames the footers of the live set can list, at most.
   fileprivate var listedFrameLimit: Int {
     live.entries.reduce(0) { sum, entry in

@@ -1,5 +1,6 @@
 // Finds the live set and holds the files against it: FORMAT.md §12, line 7.
 
+import NotelogBase
 import NotelogFormat
 package import NotelogStorage
 
@@ -65,6 +66,18 @@ extension Examination {
     live = changes.result
   }
 
+  /// What a segment of the live set holds that has lost its trailer and nothing else: its frames make the footer that is meant.
+  private func wholeWithoutTrailer(_ found: FoundSegment, _ entry: LiveEntry) -> EntryReading? {
+    guard found.trailer == nil, found.header.salt == entry.salt, found.byteCount == entry.byteCount,
+      entry.byteCount >= Layout.firstFrameOffset + Layout.trailerByteCount
+    else { return nil }
+    var window = Buffer()
+    let reading = try? Segment(found, entry: entry).forEachEntry(upTo: entry.byteCount, through: &window) {
+      _, _ in
+    }
+    return reading?.isWhole == true ? reading : nil
+  }
+
   /// Whether there is no file under a segment's name.
   package func isMissing(_ number: UInt32) -> Bool {
     survey.segments[number] == nil && !survey.unreadable.contains(number) && !survey.foreign.contains(number)
@@ -90,7 +103,9 @@ extension Examination {
         continue
       }
       // A recovered segment names its sources as they will be once they are cut and finished.
-      if found.entry != entry, !unfinished.contains(entry.number) {
+      if let reading = wholeWithoutTrailer(found, entry) {
+        note(reading, of: entry.number)
+      } else if found.entry != entry, !unfinished.contains(entry.number) {
         let isShort = found.header.salt == entry.salt && found.byteCount < entry.byteCount
         report.damages.append(
           Damage(isShort ? .truncated : .replacedSegment, segment: entry.number, offset: found.byteCount))

@@ -62,6 +62,43 @@ extension `Damage to a closed store` {
     #expect(try Journal.verify(disk).report.damages.contains { $0.kind == .lostFrames && $0.segment == 1 })
   }
 
+  /// The bug: without a checkpoint nothing looked at the frames, and the store was refused.
+  @Test func `a trailer that is lost costs nothing, also without a checkpoint`() throws {
+    let disk = SimulatedDisk()
+    var journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    for number in 0..<300 { try journal.put(key(number), [UInt8](repeating: 1, count: 300), .buffered) }
+    let finished = try #require(journal.catalog.segments.all.first { $0.entry != nil })
+    try journal.close()
+    try disk.unlink(FileName.index)
+    var bytes = try #require(disk.contents(finished.name))
+    bytes[bytes.count - 10] ^= 8
+    disk.replace(finished.name, with: bytes)
+    journal = try Journal.open(in: disk, options: .small)
+    #expect(journal.report.verdict == .contained && journal.report.damages.map(\.kind) == [.footer])
+    for number in 0..<300 { #expect(try journal.body(of: key(number)) != nil, "\(number)") }
+    try journal.put(key(1), [2])
+    try journal.close()
+    // Without a frame, too, nobody knows.
+    bytes[Layout.firstFrameOffset + 2000] ^= 8
+    disk.replace(finished.name, with: bytes)
+    try disk.unlink(FileName.index)
+    #expect(throws: JournalError(.damaged, "")) { try Journal.open(in: disk, options: .small) }
+  }
+
+  /// The bug: nothing said that the last bytes of a store that was closed in order were others.
+  @Test func `a close mark that does not check is found by verifying`() throws {
+    let disk = SimulatedDisk()
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    try journal.put(key(1), [1])
+    try journal.close()
+    #expect(try Journal.verify(disk).isSound)
+    var bytes = try #require(disk.contents(FileName.segment(1)))
+    bytes[bytes.count - 20] ^= 8
+    disk.replace(FileName.segment(1), with: bytes)
+    #expect(try Journal.verify(disk).report.damages.map(\.kind) == [.commitMark])
+    #expect(try Journal.open(in: disk, options: .small).body(of: key(1)) == [1])
+  }
+
   /// The checkpoint is sound, and what it says of the record is older than what was lost.
   @Test func `what a crash and damage took behind a checkpoint is noticed beside it, now and later`() throws {
     let running = SimulatedDisk()
