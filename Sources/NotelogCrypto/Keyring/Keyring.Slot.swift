@@ -38,7 +38,6 @@ extension Keyring {
       return bytes + salt
     }
 
-    /// What the wrap is bound to.
     /// Reads a slot. Work factors are compared with their limits here, before anybody does the work.
     init(_ reader: inout ByteReader, workFactorLimit: WorkFactor) throws(CryptoError) {
       let type = try reader.uint8()

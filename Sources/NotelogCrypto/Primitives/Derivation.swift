@@ -74,7 +74,6 @@ enum Derivation {
     let done = unsafe password.withUnsafeBytes { password in
       let start = unsafe password.baseAddress?.assumingMemoryBound(to: CChar.self)
       let target = unsafe output.pointer.assumingMemoryBound(to: UInt8.self)
-      // SAFETY: a nil password would derive nothing, silently, so an empty one still points somewhere.
       return unsafe EVP_PBE_scrypt(
         start ?? UnsafeRawPointer(target).assumingMemoryBound(to: CChar.self), password.count, salt,
         salt.count,

@@ -5,7 +5,7 @@
 /// Make one a transaction and hand it to each `seal` in it. It draws its first nonce from the system's generator when the first value
 /// is sealed, and another whenever 4,096 are used up. It cannot be copied: a copy would repeat its nonces.
 package struct NonceRun: ~Copyable, Sendable {
-  /// Values under one salt.
+  /// Values under one salt: far fewer than the two bytes that count can tell apart, so none repeats.
   static let countMax = 4_096
 
   /// Salt and IV as three little-endian words; the last two bytes of the IV count.

@@ -103,9 +103,11 @@ extension Examination {
         continue
       }
       // A recovered segment names its sources as they will be once they are cut and finished.
+      // A recovered segment names its sources as they will be once they are cut and finished.
+      if unfinished.contains(entry.number) { continue }
       if let reading = wholeWithoutTrailer(found, entry) {
         note(reading, of: entry.number)
-      } else if found.entry != entry, !unfinished.contains(entry.number) {
+      } else if found.entry != entry {
         let isShort = found.header.salt == entry.salt && found.byteCount < entry.byteCount
         report.damages.append(
           Damage(isShort ? .truncated : .replacedSegment, segment: entry.number, offset: found.byteCount))
