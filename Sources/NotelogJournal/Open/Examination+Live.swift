@@ -103,7 +103,6 @@ extension Examination {
         continue
       }
       // A recovered segment names its sources as they will be once they are cut and finished.
-      // A recovered segment names its sources as they will be once they are cut and finished.
       if unfinished.contains(entry.number) { continue }
       if let reading = wholeWithoutTrailer(found, entry) {
         note(reading, of: entry.number)
