@@ -110,6 +110,31 @@ private func sample() throws -> Everything {
     }
   }
 
+  /// INV-E2: the key fits, and what it opens can't be unpacked.
+  @Test(arguments: [[0], [0x80], [9, 0, 0, 0, 1, 2, 3, 0x80]] as [[UInt8]])
+  func `a value that opens and can't be unpacked leaves no plaintext`(_ start: [UInt8]) throws {
+    let bench = try Bench()
+    let plan = bench.note.collection
+    let note = Note(title: "", body: String(repeating: "all work and no play ", count: 500))
+    var body = try bench.body(note, bench.note)
+    let entry = try #require(try RecordBody(checking: body.rawSpan).find(3))
+    let index = try #require(plan.index(of: 3))
+    let key = try bench.opener.vault.sealingKey(KeyReference(rawValue: entry.keyReference))
+    let count = entry.range.count - RecordBody.sealOverhead
+    let broken = start + [UInt8](repeating: 0, count: count - start.count)
+    let data = plan.additionalData(entry, index, note.id)
+    var nonces = NonceRun()
+    try body.withBytes(in: entry.range) { span throws(CryptoError) in
+      try key.seal(broken.rawSpan, additionalData: data.bytes, nonces: &nonces, into: &span)
+    }
+    var opening = Opening()
+    #expect(throws: NotelogError.self) {
+      try opening.load(entry, in: body.rawSpan, of: note.id, index, plan, bench.opener)
+    }
+    let isEmpty = opening.bytes.isEmpty
+    #expect(isEmpty)
+  }
+
   @Test func `every bit of a sealed value, of its flags, type and key is authenticated`() throws {
     let bench = try Bench()
     let note = Note(title: "Clark", body: "secret identity")

@@ -5,7 +5,7 @@ import NotelogFormat
 /// The format's limits.
 public enum Limits {
   /// The largest plain value, and the largest record.
-  public static let recordBytes = 16_777_216
+  public static var recordBytes: Int { NotelogFormat.Limits.maximumRecordByteCount }
   /// The most that a transaction takes in the log, which is what one write closure writes or what is committed at once: its
   /// records as they are stored, sealed, and the chunks of large values, with a header of 40 bytes for each.
   public static var transactionBytes: Int { NotelogFormat.Limits.maximumTransactionByteCount }
@@ -14,17 +14,19 @@ public enum Limits {
   /// The longest name of a collection or field in UTF-8 bytes.
   public static let nameBytes = 255
   /// The highest number of a collection.
-  public static let collections = 65_535
+  public static var collections: Int { NotelogFormat.Limits.maximumCollection }
   /// How much of a value an ordered index keeps.
   public static let sortKeyBytes = 64
   /// The least length of a padded value.
   public static let paddingBucket = 32
   /// How much of a large value's plaintext a chunk holds; a sealed value that is longer leaves its record.
-  public static let chunkBytes = 65_536
+  public static var chunkBytes: Int { NotelogFormat.Limits.chunkByteCount }
   /// The longest large value.
-  public static let largeValueBytes = 1_099_511_627_776
+  public static var largeValueBytes: Int {
+    NotelogFormat.Limits.maximumChunks * NotelogFormat.Limits.chunkByteCount
+  }
   /// The longest envelope of a record.
-  static let envelopeBytes = 65_535
+  static var envelopeBytes: Int { NotelogFormat.Limits.maximumEnvelopeByteCount }
   /// The most keys that a field was ever sealed under.
   public static let keysOfField = 255
   /// The most that all schemas of a store take together.

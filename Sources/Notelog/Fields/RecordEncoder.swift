@@ -213,7 +213,7 @@ struct RecordEncoder {
       }
       let key = place + 4..<place + 4 + Int(envelope.load(UInt16.self, at: place + 2))
       additions.append(
-        FieldIndexes.Addition(name: name, entry: IndexEntry(key: envelope.extracting(key), id)))
+        FieldIndexes.Addition(name: name, entry: OrderedEntry(key: envelope.extracting(key), id)))
       place = key.upperBound
     }
   }

@@ -16,7 +16,7 @@ final class FieldIndexes: Sendable {
   /// A key that a record is about to have; none where the record lacks the field.
   struct Addition: Sendable {
     let name: Name
-    let entry: IndexEntry?
+    let entry: OrderedEntry?
   }
 
   /// An index, and the first moment that it knows all keys of.
@@ -43,7 +43,7 @@ final class FieldIndexes: Sendable {
     /// Indexes that are made from the records, whatever lies in the checkpoint.
     var distrusted: Set<Name> = []
     /// What was added while an index was being made.
-    var pending: [Name: [IndexEntry]] = [:]
+    var pending: [Name: [OrderedEntry]] = [:]
 
     mutating func distrust(_ name: Name) {
       distrusted.insert(name)

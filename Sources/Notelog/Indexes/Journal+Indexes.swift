@@ -17,10 +17,10 @@ extension Journal {
     of name: FieldIndexes.Name, from order: StoredOrder, at moment: Snapshot
   ) throws -> FieldIndexes.Made? {
     guard order.since <= moment.sequence, var index = OrderedIndex(order) else { return nil }
-    var entries: [IndexEntry] = []
+    var entries: [OrderedEntry] = []
     let isComplete = try journaling(
       moment.forEachEnvelope(in: name.collection, behind: order) { id, envelope in
-        guard let entry = IndexEntry(keyOf: name.field, id, envelope: envelope) else { return false }
+        guard let entry = OrderedEntry(keyOf: name.field, id, envelope: envelope) else { return false }
         entries.append(entry)
         return true
       })
@@ -39,12 +39,12 @@ extension Journal {
     return FieldIndexes.Made(index: OrderedIndex(entries), since: moment.sequence, isStored: false)
   }
 
-  private func scannedKeys(of name: FieldIndexes.Name, at moment: Snapshot) throws -> [IndexEntry]? {
-    var entries: [IndexEntry] = []
+  private func scannedKeys(of name: FieldIndexes.Name, at moment: Snapshot) throws -> [OrderedEntry]? {
+    var entries: [OrderedEntry] = []
     var isComplete = true
     // An index that lacks what can't be read would hide that it is lost.
     try moment.scan(name.collection, damaged: { _ in isComplete = false }) { record in
-      guard let entry = try IndexEntry(keyOf: name.field, record.id, record.body.bytes) else {
+      guard let entry = try OrderedEntry(keyOf: name.field, record.id, record.body.bytes) else {
         isComplete = false
         return false
       }
@@ -56,11 +56,11 @@ extension Journal {
 
   /// The keys that the records' envelopes have, most of which stand together in footers. nil where one lacks the key, as it
   /// may be older than the index or not check, and where not all of them could be read.
-  private func listedKeys(of name: FieldIndexes.Name, at moment: Snapshot) throws -> [IndexEntry]? {
-    var entries: [IndexEntry] = []
+  private func listedKeys(of name: FieldIndexes.Name, at moment: Snapshot) throws -> [OrderedEntry]? {
+    var entries: [OrderedEntry] = []
     let isComplete = try journaling(
       moment.forEachEnvelope(in: name.collection) { id, envelope in
-        guard let entry = IndexEntry(keyOf: name.field, id, envelope: envelope) else { return false }
+        guard let entry = OrderedEntry(keyOf: name.field, id, envelope: envelope) else { return false }
         entries.append(entry)
         return true
       })
@@ -68,7 +68,7 @@ extension Journal {
   }
 }
 
-extension IndexEntry {
+extension OrderedEntry {
   /// The entry that a record has in a field's index now; nil where it lacks the field.
   init?(keyOf field: UInt16, _ id: RecordID, _ body: RawSpan) throws(NotelogError) {
     guard let entry = try RecordBody(checked: body).find(field), !entry.flags.contains(.sealed) else {

@@ -8,7 +8,7 @@ import NotelogJournal
 /// The first 16 bytes of a sort key, and a record's id.
 ///
 /// Fixed-length values fit whole. Longer texts may tie, and whoever needs more order looks at the values themselves.
-struct IndexEntry: Hashable, Comparable, Sendable, BitwiseCopyable {
+struct OrderedEntry: Hashable, Comparable, Sendable, BitwiseCopyable {
   /// How much of a key an entry holds.
   static let keyByteCount = 16
 
@@ -43,9 +43,9 @@ struct IndexEntry: Hashable, Comparable, Sendable, BitwiseCopyable {
   }
 
   /// Whether both have the same 16 bytes.
-  func ties(with other: IndexEntry) -> Bool { keyHigh == other.keyHigh && keyLow == other.keyLow }
+  func ties(with other: OrderedEntry) -> Bool { keyHigh == other.keyHigh && keyLow == other.keyLow }
 
-  static func < (left: IndexEntry, right: IndexEntry) -> Bool {
+  static func < (left: OrderedEntry, right: OrderedEntry) -> Bool {
     if left.keyHigh != right.keyHigh { return left.keyHigh < right.keyHigh }
     if left.keyLow != right.keyLow { return left.keyLow < right.keyLow }
     return left.id < right.id
@@ -58,19 +58,19 @@ struct OrderedIndex: Sendable {
   static let chunkCount = 512
 
   private struct Chunk: Sendable {
-    var first: IndexEntry
+    var first: OrderedEntry
     var count: Int
     /// Nothing where they are in a block of the stored order.
-    var entries: [IndexEntry]?
+    var entries: [OrderedEntry]?
     var block = 0
 
-    init(_ entries: [IndexEntry]) {
+    init(_ entries: [OrderedEntry]) {
       first = entries[0]
       count = entries.count
       self.entries = entries
     }
 
-    init(block: Int, first: IndexEntry, count: Int) {
+    init(block: Int, first: OrderedEntry, count: Int) {
       self.first = first
       self.count = count
       self.block = block
@@ -82,11 +82,11 @@ struct OrderedIndex: Sendable {
   private let stored: StoredOrder?
 
   /// Sorts entries, of which some may occur twice.
-  init(_ entries: consuming [IndexEntry] = []) {
+  init(_ entries: consuming [OrderedEntry] = []) {
     stored = nil
     entries.sort()
-    var chunk: [IndexEntry] = []
-    var last: IndexEntry?
+    var chunk: [OrderedEntry] = []
+    var last: OrderedEntry?
     for entry in entries where entry != last {
       last = entry
       chunk.append(entry)
@@ -106,7 +106,7 @@ struct OrderedIndex: Sendable {
     self.stored = stored
     var isAscending = true
     let isSound = stored.forEachBlock { key, count in
-      let first = IndexEntry(stored: key)
+      let first = OrderedEntry(stored: key)
       if let last = chunks.last, last.first >= first { isAscending = false }
       chunks.append(Chunk(block: chunks.count, first: first, count: count))
     }
@@ -115,14 +115,14 @@ struct OrderedIndex: Sendable {
   }
 
   /// The entries of a chunk; nothing where they lie in a block that is not sound.
-  private func entries(of number: Int) -> [IndexEntry]? {
+  private func entries(of number: Int) -> [OrderedEntry]? {
     let chunk = chunks[number]
     if let entries = chunk.entries { return entries }
-    var entries: [IndexEntry] = []
+    var entries: [OrderedEntry] = []
     entries.reserveCapacity(chunk.count)
     let isRead = stored?.read(chunk.block) { keys in
       for key in 0..<chunk.count {
-        entries.append(IndexEntry(stored: keys.extracting(StoredOrder.range(of: key))))
+        entries.append(OrderedEntry(stored: keys.extracting(StoredOrder.range(of: key))))
       }
     }
     let next = number + 1 < chunks.count ? chunks[number + 1].first : nil
@@ -136,7 +136,7 @@ struct OrderedIndex: Sendable {
   ///
   /// - Returns: Whether it is there now: not where what lies around it can't be read.
   /// - Complexity: O(log *n*), and a move of at most one chunk.
-  mutating func insert(_ entry: IndexEntry) -> Bool {
+  mutating func insert(_ entry: OrderedEntry) -> Bool {
     guard !chunks.isEmpty else {
       chunks = [Chunk([entry])]
       count = 1
@@ -183,7 +183,7 @@ struct OrderedIndex: Sendable {
   /// - Throws: What `body` throws; `damaged` where entries can't be read, and there is no substitute.
   func forEach(
     in bounds: IndexBounds, _ direction: SortDirection, substitute: OrderSubstitute? = nil,
-    _ body: (IndexEntry) throws -> Bool
+    _ body: (OrderedEntry) throws -> Bool
   ) throws {
     let touched = chunkRange(of: bounds)
     for step in 0..<touched.count {
@@ -198,12 +198,12 @@ struct OrderedIndex: Sendable {
   }
 
   /// What another index has from where a chunk begins to where the next one does.
-  private func substituted(_ number: Int, by substitute: OrderSubstitute?) throws -> [IndexEntry] {
+  private func substituted(_ number: Int, by substitute: OrderSubstitute?) throws -> [OrderedEntry] {
     guard let index = try substitute?.index() else {
       throw NotelogError(.damaged, "an ordered index in the checkpoint can't be read")
     }
     let next = number + 1 < chunks.count ? chunks[number + 1].first : nil
-    var entries: [IndexEntry] = []
+    var entries: [OrderedEntry] = []
     try index.forEach(in: IndexBounds(from: chunks[number].first, to: next), .ascending) { entry in
       if entry != next { entries.append(entry) }
       return true
@@ -229,9 +229,9 @@ struct OrderedIndex: Sendable {
   /// Calls `body` with groups of entries of a run that tie, each group in the order of ids, until it returns false.
   func forEachGroup(
     in bounds: IndexBounds = .all, _ direction: SortDirection, substitute: OrderSubstitute? = nil,
-    _ body: (ArraySlice<IndexEntry>) throws -> Bool
+    _ body: (ArraySlice<OrderedEntry>) throws -> Bool
   ) throws {
-    var group: [IndexEntry] = []
+    var group: [OrderedEntry] = []
     var goesOn = true
     try forEach(in: bounds, direction, substitute: substitute) { entry in
       if let first = group.first, !first.ties(with: entry) {
@@ -251,14 +251,14 @@ struct OrderedIndex: Sendable {
   }
 
   /// Which of a chunk's entries are in a run.
-  private static func range(of bounds: IndexBounds, in chunk: [IndexEntry]) -> Range<Int> {
+  private static func range(of bounds: IndexBounds, in chunk: [OrderedEntry]) -> Range<Int> {
     let lower = firstIndex(chunk.count) { chunk[$0] >= bounds.lower }
     return lower..<max(lower, firstIndex(chunk.count) { chunk[$0] > bounds.upper })
   }
 
   private static func inOrderOfIDs(
-    _ group: [IndexEntry], _ direction: SortDirection
-  ) -> ArraySlice<IndexEntry> {
+    _ group: [OrderedEntry], _ direction: SortDirection
+  ) -> ArraySlice<OrderedEntry> {
     direction == .ascending ? group[...] : group.reversed()[...]
   }
 

@@ -23,7 +23,7 @@ struct CandidateReader<R: Record>: ~Copyable {
 
   /// Calls `body` with the record that an entry leads to, if it satisfies all conditions; nil otherwise.
   mutating func read<Result>(
-    _ entry: IndexEntry, _ body: (ScannedEntry<R>) throws -> Result
+    _ entry: OrderedEntry, _ body: (ScannedEntry<R>) throws -> Result
   ) throws -> Result? {
     seen += 1
     var found: StoredRecord?
@@ -43,10 +43,10 @@ struct CandidateReader<R: Record>: ~Copyable {
 
   /// Whether the record that was read is the one that an entry is about. With another key it is found there, if it is to
   /// be found.
-  private func isCurrent(_ entry: IndexEntry, _ found: StoredRecord) throws -> Bool {
+  private func isCurrent(_ entry: OrderedEntry, _ found: StoredRecord) throws -> Bool {
     guard found.collection == name.collection else { return false }
     _ = try RecordBody(checking: buffer.body)
-    return try IndexEntry(keyOf: name.field, entry.id, buffer.body) == entry
+    return try OrderedEntry(keyOf: name.field, entry.id, buffer.body) == entry
   }
 
   /// Has the index made anew, of what is so, where half of what lies in the way is not.

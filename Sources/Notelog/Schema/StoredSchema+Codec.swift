@@ -1,6 +1,6 @@
 // The bytes of a stored schema (FORMAT.md 9.1).
 
-import NotelogJournal
+import NotelogBase
 
 extension StoredSchema {
   static let version: UInt8 = 1
@@ -8,40 +8,40 @@ extension StoredSchema {
 
   /// The schema's bytes, the MAC not among them.
   func encoded() -> [UInt8] {
-    var writer = ByteWriter()
-    writer.integer(Self.version)
-    writer.integer(0 as UInt8)
-    writer.integer(collection)
-    writer.integer(revision)
-    writer.name(firstName)
-    writer.name(name)
-    writer.integer(UInt16(fields.count))
+    var bytes: [UInt8] = []
+    bytes.append(littleEndian: Self.version)
+    bytes.append(littleEndian: 0 as UInt8)
+    bytes.append(littleEndian: collection)
+    bytes.append(littleEndian: revision)
+    bytes.append(name: firstName)
+    bytes.append(name: name)
+    bytes.append(littleEndian: UInt16(fields.count))
     for field in fields {
-      writer.integer(field.number)
-      writer.integer(field.type.rawValue)
-      writer.integer(field.flags.rawValue)
-      writer.integer((field.isRetired ? 1 : 0) | (field.isIndexed ? 2 : 0) as UInt8)
-      writer.integer(UInt8(field.keys.count))
-      for key in field.keys { writer.integer(key) }
-      writer.name(field.firstName)
-      writer.name(field.name)
+      bytes.append(littleEndian: field.number)
+      bytes.append(littleEndian: field.type.rawValue)
+      bytes.append(littleEndian: field.flags.rawValue)
+      bytes.append(littleEndian: (field.isRetired ? 1 : 0) | (field.isIndexed ? 2 : 0) as UInt8)
+      bytes.append(littleEndian: UInt8(field.keys.count))
+      for key in field.keys { bytes.append(littleEndian: key) }
+      bytes.append(name: field.firstName)
+      bytes.append(name: field.name)
     }
-    return writer.bytes
+    return bytes
   }
 
   /// Reads a schema, and refuses what could not have been written: **INV-M1**.
   init(parsing bytes: RawSpan) throws(NotelogError) {
-    var cursor = ByteCursor(bytes)
-    let version = try cursor.u8("the schema's version")
+    var cursor = SchemaCursor(bytes)
+    let version = try cursor.integer(as: UInt8.self, "the schema's version")
     guard version == Self.version else {
       throw NotelogError(.unsupportedVersion, "a schema has layout \(version), this version reads 1")
     }
-    try cursor.zeros(1, "a schema")
-    collection = try cursor.u16("the collection's number")
-    revision = try cursor.u32("the schema's revision")
+    try cursor.reserved(1, "a schema")
+    collection = try cursor.integer("the collection's number")
+    revision = try cursor.integer("the schema's revision")
     firstName = try cursor.name("the collection's first name")
     name = try cursor.name("the collection's name")
-    let count = Int(try cursor.u16("the number of fields"))
+    let count = Int(try cursor.integer(as: UInt16.self, "the number of fields"))
     guard collection != 0, count <= Limits.fields else {
       throw NotelogError(.damaged, "a schema has collection number 0 or more than \(Limits.fields) fields")
     }
@@ -62,21 +62,39 @@ extension StoredSchema {
 }
 
 extension StoredField {
-  init(parsing cursor: inout ByteCursor) throws(NotelogError) {
-    number = try cursor.u16("a field's number")
-    let type = FieldType(rawValue: try cursor.u8("a field's type"))
-    flags = FieldFlags(rawValue: try cursor.u8("a field's flags"))
-    let state = try cursor.u8("a field's state")
+  init(parsing cursor: inout SchemaCursor) throws(NotelogError) {
+    number = try cursor.integer("a field's number")
+    let type = FieldType(rawValue: try cursor.integer(as: UInt8.self, "a field's type"))
+    flags = FieldFlags(rawValue: try cursor.integer(as: UInt8.self, "a field's flags"))
+    let state = try cursor.integer(as: UInt8.self, "a field's state")
     isRetired = state & 1 != 0
     isIndexed = state & 2 != 0
-    let keyCount = try cursor.u8("a field's keys")
+    let keyCount = try cursor.integer(as: UInt8.self, "a field's keys")
     keys = []
-    for _ in 0..<keyCount { keys.append(try cursor.u32("a field's key")) }
+    for _ in 0..<keyCount { keys.append(try cursor.integer(as: UInt32.self, "a field's key")) }
     firstName = try cursor.name("a field's first name")
     name = try cursor.name("a field's name")
     guard let type, flags.isValid, state < 4, keys.isEmpty != flags.contains(.sealed), !keys.contains(0),
       !(isIndexed && (flags.contains(.sealed) || !type.isSortable))
     else { throw NotelogError(.damaged, "the schema's field \(name) contradicts itself") }
     self.type = type
+  }
+}
+
+/// Reads a stored schema, or a file of them.
+typealias SchemaCursor = ByteCursor<NotelogError>
+
+extension SchemaCursor {
+  @_lifetime(copy bytes)
+  init(_ bytes: RawSpan) {
+    self.init(bytes) { fault, what, offset in
+      let words =
+        switch fault {
+        case .end: "\(what) goes beyond its structure's end"
+        case .reserved: "reserved bytes of \(what) are not zero"
+        case .text: "\(what) is empty or not UTF-8"
+        }
+      return NotelogError(.damaged, words, offset: UInt64(offset))
+    }
   }
 }

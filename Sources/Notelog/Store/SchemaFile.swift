@@ -93,22 +93,22 @@ extension SchemaFile {
       throw NotelogError(
         .limitExceeded, "the schemas take more than \(Limits.schemaFileBytes) bytes together")
     }
-    var writer = ByteWriter()
-    writer.append(magic)
-    writer.integer(version)
-    writer.integer(0 as UInt16)
-    writer.integer(UInt32(byteCount))
-    writer.integer(storeID.low)
-    writer.integer(storeID.high)
-    writer.integer(UInt32(entries.count))
-    writer.integer(0 as UInt32)
+    var bytes: [UInt8] = []
+    bytes += magic
+    bytes.append(littleEndian: version)
+    bytes.append(littleEndian: 0 as UInt16)
+    bytes.append(littleEndian: UInt32(byteCount))
+    bytes.append(littleEndian: storeID.low)
+    bytes.append(littleEndian: storeID.high)
+    bytes.append(littleEndian: UInt32(entries.count))
+    bytes.append(littleEndian: 0 as UInt32)
     for entry in entries {
-      writer.integer(UInt32(entry.byteCount))
-      writer.append(entry.bytes)
-      writer.append(entry.mac)
+      bytes.append(littleEndian: UInt32(entry.byteCount))
+      bytes += entry.bytes
+      bytes += entry.mac
     }
-    writer.integer(Checksum.of(writer.bytes.rawSpan))
-    return writer.bytes
+    bytes.append(littleEndian: Checksum.of(bytes.rawSpan))
+    return bytes
   }
 
   /// The schemas in a file's bytes; their MACs are checked at unlock.
@@ -120,24 +120,26 @@ extension SchemaFile {
       bytes.extracting(0..<magic.count).array() == magic,
       bytes.load(UInt32.self, at: end) == Checksum.of(bytes.extracting(0..<end))
     else { throw NotelogError(.damaged, "\(name) does not check") }
-    var cursor = ByteCursor(bytes.extracting(0..<end))
-    _ = try cursor.advance(magic.count, "the magic")
-    guard try cursor.u16("the version") == version else {
+    var cursor = SchemaCursor(bytes.extracting(0..<end))
+    _ = try cursor.skip(magic.count, "the magic")
+    guard try cursor.integer(as: UInt16.self, "the version") == version else {
       throw NotelogError(.unsupportedVersion, "\(name) has another version")
     }
-    try cursor.zeros(2, "the schemas' file")
-    let byteCount = try cursor.u32("the size")
-    let id = ID16(low: try cursor.u64("the store's id"), high: try cursor.u64("the store's id"))
-    let count = try cursor.u32("the number of schemas")
-    try cursor.zeros(4, "the schemas' file")
+    try cursor.reserved(2, "the schemas' file")
+    let byteCount = try cursor.integer(as: UInt32.self, "the size")
+    let id = ID16(
+      low: try cursor.integer(as: UInt64.self, "the store's id"),
+      high: try cursor.integer(as: UInt64.self, "the store's id"))
+    let count = try cursor.integer(as: UInt32.self, "the number of schemas")
+    try cursor.reserved(4, "the schemas' file")
     guard byteCount == bytes.byteCount, id == storeID, count <= Limits.collections else {
       throw NotelogError(.damaged, "\(name) has another length, or is another store's")
     }
     var schemas: [UInt16: Entry] = [:]
     var last: UInt16 = 0
     for _ in 0..<count {
-      let length = Int(try cursor.u32("a schema's length"))
-      let start = try cursor.advance(length, "a schema")
+      let length = Int(try cursor.integer(as: UInt32.self, "a schema's length"))
+      let start = try cursor.skip(length, "a schema")
       let entry = try Entry(parsing: bytes.extracting(start..<start + length))
       guard entry.schema.collection > last else { throw NotelogError(.damaged, "the schemas don't ascend") }
       last = entry.schema.collection

@@ -24,8 +24,8 @@ extension Command {
 
 @Sendable
 private func makeStore(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
-  var collections = SchemaFile.standard
-  if let file = invocation.value(of: Command.schemaFile) { collections = try SchemaFile.read(file) }
+  var collections = InitialSchema.standard
+  if let file = invocation.value(of: Command.schemaFile) { collections = try InitialSchema.read(file) }
   var options = Store.Options()
   if let work = try invocation.passwordWork(console) { options.passwordWork = work }
   options.segmentByteCount = try invocation.segmentByteCount()

@@ -43,7 +43,7 @@ private func listRecords(_ invocation: Invocation, _ console: Console) throws(To
     if !isWhole, name.map({ name in !known.contains { $0.name == name } }) ?? known.isEmpty { return .damage }
     let collection = try store.collection(given: name)
     let conditions = try (invocation.values[Command.whereOption.long] ?? []).map { text in
-      try Condition(text, in: collection)
+      try FieldFilter(text, in: collection)
     }
     let fields = try shownFields(invocation, collection)
     let order = try order(invocation, collection)

@@ -43,7 +43,7 @@ private func salvageStore(_ invocation: Invocation, _ console: Console) throws(T
   let report = try Interrupt.deferred { () throws(ToolError) in
     let summary = try save(invocation, to: new, storeID, console)
     do throws(ToolError) {
-      return SalvageReport(summary: summary, found: try verify(new, credential, console))
+      return SalvageOutput(summary: summary, found: try verify(new, credential, console))
     } catch {
       if error.code == .interrupted { console.say("note", "'\(new)' is whole, and was not verified") }
       throw error
@@ -85,7 +85,7 @@ extension Invocation {
 }
 
 /// What `salvage` prints.
-private struct SalvageReport {
+private struct SalvageOutput {
   let summary: SalvageSummary
   /// What the new store is like.
   let found: Verification

@@ -17,28 +17,30 @@ extension Keyring {
     guard bytes.count >= Header.byteCount + Self.digestSize + Self.macSize else {
       throw .damagedKeyring(.length)
     }
-    var reader = ByteReader(bytes)
-    guard try reader.take(Self.magic.count) == Self.magic else { throw .damagedKeyring(.magic) }
+    var reader = KeyringCursor(bytes.rawSpan) { fault, _, _ in
+      .damagedKeyring(fault == .reserved ? .reserved : .length)
+    }
+    guard try reader.array(Self.magic.count) == Self.magic else { throw .damagedKeyring(.magic) }
     let end = bytes.count - Self.macSize - Self.digestSize
     let digest = Array(bytes[(end + Self.macSize)...])
     guard try Derivation.sha256(Array(bytes.dropLast(Self.digestSize))) == digest else {
       throw .damagedKeyring(.digest)
     }
-    let version = try reader.uint16()
+    let version = try reader.integer(as: UInt16.self)
     guard version == Self.version else { throw .unsupported(.keyringVersion(version)) }
     try reader.wrapSuite()
     try reader.reserved(1)
-    guard try reader.uint32() == UInt32(bytes.count) else { throw .damagedKeyring(.length) }
-    storeID = ID16(try reader.take(16))
-    generation = try reader.uint64()
-    rootGeneration = try reader.uint32()
-    nextKeyReference = try reader.uint32()
-    let slotCount = Int(try reader.uint16())
-    let classKeyCount = Int(try reader.uint16())
-    let namedKeyCount = Int(try reader.uint16())
+    guard try reader.integer(as: UInt32.self) == UInt32(bytes.count) else { throw .damagedKeyring(.length) }
+    storeID = ID16(try reader.array(16))
+    generation = try reader.integer()
+    rootGeneration = try reader.integer()
+    nextKeyReference = try reader.integer()
+    let slotCount = Int(try reader.integer(as: UInt16.self))
+    let classKeyCount = Int(try reader.integer(as: UInt16.self))
+    let namedKeyCount = Int(try reader.integer(as: UInt16.self))
     try reader.reserved(2)
-    let dataKeyCount = Int(try reader.uint32())
-    nextSlotID = try reader.uint32()
+    let dataKeyCount = Int(try reader.integer(as: UInt32.self))
+    nextSlotID = try reader.integer()
     guard slotCount <= Self.slotsMax else { throw .limitExceeded(.slots) }
     guard classKeyCount <= Self.classKeysMax else { throw .damagedKeyring(.range) }
     guard dataKeyCount <= Self.dataKeysMax else { throw .limitExceeded(.keyGenerations) }

@@ -74,8 +74,8 @@ extension Keyring {
 
 extension AccessClass {
   /// Reads a class that this version can use.
-  init(_ reader: inout ByteReader) throws(CryptoError) {
-    let raw = try reader.uint8()
+  init(_ reader: inout KeyringCursor) throws(CryptoError) {
+    let raw = try reader.integer(as: UInt8.self)
     guard let value = AccessClass(rawValue: raw), value.isSupported else {
       throw .unsupported(.accessClass(raw))
     }
@@ -84,44 +84,47 @@ extension AccessClass {
 }
 
 extension Keyring.ClassKey {
-  init(_ reader: inout ByteReader) throws(CryptoError) {
+  init(_ reader: inout KeyringCursor) throws(CryptoError) {
     accessClass = try AccessClass(&reader)
-    let parent = try reader.uint8()
+    let parent = try reader.integer(as: UInt8.self)
     guard parent == Self.parentRoot else { throw .unsupported(.wrapParent(parent)) }
     try reader.wrapSuite()
     try reader.reserved(1)
-    rootGeneration = try reader.uint32()
+    rootGeneration = try reader.integer()
     try reader.reserved(16)
-    wrap = KeyWrap(bytes: try reader.take(KeyWrap.byteCount))
+    wrap = KeyWrap(bytes: try reader.array(KeyWrap.byteCount))
   }
 }
 
 extension Keyring.NamedKey {
-  init(_ reader: inout ByteReader) throws(CryptoError) {
-    number = try reader.uint16()
+  init(_ reader: inout KeyringCursor) throws(CryptoError) {
+    number = try reader.integer()
     accessClass = try AccessClass(&reader)
     try reader.reserved(1)
-    current = KeyReference(rawValue: try reader.uint32())
-    sealedName = try reader.take(Self.sealedNameSize)
+    current = KeyReference(rawValue: try reader.integer())
+    sealedName = try reader.array(Self.sealedNameSize)
   }
 }
 
 extension Keyring.DataKey {
-  init(_ reader: inout ByteReader) throws(CryptoError) {
-    reference = KeyReference(rawValue: try reader.uint32())
+  init(_ reader: inout KeyringCursor) throws(CryptoError) {
+    reference = KeyReference(rawValue: try reader.integer())
     accessClass = try AccessClass(&reader)
     try reader.wrapSuite()
-    number = try reader.uint16()
-    generation = try reader.uint32()
+    number = try reader.integer()
+    generation = try reader.integer()
     try reader.reserved(12)
-    wrap = KeyWrap(bytes: try reader.take(KeyWrap.byteCount))
+    wrap = KeyWrap(bytes: try reader.array(KeyWrap.byteCount))
   }
 }
 
-extension ByteReader {
+/// Reads a keyring.
+typealias KeyringCursor = ByteCursor<CryptoError>
+
+extension KeyringCursor {
   /// The suite of a wrap, which must be the one there is.
   mutating func wrapSuite() throws(CryptoError) {
-    let suite = try uint8()
+    let suite = try integer(as: UInt8.self)
     guard suite == Suite.wraps.rawValue else { throw .unsupported(.suite(suite)) }
   }
 }

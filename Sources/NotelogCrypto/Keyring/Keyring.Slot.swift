@@ -39,13 +39,13 @@ extension Keyring {
     }
 
     /// Reads a slot. Work factors are compared with their limits here, before anybody does the work.
-    init(_ reader: inout ByteReader, workFactorLimit: WorkFactor) throws(CryptoError) {
-      let type = try reader.uint8()
+    init(_ reader: inout KeyringCursor, workFactorLimit: WorkFactor) throws(CryptoError) {
+      let type = try reader.integer(as: UInt8.self)
       guard let kind = Kind(rawValue: type) else { throw .unsupported(.slotType(type)) }
       self.kind = kind
-      logN = try reader.uint8()
-      let r = try reader.uint8()
-      let p = try reader.uint8()
+      logN = try reader.integer()
+      let r = try reader.integer(as: UInt8.self)
+      let p = try reader.integer(as: UInt8.self)
       if kind == .password {
         guard r == Self.blockSize, p == Self.parallelism else { throw .limitExceeded(.workFactor) }
         guard logN >= WorkFactor.leastRead.logN, logN <= workFactorLimit.logN else {
@@ -54,16 +54,16 @@ extension Keyring {
       } else {
         guard logN == 0, r == 0, p == 0 else { throw .damagedKeyring(.reserved) }
       }
-      id = try reader.uint32()
-      rootGeneration = try reader.uint32()
+      id = try reader.integer()
+      rootGeneration = try reader.integer()
       try reader.reserved(12)
       if kind == .password {
-        salt = try reader.take(Self.saltSize)
+        salt = try reader.array(Self.saltSize)
       } else {
         try reader.reserved(Self.saltSize)
         salt = [UInt8](repeating: 0, count: Self.saltSize)
       }
-      wrap = KeyWrap(bytes: try reader.take(KeyWrap.byteCount))
+      wrap = KeyWrap(bytes: try reader.array(KeyWrap.byteCount))
     }
 
     /// A new slot for a credential.

@@ -85,11 +85,8 @@ extension Journal {
       lock = nil
       options.isReadOnly = true
     }
-    if options.isReadOnly {
-      // Another process may be writing there this very moment: a reader passes no verdict above the floor.
-      report.torn = []
-      report.isPossiblyAcknowledgedCut = false
-    }
+    // Another process may be writing there this very moment: a reader passes no verdict above the floor.
+    if options.isReadOnly { report.torn = [] }
     let state = try logState(examination, catalog, storage, options)
     let log = Log(storage, catalog: catalog, options: options, storeID: examination.storeID, state: state)
     let journal = Journal(
@@ -124,7 +121,7 @@ extension Journal {
         try? storage.unlink(FileName.segment(number) + FileName.partialSuffix)
         giveUpReserve(storage)
         recovery.isDiskFull = true
-        report.areTailsKept = try recovery.run(number: number, salt: options.random())
+        try recovery.run(number: number, salt: options.random())
       }
       examination = try Examination(storage, storeID: examination.storeID)
     }

@@ -150,7 +150,6 @@ extension Examination {
       cut.insert(log.removeLast(), at: 0)
       end = LogPosition(segment: segment.number, offset: 0)
     }
-    report.isPossiblyAcknowledgedCut = !report.torn.isEmpty
     report.keptTransactions = kept.count
   }
 

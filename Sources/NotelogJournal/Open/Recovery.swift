@@ -24,10 +24,7 @@ struct Recovery {
   }
 
   /// Copies what is above the floor into a recovered segment, or makes it durable where it is; the sources are cut afterwards.
-  ///
-  /// - Returns: Whether what was cut was kept aside.
-  @discardableResult
-  func run(number: UInt32, salt: UInt64) throws(JournalError) -> Bool {
+  func run(number: UInt32, salt: UInt64) throws(JournalError) {
     guard examination.missingHead == nil || examination.newest?.found.entry != nil else {
       throw JournalError(
         .damaged, "the end of the log is missing, and the end of what is left of it; salvage what there is")
@@ -44,19 +41,16 @@ struct Recovery {
       throw JournalError(
         .damaged, "\(cuts.count) segments lie above what is known to be durable; salvage what there is")
     }
-    var areTailsKept = true
     do throws(StorageError) { try keepTornAside() } catch {
       guard isDiskFull, error.isNoSpace else { throw JournalError(error) }
       // Better without them than not at all.
       for tail in examination.report.torn {
         try? storage.unlink(FileName.tail(of: tail.segment, at: tail.offset))
       }
-      areTailsKept = false
     }
     try journaling { () throws(StorageError) in
       try writeRecoveredSegment(number: number, salt: salt, cuts)
     }
-    return areTailsKept
   }
 
   private var copiedByteCount: Int { examination.kept.reduce(0) { $0 + $1.range.end - $1.range.start } }

@@ -93,16 +93,12 @@ package struct RecoveryReport: Equatable, Sendable {
   /// Records with a lower sequence number may have been changed or removed in what is lost; 0 where all losses are named.
   package var staleBelow: UInt64 = 0
   package var torn: [TornTail] = []
-  /// Whether what was cut was kept aside: not where the disk had no room for it.
-  package var areTailsKept = true
   /// The durable floor that witnesses named.
   package var floor = LogPosition.zero
   /// Whether the store had been closed in order.
   package var wasClosed = true
   /// Transactions above the floor that were whole, and so were kept.
   package var keptTransactions = 0
-  /// Whether the last thing cut may have been acknowledged as durable.
-  package var isPossiblyAcknowledgedCut = false
   /// What became of the index's checkpoint: not having one is no damage, as it is built again.
   package var checkpoint = CheckpointUse.missing
   /// Segment files that the live set does not name and nothing claims.

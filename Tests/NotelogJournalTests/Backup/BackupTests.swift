@@ -160,6 +160,37 @@ import Testing
     try journal.close()
   }
 
+  /// With however little room: what there is of a backup stays, and the next try finishes it.
+  @Test func `a backup that finds its disk full is brought up to date once there is room`() throws {
+    let disk = SimulatedDisk()
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    for number in 0..<150 { try journal.put(key(number), Self.body(number, 0)) }
+    let backup = SimulatedDisk()
+    _ = try Journal.backup(from: disk, to: backup)
+    var before: [Int: [UInt8]] = [:]
+    for number in 0..<150 { before[number] = Self.body(number, 0) }
+    var after = before
+    for number in 0..<150 where number % 3 == 0 {
+      after[number] = Self.body(number, 1)
+      try journal.put(key(number), Self.body(number, 1))
+    }
+    var fullCount = 0
+    for room in stride(from: 0, to: 60_000, by: 500) {
+      let target = backup.copy()
+      target.capacity = target.usedByteCount + room
+      do { _ = try Journal.backup(from: disk, to: target) } catch {
+        try #require(error.code == .full, "\(room): \(error)")
+        fullCount += 1
+        #expect(try Self.restored(target.copy()) == before, "\(room)")
+        target.capacity = nil
+        #expect(try Journal.backup(from: disk, to: target).damages == [], "\(room)")
+      }
+      #expect(try Self.restored(target) == after, "\(room)")
+    }
+    #expect(fullCount > 20 && fullCount < 120)
+    try journal.close()
+  }
+
   @Test func `two backups at once into one folder are refused, and a part that was cut is copied again`()
     throws
   {

@@ -10,13 +10,13 @@ import Testing
 @testable import Notelog
 
 @Suite struct OrderedIndexTests {
-  private func entry(_ key: UInt16, _ id: UInt64) -> Notelog.IndexEntry {
+  private func entry(_ key: UInt16, _ id: UInt64) -> Notelog.OrderedEntry {
     let bytes = [UInt8(key >> 8), UInt8(key & 255)]
-    return Notelog.IndexEntry(key: bytes.rawSpan, RecordID(high: id, low: 0))
+    return Notelog.OrderedEntry(key: bytes.rawSpan, RecordID(high: id, low: 0))
   }
 
-  private func groups(_ index: OrderedIndex, _ direction: SortDirection) throws -> [[Notelog.IndexEntry]] {
-    var groups: [[Notelog.IndexEntry]] = []
+  private func groups(_ index: OrderedIndex, _ direction: SortDirection) throws -> [[Notelog.OrderedEntry]] {
+    var groups: [[Notelog.OrderedEntry]] = []
     try index.forEachGroup(direction) { group in
       groups.append(Array(group))
       return true

@@ -34,6 +34,7 @@ enum Fuzzer {
     "json": JSONTarget.self,
     "manifest": ManifestTarget.self,
     "inflate": InflateTarget.self,
+    "schemas": SchemasTarget.self,
   ]
 
   /// Runs libFuzzer's own main loop, which does not return unless it was told how long to run.

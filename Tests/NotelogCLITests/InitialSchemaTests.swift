@@ -5,8 +5,8 @@ import Testing
 @testable import NotelogCLI
 
 @Suite struct SchemaFileTests {
-  static func collections(_ text: String) throws -> [SchemaFile.Collection] {
-    try SchemaFile.collections(try JSONReader.read(Array(text.utf8)))
+  static func collections(_ text: String) throws -> [InitialSchema.Collection] {
+    try InitialSchema.collections(try JSONReader.read(Array(text.utf8)))
   }
 
   @Test func `the standard schema can be written as a file`() throws {
@@ -15,7 +15,7 @@ import Testing
         {"name": "time", "type": "date", "indexed": true}, {"name": "title", "type": "text", "sealed": true},
         {"name": "body", "type": "text", "sealed": true}]}]}
       """
-    #expect(try Self.collections(text) == SchemaFile.standard)
+    #expect(try Self.collections(text) == InitialSchema.standard)
   }
 
   @Test func `a field may say all that the library knows`() throws {

@@ -3,7 +3,7 @@ import Foundation
 import Notelog
 
 /// What must be so for a record to be listed.
-struct Condition: Sendable {
+struct FieldFilter: Sendable {
   let name: String
   private let comparison: Comparison
   private let value: DynamicValue

@@ -11,7 +11,7 @@ import Notelog
 ///   {"name": "photo", "type": "bytes", "sealed": true, "key": "pictures", "optional": true}
 /// ]}]}
 /// ```
-enum SchemaFile {
+enum InitialSchema {
   struct Collection: Equatable, Sendable {
     var name: String
     var fields: [FieldDescription]
