@@ -45,6 +45,35 @@ package enum SystemProcess {
 
 /// System calls, one function each: the arguments pass through, a failure is the error number.
 enum Syscall {
+  /// Watches a folder for files that are written, made, renamed or removed.
+  static func openWatch(_ folder: Int32) -> Result<Int32, Errno> {
+    #if os(Linux)
+      let watch = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
+      guard watch >= 0 else { return .failure(Errno(errno)) }
+      let events = UInt32(IN_MODIFY | IN_CREATE | IN_MOVED_TO | IN_DELETE)
+      // SAFETY: Swift lends the path as a C string for the call.
+      guard unsafe inotify_add_watch(watch, "/proc/self/fd/\(folder)", events) >= 0 else {
+        let number = errno
+        closeFile(watch)
+        return .failure(Errno(number))
+      }
+      return .success(watch)
+    #else
+      return .failure(Errno(SystemErrno.notSupported))
+    #endif
+  }
+
+  /// Returns when there is something to tell, or the time is over; what there is, is forgotten.
+  static func waitForWatch(_ watch: Int32, _ milliseconds: Int32) {
+    var request = pollfd(fd: watch, events: Int16(POLLIN), revents: 0)
+    // SAFETY: one structure, which outlives the call.
+    guard unsafe poll(&request, 1, milliseconds) > 0 else { return }
+    unsafe withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
+      // SAFETY: the memory is as long as that, and what is in it is not looked at.
+      while unsafe read(watch, buffer.baseAddress, buffer.count) > 0 {}
+    }
+  }
+
   /// Opens a file of a folder, and nothing else: no link to another place, no device, no pipe that would block.
   static func openFile(_ folder: Int32, _ name: String, _ flags: Int32) -> Result<OpenedFile, Errno> {
     // SAFETY: Swift lends the name as a C string for the call.

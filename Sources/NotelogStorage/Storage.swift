@@ -25,6 +25,14 @@ package protocol Storage: AnyObject, Sendable {
   func makeFolder(_ name: String) throws(StorageError)
   /// Makes a folder's entries durable. The C function is `fsync` on the folder.
   func syncFolder(_ name: String) throws(StorageError)
+  /// What tells when something in the folder changes; nothing where the system has nothing of the kind. Linux's `inotify`.
+  func watch() -> (any StorageWatch)?
+}
+
+/// Tells when something in a folder changes.
+package protocol StorageWatch: AnyObject, Sendable {
+  /// Returns when something has changed since it returned last, or when the time is over.
+  func wait(_ limit: Duration)
 }
 
 /// An open file of a store.
@@ -56,6 +64,8 @@ public protocol StorageFile: AnyObject, Sendable {
 extension Storage {
   /// What has no descriptors keeps all files open.
   package var openFileLimit: Int { Int.max }
+
+  package func watch() -> (any StorageWatch)? { nil }
 }
 
 extension StorageFile {

@@ -36,6 +36,8 @@ package final class SystemStorage: Storage {
 
   package var openFileLimit: Int { pool.capacity }
 
+  package func watch() -> (any StorageWatch)? { SystemWatch(folder) }
+
   package func open(_ name: String, _ mode: StorageOpenMode) throws(StorageError) -> any StorageFile {
     SystemFile(try pool.open(name, mode))
   }

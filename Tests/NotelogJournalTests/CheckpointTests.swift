@@ -311,7 +311,7 @@ import Testing
 extension Journal {
   /// Lets go of the store as a process does that is killed: nothing more is written.
   func abandon() throws {
-    lock?.close()
+    lock.withLock { $0?.close() }
     for segment in catalog.segments.all { segment.file.close() }
   }
 }

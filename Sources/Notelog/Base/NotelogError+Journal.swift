@@ -19,6 +19,7 @@ extension NotelogError {
       case .closed: .closed
       case .limitExceeded: .limitExceeded
       case .readOnly: .readOnly
+      case .suspended: .suspended
       case .conflict: .conflict
       case .cancelled: .cancelled
       }

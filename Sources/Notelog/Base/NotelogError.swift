@@ -35,6 +35,8 @@ public struct NotelogError: Error, Sendable {
     case closed
     /// The store was opened for reading only.
     case readOnly
+    /// The store is suspended: it has given its lock back. ``Store/resume(waiting:)`` takes it again.
+    case suspended
     /// A named limit of the format was exceeded.
     case limitExceeded
     /// A value was read or written as another type than the stored one.

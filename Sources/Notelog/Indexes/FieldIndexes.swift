@@ -1,5 +1,6 @@
 // The ordered indexes of an open store: made when they are first needed, kept up to date by every commit.
 
+import NotelogFormat
 import NotelogStorage
 import NotelogBase
 import NotelogJournal
@@ -129,6 +130,29 @@ final class FieldIndexes: Sendable {
 }
 
 extension FieldIndexes: OrderKeeper {
+  func begin(_ frames: [PendingFrame], _ bytes: RawSpan) -> UInt64 {
+    var additions: [Addition] = []
+    let known = state.withLock { state in Set(state.indexes.keys).union(state.pending.keys) }
+    for frame in frames where frame.header.kind == .record {
+      let start = frame.start + Layout.frameHeaderByteCount
+      let envelope = bytes.extracting(start..<start + frame.envelopeByteCount)
+      let id = RecordID(frame.header.id)
+      let keys = Envelope(envelope)?.sortKeys ?? []
+      for key in keys {
+        let name = Name(collection: frame.header.collection, field: key.field)
+        additions.append(Addition(name: name, entry: OrderedEntry(key: key.bytes.rawSpan, id)))
+      }
+      for name in known where name.collection == frame.header.collection {
+        if !keys.contains(where: { $0.field == name.field }) {
+          additions.append(Addition(name: name, entry: nil))
+        }
+      }
+    }
+    return begin(additions)
+  }
+
+  func distrustAll() { state.withLock { state in for name in state.indexes.keys { state.distrust(name) } } }
+
   var unstored: [Name] { state.withLock { $0.indexes.filter { !$0.value.isStored }.map(\.key) } }
 
   func storeUnstored(of journal: Journal) {

@@ -45,16 +45,22 @@ final class ChangeHub: Sendable {
     for subscription in subscriptions { subscription.finish() }
   }
 
-  private func tell(_ sequence: UInt64, _ changes: [ChangedRecord]) {
+  /// Delivers what a commit changed; where nothing is given, that something did which nobody can name any longer.
+  private func tell(_ sequence: UInt64, _ changes: [ChangedRecord]?) {
     let (subscriptions, names) = state.withLock { state in
       (state.observers.compactMap(\.subscription), state.names)
     }
     for subscription in subscriptions {
       var told = RecordChanges(sequence)
+      guard let changes else {
+        told.isComplete = false
+        subscription.deliver(told)
+        continue
+      }
       for change in changes where change.collection != SchemaRecord.collection {
         let id = RecordID(change.id)
         guard subscription.id == nil || subscription.id == id,
-          names[change.collection, default: []].contains(where: subscription.names.contains)
+          subscription.names.map({ names[change.collection, default: []].contains(where: $0.contains) }) ?? true
         else { continue }
         told.take(id, isDeletion: change.isDeletion)
       }

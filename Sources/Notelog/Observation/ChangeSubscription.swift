@@ -14,13 +14,13 @@ final class ChangeSubscription: Sendable {
     var isFinished = false
   }
 
-  /// The names that the collection goes by.
-  let names: [String]
+  /// The names that the collection goes by; nil for all collections.
+  let names: [String]?
   /// The record that is observed; nil for all.
   let id: RecordID?
   private let state = Lock(State())
 
-  init(_ names: [String], _ id: RecordID?) {
+  init(_ names: [String]?, _ id: RecordID?) {
     self.names = names
     self.id = id
   }

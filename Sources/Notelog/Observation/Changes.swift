@@ -13,7 +13,7 @@ import NotelogJournal
 /// ```
 ///
 /// What is committed from the moment `changes(of:)` returns is in it: ask for it first, then read what is there. What other processes
-/// commit is not in it, and so nothing at all in a store that is open for reading. A commit shows as soon as it can be read, which may be a
+/// commit is in it too, where this one doesn't hold the store's lock. A commit shows as soon as it can be read, which may be a
 /// little before it is durable. An observer that falls behind costs no more than a fixed amount of memory: commits are then
 /// put together, and at last the records are no longer named (``RecordChanges/isComplete``). The sequence ends when the
 /// store is closed. Its elements are for one observer: two that iterate over the same sequence share them.

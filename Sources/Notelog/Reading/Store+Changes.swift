@@ -11,6 +11,13 @@ extension Store {
     changes(R.schema.description, id)
   }
 
+  /// The changes of all records from now on, of whatever collection, commit by commit.
+  public func changes() -> Changes {
+    let subscription = ChangeSubscription(nil, nil)
+    observe(subscription)
+    return Changes(subscription)
+  }
+
   private func changes(_ declared: CollectionDescription, _ id: RecordID?) -> Changes {
     let subscription = ChangeSubscription([declared.name] + declared.formerNames, id)
     observe(subscription)
@@ -18,5 +25,8 @@ extension Store {
   }
 
   /// Has changes delivered from now on.
-  func observe(_ subscription: ChangeSubscription) { hub.add(subscription, journal.watch) }
+  func observe(_ subscription: ChangeSubscription) {
+    hub.add(subscription, journal.watch)
+    if journal.isLeased || !journal.holdsLock { startCompanion(idle: nil, follows: true) }
+  }
 }

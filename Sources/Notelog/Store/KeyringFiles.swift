@@ -28,6 +28,16 @@ struct KeyringFiles: Sendable {
     }
   }
 
+  /// The generation that `keyring` says it is, read without anything else of it; nil where that can't be read.
+  func generation() -> UInt64? {
+    guard let file = try? storage.open(Self.name, .read) else { return nil }
+    defer { file.close() }
+    var buffer = Buffer()
+    let count = try? buffer.fill(Keyring.generationOffset + 8, from: file, at: 0)
+    guard count == Keyring.generationOffset + 8 else { return nil }
+    return buffer.bytes.load(UInt64.self, at: Keyring.generationOffset)
+  }
+
   /// What is in both files, whatever it is; nil where there is no such file. One that can't be read has nothing in it: whatever the
   /// reason, that is what the other is for.
   func contents() -> KeyringContents {

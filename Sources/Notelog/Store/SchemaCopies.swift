@@ -96,7 +96,7 @@ struct SchemaCopies: Sendable {
   /// Makes both places whole again in a store that is open for writing, as far as that can be done now: what can't, the next
   /// opening tries again.
   func mend(_ journal: Journal, _ file: SchemaFile, of storeID: ID16) {
-    guard (try? journal.checkWritable()) != nil else { return }
+    guard journal.holdsLock, (try? journal.checkWritable()) != nil else { return }
     if !fromFile.isEmpty { try? storeFromFile(in: journal) }
     // What is unreadable now, and may hold what is lost, is not written over.
     if finding.file.isMendedAtOpening, finding.lost.isEmpty {

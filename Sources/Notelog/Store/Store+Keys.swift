@@ -154,26 +154,22 @@ extension Store {
   private func changeKeyring(
     _ place: String, _ change: () throws(CryptoError) -> Vault.Change
   ) throws(NotelogError) {
-    try keyringChange.withLock { _ throws(NotelogError) in
-      try checkKeyringWritable()
-      try putInForce(try naming(place, change))
-    }
+    try alone { () throws(NotelogError) in try putInForce(try naming(place, change)) }
   }
 
   private func changeKeyring(
     _ place: String, _ credential: Credential,
     _ change: (borrowing NotelogCrypto.Credential) throws(CryptoError) -> Vault.Change
   ) throws(NotelogError) {
-    try keyringChange.withLock { _ throws(NotelogError) in
-      try checkKeyringWritable()
-      try putInForce(try credential.withSecret(place, change))
-    }
+    try alone { () throws(NotelogError) in try putInForce(try credential.withSecret(place, change)) }
   }
 
   /// Only the writing process changes the keyring: another one's may be older, and would undo what was changed since.
-  private func checkKeyringWritable() throws(NotelogError) {
-    try journaling(journal.checkWritable())
+  private func alone(_ change: () throws(NotelogError) -> Void) throws(NotelogError) {
     guard !journal.isClosed else { throw NotelogError(.closed, "the store is closed") }
+    let isTaken = try journaling(journal.beginExclusive())
+    defer { if isTaken { journal.endExclusive() } }
+    try keyringChange.withLock { _ throws(NotelogError) in try change() }
   }
 
   /// A change is in force as soon as `keyring` is replaced: from then on it is what the next opening goes by. A copy that

@@ -6,6 +6,15 @@ import NotelogBase
 import NotelogCrypto
 import NotelogJournal
 
+/// When a store that is open for writing holds its lock, which keeps other processes from writing.
+public enum WritingPolicy: Sendable, Hashable {
+  /// From opening to closing, but for the time between ``Store/suspend()`` and ``Store/resume(waiting:)``.
+  case held
+  /// From a write on, until nothing was written for that long or another process waits: several processes write in turns, and each takes in
+  /// what the others did before it writes. Opening waits for nobody.
+  case leased(idle: Duration)
+}
+
 /// When compaction runs.
 public enum CompactionPolicy: Sendable {
   /// When `compact` or `compactIfDue` is called.
@@ -18,10 +27,17 @@ public enum CompactionPolicy: Sendable {
 extension Store {
   /// What may be chosen when a store is created or opened.
   public struct Options: Sendable {
-    /// Whether nothing may be written; no lock is then taken. The store shows what was committed when it was opened, and nothing
-    /// later, for as long as it is open: to see more, open it again. A store of more files than the process keeps open gets a file in
+    /// Whether nothing may be written; no lock is then taken. The store shows what was committed when it was opened, and what came later
+    /// when it is asked for (``Store/refresh()``, ``follows``). A store of more files than the process keeps open gets a file in
     /// its folder `pins`, where that can be written to, for as long as it is open: what it shows is not deleted meanwhile.
     public var isReadOnly = false
+    /// When the store's lock is held, where it is open for writing.
+    public var writing = WritingPolicy.held
+    /// How long another process's lock is waited for before `busy` is thrown: at opening, and with leased writing at each write.
+    public var patience = Duration.zero
+    /// Whether what other processes commit is taken in by itself as it comes, where this one doesn't hold the lock:
+    /// ``Store/refresh()`` without being asked. Observing a store does so too.
+    public var follows = false
     /// Whether a store is opened all the same that lost something which nobody can name. It is open for reading only then, and
     /// ``Entry/isPossiblyStale`` marks each record that may have been changed or removed in what is lost. Without it, opening such a
     /// store throws `damaged`, with what was found in ``NotelogError/damage``: salvage it, or restore a backup.
@@ -56,6 +72,8 @@ extension Store {
       options.cacheByteCount = cacheByteCount
       options.compactsAutomatically = compaction == .automatic
       options.keepsCollections = true
+      if case .leased = writing { options.isLeased = true }
+      options.patience = patience
       return options
     }
   }
@@ -170,6 +188,7 @@ extension Store {
       journal: journal, storage: storage, vault: vault, finding: .bothSound,
       schemas: try SchemaCopies(of: journal, and: .missing))
     store.registry.withLock { $0.isVerified = true }
+    store.beginSharing(options)
     return store
   }
 
@@ -190,7 +209,8 @@ extension Store {
         schemas: schemas)
       if let credential { try store.unlock(credential) }
       schemas.mend(journal, file, of: storeID)
-      if !options.isReadOnly { Creation.noteFinished(in: storage) }
+      if journal.holdsLock { Creation.noteFinished(in: storage) }
+      store.beginSharing(options)
       return store
     } catch {
       // The error that stopped the opening is the one to report.
@@ -204,6 +224,7 @@ extension Store {
   /// A store that is not closed is recovered when it is opened next.
   public func close() throws(NotelogError) {
     vault.lock(.everything)
+    companion.withLock { $0 }?.stop()
     defer { hub.close() }
     try journaling(journal.close())
   }

@@ -33,6 +33,10 @@ public final class Store: Sendable {
   let keyringFinding: Lock<Keyring.Choice.Finding>
   /// What the two places of the schemas were like when the store was opened.
   let schemaFinding: SchemaFinding
+  /// The revisions of the schemas that are known.
+  let schemaRevisions = Lock<[ID16: UInt64]>([:])
+  /// The thread that gives the lock back and takes in what others commit, where one is wanted.
+  let companion = Lock<Companion?>(nil)
 
   init(
     journal: Journal, storage: any Storage, vault: Vault,

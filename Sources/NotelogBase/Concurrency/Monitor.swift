@@ -125,6 +125,15 @@ public final class Gate: Sendable {
     holder.store(ThreadNumber.identity, ordering: .relaxed)
   }
 
+  /// Takes the gate if nobody has it.
+  ///
+  /// - Returns: Whether it is the caller's now.
+  package func enterIfFree() -> Bool {
+    guard mutex.lockIfFree() else { return false }
+    holder.store(ThreadNumber.identity, ordering: .relaxed)
+    return true
+  }
+
   /// Gives the gate back: on the thread that took it.
   public func leave() {
     holder.store(0, ordering: .relaxed)

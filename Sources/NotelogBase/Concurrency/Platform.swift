@@ -48,6 +48,12 @@ public func onWaitingThread(_ body: @escaping @Sendable () -> Void) {
 /// Gives the processor away for a short time, for whoever waits for what nobody will wake it for.
 public func pauseThread() { usleep(50) }
 
+/// Lets a time pass.
+package func pauseThread(_ duration: Duration) {
+  let parts = duration.components
+  usleep(UInt32(clamping: parts.seconds * 1_000_000 + parts.attoseconds / 1_000_000_000_000))
+}
+
 /// A mutex that lies where its owner wants it: beside what it guards, or on a cache line of its own.
 // SAFETY: whoever makes one keeps its memory where it is, ends it once, and uses it by these calls alone.
 @safe public struct PlacedMutex: @unchecked Sendable {
@@ -126,6 +132,9 @@ public func pauseThread() { usleep(50) }
 
   // SAFETY: the mutex is initialised as long as this object lives.
   public func lock() { unsafe pthread_mutex_lock(mutex) }
+
+  // SAFETY: as above.
+  package func lockIfFree() -> Bool { unsafe pthread_mutex_trylock(mutex) == 0 }
 
   // SAFETY: as above.
   public func unlock() { unsafe pthread_mutex_unlock(mutex) }

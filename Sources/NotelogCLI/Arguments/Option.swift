@@ -66,8 +66,12 @@ extension Option {
       "make the segments that this command writes SIZE bytes long, 64K or 4M for instance; chosen by what the "
       + "store holds unless given")
 
+  static let wait = Option(
+    long: "wait", value: "SECONDS",
+    help: "wait so long for another process that is writing to the store; not at all unless given")
+
   /// Understood by every command, anywhere on the command line.
-  static let common = [help, version, passwordFile, keyFile]
+  static let common = [help, version, passwordFile, keyFile, wait]
 }
 
 extension Positional {

@@ -61,6 +61,9 @@ extension Keyring {
     try checkConsistency()
   }
 
+  /// Where the generation stands in the file.
+  package static let generationOffset = 32
+
   /// As it is written to disk.
   package var bytes: [UInt8] { body + mac + digest }
 

@@ -94,6 +94,39 @@ extension Vault {
     }
   }
 
+  /// Takes in a keyring that another process has put into force. What is open stays open: the unlock root, which the keyring's MAC is made
+  /// with, and the keys. A keyring that this root did not make locks everything.
+  ///
+  /// - Returns: Whether it is another one than before.
+  package func follow(_ choice: Keyring.Choice) -> Bool {
+    let keyring = choice.keyring
+    guard keyring.generation > self.keyring.generation else { return false }
+    var names: [UInt16: String] = [:]
+    if isUnlocked {
+      do throws(CryptoError) {
+        let now = try unlocked()
+        guard try keyring.verifyMAC(root: now.root, memory: memory) else { throw .tamperedKeyring }
+        names = try keyring.openNames(root: now.root, memory: memory)
+      } catch { lock(.everything) }
+    }
+    state.withLock { state in
+      state.keyring = keyring
+      state.other = choice.other
+      state.servedByOther = false
+      if state.root != nil { state.names = names }
+    }
+    return true
+  }
+
+  /// Checks the MACs of stored schemas, as far as that can be done: with the unlock root.
+  ///
+  /// - Throws: ``CryptoError/tamperedSchema(_:)``.
+  package func check(_ schemas: [SealedSchema]) throws(CryptoError) {
+    guard isUnlocked else { return }
+    let now = try unlocked()
+    try now.keyring.check(schemas, root: now.root, memory: memory)
+  }
+
   /// HMAC-SHA256 of the stored schema, under a key from the unlock root.
   package func schemaMAC(_ schema: RawSpan) throws(CryptoError) -> [UInt8] {
     let now = try unlocked()

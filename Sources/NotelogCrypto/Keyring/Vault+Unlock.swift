@@ -152,7 +152,7 @@ extension Keyring {
     return try Derivation.hmacSHA256(key: key.bytes, schema)
   }
 
-  fileprivate func check(
+  func check(
     _ schemas: [SealedSchema], root: borrowing Secret, memory: SecretMemory
   ) throws(CryptoError) {
     for (index, schema) in schemas.enumerated() {

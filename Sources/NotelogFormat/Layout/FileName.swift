@@ -3,6 +3,8 @@
 /// The names that files have in a store's folder.
 package enum FileName {
   package static let lock = "lock"
+  /// Who waits for the lock has this one locked.
+  package static let waiting = "waiting"
   package static let reserve = "reserve"
   package static let index = "index"
   package static let torn = "torn"

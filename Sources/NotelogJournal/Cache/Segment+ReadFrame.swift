@@ -15,14 +15,14 @@ extension Segment {
     at offset: Int, _ extent: ReadExtent, into buffer: inout Buffer, _ cache: BlockCache
   ) throws(StorageError) -> Int {
     buffer.removeAll()
-    if cache.appendFrame(number, at: offset, extent, to: &buffer) != nil { return 0 }
+    if !isReplaced, cache.appendFrame(number, at: offset, extent, to: &buffer) != nil { return 0 }
     var start = 0
     if buffer.count == 0 {
       start = offset % BlockCache.blockByteCount
       let blockStart = offset - start
       let settled = min(BlockCache.blockByteCount, visibleEnd - blockStart)
       // Of what is still being appended to, blocks are kept that are full: the rest of the last one is yet to come.
-      let isKept = entry != nil || settled == BlockCache.blockByteCount
+      let isKept = !isReplaced && (entry != nil || settled == BlockCache.blockByteCount)
       if isKept, cache.wantsMissing(number, at: offset) {
         try buffer.fill(max(settled, 0), from: file, at: blockStart)
         // A file that got shorter is not kept as if it were whole.

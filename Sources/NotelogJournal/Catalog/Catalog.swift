@@ -224,7 +224,7 @@ package final class Catalog: Sendable {
   }
 
   /// Keeps a version that is about to be overwritten for the snapshots that see it.
-  private func note(_ known: Location, of id: ID16, supersededBy sequence: UInt64) {
+  func note(_ known: Location, of id: ID16, supersededBy sequence: UInt64) {
     guard history.isNeeded, !known.isTombstone, let segment = segments[known.segment] else { return }
     history.note(
       id,
@@ -259,14 +259,18 @@ package final class Catalog: Sendable {
   /// Takes in what compaction made: its segment, the copies in it, and that some tombstones are needed no longer.
   ///
   /// What was written anew meanwhile does not move: its copy is dead already.
+  ///
+  /// - Returns: What did not move.
+  @discardableResult
   func adopt(
     _ output: Segment, of sources: [Segment], _ copies: [MovedFrame],
     dropped: [(id: ID16, location: Location)]
-  ) throws(StorageError) {
+  ) throws(StorageError) -> [MovedFrame] {
     arrangement.enter()
     defer { arrangement.leave() }
     segments.insert(output)
     changes.add(copies.count + dropped.count, ordering: .relaxed)
+    var left: [MovedFrame] = []
     for (number, copy) in copies.enumerated() {
       if number + Self.lookahead < copies.count { prefetch(copies[number + Self.lookahead].id) }
       if let chunk = copy.old.chunk {
@@ -277,6 +281,7 @@ package final class Catalog: Sendable {
       }
       guard try index.replace(index.fingerprint(of: copy.id), at: copy.old.place, with: copy.new.place) else {
         output.noteDeath()
+        left.append(copy)
         continue
       }
       segments.replaceLive(
@@ -287,5 +292,6 @@ package final class Catalog: Sendable {
       addLive(-tombstone.location.liveByteCount, in: tombstone.location.segment)
     }
     vacated.withLock { $0.formUnion(sources.map(\.number)) }
+    return left
   }
 }

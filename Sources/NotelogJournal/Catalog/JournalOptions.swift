@@ -6,6 +6,10 @@ package struct JournalOptions: Sendable {
   package var segmentByteCount: Int?
   /// Whether nothing may be written.
   package var isReadOnly = false
+  /// Whether the store's lock is taken for a burst of writes only, and others write in between.
+  package var isLeased = false
+  /// How long somebody else's lock is waited for.
+  package var patience = Duration.zero
   /// Whether a store is opened that lost something which nothing names: for reading only, with records that may be older than
   /// they were marked as possibly stale. Otherwise opening it is refused.
   package var acceptsUnprovenDamage = false

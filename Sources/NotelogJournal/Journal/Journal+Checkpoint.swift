@@ -11,7 +11,7 @@ extension Journal {
   /// Writers wait while the index is handed to the system, not while it gets to the medium.
   package func checkpoint() throws(JournalError) {
     try checkWritable()
-    compactor.enter()
+    try enterCompactor()
     defer { compactor.leave() }
     if mayWriteCheckpoint { try writeCheckpoint() }
   }
@@ -32,7 +32,7 @@ extension Journal {
     else { return }
     defer { compactor.leave() }
     // Whoever closes has entered it before, and left it.
-    if isClosed { return }
+    if isClosed || !holdsLock { return }
     if isCheckpointStale || !catalog.checkpointHealth.isUsable || hasUselessOrders() {
       try? writeCheckpoint()
     } else {

@@ -10,7 +10,8 @@ extension Journal {
   /// - Throws: What stood in the way. The lock is given back all the same, and the next opening recovers.
   package func close() throws(JournalError) {
     // In the order in which writers take them: one that waits for room waits for whoever compacts.
-    try takeTurn()
+    if log.turn.isHeldByThisThread { throw Self.insideWrite }
+    log.turn.enter()
     defer { log.turn.leave() }
     // A compaction that is under way comes to its end first.
     compactor.enter()
@@ -22,19 +23,24 @@ extension Journal {
       log.state.withLock { $0.isClosed = true }
       // Before the lock: after a failure some may still be writing, and whoever opens the store next must not meet them.
       for segment in catalog.segments.all { segment.file.close() }
-      lock?.close()
+      lock.withLock { $0?.close() }
       pin.withLock { $0 = nil }
     }
-    if options.isReadOnly { return }
+    guard holdsLock else { return }
     compactor.abandon()
     guard SystemProcess.identifier == owner else { return }
+    try endInOrder(held, isForGood: true)
+  }
+
+  /// Makes everything durable, and marks the log as closed in order. The caller holds everything that writers take.
+  func endInOrder(_ held: borrowing GateHeld, isForGood: Bool) throws(JournalError) {
     // The close mark says that everything before it is durable, so that comes first.
     try log.waitUntilQuiet()
     let last = log.state.withLock { $0.nextVisible - 1 }
     if last > 0 { try log.awaitDurable(last) }
     // A segment may have been finished after the last transaction was durable.
     try log.syncOlderSegments(held)
-    writeCheckpointAtClose(held)
+    if isForGood { writeCheckpointAtClose(held) }
     let ending = try log.state.withLock { state throws(JournalError) -> Ending? in
       if let failure = state.failure { throw failure }
       guard let segment = state.head?.segment, let end = state.head?.end, state.head?.isTouched == true else {
@@ -82,7 +88,7 @@ extension Journal {
     let mark = LogPosition(segment: ending.segment.number, offset: ending.end)
     var buffer = Buffer(capacity: LastClose.byteCount)
     LastClose(storeID: storeID, mark: mark, nextSequence: ending.sequence).append(to: &buffer)
-    try? lock?.writeAll(buffer.bytes, at: 0)
+    try? lock.withLock { $0 }?.writeAll(buffer.bytes, at: 0)
   }
 
   /// Whether it was closed.

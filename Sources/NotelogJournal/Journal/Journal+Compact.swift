@@ -35,7 +35,7 @@ extension Journal {
     _ budget: WorkBudget = .unlimited, progress: (CompactionProgress) -> Bool = { _ in true }
   ) throws(JournalError) -> CompactionResult {
     try checkWritable()
-    compactor.enter()
+    try enterCompactor()
     defer { compactor.leave() }
     defer { endTightness() }
     try journaling { () throws(StorageError) in try Pins(storage).check() }
@@ -270,7 +270,7 @@ extension Journal {
       if error.code == .full { try? storage.unlink(FileName.segment(number)) }
       throw error
     }
-    try journaling { () throws(StorageError) in
+    _ = try journaling { () throws(StorageError) in
       try catalog.adopt(segment, of: sources, output.copies, dropped: output.dropped)
     }
     // A second transaction names a floor above the first: a witness that must survive before anything is deleted.

@@ -44,8 +44,8 @@ extension Journal {
   package static func open(
     in storage: any Storage, storeID: ID16? = nil, options: JournalOptions = JournalOptions()
   ) throws(JournalError) -> Journal {
-    let lock = options.isReadOnly ? nil : try takeLock(storage)
-    let pin = options.isReadOnly ? Pins(storage).takeForReading(options.random) : nil
+    let lock = try lock(for: options, storage)
+    let pin = lock == nil ? Pins(storage).takeForReading(options.random) : nil
     do {
       // What goes wrong on the short way, the long way reports.
       if !options.examinesAllSegments, let lock,
@@ -63,12 +63,26 @@ extension Journal {
     }
   }
 
+  /// The lock that a journal begins with: none for reading, nor where it is leased and another process has it now.
+  private static func lock(
+    for options: JournalOptions, _ storage: any Storage
+  ) throws(JournalError) -> (any StorageFile)? {
+    if options.isReadOnly { return nil }
+    if !options.isLeased { return try takeLock(storage, waiting: options.patience) }
+    do { return try takeLock(storage) } catch {
+      guard error.code == .busy else { throw error }
+      return nil
+    }
+  }
+
   /// Opens a store whose segments are all looked at.
   private static func openExamined(
     _ storage: any Storage, _ storeID: ID16?, _ options: JournalOptions, _ lock: (any StorageFile)?
   ) throws(JournalError) -> Journal {
+    let given = options
     var options = options
     var lock = lock
+    options.isReadOnly = lock == nil
     var examination =
       options.isReadOnly
       ? try Examination.stable(storage, storeID: storeID) : try Examination(storage, storeID: storeID)
@@ -89,16 +103,18 @@ extension Journal {
     if options.isReadOnly { report.torn = [] }
     let state = try logState(examination, catalog, storage, options)
     let log = Log(storage, catalog: catalog, options: options, storeID: examination.storeID, state: state)
+    options.isReadOnly = options.isReadOnly && !(given.isLeased && report.verdict != .unproven)
     let journal = Journal(
       storage, options: options, catalog: catalog, log: log, lock: lock, report: report)
-    if !options.isReadOnly, Pins(storage).isAnyHeld() {
+    if lock == nil, !options.isReadOnly { log.state.withLock { $0.isLent = true } }
+    if lock != nil, Pins(storage).isAnyHeld() {
       journal.compactor.state.withLock { $0.deferred = examination.replaced }
     }
     return journal
   }
 
   /// Recovers, as often as needed: each step leaves a store that the next one finds whole.
-  private static func recover(
+  static func recover(
     _ examination: Examination, _ storage: any Storage, _ options: JournalOptions,
     _ report: inout RecoveryReport
   ) throws(JournalError) -> Examination {
@@ -187,9 +203,14 @@ extension Journal {
     let next = examination.nextSequence
     // What is visible ends before a close mark; but what a reader waits for comes behind it.
     let isMarkLast = examination.closing != nil && !options.isReadOnly
+    // Behind a recovered segment, which is finished, nothing may have been written yet.
+    var end = examination.end
+    if end == .zero, let last = examination.newest, let footer = last.found.trailer?.footerOffset {
+      end = LogPosition(segment: last.number, offset: footer)
+    }
     var state = LogState(
       head: nil, nextSequence: next, nextVisible: next, nextDurable: next,
-      visibleEnd: isMarkLast ? examination.report.floor : examination.end,
+      visibleEnd: isMarkLast ? examination.report.floor : end,
       floor: examination.report.floor, live: examination.live, highestNumber: examination.highestKnownNumber)
     if !options.isReadOnly, let end = examination.appendable,
       let found = examination.survey.segments[end.segment]
@@ -200,7 +221,7 @@ extension Journal {
   }
 
   /// Makes the head of a store that was closed in order ready to be appended to.
-  private static func reopenHead(
+  static func reopenHead(
     _ found: FoundSegment, end: Int, _ catalog: Catalog, _ storage: any Storage
   ) throws(JournalError) -> Head {
     do {

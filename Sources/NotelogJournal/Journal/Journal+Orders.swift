@@ -1,6 +1,6 @@
 // Ordered indexes in the checkpoint's file: FORMAT.md §32.
 
-import NotelogFormat
+package import NotelogFormat
 import NotelogStorage
 import NotelogBase
 
@@ -11,6 +11,17 @@ package protocol OrderKeeper: AnyObject, Sendable {
 
   /// Writes the indexes that the checkpoint lacks.
   func storeUnstored(of journal: Journal)
+
+  /// Takes in the sort keys of a transaction of another process, before it can be seen.
+  ///
+  /// - Returns: A ticket for ``end(_:)``, once it can.
+  func begin(_ frames: [PendingFrame], _ bytes: RawSpan) -> UInt64
+
+  /// Notes that a transaction can be seen, or can't be taken in.
+  func end(_ ticket: UInt64)
+
+  /// Has all indexes made anew, as records have changed that nobody can name.
+  func distrustAll()
 
   /// Writes all indexes, as there is a new checkpoint, and the orders of the one before.
   func storeAll(of journal: Journal, carrying: [StoredOrder])

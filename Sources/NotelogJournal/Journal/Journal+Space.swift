@@ -20,7 +20,7 @@ extension Journal {
   package func compactIfDue(_ budget: WorkBudget = .unlimited) throws(JournalError) -> Bool {
     try checkWritable()
     guard log.contract().isDue else { return false }
-    compactor.enter()
+    try enterCompactor()
     defer { compactor.leave() }
     return try compactWhileDue(budget)
   }
@@ -49,6 +49,7 @@ extension Journal {
     let hasRoom = { [log] in log.contract(longest: longest).room >= needed() }
     guard !hasRoom(), compactor.enter(unless: hasRoom) else { return }
     defer { compactor.leave() }
+    guard holdsLock else { return }
     do {
       var run = CompactionRun(share: .automatic, budget: .unlimited)
       try loadIndex()
@@ -75,6 +76,7 @@ extension Journal {
     if log.contract().room < promised { waitForRoom(growth(by: 0), leavesPromised: true) }
     guard isTime, log.contract().isDue, isWorthCompacting(), compactor.enterIfFree() else { return }
     defer { compactor.leave() }
+    guard holdsLock else { return }
     do {
       try compactWhileDue(WorkBudget(byteCount: Self.compactedPerWritten * max(interval, byteCount)))
     } catch {}

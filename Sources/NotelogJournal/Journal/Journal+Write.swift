@@ -19,15 +19,23 @@ extension Journal {
     try checkWritable()
     if batch.isEmpty { return log.state.withLock { $0.nextVisible - 1 } }
     let byteCount = batch.byteCount
-    let previousVersions = try log.previousVersions(of: &batch)
+    let previousVersions: [Catalog.PreviousVersion]
     let reservation: Log.Reservation
-    do {
+    if options.isLeased {
+      // What the batch replaces may be another process's.
+      try takeTurn()
+      defer { log.turn.leave() }
+      previousVersions = try log.previousVersions(of: &batch)
+      reservation = try reserve(for: batch, durability)
+    } else {
+      previousVersions = try log.previousVersions(of: &batch)
       try takeTurn()
       defer { log.turn.leave() }
       reservation = try reserve(for: batch, durability)
     }
     let sequence = try finish(reservation, &batch, after: previousVersions, durability)
     keepSpaceContract(written: byteCount)
+    if options.isLeased { yieldIfWanted() }
     return sequence
   }
 
@@ -96,6 +104,7 @@ extension Journal {
       throw .journal(error)
     }
     keepSpaceContract(written: byteCount)
+    if options.isLeased { yieldIfWanted() }
     return result
   }
 
@@ -124,11 +133,13 @@ extension Journal {
   ///
   /// - Throws: `busy` in a closure that has the turn: it would wait for itself.
   func takeTurn() throws(JournalError) {
-    if log.turn.isHeldByThisThread {
-      throw JournalError(
-        .busy, "a write closure of this thread is running: use its transaction, not the store")
-    }
+    if log.turn.isHeldByThisThread { throw Self.insideWrite }
     log.turn.enter()
+    guard options.isLeased, !holdsLock else { return }
+    do { try takeBack(waiting: options.patience) } catch {
+      log.turn.leave()
+      throw error
+    }
   }
 
   /// Throws where this process must not write.

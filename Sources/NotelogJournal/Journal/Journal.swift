@@ -23,8 +23,12 @@ package final class Journal: Sendable {
   let chunkLoading = Gate()
   /// Who keeps ordered indexes, once somebody does.
   let orderKeeper = Lock<(any OrderKeeper)?>(nil)
-  /// Held by the writing process, for as long as the journal is open.
-  let lock: (any StorageFile)?
+  /// Held by the writing process, until the journal is closed or lent.
+  let lock: Lock<(any StorageFile)?>
+  /// What is told when something was taken in that others have committed, before anything is written.
+  package let followed = Lock<(@Sendable () -> Void)?>(nil)
+  /// One thread at a time takes in what others have committed.
+  let following = Gate()
   /// Held by a reader that can't keep all files open.
   let pin = Lock<Pin?>(nil)
   /// The process that opened it: a fork shares its files, and must not write to them.
@@ -44,7 +48,7 @@ package final class Journal: Sendable {
     self.options = options
     self.catalog = catalog
     self.log = log
-    self.lock = lock
+    self.lock = Lock(lock)
     owner = SystemProcess.identifier
     storeID = log.storeID
     self.report = report

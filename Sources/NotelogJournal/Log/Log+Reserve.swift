@@ -22,6 +22,14 @@ extension Log {
     if let error = refillReserve(for: byteCount) { throw error }
   }
 
+  /// Has the reserve looked after again, as others may have used it, and counts what the head's file has.
+  func forgetReserve(allocated byteCount: Int) {
+    reservedFor.store(0, ordering: .relaxed)
+    refusedFor.store(.max, ordering: .relaxed)
+    _ = isReserveSought.exchange(false)
+    allocatedByteCount.store(byteCount, ordering: .relaxed)
+  }
+
   /// Fills the reserve for segments as long as the next one should be, or where there is no room for that, as there are.
   func seekReserve() {
     if reservedFor.load(ordering: .relaxed) >= nextSegment { return }

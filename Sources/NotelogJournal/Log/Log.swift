@@ -180,37 +180,45 @@ final class Log: Sendable {
     ) { state throws(JournalError) in
       if let failure = state.failure { throw failure }
       do throws(StorageError) {
-        // All of them first: where that fails, none of the transaction is visible.
-        for index in frames.indices where frames[index].header.kind.isVersion {
-          try catalog.confirm(&previousVersions[index], of: frames[index].header.id)
-        }
-        for index in frames.indices where frames[index].header.kind.isContent {
-          let frame = frames[index]
-          let entry = FooterEntry(
-            frame.header, offset: reservation.offset + frame.start, envelopeByteCount: frame.envelopeByteCount
-          )
-          let start = frame.start + Layout.frameHeaderByteCount
-          state.head?.footer.add(entry, envelope: bytes.extracting(start..<start + frame.envelopeByteCount))
-          try catalog.take(entry, in: reservation.segment, after: previousVersions[index])
-        }
-        catalog.chunks.take(
-          frames, bytes, in: reservation.segment.number, at: reservation.offset,
-          sequence: reservation.sequence)
+        try take(
+          frames, bytes, in: reservation.segment, at: reservation.offset, sequence: reservation.sequence,
+          after: &previousVersions, &state)
       } catch {
         // The transaction is in the log, but what it replaced can't be told: what is indexed would be wrong.
         let failure = Log.poisoned(error)
         state.failure = failure
         throw failure
       }
-      for frame in frames where frame.header.kind == .liveChange {
-        let start = frame.start + Layout.frameHeaderByteCount
-        let payload = bytes.extracting(start..<start + frame.header.payloadByteCount)
-        if let change = LiveChange(payload: payload) { state.live.apply(change) }
-      }
       state.nextVisible += 1
       state.visibleEnd = end
       reservation.segment.show(upTo: end.offset)
       watch.tell(reservation.sequence, frames)
+    }
+  }
+
+  /// Takes in the frames of a transaction that begins at an offset of a segment: into the index, the chunks, the head's footer, the
+  /// live set. Where that fails, none of it is visible.
+  func take(
+    _ frames: [PendingFrame], _ bytes: RawSpan, in segment: Segment, at offset: Int, sequence: UInt64,
+    after previousVersions: inout [Catalog.PreviousVersion], _ state: inout LogState
+  ) throws(StorageError) {
+    // All of them first.
+    for index in frames.indices where frames[index].header.kind.isVersion {
+      try catalog.confirm(&previousVersions[index], of: frames[index].header.id)
+    }
+    for index in frames.indices where frames[index].header.kind.isContent {
+      let frame = frames[index]
+      let entry = FooterEntry(
+        frame.header, offset: offset + frame.start, envelopeByteCount: frame.envelopeByteCount)
+      let start = frame.start + Layout.frameHeaderByteCount
+      state.head?.footer.add(entry, envelope: bytes.extracting(start..<start + frame.envelopeByteCount))
+      try catalog.take(entry, in: segment, after: previousVersions[index])
+    }
+    catalog.chunks.take(frames, bytes, in: segment.number, at: offset, sequence: sequence)
+    for frame in frames where frame.header.kind == .liveChange {
+      let start = frame.start + Layout.frameHeaderByteCount
+      let payload = bytes.extracting(start..<start + frame.header.payloadByteCount)
+      if let change = LiveChange(payload: payload) { state.live.apply(change) }
     }
   }
 

@@ -31,6 +31,8 @@ struct LogState: ~Copyable, Sendable {
   /// Why nothing more is written.
   var failure: JournalError?
   var isClosed = false
+  /// Whether the store's lock was given back: somebody else may be writing.
+  var isLent = false
 
   /// A segment number that nobody has used: INV-L1. Writers and compaction take them side by side.
   mutating func takeNumber() throws(JournalError) -> UInt32 {
@@ -42,6 +44,7 @@ struct LogState: ~Copyable, Sendable {
   func checkWritable() throws(JournalError) {
     if isClosed { throw JournalError(.closed, "the store is closed") }
     if let failure { throw failure }
+    if isLent { throw JournalError(.suspended, "the store is suspended: resume it to write") }
   }
 
   /// The number of the shared sync that makes a visible transaction durable.

@@ -13,8 +13,9 @@ package struct ChangedRecord: Equatable, Sendable, BitwiseCopyable {
 
 /// Who is told of each transaction once it is visible, before any later one is.
 package final class Watch: Sendable {
-  /// Takes a transaction's sequence number and what it changed; it must return soon, and not use the journal.
-  package typealias Watcher = @Sendable (UInt64, [ChangedRecord]) -> Void
+  /// Takes a transaction's sequence number and what it changed, nothing where nobody can tell any longer what some transactions before
+  /// it changed; it must return soon, and not use the journal.
+  package typealias Watcher = @Sendable (UInt64, [ChangedRecord]?) -> Void
 
   /// Holds the function: whoever reaches a function itself through generic code, as a lock's is, wraps it in another each time, for
   /// ever more of them to go through.
@@ -43,4 +44,7 @@ package final class Watch: Sendable {
     }
     if !changes.isEmpty { told.withLock { $0 }?.watcher(sequence, changes) }
   }
+
+  /// Tells that transactions went by, the last of them with that number, which can't be told one by one.
+  func tellGap(before sequence: UInt64) { told.withLock { $0 }?.watcher(sequence, nil) }
 }

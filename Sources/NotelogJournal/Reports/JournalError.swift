@@ -28,6 +28,8 @@ package struct JournalError: Error, Sendable, Equatable {
     case limitExceeded
     /// The store was opened for reading.
     case readOnly
+    /// The store's lock was given back.
+    case suspended
     /// A record of that id is in another collection.
     case conflict
     /// Whoever asked for the work stopped it.

@@ -2,6 +2,7 @@
 
 package import NotelogFormat
 package import NotelogStorage
+package import NotelogBase
 import Synchronization
 
 /// A segment of an open store.
@@ -15,6 +16,12 @@ package final class Segment: Sendable {
   package let entry: LiveEntry?
   /// Where its frames end, if a recovery that was interrupted has cut it and not given it a footer yet.
   package let cutEnd: Int?
+
+  /// Whether a recovery has put another file in the place of its own; all that have the same file share it.
+  private let replaced: Flag
+
+  /// Whether a recovery has put another file in the place of its own.
+  var isReplaced: Bool { replaced.isSet }
 
   /// Figures that change; a segment keeps them when it is finished.
   package final class Figures: Sendable {
@@ -30,7 +37,7 @@ package final class Segment: Sendable {
 
   package init(
     number: UInt32, kind: SegmentKind, salt: SegmentSalt, file: any StorageFile, entry: LiveEntry?,
-    cutEnd: Int? = nil, figures: Figures = Figures(isNew: false)
+    cutEnd: Int? = nil, figures: Figures = Figures(isNew: false), replaced: Flag = Flag(false)
   ) {
     self.number = number
     self.kind = kind
@@ -39,11 +46,20 @@ package final class Segment: Sendable {
     self.entry = entry
     self.cutEnd = cutEnd
     self.figures = figures
+    self.replaced = replaced
   }
 
   /// The segment as it is once it is finished.
   package func finished(as entry: LiveEntry) -> Segment {
-    Segment(number: number, kind: kind, salt: salt, file: file, entry: entry, figures: figures)
+    Segment(
+      number: number, kind: kind, salt: salt, file: file, entry: entry, figures: figures, replaced: replaced)
+  }
+
+  /// The same in another file, which a recovery has put in its place. Who holds this one reads on in its file, and not in the blocks that
+  /// are kept under its number.
+  func finished(as entry: LiveEntry, in file: any StorageFile) -> Segment {
+    _ = replaced.exchange(true)
+    return Segment(number: number, kind: kind, salt: salt, file: file, entry: entry, figures: figures)
   }
 
   /// The bytes of live frames in it, with their footer entries. Chunks count once it is known which of them live.

@@ -1,0 +1,90 @@
+// Sharing a store with other processes: lending its lock, and following what they commit.
+
+import NotelogBase
+import NotelogCrypto
+import NotelogFormat
+import NotelogJournal
+
+extension Store {
+  /// Waits for what is being written, and gives the store's lock back: other processes may write. Reads go on, and keys stay as they are;
+  /// writes throw `suspended` until ``resume(waiting:)``, or take the lock themselves where writing is leased.
+  ///
+  /// For an app that the system is about to suspend: a lock that it holds then would keep others out, or have it killed.
+  ///
+  /// - Throws: What stood in the way of closing the log in order. The lock is given back all the same, and who takes it next recovers.
+  public func suspend() throws(NotelogError) { try journaling(journal.suspend()) }
+
+  /// Takes the lock again, and takes in what others have committed meanwhile.
+  ///
+  /// - Parameter patience: How long to wait where another process has it.
+  /// - Throws: `busy` where another process has it for longer; `readOnly`, `closed`, and what opening throws: then the store stays suspended.
+  public func resume(waiting patience: Duration = .zero) throws(NotelogError) {
+    try journaling(journal.resume(waiting: patience))
+  }
+
+  /// Takes in what other processes have committed since the store was opened, or since this was last called. Snapshots and entries stay as
+  /// they were; observers are told of each commit. Who holds the lock knows everything anyway.
+  ///
+  /// - Returns: Whether there was anything.
+  /// - Throws: `damaged` where the log speaks of what is not there; what was known before is still served. `closed`.
+  /// - Complexity: O(*n*) in what was committed or compacted since.
+  @discardableResult
+  public func refresh() throws(NotelogError) -> Bool { try journaling(journal.refresh()) }
+}
+
+extension Store {
+  /// Begins to look after the lock, and to follow others, as far as the options ask for it.
+  func beginSharing(_ options: Options) {
+    noteSchemas()
+    journal.followed.withLock { $0 = { [weak self] in self?.takeInOthers() } }
+    if case .leased(let idle) = options.writing {
+      startCompanion(idle: idle, follows: options.follows)
+    } else if options.follows {
+      startCompanion(idle: nil, follows: true)
+    }
+  }
+
+  /// Starts the thread that follows others, unless there is one.
+  func startCompanion(idle: Duration?, follows: Bool) {
+    companion.withLock { companion in
+      if let companion {
+        if follows { companion.follow() }
+      } else {
+        companion = Companion(journal, storage, idle: idle, follows: follows)
+      }
+    }
+  }
+
+  private func noteSchemas() {
+    let revisions = currentSchemaRevisions()
+    schemaRevisions.withLock { $0 = revisions }
+  }
+
+  private func currentSchemaRevisions() -> [ID16: UInt64] {
+    var revisions: [ID16: UInt64] = [:]
+    for id in journal.listedRecords { revisions[id] = try? journal.revision(of: id) }
+    return revisions
+  }
+
+  /// Takes in what others have changed beside records: the keyring, and schemas. Nothing is written before.
+  private func takeInOthers() {
+    if let generation = keyringFiles.generation(), generation > vault.keyring.generation,
+      let choice = try? keyringFiles.load(storeID: storeID)
+    {
+      keyringChange.withLock { _ in
+        if vault.follow(choice) { keyringFinding.withLock { $0 = choice.finding } }
+      }
+    }
+    let revisions = currentSchemaRevisions()
+    guard schemaRevisions.withLock({ $0 != revisions }) else { return }
+    // A schema whose MAC does not check opens nothing, as at unlocking: INV-M2.
+    guard let copies = try? SchemaCopies(of: journal, and: .missing),
+      (try? vault.check(copies.chosen.values.map { SealedSchema(bytes: $0.bytes, mac: $0.mac) })) != nil
+    else {
+      registry.withLock { $0.isVerified = false }
+      return vault.lock(.everything)
+    }
+    take(copies)
+    schemaRevisions.withLock { $0 = revisions }
+  }
+}

@@ -1,0 +1,69 @@
+// `notelog watch STORE`: what is committed, as it comes.
+import Foundation
+import Notelog
+import Synchronization
+
+extension Command {
+  static let watch: Command = Command(
+    words: ["watch"], summary: "print which records are written and deleted, as it happens",
+    discussion: [
+      "It needs no key, takes no lock, and runs until it is interrupted, or has printed so many commits as --commits says. A line that "
+        + "says 'more' stands for commits that went by too fast to be named one by one."
+    ],
+    positionals: [.store], options: [commits, .json],
+    examples: [
+      .init(line: "notelog watch my.notelog --json | jq .written", does: "for a script that follows")
+    ],
+    run: watchStore)
+
+  fileprivate static let commits = Option(
+    long: "commits", value: "COUNT", help: "end after so many commits")
+}
+
+@Sendable
+private func watchStore(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+  let limit = try invocation.number(of: Command.commits, in: 1...Int.max) ?? .max
+  let isJSON = invocation.has(.json)
+  return try invocation.withStore(.ifGiven, readOnly: true) { store in
+    let changes = store.changes()
+    // Whoever reads this knows that nothing is missed from here on.
+    console.say("watch", "following '\(invocation.store)' from revision \(store.info.nextRevision) on")
+    let failure = Mutex<ToolError?>(nil)
+    let end = DispatchSemaphore(value: 0)
+    Task.detached {
+      defer { end.signal() }
+      var count = 0
+      for await change in changes {
+        do throws(ToolError) {
+          if isJSON { try console.print(change.json) } else { try console.out.write(change.text) }
+          try console.out.flush()
+        } catch { return failure.withLock { $0 = error } }
+        count += 1
+        if count == limit { return }
+      }
+    }
+    end.wait()
+    if let error = failure.withLock({ $0 }) { throw error }
+    return .done
+  }
+}
+
+extension RecordChanges {
+  /// A line for each record.
+  fileprivate var text: String {
+    let revision =
+      revisions.count == 1 ? "\(revisions.lowerBound)" : "\(revisions.lowerBound)-\(revisions.upperBound)"
+    var lines = written.map(\.shown).sorted().map { "\(revision)  written  \($0)" }
+    lines += deleted.map(\.shown).sorted().map { "\(revision)  deleted  \($0)" }
+    if !isComplete { lines.append("\(revision)  more") }
+    return lines.map { $0 + "\n" }.joined()
+  }
+
+  fileprivate var json: JSONValue {
+    [
+      "firstRevision": revisions.lowerBound.json, "lastRevision": revisions.upperBound.json,
+      "written": written.map(\.shown).sorted().json, "deleted": deleted.map(\.shown).sorted().json,
+      "complete": isComplete.json,
+    ]
+  }
+}

@@ -1,0 +1,112 @@
+// What another process's compactions and recoveries did to the segments, taken into the catalog: FORMAT.md §25, "Following".
+
+import NotelogBase
+import NotelogFormat
+import NotelogStorage
+
+extension Catalog {
+  /// Takes in a segment that a compaction of another process has made.
+  ///
+  /// - Returns: Whether its frames are known to be those of its sources. Otherwise what lives in it was looked up frame by frame, and
+  ///   what its sources held besides is not known to be dead yet.
+  func adopt(_ found: FoundSegment, _ entry: LiveEntry) throws(StorageError) -> Bool {
+    let segment = Segment(
+      number: entry.number, kind: found.header.kind, salt: found.salt, file: found.file, entry: entry,
+      figures: Segment.Figures(isNew: true))
+    let sources = found.header.sources.compactMap { segments[$0.segment] }
+    if found.header.kind == .compacted, sources.count == found.header.sources.count,
+      let moved = try Self.moves(from: sources, to: segment)
+    {
+      let left = try adopt(segment, of: sources, moved.copies, dropped: moved.dropped)
+      // Of two frames of a record in one transaction the later one was copied, and the earlier one looks the same.
+      for copy in left where copy.old.chunk == nil { _ = try move(copy.id, to: copy.new, in: segment) }
+      return true
+    }
+    arrangement.enter()
+    defer { arrangement.leave() }
+    segments.insert(segment)
+    for entry in try segment.footerEntries() { try merge(entry, in: segment) }
+    return false
+  }
+
+  /// Which frame of the sources became which of the output. Compaction copies in order: source by source, frame by frame.
+  ///
+  /// - Returns: Nothing where a frame of the output is none of theirs.
+  private static func moves(
+    from sources: [Segment], to output: Segment
+  ) throws(StorageError) -> (copies: [MovedFrame], dropped: [(id: ID16, location: Location)])? {
+    let results = try output.footerEntries()
+    var copies: [MovedFrame] = []
+    copies.reserveCapacity(results.count)
+    var dropped: [(id: ID16, location: Location)] = []
+    for source in sources where source.entry != nil {
+      for entry in try source.footerEntries() {
+        let old = Location(entry, segment: source.number)
+        if copies.count < results.count, results[copies.count].isCopy(of: entry) {
+          let new = Location(results[copies.count], segment: output.number)
+          copies.append(MovedFrame(id: entry.id, old: old, new: new))
+        } else if entry.kind == .tombstone {
+          dropped.append((entry.id, old))
+        }
+      }
+    }
+    return copies.count == results.count ? (copies, dropped) : nil
+  }
+
+  /// Takes in a frame that may be known at another place, or not at all.
+  func merge(_ entry: FooterEntry, in segment: Segment) throws(StorageError) {
+    let location = Location(entry, segment: segment.number)
+    if let mark = entry.chunk {
+      guard let known = chunks.chunk(mark.number, of: entry.id) else { return }
+      chunks.move(
+        mark, of: entry.id, from: known.place,
+        to: LargeValue.Chunk(place: location.place, payloadByteCount: entry.payloadByteCount))
+      return
+    }
+    if try !move(entry.id, to: location, in: segment) { try take(entry, in: segment) }
+  }
+
+  /// Gives a record the place of a copy of its newest frame.
+  ///
+  /// - Returns: Whether it is one.
+  private func move(_ id: ID16, to location: Location, in segment: Segment) throws(StorageError) -> Bool {
+    let fingerprint = index.fingerprint(of: id)
+    while let known = try resolve(id, fingerprint), known.sequence == location.sequence,
+      known.segment != location.segment
+    {
+      guard try index.replace(fingerprint, at: known.place, with: location.place) else { continue }
+      segments.replaceLive(
+        known.liveByteCount, in: known.segment, with: location.liveByteCount, in: segment)
+      return true
+    }
+    return false
+  }
+
+  /// Forgets what still stands in a segment that is not live any more, or behind an offset of it: all that lives has a frame elsewhere
+  /// by now, and this was deleted by a transaction that is `sequence` or later.
+  func forgetFrames(
+    of segment: Segment, from start: Int = 0, deletedBy sequence: UInt64
+  ) throws(StorageError) {
+    arrangement.enter()
+    defer { arrangement.leave() }
+    var dead: [(id: ID16, location: Location)] = []
+    _ = try segment.forEachEntry(from: start, upTo: segment.visibleEnd) { (entry, _) in
+      if entry.kind != .chunk { dead.append((entry.id, Location(entry, segment: segment.number))) }
+    }
+    for frame in dead {
+      let fingerprint = index.fingerprint(of: frame.id)
+      guard try index.contains(fingerprint, at: frame.location.place) else { continue }
+      note(frame.location, of: frame.id, supersededBy: sequence)
+      guard try index.remove(fingerprint, at: frame.location.place) else { continue }
+      segments.addLive(-frame.location.liveByteCount, in: segment)
+    }
+  }
+}
+
+extension FooterEntry {
+  /// Whether it is the same frame at another place.
+  fileprivate func isCopy(of other: FooterEntry) -> Bool {
+    id == other.id && sequence == other.sequence && kind == other.kind && chunk == other.chunk
+      && payloadByteCount == other.payloadByteCount
+  }
+}

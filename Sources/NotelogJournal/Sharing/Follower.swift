@@ -1,0 +1,292 @@
+// Taking in what another process has committed: FORMAT.md §25, "Following".
+
+import NotelogBase
+import NotelogFormat
+import NotelogStorage
+
+/// One look at the log behind what an open journal knows of it.
+///
+/// What is whole is taken in transaction by transaction, as if it had been written here; then the segments are exchanged that
+/// compactions and recoveries have exchanged. It writes nothing, and the caller sees to it that nobody writes here meanwhile.
+struct Follower: ~Copyable {
+  private let log: Log
+  private let catalog: Catalog
+  private let storage: any Storage
+  /// Who keeps ordered indexes.
+  private let keeper: (any OrderKeeper)?
+
+  /// Where the next unit is looked for.
+  private var place: LogPosition
+  /// The sequence number that is expected next, and the one that was when the look began.
+  private var next: UInt64
+  private let first: UInt64
+  /// Whether anything was taken in.
+  private(set) var hasNews = false
+  /// Whether transactions went by that can't be told one by one: their segments are gone already.
+  private(set) var hasGap = false
+  /// Whether the log ends in a close mark.
+  private(set) var endsInCloseMark = false
+  /// Segments of the log whose end a recovery has moved elsewhere.
+  private var recut: Set<UInt32> = []
+
+  init(_ journal: Journal) {
+    log = journal.log
+    catalog = journal.catalog
+    storage = journal.storage
+    keeper = journal.orderKeeper.withLock { $0 }
+    (place, next) = log.state.withLock(waking: .nobody) { ($0.visibleEnd, $0.nextVisible) }
+    first = next
+  }
+
+  /// Takes in what there is.
+  ///
+  /// - Throws: `inputOutput` with a missing file as its cause where another process went on meanwhile: then look again.
+  mutating func run() throws(JournalError) {
+    while let next = try successor(try walk()) { try goOn(in: next) }
+    try rearrange()
+  }
+
+  /// The segment that is being read.
+  private var segment: Segment? { catalog.segments[place.segment] }
+
+  // MARK: Units
+
+  /// Takes in unit after unit of the segment in which the log was known to end.
+  ///
+  /// - Returns: Whether it is finished.
+  private mutating func walk() throws(JournalError) -> Bool {
+    guard let segment else { return false }
+    do throws(StorageError) {
+      let byteCount = try segment.file.byteCount()
+      var reader = SegmentReader(segment.file, salt: segment.salt, end: byteCount)
+      while true {
+        // What was preallocated is zeros, megabytes of them.
+        guard case .frame = try reader.frame(at: place.offset) else { return segment.entry != nil }
+        switch try reader.unit(at: place.offset) {
+        case .transaction(let range):
+          if range.sequence < next, segment.kind == .recovered {
+            try takeMoved(range, in: segment, &reader)
+          } else if range.sequence == next || segment.kind == .recovered {
+            try take(range, in: segment, &reader)
+          } else {
+            return false
+          }
+          place.offset = range.end
+          endsInCloseMark = false
+        case .close(_, let end):
+          endsInCloseMark = end == byteCount
+          place.offset = end
+        case .footer(_, let end):
+          return end + Layout.trailerByteCount == byteCount
+        case .nothing, .broken:
+          return false
+        }
+      }
+    } catch { throw JournalError(error) }
+  }
+
+  /// Takes in a transaction, as its writer did.
+  private mutating func take(
+    _ range: TransactionRange, in segment: Segment, _ reader: inout SegmentReader
+  ) throws(StorageError) {
+    var frames: [PendingFrame] = []
+    var previousVersions: [Catalog.PreviousVersion] = []
+    try Self.forEachFrame(of: range, &reader) { (header, payload, offset) throws(StorageError) in
+      frames.append(
+        PendingFrame(
+          header: header, start: offset - range.start,
+          envelopeByteCount: header.listedByteCount(inPayload: payload)))
+      var previous = header.kind.isVersion ? catalog.beginLookup(of: header.id) : .none
+      if header.kind.isVersion { try catalog.find(&previous, of: header.id) }
+      previousVersions.append(previous)
+    }
+    let bytes = try reader.bytes(range.start..<range.markStart)
+    let ticket = keeper?.begin(frames, bytes)
+    defer { if let ticket { keeper?.end(ticket) } }
+    try log.state.withLock(waking: .nobody) { state throws(StorageError) in
+      try log.take(
+        frames, bytes, in: segment, at: range.start, sequence: range.sequence, after: &previousVersions,
+        &state)
+      state.nextVisible = range.sequence + 1
+      state.nextSequence = range.sequence + 1
+      state.nextDurable = range.sequence + 1
+      state.visibleEnd = LogPosition(segment: segment.number, offset: range.end)
+      state.floor = max(state.floor, range.mark.floor)
+      segment.show(upTo: range.end)
+      log.watch.tell(range.sequence, frames)
+    }
+    next = range.sequence + 1
+    hasNews = true
+  }
+
+  /// Takes in that a recovery has moved a transaction which is known.
+  private mutating func takeMoved(
+    _ range: TransactionRange, in segment: Segment, _ reader: inout SegmentReader
+  ) throws(StorageError) {
+    try Self.forEachFrame(of: range, &reader) { (header, payload, offset) throws(StorageError) in
+      guard header.kind.isContent else { return }
+      var entry = FooterEntry(
+        header, offset: offset, envelopeByteCount: header.listedByteCount(inPayload: payload))
+      if header.kind == .chunk { entry.chunk = ChunkMark(payload) }
+      try catalog.merge(entry, in: segment)
+    }
+    segment.show(upTo: range.end)
+    log.state.withLock(waking: .nobody) { state in
+      state.visibleEnd = LogPosition(segment: segment.number, offset: range.end)
+    }
+  }
+
+  private static func forEachFrame(
+    of range: TransactionRange, _ reader: inout SegmentReader,
+    _ body: (FrameHeader, RawSpan, Int) throws(StorageError) -> Void
+  ) throws(StorageError) {
+    var offset = range.start
+    while offset < range.markStart {
+      guard case .frame(let header) = try reader.frame(at: offset) else {
+        throw StorageError(.read, reader.file.name, errno: SystemErrno.inputOutput)
+      }
+      try body(header, try reader.payload(of: header, at: offset), offset)
+      offset += header.frameByteCount
+    }
+  }
+
+  // MARK: From segment to segment
+
+  /// The segment in which the log goes on; nothing where it doesn't, or not yet.
+  private mutating func successor(_ isFinished: Bool) throws(JournalError) -> FoundSegment? {
+    let numbers = try Self.numbers(above: place.segment, in: storage)
+    if numbers.isEmpty { return nil }
+    var later: [FoundSegment] = []
+    for number in numbers {
+      guard let found = try Survey.read(FileName.segment(number), number, storage) else { continue }
+      if found.header.storeID == log.storeID, found.header.kind.isLog { later.append(found) }
+    }
+    if isFinished {
+      guard let first = later.first else { return nil }
+      // What a recovery kept of a segment in between, and compaction has copied since.
+      let isAnyGone = first.header.sources.contains { source in
+        source.keptByteCount > 0 && source.segment > place.segment && !numbers.contains(source.segment)
+      }
+      recut.formUnion(first.header.sources.map(\.segment))
+      hasGap = hasGap || isAnyGone || (first.header.kind == .log && first.header.firstSequence > next)
+      return first
+    }
+    let isMoved: (FoundSegment) -> Bool = { [place] found in
+      found.header.kind == .recovered && found.header.sources.contains { $0.segment == place.segment }
+    }
+    if let recovered = later.first(where: isMoved) {
+      recut.formUnion(recovered.header.sources.map(\.segment))
+      return recovered
+    }
+    // Finished under its name, and not in the file that is open: a recovery has put another there, and is history by now.
+    guard let first = later.first, place.segment > 0, try isReplaced() else { return nil }
+    recut.insert(place.segment)
+    hasGap = true
+    return first
+  }
+
+  /// Whether the file that has the segment's name is finished, or there is none, and the one that is open isn't finished.
+  private func isReplaced() throws(JournalError) -> Bool {
+    do {
+      guard let found = try Survey.read(FileName.segment(place.segment), place.segment, storage) else {
+        return true
+      }
+      guard found.hasTrailer, let segment else { return false }
+      return try journaling { () throws(StorageError) in try segment.file.byteCount() } != found.byteCount
+    } catch {
+      if error.cause?.isMissing == true { return true }
+      throw error
+    }
+  }
+
+  private static func numbers(
+    above number: UInt32, in storage: any Storage
+  ) throws(JournalError) -> [UInt32] {
+    var numbers: [UInt32] = []
+    try journaling { () throws(StorageError) in
+      try storage.forEachName(in: "") { name in
+        if let found = FileName.segmentNumber(name), found > number { numbers.append(found) }
+      }
+    }
+    return numbers.sorted()
+  }
+
+  /// Goes on at the beginning of another segment, whose live set is what counts from there on.
+  private mutating func goOn(in found: FoundSegment) throws(JournalError) {
+    let old = segment
+    do throws(StorageError) {
+      var reader = SegmentReader(found.file, salt: found.salt, end: found.byteCount)
+      guard let beginning = try reader.liveSet(of: found.header) else {
+        // Being made: it is looked at again when it is.
+        throw StorageError(.open, FileName.segment(found.number), errno: SystemErrno.notFound)
+      }
+      // Another length is that of a file which a recovery has put in its place.
+      if let old, !recut.contains(old.number), let entry = beginning.set[old.number],
+        entry.byteCount == (try old.file.byteCount())
+      {
+        catalog.segments.insert(old.finished(as: entry))
+      }
+      // A recovered segment is finished when it gets its name, and lives, though no live set says so yet.
+      catalog.segments.insert(Segment(found, entry: found.header.kind == .recovered ? found.entry : nil))
+      place = LogPosition(segment: found.number, offset: beginning.end)
+      if hasGap || found.header.kind == .log { next = max(next, found.header.firstSequence) }
+      log.state.withLock(waking: .nobody) { state in
+        state.live = beginning.set
+        state.visibleEnd = place
+        state.nextVisible = next
+        state.nextSequence = next
+        state.nextDurable = next
+        state.floor = max(state.floor, found.header.floor)
+        state.highestNumber = max(state.highestNumber, found.number)
+      }
+    } catch { throw JournalError(error) }
+    endsInCloseMark = false
+    hasNews = true
+  }
+
+  // MARK: Segments that came and went
+
+  /// Exchanges segments, so that the catalog has those of the live set.
+  private func rearrange() throws(JournalError) {
+    let live = log.state.withLock(waking: .nobody) { $0.live }
+    let known = catalog.segments
+    let removed = known.all.filter { $0.number != place.segment && live[$0.number] == nil }
+    let added = live.entries.filter { known[$0.number]?.entry != $0 }
+    guard !removed.isEmpty || !added.isEmpty else { return }
+    do throws(StorageError) {
+      // What is in memory knows places in segments that are about to go.
+      try catalog.index.loadAll()
+      var isExact = true
+      var recut: [(old: Segment, found: FoundSegment, entry: LiveEntry)] = []
+      for entry in added {
+        let name = FileName.segment(entry.number)
+        let found: FoundSegment?
+        do { found = try Survey.read(name, entry.number, storage) } catch {
+          throw error.cause ?? StorageError(.read, name, errno: SystemErrno.inputOutput)
+        }
+        guard let found, found.entry == entry else {
+          throw StorageError(.open, name, errno: SystemErrno.notFound)
+        }
+        if let old = known[entry.number] {
+          recut.append((old, found, entry))
+        } else if try !catalog.adopt(found, entry) {
+          isExact = false
+        }
+      }
+      if hasGap { keeper?.distrustAll() }
+      if !isExact || hasGap {
+        for segment in removed { try catalog.forgetFrames(of: segment, deletedBy: first) }
+        for (old, found, _) in recut {
+          try catalog.forgetFrames(of: old, from: found.trailer?.footerOffset ?? 0, deletedBy: first)
+        }
+      }
+      // Their ends are elsewhere by now.
+      for (old, found, entry) in recut {
+        known.insert(old.finished(as: entry, in: found.file))
+        catalog.cache.forget(entry.number)
+      }
+      catalog.remove(removed)
+      known.noteDeleted(removed.reduce(0) { $0 + $1.byteCount })
+    } catch { throw JournalError(error) }
+  }
+}

@@ -1,0 +1,277 @@
+// Lending the store: the writer's lock is given back while the journal stays open, and taken again. FORMAT.md §25, "Lending".
+
+import NotelogBase
+import NotelogFormat
+import NotelogStorage
+
+extension Journal {
+  /// Whether this process holds the store's lock, and so nobody else writes.
+  package var holdsLock: Bool { lock.withLock { $0 != nil } }
+
+  /// Waits for what is being written, marks the store as closed in order and gives the lock back. Reads go on; writes are refused until
+  /// ``resume(waiting:)``. Where the lock isn't held, nothing happens.
+  ///
+  /// - Throws: What stood in the way of closing in order. The lock is given back all the same, and who takes it next recovers.
+  package func suspend() throws(JournalError) {
+    if log.turn.isHeldByThisThread { throw Self.insideWrite }
+    log.turn.enter()
+    defer { log.turn.leave() }
+    try lend()
+  }
+
+  /// The same if nobody is writing this very moment.
+  ///
+  /// - Returns: Whether the lock is given back.
+  @discardableResult
+  package func suspendIfIdle() throws(JournalError) -> Bool {
+    guard log.turn.enterIfFree() else { return false }
+    defer { log.turn.leave() }
+    try lend()
+    return true
+  }
+
+  /// Whether other processes may have the lock between two writes.
+  package var isLeased: Bool { options.isLeased }
+
+  /// Keeps the lock from being given back, for what else only the process may change that has it. In a write closure it is kept anyway.
+  ///
+  /// - Returns: Whether ``endExclusive()`` is to be called.
+  package func beginExclusive() throws(JournalError) -> Bool {
+    try checkWritable()
+    if log.turn.isHeldByThisThread { return false }
+    guard options.isLeased else {
+      if !holdsLock { throw JournalError(.suspended, "the store is suspended: resume it to write") }
+      return false
+    }
+    try takeTurn()
+    return true
+  }
+
+  /// The lock may be given back again.
+  package func endExclusive() { log.turn.leave() }
+
+  /// Gives the lock back if another process waits for it.
+  func yieldIfWanted() {
+    if isLockWanted() { _ = try? suspendIfIdle() }
+  }
+
+  /// Waits for whoever compacts, and begins, with the store's lock in hand.
+  func enterCompactor() throws(JournalError) {
+    while true {
+      if !holdsLock, options.isLeased {
+        try takeTurn()
+        log.turn.leave()
+      }
+      compactor.enter()
+      if holdsLock { return }
+      compactor.leave()
+      if !options.isLeased { throw JournalError(.suspended, "the store is suspended: resume it to write") }
+    }
+  }
+
+  /// Gives the lock back. The caller has the turn.
+  private func lend() throws(JournalError) {
+    compactor.enter()
+    defer { compactor.leave() }
+    let held = log.enterGate()
+    defer { log.leaveGate() }
+    guard holdsLock, SystemProcess.identifier == owner else { return }
+    compactor.abandon()
+    holdFiles()
+    defer {
+      log.state.withLock { state in
+        state.isLent = true
+        state.head = nil
+      }
+      lock.withLock { file in
+        file?.close()
+        file = nil
+      }
+    }
+    try endInOrder(held, isForGood: false)
+  }
+
+  /// Takes the lock again, and takes in what others have committed meanwhile. Where it is held, nothing happens.
+  ///
+  /// - Parameter patience: How long to wait for somebody else's lock.
+  /// - Throws: `busy` where somebody else has it for longer; what opening throws. Then the store stays suspended.
+  package func resume(waiting patience: Duration = .zero) throws(JournalError) {
+    if log.turn.isHeldByThisThread { throw Self.insideWrite }
+    log.turn.enter()
+    defer { log.turn.leave() }
+    try takeBack(waiting: patience)
+  }
+
+  /// Takes the lock again. The caller has the turn.
+  func takeBack(waiting patience: Duration) throws(JournalError) {
+    if holdsLock { return }
+    if options.isReadOnly { throw JournalError(.readOnly, "the store was opened for reading") }
+    // Before others are held up.
+    let file = try Self.takeLock(storage, waiting: patience)
+    do {
+      compactor.enter()
+      defer { compactor.leave() }
+      _ = log.enterGate()
+      defer { log.leaveGate() }
+      following.enter()
+      defer { following.leave() }
+      try log.state.withLock { state throws(JournalError) in
+        if state.isClosed { throw JournalError(.closed, "the store is closed") }
+        if let failure = state.failure { throw failure }
+      }
+      try goOnWriting(file)
+    } catch {
+      file.close()
+      throw error
+    }
+    lock.withLock { $0 = file }
+    log.state.withLock { $0.isLent = false }
+    pin.withLock { $0 = nil }
+  }
+
+  /// Opens the files that were not asked for yet, so that they can be read when another process has removed their names; more than can
+  /// be open at once are held by a pin.
+  private func holdFiles() {
+    hold(Pins(storage).takeForReading(options.random))
+    for segment in catalog.segments.all { _ = try? segment.file.byteCount() }
+  }
+
+  /// Brings the log up to date for writing, as opening does. The caller holds the store's lock and everything else.
+  private func goOnWriting(_ file: any StorageFile) throws(JournalError) {
+    let isClosing = try follow().endsInCloseMark
+    let names = try Names(storage)
+    var ending: (head: FoundSegment, closing: Closing)?
+    if isClosing, !names.hasPartials { ending = try end(LastClose.read(file), names) }
+    if ending == nil {
+      // Who had it last did not give it back in order.
+      var report = RecoveryReport()
+      var examination = try Examination(storage, storeID: storeID)
+      if examination.isUnproven { throw JournalError(unproven: examination.report) }
+      examination = try Self.recover(examination, storage, options, &report)
+      _ = try follow()
+      let found = examination
+      let next = found.nextSequence
+      try log.state.withLock { state throws(JournalError) in
+        if let end = found.appendable, let segment = found.survey.segments[end.segment] {
+          state.head = try Self.reopenHead(segment, end: end.offset, catalog, storage)
+        }
+        state.live = found.live
+        state.floor = max(state.floor, found.report.floor)
+        state.startAt(
+          max(next, state.nextVisible), highestNumber: max(found.highestKnownNumber, names.highest))
+      }
+    } else if let ending {
+      try log.state.withLock { state throws(JournalError) in
+        state.head = try Self.reopenHead(
+          ending.head, end: ending.closing.range.upperBound, catalog, storage)
+        state.floor = LogPosition(segment: ending.head.number, offset: ending.closing.range.lowerBound)
+        state.visibleEnd = state.floor
+        state.startAt(
+          max(ending.closing.nextSequence, state.nextVisible, ending.head.header.firstSequence),
+          highestNumber: max(names.highest, state.highestNumber))
+      }
+    }
+    log.forgetReserve(allocated: log.state.withLock { $0.head?.allocatedEnd ?? 0 })
+  }
+
+  /// The close mark that the log ends in, if it is one of what is known, and nobody says that there was more.
+  private func end(_ lastClose: LastClose?, _ names: Names) throws(JournalError) -> (FoundSegment, Closing)? {
+    let (place, live) = log.state.withLock { ($0.visibleEnd, $0.live) }
+    let name = FileName.segment(place.segment)
+    guard place.segment == names.highestLog(above: live, storage),
+      let found = try Survey.read(name, place.segment, storage), found.badCopies.isEmpty,
+      found.header.writeFlags == 0,
+      let closing = try journaling({ () throws(StorageError) in try found.closing() }),
+      closing.mark.speaks(of: live)
+    else { return nil }
+    let mark = LogPosition(segment: place.segment, offset: closing.range.lowerBound)
+    if let lastClose, lastClose.storeID == storeID, lastClose.mark > mark { return nil }
+    return (found, closing)
+  }
+
+  /// What the names in the folder tell.
+  private struct Names {
+    /// All segments' numbers.
+    var numbers: [UInt32] = []
+    /// The highest number that any name bears.
+    var highest: UInt32 = 0
+    /// Whether somebody left a file half written.
+    var hasPartials = false
+
+    init(_ storage: any Storage) throws(JournalError) {
+      var (numbers, hasPartials, hasTails) = ([UInt32](), false, false)
+      try journaling { () throws(StorageError) in
+        try storage.forEachName(in: "") { name in
+          if let number = FileName.segmentNumber(name) { numbers.append(number) }
+          hasPartials = hasPartials || FileName.isPartial(name)
+          hasTails = hasTails || FileName.isTorn(name)
+        }
+      }
+      self.numbers = numbers
+      self.hasPartials = hasPartials
+      let tail = hasTails ? try Survey.highestTailNumber(in: storage) ?? 0 : 0
+      highest = max(numbers.max() ?? 0, tail)
+    }
+
+    /// The highest number of a segment that the live set does not name: the head's, if nothing is wrong.
+    func highestLog(above live: LiveSet, _ storage: any Storage) -> UInt32? {
+      let others = numbers.filter { live[$0] == nil }
+      return others.count == 1 ? others.first : nil
+    }
+  }
+
+  static var insideWrite: JournalError {
+    JournalError(.busy, "a write closure of this thread is running: use its transaction, not the store")
+  }
+}
+
+extension LogState {
+  /// Begins where everything before a sequence number is visible and durable.
+  fileprivate mutating func startAt(_ next: UInt64, highestNumber: UInt32) {
+    nextSequence = next
+    nextVisible = next
+    nextDurable = next
+    unsynced = []
+    self.highestNumber = highestNumber
+  }
+}
+
+extension Journal {
+  /// How long to wait before the lock is asked for again, at first and at most.
+  private static let lockPauses = (first: Duration.microseconds(100), longest: Duration.milliseconds(5))
+  /// How often who comes later lets those go first who wait already.
+  private static let courtesyCount = 20
+
+  /// Takes the writing process's lock, and waits for it as long as that.
+  static func takeLock(
+    _ storage: any Storage, waiting patience: Duration
+  ) throws(JournalError) -> any StorageFile {
+    let end = ContinuousClock.now.advanced(by: patience)
+    var pause = lockPauses.first
+    var request: (any StorageFile)?
+    defer { request?.close() }
+    if patience > .zero {
+      for _ in 0..<courtesyCount where isLockWanted(in: storage) { pauseThread(pause) }
+    }
+    while true {
+      do { return try takeLock(storage) } catch {
+        guard error.code == .busy, ContinuousClock.now < end else { throw error }
+        // Who has it looks whether anybody asks.
+        if request == nil { request = try? storage.openLocked(FileName.waiting, .lock, .shared) }
+        pauseThread(pause)
+        pause = min(pause * 2, lockPauses.longest)
+      }
+    }
+  }
+
+  /// Whether another process waits for the lock.
+  package func isLockWanted() -> Bool { Self.isLockWanted(in: storage) }
+
+  private static func isLockWanted(in storage: any Storage) -> Bool {
+    do {
+      let file = try storage.openLocked(FileName.waiting, .read, .exclusive)
+      file.close()
+      return false
+    } catch { return error.errno == SystemErrno.wouldBlock }
+  }
+}

@@ -1,0 +1,57 @@
+// Moving on to what other processes have committed: FORMAT.md §25, "Following".
+
+import NotelogFormat
+import NotelogStorage
+import NotelogBase
+
+extension Journal {
+  /// How often another process may go on just while it is followed.
+  private static let maximumAttempts = 1000
+
+  /// Takes in what other processes have committed since the journal was opened, or since it was last asked. Who holds the store's lock
+  /// knows everything anyway.
+  ///
+  /// Snapshots stay as they were, readers go on meanwhile, and whoever watches is told of each transaction.
+  ///
+  /// - Returns: Whether there was anything.
+  /// - Throws: `damaged` where something is missing that the log speaks of; then what was known before is served.
+  @discardableResult
+  package func refresh() throws(JournalError) -> Bool {
+    following.enter()
+    defer { following.leave() }
+    if holdsLock || !knowsWhatIsCurrent { return false }
+    if isClosed { throw JournalError(.closed, "the store is closed") }
+    return try follow().hasNews
+  }
+
+  /// The sequence number of the newest transaction that can be seen.
+  package var lastSequence: UInt64 { log.state.withLock(waking: .nobody) { $0.nextVisible - 1 } }
+
+  /// The same, for who has entered `following`.
+  func follow() throws(JournalError) -> (hasNews: Bool, endsInCloseMark: Bool) {
+    var hasNews = false
+    for attempt in 1... {
+      var follower = Follower(self)
+      do {
+        try follower.run()
+        if follower.hasGap { tellGap() }
+        followed.withLock { $0 }?()
+        return (hasNews || follower.hasNews, follower.endsInCloseMark)
+      } catch {
+        if follower.hasGap { tellGap() }
+        hasNews = hasNews || follower.hasNews
+        guard attempt < Self.maximumAttempts, error.cause?.isOfGoneFile == true else { throw error }
+      }
+    }
+    return (hasNews, false)
+  }
+
+  private func tellGap() {
+    log.watch.tellGap(before: log.state.withLock(waking: .nobody) { $0.nextVisible - 1 })
+  }
+}
+
+extension StorageError {
+  /// Whether a file that was named a moment ago is gone: its writer goes on.
+  fileprivate var isOfGoneFile: Bool { isMissing || errno == SystemErrno.stale }
+}

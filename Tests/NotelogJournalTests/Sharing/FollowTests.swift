@@ -1,0 +1,176 @@
+// One process follows what others commit, through compactions, recoveries and hand-overs: FORMAT.md §25.
+
+import NotelogBase
+import NotelogStorage
+import NotelogTestSupport
+import Testing
+
+@testable import NotelogJournal
+
+@Suite struct `Model of following` {
+  /// What is committed, and the moments that somebody has kept.
+  private struct Bench {
+    let disk = SimulatedDisk()
+    var model: [ID16: [UInt8]] = [:]
+    var random: SeededGenerator
+    var writer: Journal
+    let options: JournalOptions
+
+    init(seed: UInt64, _ options: JournalOptions) throws {
+      random = SeededGenerator(seed: seed)
+      self.options = options
+      writer = try Journal.create(in: disk, storeID: key(99), options: options)
+    }
+
+    mutating func write() throws {
+      var batch = Batch()
+      var changed = model
+      for _ in 0..<Int.random(in: 1...8, using: &random) {
+        let id = key(Int.random(in: 0..<120, using: &random))
+        if Int.random(in: 0..<5, using: &random) == 0 {
+          batch.delete(id, collection: 1)
+          changed[id] = nil
+        } else {
+          let body = random.bytes(count: Int.random(in: 0..<300, using: &random))
+          batch.put(id, collection: 1, bodyByteCount: body.count) { $0.copy(body.rawSpan, at: 0) }
+          changed[id] = body
+        }
+      }
+      try writer.commit(&batch, [.buffered, .flushed, .durable].randomElement(using: &random) ?? .durable)
+      model = changed
+    }
+
+    /// Ends the writer as a kill does: nothing more is written, what was written stays.
+    mutating func kill() throws {
+      try writer.abandon()
+      writer = try Journal.open(in: disk, options: options)
+    }
+
+    mutating func reopen() throws {
+      try writer.close()
+      writer = try Journal.open(in: disk, options: options)
+    }
+  }
+
+  private static func contents(_ journal: Journal) throws -> [ID16: [UInt8]] {
+    var contents: [ID16: [UInt8]] = [:]
+    for id in try journal.records() {
+      contents[id] = try journal.body(of: id)
+    }
+    return contents
+  }
+
+  private static func contents(_ snapshot: Snapshot) throws -> [ID16: [UInt8]] {
+    var contents: [ID16: [UInt8]] = [:]
+    var buffer = ReadBuffer()
+    for id in try snapshot.records() {
+      guard try snapshot.read(id, into: &buffer) != nil else { continue }
+      contents[id] = buffer.body.array()
+    }
+    return contents
+  }
+
+  @Test(arguments: 0..<(TestEffort.isSoak ? 1000 : 24))
+  func `a follower has what was committed, and its snapshots what they had`(seed: Int) throws {
+    var options = JournalOptions.small
+    options.compactsAutomatically = seed % 3 == 0
+    options.checkpointTail = 60
+    if seed % 4 == 1 { options.fingerprintBitCount = 6 }
+    var bench = try Bench(seed: UInt64(seed), options)
+    try bench.write()
+    var reading = options
+    reading.isReadOnly = true
+    let follower = try Journal.open(in: bench.disk, options: reading)
+    var told = Told()
+    let box = told
+    follower.watch.set { sequence, changes in box.note(sequence, changes) }
+    var kept: [(snapshot: Snapshot, model: [ID16: [UInt8]])] = []
+    for step in 0..<160 {
+      switch Int.random(in: 0..<24, using: &bench.random) {
+      case 0: _ = try bench.writer.compact()
+      case 1: try bench.writer.checkpoint()
+      case 2: try bench.reopen()
+      case 3: try bench.kill()
+      case 4:
+        try bench.writer.suspend()
+        #expect(throws: JournalError(.suspended, "")) { try bench.write() }
+        try bench.writer.resume()
+      default: try bench.write()
+      }
+      guard Int.random(in: 0..<3, using: &bench.random) == 0 else { continue }
+      try follower.refresh()
+      try #require(try Self.contents(follower) == bench.model, "seed \(seed), step \(step)")
+      for (index, moment) in kept.enumerated() {
+        try #require(
+          try Self.contents(moment.snapshot) == moment.model, "seed \(seed), step \(step), snapshot \(index)")
+      }
+      if kept.count < 4 { kept.append((follower.snapshot(), bench.model)) }
+      if Bool.random(using: &bench.random), !kept.isEmpty { kept.removeFirst() }
+      #expect(try follower.refresh() == false)
+    }
+    told = box
+    #expect(told.isAscending)
+    try follower.refresh()
+    let statistics = (follower.statistics.liveByteCount, bench.writer.statistics.liveByteCount)
+    #expect(statistics.0 == statistics.1, "seed \(seed)")
+    kept = []
+    try follower.close()
+    try bench.writer.close()
+  }
+
+  /// Two processes that write in turns, each of which takes in what the other did.
+  @Test(arguments: 0..<(TestEffort.isSoak ? 500 : 16))
+  func `who takes the lock again goes on where the other ended`(seed: Int) throws {
+    var options = JournalOptions.small
+    options.checkpointTail = 60
+    options.isLeased = true
+    var bench = try Bench(seed: UInt64(seed + 1000), options)
+    try bench.write()
+    try bench.writer.suspend()
+    var other = try Journal.open(in: bench.disk, options: options)
+    try other.suspend()
+    for step in 0..<120 {
+      swap(&bench.writer, &other)
+      for _ in 0..<Int.random(in: 1...3, using: &bench.random) {
+        switch Int.random(in: 0..<16, using: &bench.random) {
+        case 0: _ = try bench.writer.compact()
+        case 1: try bench.writer.checkpoint()
+        case 2: try bench.reopen()
+        case 3: try bench.kill()
+        default: try bench.write()
+        }
+        try #require(try Self.contents(bench.writer) == bench.model, "seed \(seed), step \(step)")
+      }
+      if step % 7 == 3 {
+        // It dies without a word, and the other takes over.
+        try bench.writer.abandon()
+        bench.writer = try Journal.open(in: bench.disk, options: options)
+      }
+      try bench.writer.suspend()
+      if step % 3 == 0 {
+        try other.refresh()
+        try #require(try Self.contents(other) == bench.model, "seed \(seed), step \(step)")
+      }
+    }
+    try bench.writer.close()
+    try other.close()
+    let journal = try Journal.open(in: bench.disk, options: options)
+    #expect(try Self.contents(journal) == bench.model)
+    #expect(journal.report.verdict == .clean)
+    try journal.close()
+  }
+}
+
+/// What a watcher was told.
+private final class Told: Sendable {
+  private let state = Lock((last: UInt64(0), isAscending: true))
+
+  var isAscending: Bool { state.withLock { $0.isAscending } }
+
+  func note(_ sequence: UInt64, _ changes: [ChangedRecord]?) {
+    state.withLock { state in
+      if sequence < state.last || (sequence == state.last && changes != nil) { state.isAscending = false }
+      state.last = sequence
+    }
+  }
+}

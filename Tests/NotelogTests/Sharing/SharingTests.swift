@@ -1,0 +1,175 @@
+// Several processes and one store, through the public interface: two stores of one folder lock as two processes do.
+
+import Foundation
+import Testing
+
+@testable import Notelog
+
+@Suite struct SharingTests {
+  private static func options(
+    _ writing: WritingPolicy = .held, isReadOnly: Bool = false, follows: Bool = false
+  ) -> Store.Options {
+    var options = Store.Options()
+    options.writing = writing
+    options.isReadOnly = isReadOnly
+    options.follows = follows
+    return options
+  }
+
+  private static func reader(_ folder: TemporaryFolder, follows: Bool = false) throws -> Store {
+    try Store.open(
+      at: folder.path, unlocking: TemporaryFolder.key, options: options(isReadOnly: true, follows: follows))
+  }
+
+  @Test func `a store open for reading moves on when it is asked to`() throws {
+    let folder = try TemporaryFolder()
+    let writer = try folder.create()
+    try writer.putAll((0..<50).map { Note(time: Date(timeIntervalSince1970: Double($0)), title: "\($0)") })
+    let reader = try Self.reader(folder)
+    let newest = {
+      try reader.query(Note.self).sorted(by: \.time, .descending).limit(2).entries().map { try $0.title }
+    }
+    #expect(try newest() == ["49", "48"])
+    let kept = reader.snapshot()
+    #expect(try reader.refresh() == false)
+    let note = Note(time: Date(timeIntervalSince1970: 100), title: "new")
+    try writer.write { tx in try tx.put(note) }
+    #expect(try newest() == ["49", "48"])
+    #expect(try reader.refresh())
+    #expect(try newest() == ["new", "49"])
+    try writer.write { tx in try tx.delete(Note.self, note.id) }
+    try writer.compact()
+    #expect(try reader.refresh())
+    #expect(try newest() == ["49", "48"])
+    #expect(try kept.query(Note.self).count() == 50)
+    #expect(try reader.query(Note.self).count() == 50)
+    try writer.close()
+    #expect(throws: NotelogError(.readOnly, "")) { try reader.resume() }
+    try reader.close()
+    #expect(throws: NotelogError(.closed, "")) { try reader.refresh() }
+  }
+
+  @Test
+  func `collections, keys and passwords that another process made are taken in, without unlocking again`()
+    throws
+  {
+    let folder = try TemporaryFolder()
+    let writer = try folder.create()
+    let reader = try Self.reader(folder)
+    #expect(reader.collections.isEmpty)
+    try writer.createKey("personal", .afterFirstUnlock)
+    try writer.write { tx in try tx.put(Note(title: "title", body: "body")) }
+    #expect(try reader.refresh())
+    #expect(reader.collections.map(\.name) == ["note"])
+    let entry = try #require(try reader.query(Note.self).entries().first)
+    #expect(try entry.body == "body")
+    let other = Credential.key([UInt8](repeating: 7, count: 32))
+    try writer.changeCredential(TemporaryFolder.key, to: other)
+    #expect(try reader.refresh() == false)
+    #expect(try entry.title == "title")
+    reader.lock(.everything)
+    #expect(throws: NotelogError(.wrongPassword, "")) { try reader.unlock(TemporaryFolder.key) }
+    try reader.unlock(other)
+    #expect(try entry.title == "title")
+    try writer.close()
+    try reader.close()
+  }
+
+  @Test func `an observer of a store open for reading hears what another process commits`() async throws {
+    let folder = try TemporaryFolder()
+    let writer = try folder.create()
+    try await writer.write { tx in try tx.put(Note(title: "before")) }
+    let reader = try Self.reader(folder)
+    var changes = reader.changes(of: Note.self).makeAsyncIterator()
+    let notes = (0..<20).map { Note(title: "\($0)") }
+    for note in notes { try await writer.write { tx in try tx.put(note) } }
+    var heard: [RecordID] = []
+    while heard.count < 20 { heard += Array(try #require(await changes.next()).written) }
+    #expect(heard == notes.map(\.id))
+    try await writer.write { tx in try tx.delete(Note.self, notes[3].id) }
+    #expect(await changes.next()?.deleted == [notes[3].id])
+    try await writer.close()
+    try await reader.close()
+    #expect(await changes.next() == nil)
+  }
+
+  @Test func `a suspended store lets others write, reads on, and takes in what they did`() throws {
+    let folder = try TemporaryFolder()
+    let app = try folder.create()
+    let note = Note(title: "mine")
+    try app.write { tx in try tx.put(note) }
+    #expect(throws: NotelogError(.busy, "")) { try folder.open() }
+    try app.suspend()
+    try app.suspend()
+    #expect(throws: NotelogError(.suspended, "")) { try app.write { tx in try tx.put(note) } }
+    #expect(throws: NotelogError(.suspended, "")) { try app.createKey("k", .whenUnlocked) }
+    #expect(throws: NotelogError(.suspended, "")) { try app.compact() }
+    #expect(try app.get(Note.self, note.id)?.title == "mine")
+    let other = try folder.open()
+    #expect(other.info.wasClosed)
+    #expect(throws: NotelogError(.busy, "")) { try app.resume() }
+    #expect(throws: NotelogError(.busy, "")) { try app.resume(waiting: .milliseconds(30)) }
+    try other.write { tx in try tx.put(Note(id: note.id, title: "theirs")) }
+    try other.write { tx in try tx.put(Place(town: "Ulm")) }
+    try other.compact()
+    try other.close()
+    #expect(try app.get(Note.self, note.id)?.title == "mine")
+    try app.resume()
+    #expect(try app.get(Note.self, note.id)?.title == "theirs")
+    #expect(app.collections.map(\.name) == ["note", "address"])
+    try app.write { tx in try tx.put(Place(town: "Bonn")) }
+    #expect(try app.query(Place.self).count() == 2)
+    #expect(throws: NotelogError(.busy, "")) { try app.write { _ in try app.suspend() } }
+    try app.close()
+    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).condition == .clean)
+  }
+
+  @Test func `processes that lease the store write in turns, and waiting ends when the lock is given back`()
+    throws
+  {
+    let folder = try TemporaryFolder()
+    try folder.create().close()
+    let stores = try (0..<4).map { _ in
+      var options = Self.options(.leased(idle: .milliseconds(200)))
+      options.patience = .seconds(20)
+      return try Store.open(at: folder.path, unlocking: TemporaryFolder.key, options: options)
+    }
+    let counter = RecordID()
+    try stores[0].write { tx in try tx.put(Counter(id: counter)) }
+    DispatchQueue.concurrentPerform(iterations: 4) { number in
+      for _ in 0..<25 {
+        do {
+          try stores[number].write(.flushed) { tx in
+            let before = try #require(try tx.get(Counter.self, counter)).count
+            try tx.update(Counter.self, counter) { $0.set(\.count, before + 1) }
+          }
+        } catch { Issue.record(error) }
+      }
+    }
+    for store in stores {
+      try store.refresh()
+      #expect(try store.get(Counter.self, counter)?.count == 100)
+    }
+    // One that holds the lock for good waits until it is idle.
+    var patient = Self.options()
+    patient.patience = .seconds(20)
+    try stores[1].write { tx in try tx.put(Note(title: "last")) }
+    let held = try Store.open(at: folder.path, unlocking: TemporaryFolder.key, options: patient)
+    #expect(try held.query(Note.self).count() == 1)
+    for store in stores { try store.close() }
+    try held.close()
+    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).condition == .clean)
+  }
+}
+
+private struct Place: Record {
+  var id = RecordID()
+  var town = ""
+  static let schema = Schema<Place>("address") { Plain("town", \.town) }
+}
+
+private struct Counter: Record {
+  var id = RecordID()
+  var count = 0
+  static let schema = Schema<Counter>("counter") { Plain("count", \.count) }
+}
