@@ -346,6 +346,31 @@ import Testing
     try expect(script, .init(out: "Hello\n"))
   }
 
+  @Test func `a second writer waits with --wait, and watch prints what both commit`() throws {
+    let script = """
+      timeout 60 notelog watch my.notelog --json --commits 2 >changes 2>watching &
+      watcher=$!
+      until grep -qs following watching; do :; done
+      mkfifo pipe
+      notelog add my.notelog title=first body=- $quick <pipe >one &
+      exec 3>pipe
+      until grep -q ":$(stat -c %i my.notelog/lock) " /proc/locks; do :; done
+      notelog add my.notelog title=second --wait 20 $quick >two 3>&- &
+      until [ -e my.notelog/waiting ]; do :; done
+      echo text >&3; exec 3>&-
+      wait $watcher; echo $?
+      wait
+      grep -c . changes
+      sed -n "1s/.*$(cat one).*/one/p;2s/.*$(cat two).*/two/p" changes
+      notelog add my.notelog title=third --wait later $quick; echo $?
+      """
+    let error = """
+      notelog: error: --wait takes a number from 0 to 86400, not 'later'
+
+      """
+    try expect(script, .init(out: "0\n2\none\ntwo\n64\n", err: error))
+  }
+
   @Test func `a second writer is refused with 11 while the first one writes`() throws {
     // The first add waits for its standard input, with the store open.
     let script = """
@@ -359,7 +384,7 @@ import Testing
       """
     let error = """
       notelog: error: the store is open for writing elsewhere
-      notelog: hint: another process is writing to the store; try again when it is done
+      notelog: hint: another process is writing to the store; try again when it is done, or wait for it with --wait SECONDS
 
       """
     try expect(script, .init(out: "11\nfirst\n", err: error))

@@ -70,6 +70,7 @@ import Testing
     return contents
   }
 
+  /// INV-P2, INV-P3.
   @Test(arguments: 0..<(TestEffort.isSoak ? 1000 : 24))
   func `a follower has what was committed, and its snapshots what they had`(seed: Int) throws {
     var options = JournalOptions.small
@@ -116,6 +117,55 @@ import Testing
     kept = []
     try follower.close()
     try bench.writer.close()
+  }
+
+  @Test func `a store that held nothing when it was lent is followed too`() throws {
+    let disk = SimulatedDisk()
+    let (first, options) = (
+      try Journal.create(in: disk, storeID: key(99), options: .small), JournalOptions.small
+    )
+    let reader = try Journal.open(in: disk, options: Self.reading)
+    try first.suspend()
+    let second = try Journal.open(in: disk, options: options)
+    try second.put(key(1), [1])
+    #expect(try first.refresh())
+    #expect(try reader.refresh())
+    #expect(try first.body(of: key(1)) == [1])
+    #expect(try reader.body(of: key(1)) == [1])
+    try second.close()
+    try first.resume()
+    try first.put(key(2), [2])
+    #expect(try reader.refresh())
+    #expect(try Self.contents(reader) == [key(1): [1], key(2): [2]])
+    try first.close()
+  }
+
+  /// INV-P1: reading, following and closing leave every file as it was.
+  @Test func `a process that does not hold the lock changes nothing`() throws {
+    var bench = try Bench(seed: 1, .small)
+    for _ in 0..<60 { try bench.write() }
+    let other = try Journal.open(in: bench.disk, options: Self.reading)
+    try bench.writer.suspend()
+    let files = {
+      Dictionary(uniqueKeysWithValues: bench.disk.fileNames.map { ($0, bench.disk.contents($0)) })
+    }
+    let before = files()
+    try bench.writer.refresh()
+    try #require(try Self.contents(bench.writer) == bench.model)
+    #expect(throws: JournalError(.suspended, "")) { try bench.write() }
+    #expect(throws: JournalError(.suspended, "")) { try bench.writer.compact() }
+    #expect(throws: JournalError(.suspended, "")) { try bench.writer.checkpoint() }
+    #expect(throws: JournalError(.suspended, "")) { try bench.writer.compactIfDue() }
+    try other.refresh()
+    try other.close()
+    try bench.writer.close()
+    #expect(files() == before)
+  }
+
+  private static var reading: JournalOptions {
+    var options = JournalOptions.small
+    options.isReadOnly = true
+    return options
   }
 
   /// Two processes that write in turns, each of which takes in what the other did.
