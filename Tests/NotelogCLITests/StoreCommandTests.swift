@@ -384,7 +384,7 @@ import Testing
       """
     let error = """
       notelog: error: the store is open for writing elsewhere
-      notelog: hint: another process is writing to the store; try again when it is done, or wait for it with --wait SECONDS
+      notelog: hint: another process is writing to the store; try again later, or wait for it with --wait SECONDS
 
       """
     try expect(script, .init(out: "11\nfirst\n", err: error))

@@ -60,7 +60,8 @@ final class ChangeHub: Sendable {
       for change in changes where change.collection != SchemaRecord.collection {
         let id = RecordID(change.id)
         guard subscription.id == nil || subscription.id == id,
-          subscription.names.map({ names[change.collection, default: []].contains(where: $0.contains) }) ?? true
+          subscription.names.map({ names[change.collection, default: []].contains(where: $0.contains) })
+            ?? true
         else { continue }
         told.take(id, isDeletion: change.isDeletion)
       }

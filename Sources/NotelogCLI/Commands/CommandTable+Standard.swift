@@ -2,7 +2,8 @@
 
 extension CommandTable {
   static let standard: CommandTable = CommandTable([
-    .initialize, .add, .get, .set, .remove, .list, .search, .dump, .watch, .importRecords, .verify, .compact, .info,
+    .initialize, .add, .get, .set, .remove, .list, .search, .dump, .watch, .importRecords, .verify, .compact,
+    .info,
     .salvage, .backup, .restore,
     .passwordAdd, .passwordChange, .passwordRemove, .keyList, .keyAdd, .generateMan, .generateCompletions,
   ])

@@ -54,7 +54,7 @@ extension ToolError {
   private static func hint(for code: NotelogError.Code) -> String? {
     switch code {
     case .locked: "give the password with --password-file FILE, or run it on a terminal"
-    case .busy: "another process is writing to the store; try again when it is done, or wait for it with --wait SECONDS"
+    case .busy: "another process is writing to the store; try again later, or wait for it with --wait SECONDS"
     case .damaged, .tampered: "'notelog verify STORE' says what is damaged"
     case .full: "remove something, or compact, and go on"
     default: nil

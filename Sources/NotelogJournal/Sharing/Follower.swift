@@ -61,7 +61,9 @@ struct Follower: ~Copyable {
       var reader = SegmentReader(segment.file, salt: segment.salt, end: byteCount)
       while true {
         // What was preallocated is zeros, megabytes of them.
-        guard case .frame(let header) = try reader.frame(at: place.offset) else { return segment.entry != nil }
+        guard case .frame(let header) = try reader.frame(at: place.offset) else {
+          return segment.entry != nil
+        }
         if header.kind == .liveSet, place.offset == Layout.firstFrameOffset {
           // Nothing was visible in it yet.
           place.offset += header.frameByteCount
