@@ -19,23 +19,32 @@ extension Journal {
     try checkWritable()
     if batch.isEmpty { return log.state.withLock { $0.nextVisible - 1 } }
     let byteCount = batch.byteCount
-    let previousVersions: [Catalog.PreviousVersion]
+    if options.isLeased { return try commitLeased(&batch, durability) }
+    let previousVersions = try log.previousVersions(of: &batch)
     let reservation: Log.Reservation
-    if options.isLeased {
-      // What the batch replaces may be another process's.
-      try takeTurn()
-      defer { log.turn.leave() }
-      previousVersions = try log.previousVersions(of: &batch)
-      reservation = try reserve(for: batch, durability)
-    } else {
-      previousVersions = try log.previousVersions(of: &batch)
+    do {
       try takeTurn()
       defer { log.turn.leave() }
       reservation = try reserve(for: batch, durability)
     }
     let sequence = try finish(reservation, &batch, after: previousVersions, durability)
     keepSpaceContract(written: byteCount)
-    if options.isLeased { yieldIfWanted() }
+    return sequence
+  }
+
+  /// The same with a lock that may have to be taken first: what the batch replaces may be another process's until then.
+  private func commitLeased(_ batch: inout Batch, _ durability: Durability) throws(JournalError) -> UInt64 {
+    let byteCount = batch.byteCount
+    let sequence: UInt64
+    do {
+      try takeTurn()
+      defer { log.turn.leave() }
+      let previousVersions = try log.previousVersions(of: &batch)
+      let reservation = try reserve(for: batch, durability)
+      sequence = try finish(reservation, &batch, after: previousVersions, durability)
+    }
+    keepSpaceContract(written: byteCount)
+    yieldIfWanted()
     return sequence
   }
 
