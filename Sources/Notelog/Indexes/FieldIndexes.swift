@@ -43,6 +43,8 @@ final class FieldIndexes: Sendable {
     var incomplete: Set<Name> = []
     /// Indexes that are made from the records, whatever lies in the checkpoint.
     var distrusted: Set<Name> = []
+    /// How often records changed that nobody can name.
+    var gapCount = 0
     /// What was added while an index was being made.
     var pending: [Name: [OrderedEntry]] = [:]
 
@@ -102,16 +104,17 @@ final class FieldIndexes: Sendable {
       }
       defer { state.withLock { state in state.pending[name] = nil } }
       while true {
-        let mayUseStored = state.withLock { !$0.distrusted.contains(name) }
+        let (mayUseStored, gapCount) = state.withLock { (!$0.distrusted.contains(name), $0.gapCount) }
         let built = isIncomplete(name) ? nil : try build(mayUseStored)
-        if let made = take(built, name) { return made.isComplete ? made.index : nil }
+        if let made = take(built, name, gapCount) { return made.isComplete ? made.index : nil }
       }
     }
   }
 
   /// Takes in an index that was built, and what came meanwhile; nothing where that can't be done.
-  private func take(_ built: Made?, _ name: Name) -> (isComplete: Bool, index: Made?)? {
+  private func take(_ built: Made?, _ name: Name, _ gapCount: Int) -> (isComplete: Bool, index: Made?)? {
     state.withLock { state in
+      if gapCount != state.gapCount { return nil }
       guard var built, !state.incomplete.contains(name) else {
         state.incomplete.insert(name)
         return (false, nil)
@@ -151,7 +154,12 @@ extension FieldIndexes: OrderKeeper {
     return begin(additions)
   }
 
-  func distrustAll() { state.withLock { state in for name in state.indexes.keys { state.distrust(name) } } }
+  func distrustAll() {
+    state.withLock { state in
+      state.gapCount += 1
+      for name in Set(state.indexes.keys).union(state.pending.keys) { state.distrust(name) }
+    }
+  }
 
   var unstored: [Name] { state.withLock { $0.indexes.filter { !$0.value.isStored }.map(\.key) } }
 

@@ -59,10 +59,15 @@ final class ChangeHub: Sendable {
       }
       for change in changes where change.collection != SchemaRecord.collection {
         let id = RecordID(change.id)
-        guard subscription.id == nil || subscription.id == id,
-          subscription.names.map({ names[change.collection, default: []].contains(where: $0.contains) })
-            ?? true
-        else { continue }
+        guard subscription.id == nil || subscription.id == id else { continue }
+        if let wanted = subscription.names {
+          guard let known = names[change.collection] else {
+            // Another process has just made the collection, and what it is called is not known here yet.
+            told.isComplete = false
+            continue
+          }
+          guard known.contains(where: wanted.contains) else { continue }
+        }
         told.take(id, isDeletion: change.isDeletion)
       }
       if !told.isComplete || !told.written.isEmpty || !told.deleted.isEmpty { subscription.deliver(told) }

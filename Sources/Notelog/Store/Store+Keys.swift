@@ -44,6 +44,12 @@ extension Store {
         throw error
       }
     }
+    // What another process has stored since they were listed.
+    let now = registry.withLock { Array($0.byNumber.values) }
+    do throws(CryptoError) { try vault.check(now.map { SealedSchema(bytes: $0.bytes, mac: $0.mac) }) } catch {
+      vault.lock(.everything)
+      throw NotelogError(crypto: error, place)
+    }
     registry.withLock { $0.isVerified = true }
     // Closed meanwhile: nothing may stay open.
     if journal.isClosed { vault.lock(.everything) }

@@ -11,7 +11,8 @@ extension Store {
   ///
   /// For an app that the system is about to suspend: a lock that it holds then would keep others out, or have it killed.
   ///
-  /// - Throws: What stood in the way of closing the log in order. The lock is given back all the same, and who takes it next recovers.
+  /// - Throws: `busy` while a large value is being uploaded and in a write closure, `poisoned`: then the lock is kept. Otherwise what stood
+  ///   in the way of closing the log in order: the lock is given back all the same, and who takes it next recovers.
   public func suspend() throws(NotelogError) { try journaling(journal.suspend()) }
 
   /// Takes the lock again, and takes in what others have committed meanwhile.
@@ -77,6 +78,8 @@ extension Store {
     }
     let revisions = currentSchemaRevisions()
     guard schemaRevisions.withLock({ $0 != revisions }) else { return }
+    // Without the unlock root nobody can check them: what is open yet is not to be used with them.
+    if !vault.isUnlocked { vault.lock(.everything) }
     // A schema whose MAC does not check opens nothing, as at unlocking: INV-M2.
     guard let copies = try? SchemaCopies(of: journal, and: .missing),
       (try? vault.check(copies.chosen.values.map { SealedSchema(bytes: $0.bytes, mac: $0.mac) })) != nil

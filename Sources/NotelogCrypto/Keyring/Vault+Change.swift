@@ -1,6 +1,7 @@
 // Changing a keyring: slots, named keys, generations; and the MAC of the schema (FORMAT.md 10.7, 10.9).
 
 package import NotelogBase
+import Synchronization
 
 extension Vault {
   /// A changed keyring, not yet in force.
@@ -110,6 +111,8 @@ extension Vault {
       } catch { lock(.everything) }
     }
     state.withLock { state in
+      // Whoever is unlocking has checked the one before.
+      if state.root == nil { epoch.add(1, ordering: .acquiringAndReleasing) }
       state.keyring = keyring
       state.other = choice.other
       state.servedByOther = false

@@ -31,7 +31,7 @@ package final class Vault: Sendable {
   let memory: SecretMemory
   /// The data keys that are open, once more: for threads that look them up millions of times a second.
   private let openKeys = ReadMostly<[KeyReference: SealingKey]>([:])
-  private let epoch = Atomic<UInt64>(0)
+  let epoch = Atomic<UInt64>(0)
 
   /// A locked vault.
   ///

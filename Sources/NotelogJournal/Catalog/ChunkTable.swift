@@ -23,6 +23,8 @@ final class ChunkTable: Sendable {
     enum Knowledge { case nothing, loading, complete }
 
     var knowledge = Knowledge.nothing
+    /// Whether what is being loaded is not to be believed.
+    var isOutdated = false
     /// With the sequence number of their transaction; 0 for a move, which belongs to none.
     var noted: [(sequence: UInt64, event: Event)] = []
     var values: [ID16: LargeValue] = [:]
@@ -76,6 +78,26 @@ final class ChunkTable: Sendable {
     state.withLock { state in
       state.uploads.remove(value)
       if state.values[value]?.owner == nil { release(value, &state) }
+    }
+  }
+
+  /// Whether there are values that no record refers to yet.
+  var hasUploads: Bool { state.withLock { !$0.uploads.isEmpty } }
+
+  /// Forgets what is known: something happened that nobody can tell in order. It is found out again when it is asked for.
+  func forget() {
+    state.withLock { state in
+      switch state.knowledge {
+      case .nothing: return
+      case .loading: state.isOutdated = true
+      case .complete:
+        for value in state.values.values { value.forEachSegment { segments.addChunks(-$1, in: $0) } }
+        state.values = [:]
+        state.valuesOfRecords = [:]
+        state.lingering = []
+        state.knowledge = .nothing
+        watching.store(false, ordering: .releasing)
+      }
     }
   }
 
@@ -185,6 +207,13 @@ final class ChunkTable: Sendable {
     // The snapshot that the segments were gone through with is one of those that live.
     let isSeenByOthers = history.count > 1
     state.withLock { state in
+      if state.isOutdated {
+        state.isOutdated = false
+        state.knowledge = .nothing
+        state.noted = []
+        watching.store(false, ordering: .releasing)
+        return
+      }
       state.values = scan.values
       for owner in scan.owners {
         state.valuesOfRecords[owner.record] = owner.values

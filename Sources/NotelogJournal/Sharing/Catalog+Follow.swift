@@ -25,7 +25,13 @@ extension Catalog {
     arrangement.enter()
     defer { arrangement.leave() }
     segments.insert(segment)
-    for entry in try segment.footerEntries() { try merge(entry, in: segment) }
+    do throws(StorageError) {
+      for entry in try segment.footerEntries() { try merge(entry, in: segment) }
+    } catch {
+      // It is not taken in by half: the next look begins with it again.
+      segments.remove(segment.number)
+      throw error
+    }
     return false
   }
 

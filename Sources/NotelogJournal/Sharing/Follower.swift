@@ -16,10 +16,12 @@ struct Follower: ~Copyable {
   private let keeper: (any OrderKeeper)?
 
   /// Where the next unit is looked for.
-  private var place: LogPosition
+  private(set) var place: LogPosition
   /// The sequence number that is expected next, and the one that was when the look began.
   private var next: UInt64
-  private let first: UInt64
+  private(set) var first: UInt64
+  /// Whether all segments that came were known to be copies of others.
+  private(set) var isExact = true
   /// Whether anything was taken in.
   private(set) var hasNews = false
   /// Whether transactions went by that can't be told one by one: their segments are gone already.
@@ -36,6 +38,8 @@ struct Follower: ~Copyable {
     keeper = journal.orderKeeper.withLock { $0 }
     (place, next) = log.state.withLock(waking: .nobody) { ($0.visibleEnd, $0.nextVisible) }
     first = next
+    let debt = journal.followDebt.withLock { $0 }
+    if let debt { (first, hasGap, isExact) = (debt.first, debt.hasGap, debt.isExact) }
   }
 
   /// Takes in what there is.
@@ -74,6 +78,8 @@ struct Follower: ~Copyable {
           if range.sequence < next, segment.kind == .recovered {
             try takeMoved(range, in: segment, &reader)
           } else if range.sequence == next || segment.kind == .recovered {
+            // Numbers of transactions that only published a compaction are left out, too: better one gap too many.
+            if range.sequence > next { hasGap = true }
             try take(range, in: segment, &reader)
           } else {
             return false
@@ -233,11 +239,11 @@ struct Follower: ~Copyable {
       {
         catalog.segments.insert(old.finished(as: entry))
       }
-      // A recovered segment is finished when it gets its name, and lives, though no live set says so yet.
-      catalog.segments.insert(Segment(found, entry: found.header.kind == .recovered ? found.entry : nil))
       place = LogPosition(segment: found.number, offset: beginning.end)
       if hasGap || found.header.kind == .log { next = max(next, found.header.firstSequence) }
       log.state.withLock(waking: .nobody) { state in
+        // A recovered segment is finished when it gets its name, and lives, though no live set says so yet.
+        catalog.segments.insert(Segment(found, entry: found.header.kind == .recovered ? found.entry : nil))
         state.live = beginning.set
         state.visibleEnd = place
         state.nextVisible = next
@@ -254,16 +260,15 @@ struct Follower: ~Copyable {
   // MARK: Segments that came and went
 
   /// Exchanges segments, so that the catalog has those of the live set.
-  private func rearrange() throws(JournalError) {
+  private mutating func rearrange() throws(JournalError) {
     let live = log.state.withLock(waking: .nobody) { $0.live }
     let known = catalog.segments
     let removed = known.all.filter { $0.number != place.segment && live[$0.number] == nil }
     let added = live.entries.filter { known[$0.number]?.entry != $0 }
-    guard !removed.isEmpty || !added.isEmpty else { return }
+    guard !removed.isEmpty || !added.isEmpty || hasGap || !isExact else { return }
     do throws(StorageError) {
       // What is in memory knows places in segments that are about to go.
       try catalog.index.loadAll()
-      var isExact = true
       var recut: [(old: Segment, found: FoundSegment, entry: LiveEntry)] = []
       for entry in added {
         let name = FileName.segment(entry.number)
@@ -271,6 +276,8 @@ struct Follower: ~Copyable {
         do { found = try Survey.read(name, entry.number, storage) } catch {
           throw error.cause ?? StorageError(.read, name, errno: SystemErrno.inputOutput)
         }
+        // A source that recovery has not cut yet is looked at again when it is.
+        if let found, found.entry != entry, known[entry.number] != nil { continue }
         guard let found, found.entry == entry else {
           throw StorageError(.open, name, errno: SystemErrno.notFound)
         }
@@ -282,6 +289,7 @@ struct Follower: ~Copyable {
       }
       if hasGap { keeper?.distrustAll() }
       if !isExact || hasGap {
+        catalog.chunks.forget()
         for segment in removed { try catalog.forgetFrames(of: segment, deletedBy: first) }
         for (old, found, _) in recut {
           try catalog.forgetFrames(of: old, from: found.trailer?.footerOffset ?? 0, deletedBy: first)

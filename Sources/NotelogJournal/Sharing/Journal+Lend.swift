@@ -11,7 +11,8 @@ extension Journal {
   /// Waits for what is being written, marks the store as closed in order and gives the lock back. Reads go on; writes are refused until
   /// ``resume(waiting:)``. Where the lock isn't held, nothing happens.
   ///
-  /// - Throws: What stood in the way of closing in order. The lock is given back all the same, and who takes it next recovers.
+  /// - Throws: `busy` while a large value is being uploaded, `poisoned`: then the lock is kept. Otherwise what stood in the way of closing
+  ///   in order: the lock is given back all the same, and who takes it next recovers.
   package func suspend() throws(JournalError) {
     if log.turn.isHeldByThisThread { throw Self.insideWrite }
     log.turn.enter()
@@ -39,12 +40,10 @@ extension Journal {
   package func beginExclusive() throws(JournalError) -> Bool {
     try checkWritable()
     if log.turn.isHeldByThisThread { return false }
-    guard options.isLeased else {
-      if !holdsLock { throw JournalError(.suspended, "the store is suspended: resume it to write") }
-      return false
-    }
     try takeTurn()
-    return true
+    if holdsLock { return true }
+    log.turn.leave()
+    throw JournalError(.suspended, "the store is suspended: resume it to write")
   }
 
   /// The lock may be given back again.
@@ -76,6 +75,12 @@ extension Journal {
     let held = log.enterGate()
     defer { log.leaveGate() }
     guard holdsLock, SystemProcess.identifier == owner else { return }
+    // After a failure others may still be writing, and whoever takes the lock must not meet them: closing ends them.
+    try log.waitUntilQuiet()
+    guard !catalog.chunks.hasUploads else {
+      throw JournalError(
+        .busy, "a large value is being uploaded: others would take what there is of it for dead")
+    }
     compactor.abandon()
     holdFiles()
     defer {
@@ -138,7 +143,8 @@ extension Journal {
 
   /// Brings the log up to date for writing, as opening does. The caller holds the store's lock and everything else.
   private func goOnWriting(_ file: any StorageFile) throws(JournalError) {
-    let isClosing = try follow().endsInCloseMark
+    // What can't be followed may be what a recovery has left undone.
+    let isClosing = (try? follow())?.endsInCloseMark ?? false
     let names = try Names(storage)
     var ending: (head: FoundSegment, closing: Closing)?
     if isClosing, !names.hasPartials { ending = try end(LastClose.read(file), names) }
@@ -148,8 +154,16 @@ extension Journal {
       var examination = try Examination(storage, storeID: storeID)
       if examination.isUnproven { throw JournalError(unproven: examination.report) }
       examination = try Self.recover(examination, storage, options, &report)
-      _ = try follow()
+      let place = try follow().place
       let found = examination
+      guard place == found.followedEnd else {
+        throw JournalError(
+          .damaged, "the log can't be followed to its end; open the store again", segment: place.segment,
+          offset: place.offset)
+      }
+      if Pins(storage).isAnyHeld() {
+        compactor.state.withLock { $0.deferred.merge(found.replaced) { _, new in new } }
+      }
       let next = found.nextSequence
       try log.state.withLock { state throws(JournalError) in
         if let end = found.appendable, let segment = found.survey.segments[end.segment] {
@@ -222,6 +236,14 @@ extension Journal {
 
   static var insideWrite: JournalError {
     JournalError(.busy, "a write closure of this thread is running: use its transaction, not the store")
+  }
+}
+
+extension Examination {
+  /// Where whoever follows the log to its end stands then.
+  fileprivate var followedEnd: LogPosition {
+    guard end == .zero, let newest, let footer = newest.found.trailer?.footerOffset else { return end }
+    return LogPosition(segment: newest.number, offset: footer)
   }
 }
 

@@ -28,22 +28,25 @@ extension Journal {
   package var lastSequence: UInt64 { log.state.withLock(waking: .nobody) { $0.nextVisible - 1 } }
 
   /// The same, for who has entered `following`.
-  func follow() throws(JournalError) -> (hasNews: Bool, endsInCloseMark: Bool) {
+  func follow() throws(JournalError) -> (hasNews: Bool, endsInCloseMark: Bool, place: LogPosition) {
     var hasNews = false
     for attempt in 1... {
       var follower = Follower(self)
       do {
         try follower.run()
+        followDebt.withLock { $0 = nil }
         if follower.hasGap { tellGap() }
         followed.withLock { $0 }?()
-        return (hasNews || follower.hasNews, follower.endsInCloseMark)
+        return (hasNews || follower.hasNews, follower.endsInCloseMark, follower.place)
       } catch {
-        if follower.hasGap { tellGap() }
+        if follower.hasGap || !follower.isExact {
+          followDebt.withLock { $0 = (follower.first, follower.hasGap, follower.isExact) }
+        }
         hasNews = hasNews || follower.hasNews
         guard attempt < Self.maximumAttempts, error.cause?.isOfGoneFile == true else { throw error }
       }
     }
-    return (hasNews, false)
+    return (hasNews, false, .zero)
   }
 
   private func tellGap() {

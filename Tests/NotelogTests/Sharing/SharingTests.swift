@@ -75,6 +75,29 @@ import Testing
     try reader.close()
   }
 
+  /// INV-M2: what nobody can check while the root is locked, no key is used with.
+  @Test func `a schema that comes while the root is locked locks what is open still`() throws {
+    let folder = try TemporaryFolder()
+    let writer = try folder.create()
+    try writer.createKey("personal", .afterFirstUnlock)
+    let note = Note(title: "title", body: "body")
+    try writer.write { tx in try tx.put(note) }
+    let reader = try Self.reader(folder)
+    reader.lock()
+    let entry = try #require(try reader.get(Note.self, note.id))
+    #expect(try entry.body == "body")
+    try writer.write { tx in try tx.put(note) }
+    #expect(try reader.refresh())
+    #expect(try entry.body == "body")
+    try writer.write { tx in try tx.put(Place(town: "Ulm")) }
+    #expect(try reader.refresh())
+    #expect(throws: NotelogError(.locked, "")) { try entry.body }
+    try reader.unlock(TemporaryFolder.key)
+    #expect(try entry.body == "body")
+    try writer.close()
+    try reader.close()
+  }
+
   @Test func `an observer of a store open for reading hears what another process commits`() async throws {
     let folder = try TemporaryFolder()
     let writer = try folder.create()
