@@ -1,6 +1,7 @@
 // One process follows what others commit, through compactions, recoveries and hand-overs: FORMAT.md §25.
 
 import NotelogBase
+import NotelogFormat
 import NotelogStorage
 import NotelogTestSupport
 import Testing
@@ -137,6 +138,44 @@ import Testing
     try first.put(key(2), [2])
     #expect(try reader.refresh())
     #expect(try Self.contents(reader) == [key(1): [1], key(2): [2]])
+    try first.close()
+  }
+
+  /// The lock stays where others might still be writing, or would take what is being uploaded for dead.
+  @Test func `a log that failed, and one that a large value is being uploaded to, are not lent`() throws {
+    let bench = try Bench(seed: 2, .small)
+    bench.writer.beginUpload(key(7))
+    #expect(throws: JournalError(.busy, "")) { try bench.writer.suspend() }
+    #expect(bench.writer.holdsLock)
+    bench.writer.endUpload(key(7))
+    try bench.writer.suspend()
+    try bench.writer.resume()
+    bench.disk.plan(Fault(.error(SystemErrno.inputOutput), of: [.write], passing: 0))
+    #expect(throws: JournalError(.poisoned, "")) { try bench.writer.put(key(1), [1]) }
+    #expect(throws: JournalError(.poisoned, "")) { try bench.writer.suspend() }
+    #expect(bench.writer.holdsLock)
+    try? bench.writer.close()
+  }
+
+  /// Who goes on writing without what others committed would overwrite it.
+  @Test func `a log that can't be followed to its end is not gone on with`() throws {
+    let disk = SimulatedDisk()
+    let first = try Journal.create(in: disk, storeID: key(99), options: .small)
+    try first.put(key(1), [1])
+    try first.suspend()
+    let second = try Journal.open(in: disk, options: .small)
+    for number in 2..<6 { try second.put(key(number), [UInt8](repeating: 9, count: 100), .durable) }
+    let place = try #require(try second.catalog.location(of: key(3)))
+    try second.close()
+    let name = FileName.segment(place.segment)
+    var bytes = try #require(disk.contents(name))
+    bytes[Int(place.offset) + 60] ^= 1
+    let file = try disk.open(name, .update)
+    try file.writeAll(bytes.rawSpan, at: 0)
+    file.close()
+    #expect(throws: JournalError(.damaged, "")) { try first.resume() }
+    #expect(!first.holdsLock)
+    #expect(throws: JournalError(.suspended, "")) { try first.put(key(1), [2]) }
     try first.close()
   }
 
