@@ -67,7 +67,9 @@ let package = Package(
       swiftSettings: house),
     .testTarget(
       name: "NotelogTests",
-      dependencies: journal + ["Notelog", "NotelogCrypto", "NotelogTestSupport", "StreamChild"],
+      dependencies: journal + [
+        "Notelog", "NotelogCrypto", "NotelogTestSupport", "SharingChild", "StreamChild",
+      ],
       swiftSettings: house),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     .testTarget(
@@ -86,5 +88,9 @@ let package = Package(
     .executableTarget(
       name: "StreamChild", dependencies: ["Notelog"], path: "Tests/Children/StreamChild", swiftSettings: house
     ),
+    // What tests start several times over, to share one store.
+    .executableTarget(
+      name: "SharingChild", dependencies: ["Notelog"], path: "Tests/Children/SharingChild",
+      swiftSettings: house),
   ]
 )

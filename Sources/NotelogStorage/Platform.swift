@@ -45,14 +45,14 @@ package enum SystemProcess {
 
 /// System calls, one function each: the arguments pass through, a failure is the error number.
 enum Syscall {
-  /// Watches a folder for files that are written, made, renamed or removed.
-  static func openWatch(_ folder: Int32) -> Result<Int32, Errno> {
+  /// Watches a file for writes; or a folder, for files in it that are written, made, renamed or removed.
+  static func openWatch(_ watched: Int32) -> Result<Int32, Errno> {
     #if os(Linux)
       let watch = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
       guard watch >= 0 else { return .failure(Errno(errno)) }
       let events = UInt32(IN_MODIFY | IN_CREATE | IN_MOVED_TO | IN_DELETE)
       // SAFETY: Swift lends the path as a C string for the call.
-      guard unsafe inotify_add_watch(watch, "/proc/self/fd/\(folder)", events) >= 0 else {
+      guard unsafe inotify_add_watch(watch, "/proc/self/fd/\(watched)", events) >= 0 else {
         let number = errno
         closeFile(watch)
         return .failure(Errno(number))

@@ -25,11 +25,12 @@ package protocol Storage: AnyObject, Sendable {
   func makeFolder(_ name: String) throws(StorageError)
   /// Makes a folder's entries durable. The C function is `fsync` on the folder.
   func syncFolder(_ name: String) throws(StorageError)
-  /// What tells when something in the folder changes; nothing where the system has nothing of the kind. Linux's `inotify`.
-  func watch() -> (any StorageWatch)?
+  /// What tells when a file is written, or something in the folder changes where the name is empty; nothing where the system has nothing
+  /// of the kind, or there is no such file. Linux's `inotify`.
+  func watch(_ name: String) -> (any StorageWatch)?
 }
 
-/// Tells when something in a folder changes.
+/// Tells when a file or something in a folder changes.
 package protocol StorageWatch: AnyObject, Sendable {
   /// Returns when something has changed since it returned last, or when the time is over.
   func wait(_ limit: Duration)
@@ -65,7 +66,7 @@ extension Storage {
   /// What has no descriptors keeps all files open.
   package var openFileLimit: Int { Int.max }
 
-  package func watch() -> (any StorageWatch)? { nil }
+  package func watch(_ name: String) -> (any StorageWatch)? { nil }
 }
 
 extension StorageFile {

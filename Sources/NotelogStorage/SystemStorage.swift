@@ -36,7 +36,7 @@ package final class SystemStorage: Storage {
 
   package var openFileLimit: Int { pool.capacity }
 
-  package func watch() -> (any StorageWatch)? { SystemWatch(folder) }
+  package func watch(_ name: String) -> (any StorageWatch)? { SystemWatch(folder, name) }
 
   package func open(_ name: String, _ mode: StorageOpenMode) throws(StorageError) -> any StorageFile {
     SystemFile(try pool.open(name, mode))

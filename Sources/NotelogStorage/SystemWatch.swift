@@ -1,12 +1,15 @@
-// Hearing of changes in a folder.
+// Hearing of changes in a folder, or of a file.
 
-/// What the system tells of a folder: owns its descriptor.
+/// What the system tells of a folder or a file: owns its descriptor.
 final class SystemWatch: StorageWatch {
   private let descriptor: Int32
 
   /// Nothing where the system can't tell.
-  init?(_ folder: SystemFolder) {
-    guard case .success(let watched) = folder.open("") else { return nil }
+  init?(_ folder: SystemFolder, _ name: String) {
+    let opened =
+      name.isEmpty
+      ? folder.open("") : folder.openFile(name, StorageOpenMode.read.flags).map { $0.descriptor }
+    guard case .success(let watched) = opened else { return nil }
     defer { Syscall.closeFile(watched) }
     guard case .success(let descriptor) = Syscall.openWatch(watched) else { return nil }
     self.descriptor = descriptor

@@ -11,7 +11,9 @@ import Testing
   @Test func `telling a watcher goes no deeper the more often it is done`() {
     let watch = Watch()
     let told = Mutex((count: 0, last: UInt64(0)))
-    watch.set { sequence, changes in told.withLock { $0 = ($0.count + (changes?.count ?? 0), sequence) } }
+    watch.set { sequences, changes in
+      told.withLock { $0 = ($0.count + (changes?.count ?? 0), sequences.upperBound) }
+    }
     var batch = Batch()
     batch.put(key(1), collection: 1, bodyByteCount: 8) { $0.store(UInt64(1), at: 0) }
     for sequence in 1...300_000 { watch.tell(UInt64(sequence), batch.frames) }

@@ -138,12 +138,12 @@ def setFields(trial):
     changed = [Record(before.collection, None, {**fields, name: f"changed {COMMON}"})
                for fields in (before.fields, *trial.sample.versions[id])]
     after = changed[0]
+    if trial.cost.isTorn(id):
+        # What was changed may be the version before.
+        shown = Shown.of(trial.run("get", trial.store, id, "--json")).records.get(id)
+        after = next((one for one in changed if shown and isSame(shown, one, None)), after)
     if answer.code == tools.DONE:
         trial.expected.records[id] = after
-        if trial.cost.isTorn(id):
-            # What was changed may be the version before.
-            shown = Shown.of(trial.run("get", trial.store, id, "--json")).records.get(id)
-            trial.expected.records[id] = next((one for one in changed if shown and isSame(shown, one, None)), after)
     else:
         trial.expected.either[id] = after
     return afterwards(trial, answer, trial.expected)

@@ -7,6 +7,7 @@ enum NotelogBench {
     usage: \(NotesCommand.usage)
            \(DeviceCommand.usage)
            \(ScaleCommand.usage)
+           \(SharingCommand.usage)
            \(CountsCommand.usage)
            notelog-bench hotpath [--json] [--quick] [--case seal/64]
     """
@@ -18,6 +19,7 @@ enum NotelogBench {
       case "notes": try NotesCommand(&arguments).run()
       case "device": try DeviceCommand(&arguments).run()
       case "scale": try ScaleCommand(&arguments).run()
+      case "sharing": try SharingCommand(&arguments).run()
       case "counts": try CountsCommand(&arguments).run()
       case "hotpath": try hotPath(arguments)
       default: throw Failure(usage)

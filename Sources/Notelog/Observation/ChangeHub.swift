@@ -33,25 +33,31 @@ final class ChangeHub: Sendable {
       return state.isClosed
     }
     if isClosed { return subscription.finish() }
-    watch.set { [weak self] sequence, changes in self?.tell(sequence, changes) }
+    watch.set { [weak self] sequences, changes in self?.tell(sequences, changes) }
   }
 
-  /// Ends all sequences.
+  /// Ends all sequences, and each that is begun later.
   func close() {
+    state.withLock { $0.isClosed = true }
+    finish()
+  }
+
+  /// Ends the sequences that there are.
+  func finish() {
     let subscriptions = state.withLock { state in
-      state.isClosed = true
+      defer { state.observers = [] }
       return state.observers.compactMap(\.subscription)
     }
     for subscription in subscriptions { subscription.finish() }
   }
 
-  /// Delivers what a commit changed; where nothing is given, that something did which nobody can name any longer.
-  private func tell(_ sequence: UInt64, _ changes: [ChangedRecord]?) {
+  /// Delivers what a commit changed; where nothing is given, that some did which nobody can name any longer.
+  private func tell(_ sequences: ClosedRange<UInt64>, _ changes: [ChangedRecord]?) {
     let (subscriptions, names) = state.withLock { state in
       (state.observers.compactMap(\.subscription), state.names)
     }
     for subscription in subscriptions {
-      var told = RecordChanges(sequence)
+      var told = RecordChanges(sequences)
       guard let changes else {
         told.isComplete = false
         subscription.deliver(told)

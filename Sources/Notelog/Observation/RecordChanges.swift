@@ -17,8 +17,8 @@ public struct RecordChanges: Sendable, Hashable {
   /// How many records are named at most.
   static let recordCountMax = 4_096
 
-  init(_ revision: UInt64) {
-    revisions = revision...revision
+  init(_ revisions: ClosedRange<UInt64>) {
+    self.revisions = revisions
     written = []
     deleted = []
   }

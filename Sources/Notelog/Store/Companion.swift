@@ -13,20 +13,31 @@ final class Companion: Sendable {
     var isStopped = false
   }
 
-  /// How often somebody is looked for who waits for the lock, while this process has it.
-  private static let lockInterval = Duration.milliseconds(1)
   /// How long it is waited at most for others to change something, before it is looked whether anything else is to be done.
   private static let watchInterval = Duration.milliseconds(100)
+  /// After so many failures in a row nothing is tried any more: five seconds at least.
+  private static let failureLimit = 250
+  /// How often it is looked where nothing tells of changes: for who waits for the lock, and for what others have committed.
+  private static let pollIntervals = (lock: Duration.milliseconds(1), log: Duration.milliseconds(20))
 
   private let journal: Journal
   private let idle: Duration?
   private let watch: (any StorageWatch)?
+  /// Tells when somebody begins to wait for the lock.
+  private let requests: (any StorageWatch)?
   private let state: Lock<State>
+  /// Called when what others commit can't be taken in any more.
+  private let failed: @Sendable () -> Void
 
-  init(_ journal: Journal, _ storage: any Storage, idle: Duration?, follows: Bool) {
+  init(
+    _ journal: Journal, _ storage: any Storage, idle: Duration?, follows: Bool,
+    failed: @escaping @Sendable () -> Void
+  ) {
     self.journal = journal
     self.idle = idle
-    watch = storage.watch()
+    self.failed = failed
+    watch = storage.watch("")
+    requests = idle == nil ? nil : journal.watchRequests()
     state = Lock(State(follows: follows))
     let thread = Thread { self.run() }
     thread.name = "notelog"
@@ -42,20 +53,39 @@ final class Companion: Sendable {
   private func run() {
     let clock = ContinuousClock()
     var (last, since) = (UInt64(0), clock.now)
+    var failureCount = 0
     while true {
       let now = state.withLock { $0 }
       if now.isStopped || journal.isClosed { return }
       if let idle, journal.holdsLock {
         let sequence = journal.lastSequence
         if sequence != last { (last, since) = (sequence, clock.now) }
-        if journal.isLockWanted() || clock.now - since >= idle { _ = try? journal.suspendIfIdle() }
-        pauseThread(min(Self.lockInterval, max(idle, .microseconds(100))))
+        let rest = idle - (clock.now - since)
+        if journal.isLockWanted() || rest <= .zero {
+          if (try? journal.suspendIfIdle()) == true { continue }
+          pauseThread(Self.pollIntervals.lock)
+        } else if let requests {
+          requests.wait(min(rest, Self.watchInterval))
+        } else {
+          pauseThread(min(rest, Self.pollIntervals.lock))
+        }
         continue
       }
       since = clock.now
       // Asked for before it is waited: what comes in between wakes at once.
-      if now.follows { _ = try? journal.refresh() }
-      if let watch { watch.wait(Self.watchInterval) } else { pauseThread(.milliseconds(20)) }
+      if now.follows {
+        do {
+          try journal.refresh()
+          failureCount = 0
+        } catch {
+          failureCount += 1
+          if error.code == .damaged || failureCount == Self.failureLimit {
+            state.withLock { $0.follows = false }
+            failed()
+          }
+        }
+      }
+      if let watch { watch.wait(Self.watchInterval) } else { pauseThread(Self.pollIntervals.log) }
     }
   }
 }

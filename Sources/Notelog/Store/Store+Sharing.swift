@@ -24,7 +24,7 @@ extension Store {
   }
 
   /// Takes in what other processes have committed since the store was opened, or since this was last called. Snapshots and entries stay as
-  /// they were; observers are told of each commit. Who holds the lock knows everything anyway.
+  /// they were; observers are told of each commit. Who holds the lock knows everything anyway. Where observing ends by itself, this throws why.
   ///
   /// - Returns: Whether there was anything.
   /// - Throws: `damaged` where the log speaks of what is not there; what was known before is still served. `closed`.
@@ -51,7 +51,9 @@ extension Store {
       if let companion {
         if follows { companion.follow() }
       } else {
-        companion = Companion(journal, storage, idle: idle, follows: follows)
+        companion = Companion(journal, storage, idle: idle, follows: follows) { [weak self] in
+          self?.hub.finish()
+        }
       }
     }
   }

@@ -44,6 +44,8 @@ private func watchStore(_ invocation: Invocation, _ console: Console) throws(Too
     }
     end.wait()
     if let error = failure.withLock({ $0 }) { throw error }
+    // Where it has ended by itself, this says why.
+    _ = try asking { try store.refresh() }
     return .done
   }
 }

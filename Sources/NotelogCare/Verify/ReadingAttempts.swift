@@ -54,10 +54,12 @@ package struct ReadingAttempts: ~Copyable {
   package mutating func isBelievable(
     _ finding: String, since nextSequence: UInt64? = nil, errno: Int32? = nil
   ) throws(JournalError) -> Bool {
-    // A pin keeps segments, and not the checkpoint: another may have taken its place each time.
-    if errno == SystemErrno.stale { lastFinding = "" }
+    // A pin keeps segments, and not the checkpoint: another may have taken its place each time. Nor a head's length: whoever closes the store
+    // cuts it, and the next one goes on in it.
+    if errno == SystemErrno.stale || errno == SystemErrno.inputOutput { lastFinding = "" }
     if finding.isEmpty || finding == lastFinding || !isDisturbed(since: nextSequence) { return true }
     guard count < Self.maximumCount else {
+      if errno == SystemErrno.inputOutput { return true }
       throw JournalError(.busy, "the store is changed faster than it can be read; try again later")
     }
     lastFinding = finding

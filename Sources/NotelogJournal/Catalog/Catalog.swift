@@ -144,7 +144,7 @@ package final class Catalog: Sendable {
       if try index.replace(fingerprint, at: found.place, with: location.place) {
         list(entry, known: found)
         segments.replaceLive(
-          found.liveByteCount, in: found.segment, with: location.liveByteCount, in: segment)
+          found.liveByteCount, in: segments[found.segment], with: location.liveByteCount, in: segment)
         return
       }
       // Compaction has moved it in between.
@@ -258,7 +258,7 @@ package final class Catalog: Sendable {
 
   /// Takes in what compaction made: its segment, the copies in it, and that some tombstones are needed no longer.
   ///
-  /// What was written anew meanwhile does not move: its copy is dead already.
+  /// What was written anew meanwhile does not move: its copy is dead already. The caller holds `arrangement`.
   ///
   /// - Returns: What did not move.
   @discardableResult
@@ -266,11 +266,10 @@ package final class Catalog: Sendable {
     _ output: Segment, of sources: [Segment], _ copies: [MovedFrame],
     dropped: [(id: ID16, location: Location)]
   ) throws(StorageError) -> [MovedFrame] {
-    arrangement.enter()
-    defer { arrangement.leave() }
     segments.insert(output)
     changes.add(copies.count + dropped.count, ordering: .relaxed)
     var left: [MovedFrame] = []
+    var source: Segment?
     for (number, copy) in copies.enumerated() {
       if number + Self.lookahead < copies.count { prefetch(copies[number + Self.lookahead].id) }
       if let chunk = copy.old.chunk {
@@ -284,8 +283,8 @@ package final class Catalog: Sendable {
         left.append(copy)
         continue
       }
-      segments.replaceLive(
-        copy.old.liveByteCount, in: copy.old.segment, with: copy.new.liveByteCount, in: output)
+      if source?.number != copy.old.segment { source = segments[copy.old.segment] }
+      segments.replaceLive(copy.old.liveByteCount, in: source, with: copy.new.liveByteCount, in: output)
     }
     for tombstone in dropped
     where try index.remove(index.fingerprint(of: tombstone.id), at: tombstone.location.place) {

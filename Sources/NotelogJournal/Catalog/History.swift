@@ -24,6 +24,8 @@ final class History: Sendable {
     var snapshots: [UInt64: UInt64] = [:]
     var nextTicket: UInt64 = 0
     var versions: [ID16: [OldVersion]] = [:]
+    /// Segments that another process has compacted away. Here a large value lives as long as a snapshot sees it, there it does not.
+    var departed: [Segment] = []
   }
 
   private let state = Lock(State())
@@ -46,12 +48,21 @@ final class History: Sendable {
     }
   }
 
+  /// Keeps segments that another process has compacted away, as long as there is a snapshot.
+  func keep(_ segments: [Segment]) {
+    state.withLock { state in if !state.snapshots.isEmpty { state.departed += segments } }
+  }
+
+  /// The segments that another process has compacted away since the oldest snapshot was made.
+  var departed: [Segment] { state.withLock { $0.departed } }
+
   /// Forgets what only this snapshot saw.
   func end(_ ticket: UInt64) {
     state.withLock { state in
       state.snapshots[ticket] = nil
       if state.snapshots.isEmpty {
         state.versions = [:]
+        state.departed = []
         return
       }
       let sequences = Array(state.snapshots.values)

@@ -51,7 +51,7 @@ final class ShardSource: Sendable {
   var tailCount: Int { tail.count }
 
   /// Whether a shard is what it is in the file, and nothing else.
-  private func isInFile(_ shard: Int) -> Bool { tail.isEmpty(shard) && gone.isEmpty }
+  private func isInFile(_ shard: Int) -> Bool { tail.count(of: shard) == 0 && gone.isEmpty }
 
   /// Records and deletions of a shard as they are in the file; nothing where that is not all.
   func counts(of shard: Int) -> (entries: Int, tombstones: Int)? {
@@ -117,6 +117,7 @@ final class ShardSource: Sendable {
   /// Takes what came after the checkpoint into a shard.
   private func takeTail(_ number: Int, into shard: inout Shard) throws(StorageError) {
     var changes: [(byteCount: Int, segment: UInt32)] = []
+    shard.table.reserve(tail.count(of: number))
     try tail.forEach(of: number, head.key) { (entry, fingerprint) throws(StorageError) in
       let taken = try shard.take(entry, fingerprint, segments, cache)
       if case .older = taken { return }

@@ -12,7 +12,8 @@ struct Tail: Sendable {
     shards[Int(fingerprint >> 56)].append(entry)
   }
 
-  func isEmpty(_ shard: Int) -> Bool { shards[shard].isEmpty }
+  /// How many entries a shard has.
+  func count(of shard: Int) -> Int { shards[shard].count }
 
   /// Calls `body` with a shard's entries, in the order in which they were added.
   func forEach(

@@ -17,19 +17,45 @@ extension Journal {
     while let chunk = catalog.chunks.chunk(number, of: value) {
       guard let segment = catalog.segments[chunk.place.segment] else {
         // Moved by compaction in between, it is elsewhere by now.
-        if catalog.chunks.chunk(number, of: value) == chunk { return nil }
+        if catalog.chunks.chunk(number, of: value) == chunk { break }
         continue
       }
-      let mark = try journaling { () throws(StorageError) in
-        try Self.readChunk(chunk, of: value, in: segment, into: &buffer)
+      return try Self.readChunk(number, at: chunk, of: value, in: segment, into: &buffer)
+    }
+    return try readDepartedChunk(number, of: value, into: &buffer)
+  }
+
+  /// Reads a chunk that only a snapshot sees, and that another process has compacted away.
+  private func readDepartedChunk(
+    _ number: UInt32, of value: ID16, into buffer: inout ReadBuffer
+  ) throws(JournalError) -> ChunkMark? {
+    for segment in catalog.history.departed {
+      var found: LargeValue.Chunk?
+      _ = try journaling { () throws(StorageError) in
+        try segment.forEachEntry(upTo: segment.visibleEnd) { entry, _ in
+          guard entry.id == value, entry.chunk?.number == number else { return }
+          found = LargeValue.Chunk(
+            place: FrameAddress(segment: segment.number, offset: entry.offset),
+            payloadByteCount: entry.payloadByteCount)
+        }
       }
-      guard let mark, mark.number == number else {
-        throw JournalError(
-          .damaged, "a chunk's frame does not check", segment: segment.number, offset: chunk.place.offset)
-      }
-      return mark
+      if let found { return try Self.readChunk(number, at: found, of: value, in: segment, into: &buffer) }
     }
     return nil
+  }
+
+  private static func readChunk(
+    _ number: UInt32, at chunk: LargeValue.Chunk, of value: ID16, in segment: Segment,
+    into buffer: inout ReadBuffer
+  ) throws(JournalError) -> ChunkMark {
+    let mark = try journaling { () throws(StorageError) in
+      try readChunk(chunk, of: value, in: segment, into: &buffer)
+    }
+    guard let mark, mark.number == number else {
+      throw JournalError(
+        .damaged, "a chunk's frame does not check", segment: segment.number, offset: chunk.place.offset)
+    }
+    return mark
   }
 
   private static func readChunk(

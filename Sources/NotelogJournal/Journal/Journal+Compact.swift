@@ -270,7 +270,9 @@ extension Journal {
       if error.code == .full { try? storage.unlink(FileName.segment(number)) }
       throw error
     }
-    _ = try journaling { () throws(StorageError) in
+    try journaling { () throws(StorageError) in
+      catalog.arrangement.enter()
+      defer { catalog.arrangement.leave() }
       try catalog.adopt(segment, of: sources, output.copies, dropped: output.dropped)
     }
     // A second transaction names a floor above the first: a witness that must survive before anything is deleted.

@@ -28,7 +28,7 @@ package final class Journal: Sendable {
   /// What is told when something was taken in that others have committed, before anything is written.
   package let followed = Lock<(@Sendable () -> Void)?>(nil)
   /// What a look at the log that failed half-way leaves for the next one.
-  let followDebt = Lock<(first: UInt64, hasGap: Bool, isExact: Bool)?>(nil)
+  let followDebt = Lock<(first: UInt64, gap: UInt64?, isExact: Bool)?>(nil)
   /// One thread at a time takes in what others have committed.
   let following = Gate()
   /// Held by a reader that can't keep all files open.

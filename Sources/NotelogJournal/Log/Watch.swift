@@ -13,9 +13,9 @@ package struct ChangedRecord: Equatable, Sendable, BitwiseCopyable {
 
 /// Who is told of each transaction once it is visible, before any later one is.
 package final class Watch: Sendable {
-  /// Takes a transaction's sequence number and what it changed, nothing where nobody can tell any longer what some transactions before
-  /// it changed; it must return soon, and not use the journal.
-  package typealias Watcher = @Sendable (UInt64, [ChangedRecord]?) -> Void
+  /// Takes the sequence numbers of transactions and what they changed: of one, or of several where nobody can tell any longer what they
+  /// changed, and then nothing. Each number is higher than those before. It must return soon, and not use the journal.
+  package typealias Watcher = @Sendable (ClosedRange<UInt64>, [ChangedRecord]?) -> Void
 
   /// Holds the function: whoever reaches a function itself through generic code, as a lock's is, wraps it in another each time, for
   /// ever more of them to go through.
@@ -42,9 +42,9 @@ package final class Watch: Sendable {
           id: frame.header.id, collection: frame.header.collection,
           isDeletion: frame.header.kind == .tombstone))
     }
-    if !changes.isEmpty { told.withLock { $0 }?.watcher(sequence, changes) }
+    if !changes.isEmpty { told.withLock { $0 }?.watcher(sequence...sequence, changes) }
   }
 
-  /// Tells that transactions went by, the last of them with that number, which can't be told one by one.
-  func tellGap(before sequence: UInt64) { told.withLock { $0 }?.watcher(sequence, nil) }
+  /// Tells that transactions with these numbers went by, which can't be told one by one.
+  func tellGap(_ sequences: ClosedRange<UInt64>) { told.withLock { $0 }?.watcher(sequences, nil) }
 }

@@ -60,9 +60,10 @@ package final class SegmentTable: Sendable {
 
   /// Counts bytes that became live in a segment in the place of others that died: in one step, as writers that look whether
   /// there is room must not see both.
-  package func replaceLive(_ oldByteCount: Int, in old: UInt32, with newByteCount: Int, in segment: Segment) {
+  package func replaceLive(_ oldByteCount: Int, in old: Segment?, with newByteCount: Int, in segment: Segment)
+  {
     segment.addLive(newByteCount)
-    self[old]?.addLive(-oldByteCount)
+    old?.addLive(-oldByteCount)
     liveByteTotal.add(newByteCount - oldByteCount, ordering: .relaxed)
     diedByteTotal.add(oldByteCount, ordering: .relaxed)
   }

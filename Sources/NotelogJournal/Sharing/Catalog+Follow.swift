@@ -5,25 +5,53 @@ import NotelogFormat
 import NotelogStorage
 
 extension Catalog {
-  /// Takes in a segment that a compaction of another process has made.
+  /// Takes in segments that compactions of another process have made. The caller holds `arrangement`.
   ///
-  /// - Returns: Whether its frames are known to be those of its sources. Otherwise what lives in it was looked up frame by frame, and
-  ///   what its sources held besides is not known to be dead yet.
-  func adopt(_ found: FoundSegment, _ entry: LiveEntry) throws(StorageError) -> Bool {
-    let segment = Segment(
-      number: entry.number, kind: found.header.kind, salt: found.salt, file: found.file, entry: entry,
-      figures: Segment.Figures(isNew: true))
-    let sources = found.header.sources.compactMap { segments[$0.segment] }
-    if found.header.kind == .compacted, sources.count == found.header.sources.count,
-      let moved = try Self.moves(from: sources, to: segment)
-    {
-      let left = try adopt(segment, of: sources, moved.copies, dropped: moved.dropped)
-      // Of two frames of a record in one transaction the later one was copied, and the earlier one looks the same.
-      for copy in left where copy.old.chunk == nil { _ = try move(copy.id, to: copy.new, in: segment) }
-      return true
+  /// - Returns: Whether the frames of all are known to be those of their sources. Otherwise what lives in them was looked up frame by frame,
+  ///   and what their sources held besides is not known to be dead yet.
+  func adopt(_ arrivals: [(found: FoundSegment, entry: LiveEntry)]) throws(StorageError) -> Bool {
+    let segments = arrivals.map { found, entry in
+      Segment(
+        number: entry.number, kind: found.header.kind, salt: found.salt, file: found.file, entry: entry,
+        figures: Segment.Figures(isNew: true))
     }
-    arrangement.enter()
-    defer { arrangement.leave() }
+    let outcome = Lock<(others: [Int], failure: StorageError?)>(([], nil))
+    let queue = WorkQueue(count: segments.count)
+    inParallel(min(Self.followingThreadCount, segments.count)) { _ in
+      while let number = queue.next() {
+        do throws(StorageError) {
+          if try adopt(segments[number], of: arrivals[number].found.header) { continue }
+          outcome.withLock { $0.others.append(number) }
+        } catch {
+          outcome.withLock { [error] in $0.failure = error }
+        }
+      }
+    }
+    let (others, failure) = outcome.withLock { $0 }
+    if let failure { throw failure }
+    for number in others.sorted() { try merge(segments[number]) }
+    return others.isEmpty
+  }
+
+  /// So many threads take compacted segments in.
+  private static let followingThreadCount = 2
+
+  /// Takes in a compacted segment whose frames are those of its sources.
+  ///
+  /// - Returns: Whether they are.
+  private func adopt(_ segment: Segment, of header: SegmentHeader) throws(StorageError) -> Bool {
+    let sources = header.sources.compactMap { segments[$0.segment] }
+    guard header.kind == .compacted, sources.count == header.sources.count,
+      let moved = try Self.moves(from: sources, to: segment)
+    else { return false }
+    let left = try adopt(segment, of: sources, moved.copies, dropped: moved.dropped)
+    // Of two frames of a record in one transaction the later one was copied, and the earlier one looks the same.
+    for copy in left where copy.old.chunk == nil { _ = try move(copy.id, to: copy.new, in: segment) }
+    return true
+  }
+
+  /// Takes in a segment frame by frame.
+  private func merge(_ segment: Segment) throws(StorageError) {
     segments.insert(segment)
     do throws(StorageError) {
       for entry in try segment.footerEntries() { try merge(entry, in: segment) }
@@ -32,7 +60,6 @@ extension Catalog {
       segments.remove(segment.number)
       throw error
     }
-    return false
   }
 
   /// Which frame of the sources became which of the output. Compaction copies in order: source by source, frame by frame.
@@ -82,19 +109,17 @@ extension Catalog {
     {
       guard try index.replace(fingerprint, at: known.place, with: location.place) else { continue }
       segments.replaceLive(
-        known.liveByteCount, in: known.segment, with: location.liveByteCount, in: segment)
+        known.liveByteCount, in: segments[known.segment], with: location.liveByteCount, in: segment)
       return true
     }
     return false
   }
 
   /// Forgets what still stands in a segment that is not live any more, or behind an offset of it: all that lives has a frame elsewhere
-  /// by now, and this was deleted by a transaction that is `sequence` or later.
+  /// by now, and this was deleted by a transaction that is `sequence` or later. The caller holds `arrangement`.
   func forgetFrames(
     of segment: Segment, from start: Int = 0, deletedBy sequence: UInt64
   ) throws(StorageError) {
-    arrangement.enter()
-    defer { arrangement.leave() }
     var dead: [(id: ID16, location: Location)] = []
     _ = try segment.forEachEntry(from: start, upTo: segment.visibleEnd) { (entry, _) in
       if entry.kind != .chunk { dead.append((entry.id, Location(entry, segment: segment.number))) }

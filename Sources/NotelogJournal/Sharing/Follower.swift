@@ -24,12 +24,14 @@ struct Follower: ~Copyable {
   private(set) var isExact = true
   /// Whether anything was taken in.
   private(set) var hasNews = false
-  /// Whether transactions went by that can't be told one by one: their segments are gone already.
-  private(set) var hasGap = false
+  /// The sequence number from which on transactions can't be told one by one: the segments of some are gone already.
+  private(set) var gap: UInt64?
   /// Whether the log ends in a close mark.
   private(set) var endsInCloseMark = false
   /// Segments of the log whose end a recovery has moved elsewhere.
   private var recut: Set<UInt32> = []
+  /// Whether `Catalog.arrangement` is held: from when something is known to be missing or moved, until all is in its place.
+  private var isArranging = false
 
   init(_ journal: Journal) {
     log = journal.log
@@ -39,15 +41,23 @@ struct Follower: ~Copyable {
     (place, next) = log.state.withLock(waking: .nobody) { ($0.visibleEnd, $0.nextVisible) }
     first = next
     let debt = journal.followDebt.withLock { $0 }
-    if let debt { (first, hasGap, isExact) = (debt.first, debt.hasGap, debt.isExact) }
+    if let debt { (first, gap, isExact) = (debt.first, debt.gap, debt.isExact) }
   }
 
   /// Takes in what there is.
   ///
   /// - Throws: `inputOutput` with a missing file as its cause where another process went on meanwhile: then look again.
   mutating func run() throws(JournalError) {
+    defer { if isArranging { catalog.arrangement.leave() } }
+    if gap != nil { beginArranging() }
     while let next = try successor(try walk()) { try goOn(in: next) }
     try rearrange()
+  }
+
+  /// Has no snapshot made before all is in its place.
+  private mutating func beginArranging() {
+    if !isArranging { catalog.arrangement.enter() }
+    isArranging = true
   }
 
   /// The segment that is being read.
@@ -79,7 +89,7 @@ struct Follower: ~Copyable {
             try takeMoved(range, in: segment, &reader)
           } else if range.sequence == next || segment.kind == .recovered {
             // Numbers of transactions that only published a compaction are left out, too: better one gap too many.
-            if range.sequence > next { hasGap = true }
+            if range.sequence > next { noteGap() }
             try take(range, in: segment, &reader)
           } else {
             return false
@@ -126,7 +136,7 @@ struct Follower: ~Copyable {
       state.visibleEnd = LogPosition(segment: segment.number, offset: range.end)
       state.floor = max(state.floor, range.mark.floor)
       segment.show(upTo: range.end)
-      log.watch.tell(range.sequence, frames)
+      if gap == nil { log.watch.tell(range.sequence, frames) }
     }
     next = range.sequence + 1
     hasNews = true
@@ -181,7 +191,7 @@ struct Follower: ~Copyable {
         source.keptByteCount > 0 && source.segment > place.segment && !numbers.contains(source.segment)
       }
       recut.formUnion(first.header.sources.map(\.segment))
-      hasGap = hasGap || isAnyGone || (first.header.kind == .log && first.header.firstSequence > next)
+      if isAnyGone || (first.header.kind == .log && first.header.firstSequence > next) { noteGap() }
       return first
     }
     let isMoved: (FoundSegment) -> Bool = { [place] found in
@@ -191,23 +201,41 @@ struct Follower: ~Copyable {
       recut.formUnion(recovered.header.sources.map(\.segment))
       return recovered
     }
-    // Finished under its name, and not in the file that is open: a recovery has put another there, and is history by now.
-    guard let first = later.first, place.segment > 0, try isReplaced() else { return nil }
-    recut.insert(place.segment)
-    hasGap = true
-    return first
+    guard let first = later.first, place.segment > 0 else { return nil }
+    switch try fate() {
+    case .unfinished: return nil
+    case .finished:
+      // Finished since it was read, or damaged.
+      if try walk() { return first }
+      throw JournalError(
+        .damaged, "a transaction does not check, and others follow it: open the store again",
+        segment: place.segment, offset: place.offset)
+    case .replaced:
+      // By what a recovery has put there, and is history by now.
+      recut.insert(place.segment)
+      noteGap()
+      return first
+    }
   }
 
-  /// Whether the file that has the segment's name is finished, or there is none, and the one that is open isn't finished.
-  private func isReplaced() throws(JournalError) -> Bool {
+  /// What became of the file in which the log was known to end.
+  private enum Fate { case unfinished, finished, replaced }
+
+  private mutating func noteGap() {
+    gap = gap ?? next
+    beginArranging()
+  }
+
+  private func fate() throws(JournalError) -> Fate {
     do {
       guard let found = try Survey.read(FileName.segment(place.segment), place.segment, storage) else {
-        return true
+        return .replaced
       }
-      guard found.hasTrailer, let segment else { return false }
-      return try journaling { () throws(StorageError) in try segment.file.byteCount() } != found.byteCount
+      guard found.hasTrailer, let segment else { return .unfinished }
+      let byteCount = try journaling { () throws(StorageError) in try segment.file.byteCount() }
+      return byteCount == found.byteCount ? .finished : .replaced
     } catch {
-      if error.cause?.isMissing == true { return true }
+      if error.cause?.isMissing == true { return .replaced }
       throw error
     }
   }
@@ -240,7 +268,7 @@ struct Follower: ~Copyable {
         catalog.segments.insert(old.finished(as: entry))
       }
       place = LogPosition(segment: found.number, offset: beginning.end)
-      if hasGap || found.header.kind == .log { next = max(next, found.header.firstSequence) }
+      if gap != nil || found.header.kind == .log { next = max(next, found.header.firstSequence) }
       log.state.withLock(waking: .nobody) { state in
         // A recovered segment is finished when it gets its name, and lives, though no live set says so yet.
         catalog.segments.insert(Segment(found, entry: found.header.kind == .recovered ? found.entry : nil))
@@ -265,11 +293,13 @@ struct Follower: ~Copyable {
     let known = catalog.segments
     let removed = known.all.filter { $0.number != place.segment && live[$0.number] == nil }
     let added = live.entries.filter { known[$0.number]?.entry != $0 }
-    guard !removed.isEmpty || !added.isEmpty || hasGap || !isExact else { return }
+    guard !removed.isEmpty || !added.isEmpty || gap != nil || !isExact else { return }
+    beginArranging()
     do throws(StorageError) {
       // What is in memory knows places in segments that are about to go.
       try catalog.index.loadAll()
       var recut: [(old: Segment, found: FoundSegment, entry: LiveEntry)] = []
+      var arrivals: [(found: FoundSegment, entry: LiveEntry)] = []
       for entry in added {
         let name = FileName.segment(entry.number)
         let found: FoundSegment?
@@ -283,12 +313,13 @@ struct Follower: ~Copyable {
         }
         if let old = known[entry.number] {
           recut.append((old, found, entry))
-        } else if try !catalog.adopt(found, entry) {
-          isExact = false
+        } else {
+          arrivals.append((found, entry))
         }
       }
-      if hasGap { keeper?.distrustAll() }
-      if !isExact || hasGap {
+      if !arrivals.isEmpty, try !catalog.adopt(arrivals) { isExact = false }
+      if gap != nil { keeper?.distrustAll() }
+      if !isExact || gap != nil {
         catalog.chunks.forget()
         for segment in removed { try catalog.forgetFrames(of: segment, deletedBy: first) }
         for (old, found, _) in recut {
@@ -300,6 +331,7 @@ struct Follower: ~Copyable {
         known.insert(old.finished(as: entry, in: found.file))
         catalog.cache.forget(entry.number)
       }
+      catalog.history.keep(removed)
       catalog.remove(removed)
       known.noteDeleted(removed.reduce(0) { $0 + $1.byteCount })
     } catch { throw JournalError(error) }

@@ -2,7 +2,7 @@
 
 import NotelogBase
 import NotelogFormat
-import NotelogStorage
+package import NotelogStorage
 
 extension Journal {
   /// Whether this process holds the store's lock, and so nobody else writes.
@@ -278,12 +278,24 @@ extension Journal {
     while true {
       do { return try takeLock(storage) } catch {
         guard error.code == .busy, ContinuousClock.now < end else { throw error }
-        // Who has it looks whether anybody asks.
-        if request == nil { request = try? storage.openLocked(FileName.waiting, .lock, .shared) }
+        // Who has it looks whether anybody asks, and is woken by what is written.
+        if request == nil {
+          request = try? storage.openLocked(FileName.waiting, .createIfMissing, .shared)
+          var byte = Buffer()
+          byte.appendZeros(1)
+          _ = try? request?.write(byte.bytes, at: 0)
+        }
         pauseThread(pause)
-        pause = min(pause * 2, lockPauses.longest)
+        pause = min(pause + pause / 4, lockPauses.longest)
       }
     }
+  }
+
+  /// What tells when another process begins to wait for the lock; nothing where the system can't.
+  package func watchRequests() -> (any StorageWatch)? {
+    // There has to be a file.
+    (try? storage.open(FileName.waiting, .createIfMissing))?.close()
+    return storage.watch(FileName.waiting)
   }
 
   /// Whether another process waits for the lock.

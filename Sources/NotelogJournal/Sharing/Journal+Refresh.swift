@@ -35,22 +35,28 @@ extension Journal {
       do {
         try follower.run()
         followDebt.withLock { $0 = nil }
-        if follower.hasGap { tellGap() }
+        if let gap = follower.gap { tellGap(from: gap) }
         followed.withLock { $0 }?()
         return (hasNews || follower.hasNews, follower.endsInCloseMark, follower.place)
       } catch {
-        if follower.hasGap || !follower.isExact {
-          followDebt.withLock { $0 = (follower.first, follower.hasGap, follower.isExact) }
+        if follower.gap != nil || !follower.isExact {
+          followDebt.withLock { $0 = (follower.first, follower.gap, follower.isExact) }
         }
         hasNews = hasNews || follower.hasNews
-        guard attempt < Self.maximumAttempts, error.cause?.isOfGoneFile == true else { throw error }
+        guard error.cause?.isOfGoneFile == true else { throw error }
+        guard attempt < Self.maximumAttempts else {
+          throw JournalError(
+            .damaged,
+            "a segment that the log names is missing or does not check; open the store again (\(error))")
+        }
       }
     }
     return (hasNews, false, .zero)
   }
 
-  private func tellGap() {
-    log.watch.tellGap(before: log.state.withLock(waking: .nobody) { $0.nextVisible - 1 })
+  private func tellGap(from first: UInt64) {
+    let end = log.state.withLock(waking: .nobody) { $0.nextVisible }
+    if end > first { log.watch.tellGap(first...end - 1) }
   }
 }
 

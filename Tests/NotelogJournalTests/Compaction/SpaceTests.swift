@@ -180,7 +180,7 @@ import Testing
     try Threads.run(2) { thread in
       for _ in 0..<300_000 {
         if thread == 0 {
-          segments.replaceLive(byteCount, in: segment.number, with: byteCount, in: segment)
+          segments.replaceLive(byteCount, in: segment, with: byteCount, in: segment)
         } else {
           try #require(segments.liveByteCount == byteCount)
         }

@@ -85,7 +85,7 @@ import Testing
     let follower = try Journal.open(in: bench.disk, options: reading)
     var told = Told()
     let box = told
-    follower.watch.set { sequence, changes in box.note(sequence, changes) }
+    follower.watch.set { sequences, _ in box.note(sequences) }
     var kept: [(snapshot: Snapshot, model: [ID16: [UInt8]])] = []
     for step in 0..<160 {
       switch Int.random(in: 0..<24, using: &bench.random) {
@@ -256,10 +256,10 @@ private final class Told: Sendable {
 
   var isAscending: Bool { state.withLock { $0.isAscending } }
 
-  func note(_ sequence: UInt64, _ changes: [ChangedRecord]?) {
+  func note(_ sequences: ClosedRange<UInt64>) {
     state.withLock { state in
-      if sequence < state.last || (sequence == state.last && changes != nil) { state.isAscending = false }
-      state.last = sequence
+      if sequences.lowerBound <= state.last { state.isAscending = false }
+      state.last = sequences.upperBound
     }
   }
 }

@@ -75,10 +75,10 @@ import Testing
   }
 
   @Test func `so many changes that naming them would cost too much are told of all the same`() {
-    var changes = RecordChanges(1)
+    var changes = RecordChanges(1...1)
     for _ in 0..<RecordChanges.recordCountMax { changes.take(RecordID(), isDeletion: false) }
     #expect(changes.isComplete)
-    var later = RecordChanges(2)
+    var later = RecordChanges(2...2)
     later.take(RecordID(), isDeletion: true)
     changes.merge(later)
     #expect(!changes.isComplete && changes.written.isEmpty && changes.deleted.isEmpty)

@@ -116,6 +116,64 @@ import Testing
     #expect(await changes.next() == nil)
   }
 
+  /// INV-P3
+  @Test(arguments: [true, false])
+  func `a snapshot keeps a large value that another process replaces and compacts away`(
+    isReadBefore: Bool
+  ) throws {
+    let folder = try TemporaryFolder()
+    let writer = try folder.create()
+    var film = Film(frames: [UInt8](repeating: 1, count: 300_000))
+    let first = film.frames
+    try writer.write { tx in try tx.put(film) }
+    let reader = try Self.reader(folder)
+    let kept = reader.snapshot()
+    if isReadBefore { #expect(try kept.get(Film.self, film.id)?.frames == first) }
+    for number in 2...4 {
+      film.frames = [UInt8](repeating: UInt8(number), count: 300_000)
+      try writer.write { tx in try tx.put(film) }
+      try writer.compact()
+      #expect(try reader.refresh())
+      #expect(try kept.get(Film.self, film.id)?.frames == first)
+      #expect(try reader.get(Film.self, film.id)?.frames == film.frames)
+    }
+    try writer.close()
+    try reader.close()
+  }
+
+  @Test func `observing ends where others' commits can't be taken in, and refreshing says why`() async throws
+  {
+    let folder = try TemporaryFolder()
+    var options = Store.Options()
+    options.segmentByteCount = 16 << 10
+    let writer = try await Store.create(at: folder.path, unlocking: TemporaryFolder.key, options: options)
+    try await writer.write { tx in try tx.put(Note(title: "known")) }
+    let reader = try Self.reader(folder)
+    // Others commit, and a byte of their first transaction is damaged.
+    let head = try #require(
+      try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".journal") }
+        .max())
+    let path = URL(filePath: folder.path).appending(path: head)
+    // Behind it are zeros.
+    let end = try #require(try Data(contentsOf: path).lastIndex { $0 != 0 })
+    try await writer.putAll((0..<200).map { Note(title: "\($0)", body: String(repeating: "x", count: $0)) })
+    let file = try FileHandle(forUpdating: path)
+    try file.seek(toOffset: UInt64(end + 100))
+    try file.write(contentsOf: [0xA5, 0xA5])
+    try file.close()
+    for _ in 0..<20 {
+      try await writer.write { tx in
+        try tx.put(Note(title: "later", body: String(repeating: "y", count: 2000)))
+      }
+    }
+    var changes = reader.changes().makeAsyncIterator()
+    while await changes.next() != nil {}
+    #expect(throws: NotelogError(.damaged, "")) { try reader.refresh() }
+    #expect(try await reader.query(Note.self).count() == 1)
+    try await reader.close()
+    try? await writer.close()
+  }
+
   @Test func `a suspended store lets others write, reads on, and takes in what they did`() throws {
     let folder = try TemporaryFolder()
     let app = try folder.create()
@@ -189,6 +247,12 @@ private struct Place: Record {
   var id = RecordID()
   var town = ""
   static let schema = Schema<Place>("address") { Plain("town", \.town) }
+}
+
+private struct Film: Record {
+  var id = RecordID()
+  var frames: [UInt8] = []
+  static let schema = Schema<Film>("film") { Sealed("frames", \.frames) }
 }
 
 private struct Counter: Record {
