@@ -73,7 +73,8 @@ let package = Package(
       swiftSettings: house),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     .testTarget(
-      name: "NotelogCLITests", dependencies: journal + ["Notelog", "NotelogCLI", "CTestSupport"],
+      name: "NotelogCLITests",
+      dependencies: journal + ["Notelog", "NotelogCLI", "CTestSupport", "CatchingConsumer"],
       swiftSettings: house),
     .testTarget(name: "TidyTests", swiftSettings: house),
 
@@ -88,6 +89,10 @@ let package = Package(
     .executableTarget(
       name: "StreamChild", dependencies: ["Notelog"], path: "Tests/Children/StreamChild", swiftSettings: house
     ),
+    // The ways in which apps catch errors. Tests run it, and compile it as an app would.
+    .executableTarget(
+      name: "CatchingConsumer", dependencies: ["Notelog"], path: "Tests/Children/CatchingConsumer",
+      swiftSettings: house),
     // What tests start several times over, to share one store.
     .executableTarget(
       name: "SharingChild", dependencies: ["Notelog"], path: "Tests/Children/SharingChild",

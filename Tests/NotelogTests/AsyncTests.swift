@@ -31,10 +31,10 @@ import Testing
       try await store.write { _ in throw CancellationError() }
       Issue.record("nothing was thrown")
     } catch is CancellationError {}
-    do throws(NotelogError) {
+    do {
       try await store.unlock(.key([UInt8](repeating: 9, count: 32)))
       Issue.record("nothing was thrown")
-    } catch { #expect(error.code == .wrongPassword) }
+    } catch let error as NotelogError { #expect(error.code == .wrongPassword) }
     try await store.close()
     #expect(try await Store.verify(at: folder.path).condition == .clean)
   }

@@ -29,7 +29,7 @@ import Testing
         let image = disk.crashImage(after: call, loss, seed: UInt64(call))
         let place = "after \(disk.describe(call: call)), \(loss)"
         tried += 1
-        do throws(NotelogError) {
+        do {
           let store = try Store.open(in: image, unlocking: Self.key, options: Store.Options())
           whole += 1
           #expect(store.collections.map(\.name) == ["note", "tag"], "\(place)")
@@ -38,7 +38,7 @@ import Testing
           image.replace("creating", with: Array("notelog: a store is being made in this folder\n".utf8))
           #expect(throws: NotelogError(.alreadyExists, ""), "\(place)") { try Self.create(in: image) }
           try Store.open(in: image, unlocking: Self.key, options: Store.Options()).close()
-        } catch {
+        } catch let error as NotelogError {
           #expect(error.code == .notFound, "\(place): \(error)")
           #expect(throws: NotelogError(.notFound, "")) { try Store.verify(in: image, unlocking: nil) }
           do {

@@ -24,14 +24,13 @@ import Testing
   }
 
   private func opens(_ disk: SimulatedDisk, _ credential: Notelog.Credential) throws -> Bool {
-    do throws(NotelogError) {
+    do {
       var options = Store.Options()
       options.isReadOnly = true
       try Store.open(in: disk, unlocking: credential, options: options).close()
       return true
-    } catch {
-      if error.code == .wrongPassword { return false }
-      throw error
+    } catch let error as NotelogError where error.code == .wrongPassword {
+      return false
     }
   }
 

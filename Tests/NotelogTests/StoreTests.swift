@@ -168,7 +168,7 @@ private struct Remark: Record {
     do {
       _ = try batch.commit()
       Issue.record("another type's record was replaced")
-    } catch {
+    } catch let error as NotelogError {
       #expect(error.code == .conflict && error.message.contains("\(note.id)"))
     }
     #expect(try store.get(Note.self, note.id)?.title == "kept")

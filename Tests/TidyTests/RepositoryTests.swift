@@ -17,6 +17,7 @@ import Testing
     let files = try Repository.swift(in: "Sources")
     expectNone(files.flatMap(LayoutRules.importsGoUp))
     expectNone(files.flatMap(LayoutRules.publicOnlyInNotelog))
+    expectNone(files.flatMap(LayoutRules.publicThrowsUntyped))
     expectNone(files.flatMap(LayoutRules.platformsInOnePlace))
   }
 

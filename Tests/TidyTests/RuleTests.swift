@@ -52,6 +52,17 @@ import Testing
       lines("Sources/NotelogCrypto/A.swift", "import NotelogCryptography // import Foundation", rule).isEmpty)
   }
 
+  @Test func `typed throws of what is public are found`() {
+    let rule = LayoutRules.publicThrowsUntyped
+    let typed = "public func a(\n  _ b: Int\n) throws(NotelogError) -> Int { 1 }"
+    #expect(lines("Sources/Notelog/A.swift", typed, rule) == [1])
+    #expect(lines("Sources/Notelog/A.swift", "public var a: Int {\n  get throws(E) { 1 }\n}", rule) == [1])
+    #expect(lines("Sources/Notelog/A.swift", "func a() throws(E) {}\npublic init() throws {}", rule).isEmpty)
+    let closure = "public func a(_ b: () throws(E) -> Void) throws {\n  func c() throws(E) {}\n}"
+    #expect(lines("Sources/Notelog/A.swift", closure, rule).isEmpty)
+    #expect(lines("Sources/NotelogCLI/A.swift", typed, rule).isEmpty)
+  }
+
   @Test func `public declarations outside the library are found`() {
     let rule = LayoutRules.publicOnlyInNotelog
     #expect(lines("Sources/NotelogCrypto/A.swift", "package struct A {}\npublic struct B {}", rule) == [2])

@@ -5,8 +5,8 @@ import NotelogJournal
 
 extension FieldContent {
   /// The bytes of a range. As the other, without blocking the caller's thread.
-  public func read(_ range: Range<Int>) async throws(NotelogError) -> [UInt8] {
-    try await offPool { () throws(NotelogError) in try self.read(range) }
+  public func read(_ range: Range<Int>) async throws -> [UInt8] {
+    try await offPool { try self.read(range) }
   }
 
   /// The value's pieces, in order, to be gone through by a task: no more than one is in memory at a time.
@@ -57,9 +57,9 @@ extension Store {
   ) async throws -> Upload<R> where Pieces.Element == [UInt8] {
     let uploading = try await offPool { UploadInProgress(try self.uploader(to: path, of: id)) }
     for try await piece in pieces {
-      try await offPool { () throws(NotelogError) in try uploading.append(piece) }
+      try await offPool { try uploading.append(piece) }
     }
-    return try await offPool { () throws(NotelogError) in try uploading.finish(for: R.self) }
+    return try await offPool { try uploading.finish(for: R.self) }
   }
 }
 

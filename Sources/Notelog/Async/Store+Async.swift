@@ -6,8 +6,8 @@ extension Store {
   /// Creates a store in a folder that is missing or empty. As the other, without blocking the caller's thread.
   public static func create(
     at path: String, unlocking credential: Credential, options: Options = Options()
-  ) async throws(NotelogError) -> Store {
-    try await offPool { () throws(NotelogError) in
+  ) async throws -> Store {
+    try await offPool {
       try create(at: path, unlocking: credential, options: options)
     }
   }
@@ -15,20 +15,20 @@ extension Store {
   /// Opens a store. As the other, without blocking the caller's thread.
   public static func open(
     at path: String, unlocking credential: Credential? = nil, options: Options = Options()
-  ) async throws(NotelogError) -> Store {
-    try await offPool { () throws(NotelogError) in
+  ) async throws -> Store {
+    try await offPool {
       try open(at: path, unlocking: credential, options: options)
     }
   }
 
   /// Makes everything durable and closes the store. As the other, without blocking the caller's thread.
-  public func close() async throws(NotelogError) {
-    try await offPool { () throws(NotelogError) in try self.close() }
+  public func close() async throws {
+    try await offPool { try self.close() }
   }
 
   /// Unlocks the keys: a password takes a while on purpose. As the other, without blocking the caller's thread.
-  public func unlock(_ credential: Credential) async throws(NotelogError) {
-    try await offPool { () throws(NotelogError) in try self.unlock(credential) }
+  public func unlock(_ credential: Credential) async throws {
+    try await offPool { try self.unlock(credential) }
   }
 
   /// Runs a closure that reads and writes, alone. As the other, without blocking the caller's thread: the closure runs
@@ -50,42 +50,41 @@ extension Store {
   }
 
   /// The record with an id. As the other, without blocking the caller's thread.
-  public func get<R: Record>(_ type: R.Type, _ id: RecordID) async throws(NotelogError) -> Entry<R>? {
-    try await offPool { () throws(NotelogError) in try self.get(type, id) }
+  public func get<R: Record>(_ type: R.Type, _ id: RecordID) async throws -> Entry<R>? {
+    try await offPool { try self.get(type, id) }
   }
 
   /// The records with these ids. As the other, without blocking the caller's thread.
-  public func getMany<R: Record>(_ type: R.Type, _ ids: [RecordID]) async throws(NotelogError) -> [Entry<R>?]
-  {
-    try await offPool { () throws(NotelogError) in try self.getMany(type, ids) }
+  public func getMany<R: Record>(_ type: R.Type, _ ids: [RecordID]) async throws -> [Entry<R>?] {
+    try await offPool { try self.getMany(type, ids) }
   }
 
   /// Copies what is live out of segments that are mostly dead. As the other, without blocking the caller's thread.
   @discardableResult
-  public func compact() async throws(NotelogError) -> CompactionSummary {
-    try await offPool { () throws(NotelogError) in try self.compact() }
+  public func compact() async throws -> CompactionSummary {
+    try await offPool { try self.compact() }
   }
 
   /// Reads what the store holds, as much as the budget allows, and checks it. As the other, without blocking the caller's
   /// thread.
   public func scrub(
     from position: ScrubPosition? = nil, _ budget: WorkBudget = .unlimited
-  ) async throws(NotelogError) -> ScrubSummary {
-    try await offPool { () throws(NotelogError) in try self.scrub(from: position, budget) }
+  ) async throws -> ScrubSummary {
+    try await offPool { try self.scrub(from: position, budget) }
   }
 
   /// Reads every byte of a store and checks it. As the other, without blocking the caller's thread.
   public static func verify(
     at path: String, unlocking credential: Credential? = nil
-  ) async throws(NotelogError) -> Verification {
-    try await offPool { () throws(NotelogError) in try verify(at: path, unlocking: credential) }
+  ) async throws -> Verification {
+    try await offPool { try verify(at: path, unlocking: credential) }
   }
 }
 
 extension StoreSnapshot {
   /// The record with an id as it was. As the other, without blocking the caller's thread.
-  public func get<R: Record>(_ type: R.Type, _ id: RecordID) async throws(NotelogError) -> Entry<R>? {
-    try await offPool { () throws(NotelogError) in try self.get(type, id) }
+  public func get<R: Record>(_ type: R.Type, _ id: RecordID) async throws -> Entry<R>? {
+    try await offPool { try self.get(type, id) }
   }
 }
 

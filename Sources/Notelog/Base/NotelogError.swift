@@ -2,6 +2,16 @@
 
 /// What went wrong, where, and what to do about it.
 ///
+/// Everything in the library that says `throws` throws this, or what a closure of yours threw. Catch it by its code:
+///
+/// ```swift
+/// do {
+///   print(try entry.text)
+/// } catch let error as NotelogError where error.code == .locked {
+///   askForPassword()
+/// }
+/// ```
+///
 /// Two errors are equal when their codes are: tests and callers compare `error.code`, people read `error.message`.
 public struct NotelogError: Error, Sendable {
   /// The kind of failure, told apart so that a program can act on it.
@@ -76,6 +86,11 @@ public struct NotelogError: Error, Sendable {
     self.offset = offset
     self.errno = errno
   }
+}
+
+extension NotelogError {
+  /// What the library's own code threw through a declaration that says no more than `throws`: always one of these.
+  init(ours error: any Error) { self = error as? NotelogError ?? NotelogError(.damaged, "\(error)") }
 }
 
 extension NotelogError: Equatable {

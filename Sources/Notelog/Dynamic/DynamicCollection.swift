@@ -37,7 +37,7 @@ public struct DynamicCollection: Sendable {
     _ records: [[String: DynamicValue]], _ durability: Durability = .durable
   ) throws -> [RecordID] {
     try store.write(durability) { tx in
-      try records.map { values throws(NotelogError) in try tx.put(in: self, RecordID(), values) }
+      try records.map { values in try tx.put(in: self, RecordID(), values) }
     }
   }
 
@@ -54,7 +54,7 @@ public struct DynamicCollection: Sendable {
   }
 
   /// The record with an id; nil where there is none.
-  public func get(_ id: RecordID) throws(NotelogError) -> DynamicEntry? {
+  public func get(_ id: RecordID) throws -> DynamicEntry? {
     var buffer = ReadBuffer()
     return try get(id, &buffer)
   }
@@ -105,7 +105,7 @@ public struct DynamicCollection: Sendable {
 
   /// How many records there are, those that can't be read among them.
   public var count: Int {
-    get throws(NotelogError) {
+    get throws {
       try journaling(store.journal.snapshot().recordCount(in: plan.schema.collection))
     }
   }

@@ -63,7 +63,7 @@ public struct DynamicEntry: Sendable, Identifiable {
   /// The value of a field, opened if it is sealed; ``DynamicValue/missing`` where the record has none.
   ///
   /// - Throws: `notFound` if the schema has no such field; `locked`, `missingKey`, `tampered`, `damaged`.
-  public func value(_ name: String) throws(NotelogError) -> DynamicValue {
+  public func value(_ name: String) throws -> DynamicValue {
     let index = try plan.index(of: name)
     let field = plan.fields[index].field
     guard let entry = try stored.find(field.number) else { return .missing }
@@ -78,7 +78,7 @@ extension DynamicEntry {
   /// The bytes of a field, to be read piece by piece or by range; nil where the record has no value.
   ///
   /// - Throws: `notFound` if the schema has no such field; `locked`, `missingKey`, `tampered`, `damaged`.
-  public func content(of name: String) throws(NotelogError) -> FieldContent? {
+  public func content(of name: String) throws -> FieldContent? {
     let index = try plan.index(of: name)
     guard let entry = try stored.find(plan.fields[index].number) else { return nil }
     return try opener.content(entry, of: stored, index, plan)

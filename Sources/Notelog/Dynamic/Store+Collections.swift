@@ -16,7 +16,7 @@ extension Store {
   ///
   /// - Throws: `inputOutput`, `closed`.
   /// - Complexity: O(*n*) in the number of records, of which it reads what segments list.
-  public func collectionsWithoutSchema() throws(NotelogError) -> [Int: Int] {
+  public func collectionsWithoutSchema() throws -> [Int: Int] {
     let known = registry.withLock { Set($0.byNumber.keys) }.union([SchemaRecord.collection])
     let counts = try journaling(journal.snapshot().recordCounts(besides: known))
     return Dictionary(uniqueKeysWithValues: counts.map { (Int($0.key), $0.value) })
@@ -25,7 +25,7 @@ extension Store {
   /// The collection of a name.
   ///
   /// - Throws: `notFound`.
-  public func collection(_ name: String) throws(NotelogError) -> DynamicCollection {
+  public func collection(_ name: String) throws -> DynamicCollection {
     guard let stored = registry.withLock({ $0.find(name) }) else {
       throw NotelogError(.notFound, "the store has no collection \(name)")
     }

@@ -17,7 +17,7 @@ extension Transaction {
   public mutating func put(
     in collection: DynamicCollection, _ id: RecordID, _ values: [String: DynamicValue],
     if condition: Condition = .always
-  ) throws(NotelogError) -> RecordID {
+  ) throws -> RecordID {
     let plan = try checkedPlan(of: collection)
     try check(condition, id, plan)
     let byIndex = try resolve(values, plan)
@@ -40,7 +40,7 @@ extension Transaction {
   public mutating func update(
     in collection: DynamicCollection, _ id: RecordID, _ values: [String: DynamicValue],
     if condition: Condition = .always
-  ) throws(NotelogError) {
+  ) throws {
     let plan = try checkedPlan(of: collection)
     let stored = try existing(id, plan, if: condition)
     let byIndex = try resolve(values, plan)
@@ -57,7 +57,7 @@ extension Transaction {
   /// - Returns: Whether there was one.
   /// - Throws: `damaged`, `inputOutput`.
   @discardableResult
-  public mutating func delete(in collection: DynamicCollection, _ id: RecordID) throws(NotelogError) -> Bool {
+  public mutating func delete(in collection: DynamicCollection, _ id: RecordID) throws -> Bool {
     try delete(id, collection.plan)
   }
 

@@ -38,7 +38,7 @@ extension Store {
   public func backup(
     to path: String, checkingAll checksAll: Bool = false,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
-  ) throws(NotelogError) -> BackupSummary {
+  ) throws -> BackupSummary {
     do throws(JournalError) { try journal.synchronize() } catch {
       // What another process writes, the backup makes durable itself.
       guard error.code == .readOnly else { throw NotelogError(journal: error) }
@@ -70,7 +70,7 @@ extension Store {
   public static func backup(
     of path: String, to backupPath: String, checkingAll checksAll: Bool = false,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
-  ) throws(NotelogError) -> BackupSummary {
+  ) throws -> BackupSummary {
     let source = try present(path)
     try FolderPath.refuseNesting(backupPath, with: path)
     return try backup(source, to: folder(backupPath), checksAll: checksAll, progress: progress)

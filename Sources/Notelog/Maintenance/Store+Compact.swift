@@ -67,7 +67,7 @@ extension Store {
   public func compact(
     _ budget: WorkBudget = .unlimited,
     progress: (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
-  ) throws(NotelogError) -> CompactionSummary {
+  ) throws -> CompactionSummary {
     let result = try journaling(
       journal.compact(budget.journal) { progress($0.copiedByteCount, $0.plannedByteCount) })
     return CompactionSummary(
@@ -84,7 +84,7 @@ extension Store {
   /// - Returns: Whether there is more to do.
   /// - Throws: `full`, `poisoned`, `closed`, `readOnly`.
   @discardableResult
-  public func compactIfDue(_ budget: WorkBudget = .unlimited) throws(NotelogError) -> Bool {
+  public func compactIfDue(_ budget: WorkBudget = .unlimited) throws -> Bool {
     try journaling(journal.compactIfDue(budget.journal))
   }
 }

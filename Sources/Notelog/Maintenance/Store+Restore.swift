@@ -22,7 +22,7 @@ extension Store {
   public static func restore(
     from backupPath: String, to path: String,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
-  ) throws(NotelogError) -> [Verification.Finding] {
+  ) throws -> [Verification.Finding] {
     let backup = try present(backupPath)
     try FolderPath.refuseNesting(path, with: backupPath)
     return try restore(backup, to: folder(path), progress: progress)

@@ -26,7 +26,7 @@ extension Store {
   public static func salvage(
     from path: String, to newPath: String, storeID: RecordID? = nil, keepsOlderVersions: Bool = false,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
-  ) throws(NotelogError) -> SalvageSummary {
+  ) throws -> SalvageSummary {
     let source = try present(path)
     try FolderPath.refuseNesting(newPath, with: path)
     let target = try folder(newPath)

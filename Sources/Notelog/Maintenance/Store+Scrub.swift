@@ -37,7 +37,7 @@ extension Store {
   /// - Throws: `inputOutput`, `closed`.
   public func scrub(
     from position: ScrubPosition? = nil, _ budget: WorkBudget = .unlimited
-  ) throws(NotelogError) -> ScrubSummary {
+  ) throws -> ScrubSummary {
     let result = try journaling(journal.scrub(from: position?.segment ?? 0, budget.journal))
     return ScrubSummary(
       findings: result.damages.map(Verification.Finding.init), segmentCount: result.segmentCount,

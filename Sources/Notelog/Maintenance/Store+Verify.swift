@@ -22,7 +22,7 @@ extension Store {
   public static func verify(
     at path: String, unlocking credential: Credential? = nil, threadCount: Int = 1,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
-  ) throws(NotelogError) -> Verification {
+  ) throws -> Verification {
     precondition(threadCount > 0, "a store is verified by one thread or more")
     return try verify(
       in: SystemStorage(path: path), unlocking: credential, threadCount: threadCount, progress: progress)
@@ -94,7 +94,7 @@ extension Store {
         "schemas: \(store.info.schemas)", .records, isDamage: store.schemaFinding.isDamage)
     }
     let nextRevision = store.journal.nextRevision
-    try store.close()
+    try store.finish()
     return (verification, nextRevision)
   }
 

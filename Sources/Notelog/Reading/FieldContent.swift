@@ -46,7 +46,7 @@ public struct FieldContent: Sendable {
   /// - Returns: The bytes.
   /// - Throws: `locked`, `tampered`, `damaged`, `snapshotExpired`.
   /// - Complexity: Opens the pieces that the range touches, of ``pieceByteCount`` each.
-  public func read(_ range: Range<Int>) throws(NotelogError) -> [UInt8] {
+  public func read(_ range: Range<Int>) throws -> [UInt8] {
     var bytes: [UInt8] = []
     try forEachPart(range) { (part: RawSpan) throws(NotelogError) in bytes += part.array() }
     return bytes
@@ -126,7 +126,7 @@ extension Entry {
   /// - Parameter path: A property that the schema declares as a field.
   /// - Returns: The content; nil where the record has no value.
   /// - Throws: `locked`, `missingKey`, `tampered`, `damaged`.
-  public func content<Value>(of path: KeyPath<R, Value>) throws(NotelogError) -> FieldContent? {
+  public func content<Value>(of path: KeyPath<R, Value>) throws -> FieldContent? {
     let plan = reader.plan
     let index = plan.slots[try plan.slot(of: path)].index
     guard let entry = try stored.find(plan.collection.fields[index].number) else { return nil }

@@ -80,7 +80,7 @@ extension Store {
   /// A record's address, to be kept outside of the store. Whether there is such a record is not looked at.
   public func reference<R: Record>(
     to type: R.Type, _ id: RecordID
-  ) throws(NotelogError) -> RecordReference {
+  ) throws -> RecordReference {
     RecordReference(
       store: referenceID, collection: try reader(for: type).plan.collection.schema.firstName, id: id)
   }
@@ -91,7 +91,7 @@ extension Store {
   ///   record throws.
   public func get<R: Record>(
     _ type: R.Type, _ reference: RecordReference
-  ) throws(NotelogError) -> Entry<R>? {
+  ) throws -> Entry<R>? {
     guard reference.store == referenceID else {
       throw NotelogError(.invalidArgument, "\(reference) points into another store")
     }

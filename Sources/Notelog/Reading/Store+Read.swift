@@ -6,7 +6,7 @@ extension Store {
   /// The record with an id, its sealed fields unopened; nil where there is none.
   ///
   /// - Throws: `damaged`, `closed`, `inputOutput`, `schemaConflict`.
-  public func get<R: Record>(_ type: R.Type, _ id: RecordID) throws(NotelogError) -> Entry<R>? {
+  public func get<R: Record>(_ type: R.Type, _ id: RecordID) throws -> Entry<R>? {
     let reader = try reader(for: type)
     var buffer = ReadBuffer()
     guard let stored = try read(id, in: reader.plan.collection.number, &buffer) else { return nil }
@@ -14,7 +14,7 @@ extension Store {
   }
 
   /// The records with these ids, in the same order; nil in the place of one that doesn't exist.
-  public func getMany<R: Record>(_ type: R.Type, _ ids: [RecordID]) throws(NotelogError) -> [Entry<R>?] {
+  public func getMany<R: Record>(_ type: R.Type, _ ids: [RecordID]) throws -> [Entry<R>?] {
     let reader = try reader(for: type)
     var buffer = ReadBuffer()
     var entries: [Entry<R>?] = []

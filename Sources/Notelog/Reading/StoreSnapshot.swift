@@ -21,7 +21,7 @@ public final class StoreSnapshot: Sendable {
   /// The record with an id as it was; nil where there was none.
   ///
   /// - Throws: `damaged`, `closed`, `inputOutput`, `schemaConflict`.
-  public func get<R: Record>(_ type: R.Type, _ id: RecordID) throws(NotelogError) -> Entry<R>? {
+  public func get<R: Record>(_ type: R.Type, _ id: RecordID) throws -> Entry<R>? {
     let reader = try store.reader(for: type)
     var buffer = ReadBuffer()
     let found = try journaling(moment.read(id.bytes, into: &buffer))

@@ -29,12 +29,12 @@ extension Store {
   /// Unlocks the keys, and checks that no stored schema was altered.
   ///
   /// - Throws: `wrongPassword`; `tampered` where a slot, the keyring or a schema was altered: then the store stays locked.
-  public func unlock(_ credential: Credential) throws(NotelogError) {
+  public func unlock(_ credential: Credential) throws {
     try unlock(credential, "unlocking the store")
   }
 
   /// Unlocks; every schema's MAC is checked before any key is usable: **INV-M2**.
-  private func unlock(_ credential: Credential, _ place: String) throws(NotelogError) {
+  func unlock(_ credential: Credential, _ place: String) throws(NotelogError) {
     guard !journal.isClosed else { throw NotelogError(.closed, "the store is closed") }
     let stored = registry.withLock { Array($0.byNumber.values) }
     let sealed = stored.map { SealedSchema(bytes: $0.bytes, mac: $0.mac) }
@@ -63,7 +63,9 @@ extension Store {
   /// Creates a named key. A key that a schema names and nobody created is made with the class `whenUnlocked`.
   ///
   /// - Throws: `locked`; `alreadyExists`; `limitExceeded` where the name has more than 63 bytes.
-  public func createKey(_ name: String, _ keyClass: KeyClass) throws(NotelogError) {
+  public func createKey(_ name: String, _ keyClass: KeyClass) throws { try makeKey(name, keyClass) }
+
+  private func makeKey(_ name: String, _ keyClass: KeyClass) throws(NotelogError) {
     try changeKeyring("creating a key") { () throws(CryptoError) in
       try vault.addingKey(named: name, class: keyClass.accessClass)
     }
@@ -76,7 +78,7 @@ extension Store {
   ///   - work: For a password, the exponent of scrypt's *N*, from 14 to 18. With less than 16 the password is cheap to guess for
   ///     whoever has the files, and nothing warns of that here.
   /// - Throws: `locked`; `limitExceeded` where there are too many slots, or the work is out of range; `full`, `inputOutput`.
-  public func addCredential(_ credential: Credential, work: UInt8 = 17) throws(NotelogError) {
+  public func addCredential(_ credential: Credential, work: UInt8 = 17) throws {
     try changeKeyring("adding \(credential)", credential) { secret throws(CryptoError) in
       try vault.addingSlot(secret, work: WorkFactor(logN: work))
     }
@@ -96,7 +98,7 @@ extension Store {
   ///   `full`, `inputOutput`.
   public func changeCredential(
     _ old: Credential, to new: Credential, work: UInt8 = 17
-  ) throws(NotelogError) {
+  ) throws {
     // The same password may stand in several slots: none of them may open the store any longer.
     let slots = try slots(openedBy: old)
     try changeKeyring("changing \(old)", new) { secret throws(CryptoError) in
@@ -111,7 +113,7 @@ extension Store {
   ///
   /// - Parameter credential: The one to give up; it finds its slot.
   /// - Throws: `wrongPassword`; `invalidArgument` where it is the last way to unlock the store; `full`, `inputOutput`.
-  public func removeCredential(_ credential: Credential) throws(NotelogError) {
+  public func removeCredential(_ credential: Credential) throws {
     let slots = try slots(openedBy: credential)
     try changeKeyring("removing \(credential)") { () throws(CryptoError) in try vault.removingSlots(slots) }
   }
@@ -120,7 +122,7 @@ extension Store {
   ///
   /// - Parameter number: The slot's number.
   /// - Throws: `locked` where the store is not unlocked; `notFound`; `invalidArgument` where it is the last slot.
-  public func removeSlot(_ number: UInt32) throws(NotelogError) {
+  public func removeSlot(_ number: UInt32) throws {
     try changeKeyring("removing slot \(number)") { () throws(CryptoError) in try vault.removingSlots([number])
     }
   }
@@ -139,7 +141,7 @@ extension Store {
     guard isUnlocked else {
       throw NotelogError(.locked, "the key that a field names can't be looked up: unlock the store")
     }
-    try createKey(name, .whenUnlocked)
+    try makeKey(name, .whenUnlocked)
     guard let made = try keyReference(name) else {
       throw NotelogError(.missingKey, "the key just made is gone")
     }

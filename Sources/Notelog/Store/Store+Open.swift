@@ -88,7 +88,7 @@ extension Store {
   /// - Throws: `alreadyExists`, `busy`, `inputOutput`, `full`.
   public static func create(
     at path: String, unlocking credential: Credential, options: Options = Options()
-  ) throws(NotelogError) -> Store {
+  ) throws -> Store {
     try create(in: try folder(path), unlocking: credential, options: options)
   }
 
@@ -133,7 +133,7 @@ extension Store {
   ///   ``Store/damage`` says what it is.
   public static func open(
     at path: String, unlocking credential: Credential? = nil, options: Options = Options()
-  ) throws(NotelogError) -> Store {
+  ) throws -> Store {
     try open(in: SystemStorage(path: path), unlocking: credential, options: options)
   }
 
@@ -207,7 +207,7 @@ extension Store {
       let store = Store(
         journal: journal, storage: storage, vault: vault, finding: choice.finding,
         schemas: schemas)
-      if let credential { try store.unlock(credential) }
+      if let credential { try store.unlock(credential, "unlocking the store") }
       schemas.mend(journal, file, of: storeID)
       if journal.holdsLock { Creation.noteFinished(in: storage) }
       store.beginSharing(options)
@@ -222,7 +222,9 @@ extension Store {
   /// Makes everything durable and closes the store; what is asked of it afterwards throws `closed`.
   ///
   /// A store that is not closed is recovered when it is opened next.
-  public func close() throws(NotelogError) {
+  public func close() throws { try finish() }
+
+  func finish() throws(NotelogError) {
     vault.lock(.everything)
     companion.withLock { $0 }?.stop()
     defer { hub.close() }

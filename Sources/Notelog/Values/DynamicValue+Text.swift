@@ -10,7 +10,7 @@ extension DynamicValue {
   ///     for the others what ``description`` shows.
   ///   - type: The field's type.
   /// - Throws: `invalidArgument`.
-  public init(text: String, as type: FieldType) throws(NotelogError) {
+  public init(text: String, as type: FieldType) throws {
     let value: DynamicValue? =
       switch type {
       case .boolean: ["true": .boolean(true), "false": .boolean(false)][text]

@@ -91,17 +91,19 @@ public enum DynamicValue: Hashable, Sendable {
       }
       value = bytes.extracting(droppingFirst: 1)
     }
-    switch type {
-    case .boolean: self = .boolean(try Bool(loading: value))
-    case .integer: self = .integer(try Int64(loading: value))
-    case .unsigned: self = .unsigned(try UInt64(loading: value))
-    case .double: self = .double(try Double(loading: value))
-    case .text: self = .text(try String(loading: value))
-    case .bytes: self = .bytes(try [UInt8](loading: value))
-    case .date: self = .date(try Date(loading: value))
-    case .uuid: self = .uuid(try UUID(loading: value))
-    case .url: self = .url(try URL(loading: value))
-    case .json: self = .json(try EncodedJSON(loading: value).utf8)
-    }
+    do {
+      switch type {
+      case .boolean: self = .boolean(try Bool(loading: value))
+      case .integer: self = .integer(try Int64(loading: value))
+      case .unsigned: self = .unsigned(try UInt64(loading: value))
+      case .double: self = .double(try Double(loading: value))
+      case .text: self = .text(try String(loading: value))
+      case .bytes: self = .bytes(try [UInt8](loading: value))
+      case .date: self = .date(try Date(loading: value))
+      case .uuid: self = .uuid(try UUID(loading: value))
+      case .url: self = .url(try URL(loading: value))
+      case .json: self = .json(try EncodedJSON(loading: value).utf8)
+      }
+    } catch { throw NotelogError(ours: error) }
   }
 }

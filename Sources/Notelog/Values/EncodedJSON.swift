@@ -19,7 +19,7 @@ public struct EncodedJSON: StoredValue, Hashable {
   /// Writes the document.
   public func store(into bytes: inout MutableRawSpan) { bytes.copy(utf8.rawSpan) }
   /// Reads the document.
-  public init(loading bytes: RawSpan) throws(NotelogError) { utf8 = bytes.array() }
+  public init(loading bytes: RawSpan) throws { utf8 = bytes.array() }
 }
 
 extension FieldValue where Self: Codable {

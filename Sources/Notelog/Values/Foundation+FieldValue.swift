@@ -16,7 +16,7 @@ extension Date: FieldValue, SortableValue {
     timeIntervalSinceReferenceDate.store(into: &bytes)
   }
   /// Reads the seconds since 2001.
-  public init(loading bytes: RawSpan) throws(NotelogError) {
+  public init(loading bytes: RawSpan) throws {
     try requireByteCount(bytes, 8, .date)
     self.init(timeIntervalSinceReferenceDate: Double(bitPattern: bytes.load(UInt64.self, at: 0)))
   }
@@ -34,7 +34,7 @@ extension UUID: FieldValue, SortableValue {
     RecordID(self).bytes.write(into: &bytes, at: 0)
   }
   /// Reads 16 bytes.
-  public init(loading bytes: RawSpan) throws(NotelogError) {
+  public init(loading bytes: RawSpan) throws {
     try requireByteCount(bytes, 16, .uuid)
     self = RecordID(ID16(bytes)).uuid
   }
@@ -50,7 +50,7 @@ extension URL: FieldValue, SortableValue {
   /// Writes the absolute text.
   public func store(into bytes: inout MutableRawSpan) { absoluteString.store(into: &bytes) }
   /// Reads a URL, and refuses text that isn't one.
-  public init(loading bytes: RawSpan) throws(NotelogError) {
+  public init(loading bytes: RawSpan) throws {
     guard let text = bytes.text(), let url = URL(string: text) else {
       throw NotelogError(.damaged, "a URL value is not a URL")
     }

@@ -12,7 +12,7 @@ extension Bool: FieldValue, SortableValue {
   /// Writes 0 or 1.
   @inlinable public func store(into bytes: inout MutableRawSpan) { bytes.store(self ? 1 : 0 as UInt8, at: 0) }
   /// Reads 0 or 1.
-  public init(loading bytes: RawSpan) throws(NotelogError) {
+  public init(loading bytes: RawSpan) throws {
     try requireByteCount(bytes, 1, .boolean)
     guard bytes.byte(at: 0) <= 1 else { throw NotelogError(.damaged, "a boolean value is neither 0 nor 1") }
     self = bytes.byte(at: 0) == 1
@@ -33,7 +33,7 @@ extension Int64: FieldValue, SortableValue {
   /// Writes the integer, little-endian.
   @inlinable public func store(into bytes: inout MutableRawSpan) { bytes.store(self, at: 0) }
   /// Reads the integer.
-  public init(loading bytes: RawSpan) throws(NotelogError) {
+  public init(loading bytes: RawSpan) throws {
     try requireByteCount(bytes, 8, .integer)
     self = Int64(bitPattern: bytes.load(UInt64.self, at: 0))
   }
@@ -53,7 +53,7 @@ extension UInt64: FieldValue, SortableValue {
   /// Writes the integer, little-endian.
   @inlinable public func store(into bytes: inout MutableRawSpan) { bytes.store(self, at: 0) }
   /// Reads the integer.
-  public init(loading bytes: RawSpan) throws(NotelogError) {
+  public init(loading bytes: RawSpan) throws {
     try requireByteCount(bytes, 8, .unsigned)
     self = bytes.load(UInt64.self, at: 0)
   }
@@ -69,7 +69,7 @@ extension Double: FieldValue, SortableValue {
   /// Writes the double's bits.
   @inlinable public func store(into bytes: inout MutableRawSpan) { bytes.store(bitPattern, at: 0) }
   /// Reads the double's bits.
-  public init(loading bytes: RawSpan) throws(NotelogError) {
+  public init(loading bytes: RawSpan) throws {
     try requireByteCount(bytes, 8, .double)
     self.init(bitPattern: bytes.load(UInt64.self, at: 0))
   }

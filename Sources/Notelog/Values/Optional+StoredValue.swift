@@ -21,7 +21,7 @@ extension Optional: StoredValue where Wrapped: StoredValue {
   }
 
   /// Reads the presence byte, then the value.
-  public init(loading bytes: RawSpan) throws(NotelogError) {
+  public init(loading bytes: RawSpan) throws {
     guard bytes.byteCount >= 1, bytes.byte(at: 0) <= 1 else {
       throw NotelogError(.damaged, "an optional value begins with neither 0 nor 1")
     }

@@ -15,7 +15,7 @@ public protocol StoredValue: Sendable {
   /// Writes the value; `bytes` has exactly ``storedByteCount`` of them.
   func store(into bytes: inout MutableRawSpan)
   /// Reads a value from all of `bytes`.
-  init(loading bytes: RawSpan) throws(NotelogError)
+  init(loading bytes: RawSpan) throws
 }
 
 extension StoredValue {

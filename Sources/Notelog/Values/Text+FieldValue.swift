@@ -12,7 +12,7 @@ extension String: FieldValue, SortableValue {
   /// Writes the text's UTF-8 bytes.
   @inlinable public func store(into bytes: inout MutableRawSpan) { withUTF8Bytes { bytes.copy($0) } }
   /// Reads UTF-8, and refuses what isn't.
-  public init(loading bytes: RawSpan) throws(NotelogError) {
+  public init(loading bytes: RawSpan) throws {
     guard let text = bytes.text() else { throw NotelogError(.damaged, "a text value is not UTF-8") }
     self = text
   }
@@ -28,5 +28,5 @@ extension [UInt8]: FieldValue, StoredValue, SortableValue {
   /// Writes the bytes.
   @inlinable public func store(into bytes: inout MutableRawSpan) { bytes.copy(rawSpan) }
   /// Reads the bytes.
-  public init(loading bytes: RawSpan) throws(NotelogError) { self = bytes.array() }
+  public init(loading bytes: RawSpan) throws { self = bytes.array() }
 }

@@ -67,7 +67,7 @@ public struct RecordBatch<R: Record>: ~Copyable {
   /// - Throws: `conflict` where a record of another type has one of the ids; `full`, and `limitExceeded` where they take more than ``Limits/transactionBytes``: the records are then still in
   ///   the batch; `poisoned`, `closed`.
   @discardableResult
-  public mutating func commit(_ durability: Durability = .durable) throws(NotelogError) -> UInt64 {
+  public mutating func commit(_ durability: Durability = .durable) throws -> UInt64 {
     let ticket = additions.isEmpty ? nil : store.indexes.begin(additions)
     defer {
       if let ticket { store.indexes.end(ticket) }

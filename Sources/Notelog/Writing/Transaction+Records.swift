@@ -15,7 +15,7 @@ extension Transaction {
   /// - Throws: `locked`, `conflict`, `limitExceeded`, `schemaConflict`, and what a value's encoding throws. Where there is a record
   ///   of another type under the id, the transaction's commit throws `conflict`, and nothing of it is written.
   @discardableResult
-  public mutating func put<R: Record>(_ record: R, if condition: Condition = .always) throws(NotelogError)
+  public mutating func put<R: Record>(_ record: R, if condition: Condition = .always) throws
     -> RecordID
   {
     let plan = try plan(for: R.self)
@@ -26,7 +26,7 @@ extension Transaction {
   }
 
   /// The record with an id as this transaction sees it; nil where there is none.
-  public mutating func get<R: Record>(_ type: R.Type, _ id: RecordID) throws(NotelogError) -> Entry<R>? {
+  public mutating func get<R: Record>(_ type: R.Type, _ id: RecordID) throws -> Entry<R>? {
     let plan = try plan(for: type)
     guard let stored = try read(id, plan.collection) else { return nil }
     return Entry(stored: stored, reader: RecordReader(plan: plan, opener: store.opener.reading(stored)))
@@ -64,7 +64,7 @@ extension Transaction {
   @discardableResult
   public mutating func delete<R: Record>(
     _ type: R.Type, _ id: RecordID, if condition: Condition = .always
-  ) throws(NotelogError) -> Bool {
+  ) throws -> Bool {
     let plan = try plan(for: type)
     try check(condition, id, plan.collection)
     return try delete(id, plan.collection)

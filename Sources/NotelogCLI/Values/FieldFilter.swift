@@ -38,7 +38,7 @@ struct FieldFilter: Sendable {
   }
 
   /// Whether the condition holds; a sealed field is opened for it.
-  func holds(for entry: DynamicEntry) throws(NotelogError) -> Bool {
+  func holds(for entry: DynamicEntry) throws -> Bool {
     let found = try entry.value(name)
     switch comparison {
     case .equal: return found.isSame(as: value)

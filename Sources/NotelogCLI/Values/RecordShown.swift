@@ -41,7 +41,7 @@ struct RecordShown {
       if let key = field.keyNumber, !opening {
         return (field.name, .sealed(byteCount: field.storedByteCount, key: key))
       }
-      do throws(NotelogError) {
+      do {
         return (field.name, .value(try entry.value(field.name)))
       } catch {
         return (field.name, Self.content(of: field, error))
@@ -50,7 +50,8 @@ struct RecordShown {
   }
 
   /// A field whose key is not to be had is sealed, not broken.
-  private static func content(of field: DynamicEntry.Field, _ error: NotelogError) -> Content {
+  private static func content(of field: DynamicEntry.Field, _ error: any Error) -> Content {
+    let error = error as? NotelogError ?? NotelogError(.damaged, "\(error)")
     guard let key = field.keyNumber, error.code == .locked || error.code == .missingKey else {
       return .failed(error)
     }

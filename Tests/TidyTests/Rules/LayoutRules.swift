@@ -42,6 +42,39 @@ enum LayoutRules {
     }.map { Finding(path: file.path, line: $0.offset + 1, message: "public belongs in Notelog only") }
   }
 
+  /// What apps call says `throws` and no type: a `catch` with `as` would warn, and worse (docs/decisions/0079).
+  static func publicThrowsUntyped(_ file: File) -> [Finding] {
+    guard file.path.hasPrefix("Sources/Notelog/") else { return [] }
+    let code = file.code
+    return code.indices.filter { index in
+      let line = code[index]
+      guard line.holds(word: "public"), ["func", "init", "subscript", "var"].contains(where: line.holds)
+      else {
+        return false
+      }
+      let rest = code[index...].prefix(12).joined(separator: " ")
+      return declaresThrownType(rest)
+    }.map { Finding(path: file.path, line: $0 + 1, message: "what is public throws no typed error") }
+  }
+
+  /// Whether the declaration that a text begins with throws typed, itself or its getter; a closure that it takes may.
+  private static func declaresThrownType(_ text: String) -> Bool {
+    var depth = 0
+    var seen = ""
+    for character in text {
+      if character == "(", depth == 0, seen.hasSuffix("throws") { return true }
+      if character == "(" { depth += 1 }
+      if character == ")" { depth -= 1 }
+      seen.append(character)
+      // The body says nothing of what is declared, but where it begins with the getter's own effects.
+      if character == "{", depth == 0 {
+        let getter = text.dropFirst(seen.count).drop { $0 == " " }
+        return getter.hasPrefix("get throws(") || getter.hasPrefix("get async throws(")
+      }
+    }
+    return false
+  }
+
   /// Conditions about platforms only in files named `Platform.swift`.
   static func platformsInOnePlace(_ file: File) -> [Finding] {
     guard file.path.hasPrefix("Sources/"), !file.path.hasSuffix("/Platform.swift") else { return [] }
