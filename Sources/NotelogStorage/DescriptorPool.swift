@@ -18,7 +18,7 @@ final class DescriptorPool: Sendable {
 
   /// The most files that are only read, and open at once, unless more are being read or have lost their names.
   let capacity: Int
-  private let folder: SystemFolder
+  fileprivate let folder: SystemFolder
   private let state = Lock(State())
 
   init(of folder: SystemFolder, capacity: Int) {
@@ -27,11 +27,11 @@ final class DescriptorPool: Sendable {
   }
 
   func open(_ name: String, _ mode: StorageOpenMode) throws(StorageError) -> SystemDescriptor {
-    let opened = try retrying { folder.openFile(name, mode.flags) }.orThrow(.open, name)
+    let opened = try retrying { folder.openFile(name, mode.flags) }.orThrow(.open, folder.path(of: name))
     if mode.mayWrite, opened.nameCount > 1 {
       // Its other name may be outside the store: what is written here would be written there.
       Syscall.closeFile(opened.descriptor)
-      throw StorageError(.open, name, errno: SystemErrno.manyNames)
+      throw StorageError(.open, folder.path(of: name), errno: SystemErrno.manyNames)
     }
     let descriptor = SystemDescriptor(opened, name, pool: self)
     if mode == .read { add(descriptor) }
@@ -55,7 +55,7 @@ final class DescriptorPool: Sendable {
   func reopen(_ descriptor: SystemDescriptor) throws(StorageError) -> Int32 {
     try state.withLock { state throws(StorageError) in
       if descriptor.isClosed {
-        throw StorageError(.read, descriptor.name, errno: SystemErrno.badDescriptor)
+        throw StorageError(.read, descriptor.path, errno: SystemErrno.badDescriptor)
       }
       if let number = descriptor.number { return number }
       makeRoom(&state)
@@ -107,15 +107,15 @@ final class DescriptorPool: Sendable {
         while Self.isTooMany(result), closeOne(&state) {
           result = folder.openFile(descriptor.name, StorageOpenMode.read.flags)
         }
-        return try result.orThrow(.open, descriptor.name)
+        return try result.orThrow(.open, descriptor.path)
       }
     } catch {
       guard error.isMissing else { throw error }
-      throw StorageError(.open, descriptor.name, errno: SystemErrno.stale)
+      throw StorageError(.open, descriptor.path, errno: SystemErrno.stale)
     }
     guard opened.identity == descriptor.identity else {
       Syscall.closeFile(opened.descriptor)
-      throw StorageError(.open, descriptor.name, errno: SystemErrno.stale)
+      throw StorageError(.open, descriptor.path, errno: SystemErrno.stale)
     }
     descriptor.install(opened.descriptor)
     return opened.descriptor
@@ -169,6 +169,9 @@ final class SystemDescriptor: Sendable {
     word = Atomic(Self.upperHalf(opened.descriptor))
   }
 
+  /// The file's path, for errors.
+  var path: String { pool.folder.path(of: name) }
+
   /// Comes in, and has the file opened again if it was closed for another.
   ///
   /// - Returns: The descriptor's number, which is this file's until `leave`.
@@ -187,7 +190,7 @@ final class SystemDescriptor: Sendable {
     do throws(StorageError) { return try pool.reopen(self) } catch {
       leave()
       guard error.errno == SystemErrno.badDescriptor else { throw error }
-      throw StorageError(call, name, errno: error.errno)
+      throw StorageError(call, path, errno: error.errno)
     }
   }
 

@@ -8,6 +8,8 @@
 /// Each requirement is one system call, with its errors and without retries: what survives `EINTR`, a short write or a
 /// failing disk is decided above this protocol, where the simulated disk can try it. Names are relative to the folder.
 package protocol Storage: AnyObject, Sendable {
+  /// The folder's path as it was given, for errors; empty where there is none.
+  var path: String { get }
   /// How many files that are only read it keeps open at once. It closes others behind the scenes, and opens them again when they are
   /// read: that fails where another process has removed them meanwhile.
   var openFileLimit: Int { get }
@@ -28,6 +30,8 @@ package protocol Storage: AnyObject, Sendable {
   /// What tells when a file is written, or something in the folder changes where the name is empty; nothing where the system has nothing
   /// of the kind, or there is no such file. Linux's `inotify`.
   func watch(_ name: String) -> (any StorageWatch)?
+  /// Who holds a lock on a file; nothing where nobody does, or the system doesn't say. Linux's `/proc/locks`.
+  func lockHolder(of name: String) -> LockHolder?
 }
 
 /// Tells when a file or something in a folder changes.
@@ -66,7 +70,11 @@ extension Storage {
   /// What has no descriptors keeps all files open.
   package var openFileLimit: Int { Int.max }
 
+  package var path: String { "" }
+
   package func watch(_ name: String) -> (any StorageWatch)? { nil }
+
+  package func lockHolder(of name: String) -> LockHolder? { nil }
 }
 
 extension StorageFile {
@@ -110,7 +118,7 @@ public struct StorageError: Error, Equatable, Sendable {
 
   /// What was asked.
   public let call: Call
-  /// The file or folder it was asked of.
+  /// The file or folder it was asked of; of the real system with its path.
   public let name: String
   /// The system's error number.
   public let errno: Int32

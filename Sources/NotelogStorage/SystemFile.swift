@@ -18,7 +18,7 @@ package final class SystemFile: StorageFile {
   package func read(into bytes: inout MutableRawSpan, at offset: Int) throws(StorageError) -> Int {
     let number = try descriptor.enter(.read)
     defer { descriptor.leave() }
-    return try Syscall.readAt(number, &bytes, offset).orThrow(.read, descriptor.name)
+    return try Syscall.readAt(number, &bytes, offset).orThrow(.read, descriptor.path)
   }
 
   package func write(_ bytes: RawSpan, at offset: Int) throws(StorageError) -> Int {
@@ -54,7 +54,7 @@ package final class SystemFile: StorageFile {
   ) throws(StorageError) -> Value {
     let number = try descriptor.enter(call)
     defer { descriptor.leave() }
-    return try body(number).orThrow(call, descriptor.name)
+    return try body(number).orThrow(call, descriptor.path)
   }
 
   package func close() {

@@ -14,6 +14,11 @@ final class SystemFolder: Sendable {
 
   init(path: String) { self.path = path }
 
+  /// The path of a name in it; its own where the name is empty.
+  func path(of name: String) -> String {
+    name.isEmpty ? path : path.hasSuffix("/") ? path + name : path + "/" + name
+  }
+
   deinit {
     let descriptor = opened.load(ordering: .acquiring)
     if descriptor >= 0 { Syscall.closeFile(descriptor) }

@@ -38,14 +38,20 @@ package final class SystemStorage: Storage {
 
   package func watch(_ name: String) -> (any StorageWatch)? { SystemWatch(folder, name) }
 
+  package func lockHolder(of name: String) -> LockHolder? {
+    guard case .success(let file) = folder.openFile(name, StorageOpenMode.read.flags) else { return nil }
+    defer { Syscall.closeFile(file.descriptor) }
+    return LockHolder(of: file.identity)
+  }
+
   package func open(_ name: String, _ mode: StorageOpenMode) throws(StorageError) -> any StorageFile {
     SystemFile(try pool.open(name, mode))
   }
 
   package func forEachName(in folder: String, _ visit: (Span<UInt8>) -> Void) throws(StorageError) {
-    let name = folder.isEmpty ? path : folder
-    let descriptor = try pool.retrying { self.folder.open(folder) }.orThrow(.readdir, name)
-    try Syscall.forEachName(descriptor, visit).orThrow(.readdir, name)
+    let descriptor = try pool.retrying { self.folder.open(folder) }
+      .orThrow(.readdir, self.folder.path(of: folder))
+    try Syscall.forEachName(descriptor, visit).orThrow(.readdir, self.folder.path(of: folder))
   }
 
   package func rename(_ name: String, to newName: String) throws(StorageError) {
@@ -55,32 +61,32 @@ package final class SystemStorage: Storage {
       folder.with(name) { from, name in
         folder.with(newName) { to, newName in Syscall.renameFile(from, name, to, newName) }
       }
-    }.orThrow(.rename, name)
+    }.orThrow(.rename, folder.path(of: name))
   }
 
   package func unlink(_ name: String) throws(StorageError) {
     pool.keep(name)
-    try pool.retrying { folder.with(name, Syscall.unlinkFile) }.orThrow(.unlink, name)
+    try pool.retrying { folder.with(name, Syscall.unlinkFile) }.orThrow(.unlink, folder.path(of: name))
   }
 
   package func makeFolder(_ name: String) throws(StorageError) {
-    try pool.retrying { folder.with(name, Syscall.makeFolder) }.orThrow(.mkdir, name)
+    try pool.retrying { folder.with(name, Syscall.makeFolder) }.orThrow(.mkdir, folder.path(of: name))
   }
 
   package func syncFolder(_ name: String) throws(StorageError) {
-    let descriptor = try pool.retrying { folder.open(name) }.orThrow(.open, name.isEmpty ? path : name)
+    let descriptor = try pool.retrying { folder.open(name) }.orThrow(.open, folder.path(of: name))
     defer { Syscall.closeFile(descriptor) }
-    try Syscall.syncFolder(descriptor).orThrow(.syncFolder, name)
+    try Syscall.syncFolder(descriptor).orThrow(.syncFolder, folder.path(of: name))
   }
 }
 
 extension Result where Failure == Errno {
   /// The value, or the error with the call and the name it was made on.
   @discardableResult
-  func orThrow(_ call: StorageError.Call, _ name: String) throws(StorageError) -> Success {
+  func orThrow(_ call: StorageError.Call, _ name: @autoclosure () -> String) throws(StorageError) -> Success {
     switch self {
     case .success(let value): return value
-    case .failure(let errno): throw StorageError(call, name, errno: errno.number)
+    case .failure(let errno): throw StorageError(call, name(), errno: errno.number)
     }
   }
 }

@@ -104,7 +104,7 @@ import Testing
         """
     let answer = try bench.run(script)
     #expect(answer.out == "2\nread\nverdict    sound\nbacked up\nsame\n")
-    #expect(answer.err.contains("'lock' failed: it has a second name"), "\(answer.err)")
+    #expect(answer.err.contains("lock' failed: it has a second name"), "\(answer.err)")
   }
 
   /// INV-L5. The bug: whatever ended in `.partial` was deleted when a store was opened, or made in its folder.

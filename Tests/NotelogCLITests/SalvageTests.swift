@@ -203,7 +203,7 @@ import Testing
         "notelog: error: 'full' is not empty",
         "notelog: error: there is no store at 'nowhere'",
         "notelog: error: there is nothing of a store in 'empty'",
-        "notelog: error: creating nowhere/new: mkdir of nowhere/new failed: No such file or directory",
+        "notelog: error: creating the folder: mkdir of 'nowhere/new' failed: No such file or directory",
         "notelog: error: cannot read the password file 'missing': no such file or directory",
       ])
   }

@@ -378,12 +378,13 @@ import Testing
       notelog add my.notelog title=first body=- $quick <pipe >/dev/null &
       exec 3>pipe
       until grep -q ":$(stat -c %i my.notelog/lock) " /proc/locks; do :; done
-      notelog add my.notelog title=second $quick; echo $?
+      notelog add my.notelog title=second $quick 2>refusal; echo $?
+      sed "s/process $! (notelog)/that process/" refusal >&2
       echo text >&3; exec 3>&-; wait
       notelog list my.notelog -w title=first $quick | sed 's/.* //'
       """
     let error = """
-      notelog: error: the store is open for writing elsewhere
+      notelog: error: the store is open for writing in that process
       notelog: hint: another process is writing to the store; try again later, or wait for it with --wait SECONDS
 
       """

@@ -32,6 +32,11 @@ import Testing
     [UInt8](repeating: UInt8(number & 0xFF), count: 64)
   }
 
+  /// The error of a call on a file of the folder.
+  private func error(_ call: StorageError.Call, _ name: String, errno: Int32) -> StorageError {
+    StorageError(call, store.storage.path + "/" + name, errno: errno)
+  }
+
   private static func content(of file: any StorageFile) throws(StorageError) -> [UInt8] {
     try file.read(64, at: 0)
   }
@@ -53,11 +58,11 @@ import Testing
     let other = try store.storage.open("other", .createNew)
     let refused = SystemErrno.badDescriptor
     let bytes: [UInt8] = [1, 2, 3]
-    #expect(throws: StorageError(.write, "late", errno: refused)) { try late.writeAll(bytes.rawSpan, at: 0) }
-    #expect(throws: StorageError(.truncate, "late", errno: refused)) { try late.truncate(to: 9) }
-    #expect(throws: StorageError(.allocate, "late", errno: refused)) { try late.allocate(0..<9) }
-    #expect(throws: StorageError(.sync, "late", errno: refused)) { try late.sync() }
-    #expect(throws: StorageError(.read, "late", errno: refused)) { try Self.content(of: late) }
+    #expect(throws: error(.write, "late", errno: refused)) { try late.writeAll(bytes.rawSpan, at: 0) }
+    #expect(throws: error(.truncate, "late", errno: refused)) { try late.truncate(to: 9) }
+    #expect(throws: error(.allocate, "late", errno: refused)) { try late.allocate(0..<9) }
+    #expect(throws: error(.sync, "late", errno: refused)) { try late.sync() }
+    #expect(throws: error(.read, "late", errno: refused)) { try Self.content(of: late) }
     #expect(try other.byteCount() == 0)
   }
 
@@ -73,7 +78,7 @@ import Testing
       }
     }
     for file in files { file.close() }
-    #expect(throws: StorageError(.read, "file 0", errno: SystemErrno.badDescriptor)) {
+    #expect(throws: error(.read, "file 0", errno: SystemErrno.badDescriptor)) {
       try Self.content(of: files[0])
     }
     #if os(Linux)
@@ -118,10 +123,10 @@ import Testing
     try store.storage.rename("file 9", to: "file 1")
     for number in 0...1 {
       let name = "file \(number)"
-      let error = #expect(throws: StorageError(.open, name, errno: SystemErrno.stale)) {
+      let found = #expect(throws: error(.open, name, errno: SystemErrno.stale)) {
         try Self.content(of: files[number])
       }
-      #expect(error?.reason.contains("another process") ?? false)
+      #expect(found?.reason.contains("another process") ?? false)
     }
   }
 
@@ -139,13 +144,13 @@ import Testing
       return file
     }
     let shared = try few.open("lock", .read)
-    #expect(throws: StorageError(.lock, "lock", errno: SystemErrno.wouldBlock)) { try shared.lock(.shared) }
+    #expect(throws: error(.lock, "lock", errno: SystemErrno.wouldBlock)) { try shared.lock(.shared) }
     for (number, file) in written.enumerated() { #expect(try Self.content(of: file) == Self.content(number)) }
     #if os(Linux)
       #expect(openCount <= 6)
     #endif
     let other = try store.storage.open("lock", .lock)
-    #expect(throws: StorageError(.lock, "lock", errno: SystemErrno.wouldBlock)) { try other.lock(.exclusive) }
+    #expect(throws: error(.lock, "lock", errno: SystemErrno.wouldBlock)) { try other.lock(.exclusive) }
     lock.close()
     try other.lock(.exclusive)
   }

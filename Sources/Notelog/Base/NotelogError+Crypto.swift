@@ -8,8 +8,8 @@ extension NotelogError {
   init(crypto error: CryptoError, _ place: String) {
     let (code, words): (Code, String) =
       switch error {
-      case .wrongPassword: (.wrongPassword, "no password slot opens with this password")
-      case .wrongKey: (.wrongPassword, "no key slot opens with this key")
+      case .wrongPassword: (.wrongPassword, "the password is not right")
+      case .wrongKey: (.wrongPassword, "the key is not right")
       case .tamperedSlot(let slot):
         (.tampered, "slot \(slot) of the keyring was altered; try another password or the recovery key")
       case .tamperedKeyring: (.tampered, "the keyring was altered; restore it from a backup")
@@ -27,13 +27,29 @@ extension NotelogError {
         (.invalidArgument, "the last slot can't be removed, nobody could unlock the store any more")
       case .tampered: (.tampered, "the value was altered, or moved here from elsewhere")
       case .unsupported(let what): (.unsupportedVersion, "this version doesn't know \(what)")
-      case .limitExceeded(let limit): (.limitExceeded, "the limit on \(limit) is exceeded")
+      case .limitExceeded(let limit): (.limitExceeded, Self.words(for: limit))
+      case .closed: (.closed, "the store is closed")
       case .forked: (.closed, "the process was forked since the store was opened; open it again")
       case .outOfMemory: (.inputOutput, "no memory for a secret")
       case .noRandomness: (.inputOutput, "the system gives no random bytes")
       case .library: (.inputOutput, "the cryptographic library failed")
       }
     self.init(code, "\(place): \(words)")
+    if error == .wrongKey { sentence = "The key is not right." }
+  }
+
+  private static func words(for limit: CryptoError.CryptoLimit) -> String {
+    switch limit {
+    case .plaintext: "the value is too long to be sealed"
+    case .additionalData: "the name of its field or collection is too long"
+    case .workFactor: "the work for a password is an exponent from 14 to 18"
+    case .slots: "the store has as many passwords and keys as it can have: remove one first"
+    case .namedKeys: "the store has as many named keys as it can have"
+    case .keyGenerations: "the keyring was changed too often"
+    case .keyName: "the name of a key has 1 to 63 bytes of UTF-8"
+    case .keyringSize: "the keyring is longer than any can be"
+    case .secret: "the password or key is too long or too short"
+    }
   }
 }
 

@@ -32,17 +32,43 @@ extension NotelogError {
 
   /// The public error for a system call that failed.
   init(storage error: StorageError, _ place: String) {
+    if error.errno == SystemErrno.badDescriptor {
+      self.init(journal: JournalError.closed)
+      return
+    }
     let isFull = error.errno == SystemErrno.noSpace || error.errno == SystemErrno.quotaExceeded
-    let call = error.name.isEmpty ? error.call.rawValue : "\(error.call.rawValue) of \(error.name)"
+    let call = error.name.isEmpty ? error.call.rawValue : "\(error.call.rawValue) of '\(error.name)'"
     self.init(
       isFull ? .full : .inputOutput, "\(place): \(call) failed: \(error.reason)",
       errno: error.errno)
   }
 }
 
-/// Asks the journal; its errors become public ones.
+/// Asks the journal; its errors become public ones, which name the folder where they are about the store as a whole.
 func journaling<Result: ~Copyable>(
-  _ body: @autoclosure () throws(JournalError) -> Result
+  at path: @autoclosure () -> String = "", _ body: @autoclosure () throws(JournalError) -> Result
 ) throws(NotelogError) -> Result {
-  do { return try body() } catch { throw NotelogError(journal: error) }
+  do { return try body() } catch {
+    let error = NotelogError(journal: error)
+    throw error.code.isOfStore ? error.naming(path()) : error
+  }
+}
+
+extension NotelogError.Code {
+  /// Whether an error of the kind is about the store as a whole, and not about a record or a place in it.
+  fileprivate var isOfStore: Bool {
+    switch self {
+    case .notFound, .alreadyExists, .busy, .inputOutput, .full, .poisoned, .closed, .readOnly, .suspended,
+      .unsupportedVersion:
+      true
+    default: false
+    }
+  }
+}
+
+/// Does something with a folder, or with two: an error that names none of them gets the first one's path.
+func about<Result: ~Copyable>(
+  _ storage: any Storage, _ other: (any Storage)? = nil, _ body: () throws(NotelogError) -> Result
+) throws(NotelogError) -> Result {
+  do { return try body() } catch { throw error.naming(storage.path, or: other?.path ?? "") }
 }

@@ -66,7 +66,9 @@ public struct NotelogError: Error, Sendable {
   /// The kind of failure.
   public let code: Code
   /// What happened, where, and what to do, in a sentence or two without a final stop.
-  public let message: String
+  public internal(set) var message: String
+  /// The folder that it is about, as it was named, where it is about one. The message names it too.
+  public internal(set) var path: String?
   /// The segment concerned, if one is.
   public let segment: UInt64?
   /// The offset in that segment, if one is known.
@@ -75,6 +77,9 @@ public struct NotelogError: Error, Sendable {
   public let errno: Int32?
   /// What was found, where a store can't be opened because of what it lost.
   public internal(set) var damage: DamageReport?
+
+  /// What a user is told, where that is more than the code says.
+  var sentence: String?
 
   /// Creates an error.
   public init(
@@ -89,6 +94,16 @@ public struct NotelogError: Error, Sendable {
 }
 
 extension NotelogError {
+  /// The same, with the folder that it is about, unless that is named already: of two, the one that the message names, or else the first.
+  func naming(_ path: String, or other: String = "") -> NotelogError {
+    guard !path.isEmpty, self.path == nil else { return self }
+    var error = self
+    let named = [path, other].filter { !$0.isEmpty && message.contains($0) }.max { $0.count < $1.count }
+    error.path = named ?? path
+    if named == nil { error.message = "'\(path)': \(message)" }
+    return error
+  }
+
   /// What the library's own code threw through a declaration that says no more than `throws`: always one of these.
   init(ours error: any Error) { self = error as? NotelogError ?? NotelogError(.damaged, "\(error)") }
 }

@@ -73,10 +73,10 @@ extension DynamicCollection {
     at moment: Snapshot, _ damaged: (RecordID, NotelogError) throws -> Bool
   ) throws {
     var buffer = ReadBuffer()
-    let keys = try journaling(moment.records(in: plan.number))
+    let keys = try journaling(at: store.journal.path, moment.records(in: plan.number))
     for key in keys {
       let goesOn = try sparing(RecordID(key), damaged) {
-        if try journaling(moment.read(key, into: &buffer)) != nil {
+        if try journaling(at: store.journal.path, moment.read(key, into: &buffer)) != nil {
           _ = try RecordBody(checking: buffer.body)
         }
       }

@@ -18,7 +18,7 @@ extension Store {
   /// - Complexity: O(*n*) in the number of records, of which it reads what segments list.
   public func collectionsWithoutSchema() throws -> [Int: Int] {
     let known = registry.withLock { Set($0.byNumber.keys) }.union([SchemaRecord.collection])
-    let counts = try journaling(journal.snapshot().recordCounts(besides: known))
+    let counts = try journaling(at: journal.path, journal.snapshot().recordCounts(besides: known))
     return Dictionary(uniqueKeysWithValues: counts.map { (Int($0.key), $0.value) })
   }
 

@@ -54,7 +54,7 @@ struct ChunkOpener: Sendable {
     guard !range.isEmpty else { return }
     let key: SealingKey
     do { key = try opener.vault.sealingKey(KeyReference(rawValue: entry.keyReference)) } catch {
-      throw NotelogError(crypto: error, plan.place(index, id))
+      throw opener.refusal(error, plan.place(index, id))
     }
     var data = plan.chunkData(
       index, of: id, type: entry.type, flags: entry.flags, key: key.reference, value: reference.value)
@@ -80,7 +80,8 @@ struct ChunkOpener: Sendable {
     if opener.pending?.read(number, of: reference, into: &pending) == true {
       return try open(pending.rawSpan, number, count, key, data, into: &plaintext)
     }
-    let found = try journaling(opener.journal.readChunk(UInt32(number), of: reference.value, into: &buffer))
+    let found = try journaling(
+      at: opener.journal.path, opener.journal.readChunk(UInt32(number), of: reference.value, into: &buffer))
     guard found != nil else { throw try missing(number) }
     try open(buffer.body, number, count, key, data, into: &plaintext)
   }
@@ -104,7 +105,7 @@ struct ChunkOpener: Sendable {
   /// Why a chunk isn't there: it is lost, or the record has another value by now and compaction has been.
   private func missing(_ number: Int) throws(NotelogError) -> NotelogError {
     var buffer = ReadBuffer()
-    let current = try journaling(opener.journal.read(id.bytes, into: &buffer))
+    let current = try journaling(at: opener.journal.path, opener.journal.read(id.bytes, into: &buffer))
     if current != nil, let envelope = Envelope(buffer.envelope), envelope.values.contains(reference.value) {
       return NotelogError(
         .damaged, "\(plan.place(index, id)): chunk \(number) of its value is missing; verify the store")

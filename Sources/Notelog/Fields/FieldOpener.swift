@@ -31,6 +31,12 @@ final class FieldOpener: Sendable {
     FieldOpener(vault: vault, metrics: metrics, journal: journal, pending: pending)
   }
 
+  /// Why a value was not opened.
+  func refusal(_ error: CryptoError, _ place: String) -> NotelogError {
+    error == .closed
+      ? NotelogError(journal: JournalError.closed).naming(journal.path) : NotelogError(crypto: error, place)
+  }
+
   /// Calls `body` with the value's bytes: a presence byte if the plan says optional, then the value.
   ///
   /// For single values; whoever opens many keeps an ``Opening``.

@@ -83,7 +83,7 @@ struct Opening: ~Copyable {
     do throws(CryptoError) {
       try unseal(value, KeyReference(rawValue: entry.keyReference), data, to: presence, opener.vault)
     } catch {
-      throw NotelogError(crypto: error, plan.place(index, id))
+      throw opener.refusal(error, plan.place(index, id))
     }
     opener.metrics.count(plainCount)
     try unpack(entry, from: presence, id, index, plan)

@@ -19,6 +19,7 @@ extension Journal {
     guard order.since <= moment.sequence, var index = OrderedIndex(order) else { return nil }
     var entries: [OrderedEntry] = []
     let isComplete = try journaling(
+      at: path,
       moment.forEachEnvelope(in: name.collection, behind: order) { id, envelope in
         guard let entry = OrderedEntry(keyOf: name.field, id, envelope: envelope) else { return false }
         entries.append(entry)
@@ -59,6 +60,7 @@ extension Journal {
   private func listedKeys(of name: FieldIndexes.Name, at moment: Snapshot) throws -> [OrderedEntry]? {
     var entries: [OrderedEntry] = []
     let isComplete = try journaling(
+      at: path,
       moment.forEachEnvelope(in: name.collection) { id, envelope in
         guard let entry = OrderedEntry(keyOf: name.field, id, envelope: envelope) else { return false }
         entries.append(entry)

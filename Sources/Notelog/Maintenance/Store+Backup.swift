@@ -41,7 +41,7 @@ extension Store {
   ) throws -> BackupSummary {
     do throws(JournalError) { try journal.synchronize() } catch {
       // What another process writes, the backup makes durable itself.
-      guard error.code == .readOnly else { throw NotelogError(journal: error) }
+      guard error.code == .readOnly else { throw NotelogError(journal: error).naming(journal.path) }
     }
     if let folder = storage as? SystemStorage { try FolderPath.refuseNesting(path, with: folder.path) }
     return try Self.backup(storage, to: Self.folder(path), checksAll: checksAll, progress: progress)
@@ -73,7 +73,10 @@ extension Store {
   ) throws -> BackupSummary {
     let source = try present(path)
     try FolderPath.refuseNesting(backupPath, with: path)
-    return try backup(source, to: folder(backupPath), checksAll: checksAll, progress: progress)
+    let target = try folder(backupPath)
+    return try about(source, target) { () throws(NotelogError) in
+      try backup(source, to: target, checksAll: checksAll, progress: progress)
+    }
   }
 
   static func backup(
@@ -102,8 +105,10 @@ extension Store {
   static func present(_ path: String) throws(NotelogError) -> SystemStorage {
     let storage = SystemStorage(path: path)
     do { _ = try storage.names(in: "") } catch {
-      guard error.errno == SystemErrno.notFound else { throw NotelogError(storage: error, "reading \(path)") }
-      throw NotelogError(.notFound, "there is no folder \(path)")
+      guard error.errno == SystemErrno.notFound else {
+        throw NotelogError(storage: error, "reading the folder")
+      }
+      throw NotelogError(.notFound, "there is no such folder").naming(path)
     }
     return storage
   }

@@ -69,7 +69,7 @@ extension Store {
     progress: (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws -> CompactionSummary {
     let result = try journaling(
-      journal.compact(budget.journal) { progress($0.copiedByteCount, $0.plannedByteCount) })
+      at: journal.path, journal.compact(budget.journal) { progress($0.copiedByteCount, $0.plannedByteCount) })
     return CompactionSummary(
       byteCountBefore: result.byteCountBefore, byteCountAfter: result.byteCountAfter,
       removedSegments: result.removedSegments, addedSegments: result.addedSegments,
@@ -85,6 +85,6 @@ extension Store {
   /// - Throws: `full`, `poisoned`, `closed`, `readOnly`.
   @discardableResult
   public func compactIfDue(_ budget: WorkBudget = .unlimited) throws -> Bool {
-    try journaling(journal.compactIfDue(budget.journal))
+    try journaling(at: journal.path, journal.compactIfDue(budget.journal))
   }
 }

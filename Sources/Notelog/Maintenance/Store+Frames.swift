@@ -120,7 +120,7 @@ extension Store {
     do {
       try FrameListing.run(SystemStorage(path: path)) { try body(StoredPiece($0)) }
     } catch let error as JournalError {
-      throw NotelogError(journal: error)
+      throw NotelogError(journal: error).naming(path)
     }
   }
 }

@@ -25,16 +25,20 @@ extension Store {
   ) throws -> [Verification.Finding] {
     let backup = try present(backupPath)
     try FolderPath.refuseNesting(path, with: backupPath)
-    return try restore(backup, to: folder(path), progress: progress)
+    let target = try folder(path)
+    return try about(backup, target) { () throws(NotelogError) in
+      try restore(backup, to: target, progress: progress)
+    }
   }
 
   static func restore(
     _ backup: any Storage, to target: any Storage,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws(NotelogError) -> [Verification.Finding] {
-    let creation = try Creation(in: target)
+    let creation = try Creation.begin(in: target)
     do throws(NotelogError) {
-      let damages = try journaling(Journal.restore(from: backup, to: target, progress: progress))
+      let damages = try journaling(
+        Journal.restore(from: backup, to: target, progress: progress))
       let keyring = try restoreKeyring(backup, to: target)
       try creation.finish()
       return damages.map(Verification.Finding.init) + keyring

@@ -30,8 +30,11 @@ extension Store {
     let source = try present(path)
     try FolderPath.refuseNesting(newPath, with: path)
     let target = try folder(newPath)
-    return try salvage(
-      from: source, to: target, storeID: storeID, keepsOlderVersions: keepsOlderVersions, progress: progress)
+    return try about(source, target) { () throws(NotelogError) in
+      try salvage(
+        from: source, to: target, storeID: storeID, keepsOlderVersions: keepsOlderVersions, progress: progress
+      )
+    }
   }
 
   static func salvage(
@@ -41,7 +44,7 @@ extension Store {
   ) throws(NotelogError) -> SalvageSummary {
     let lock = try refuseWriter(source)
     defer { lock?.close() }
-    let creation = try Creation(in: target)
+    let creation = try Creation.begin(in: target)
     do throws(NotelogError) {
       // The keyring first, as in a store that is created: the journal is what makes the folder a store.
       let (keyring, keyringStore) = try salvageKeyring(from: source, to: target, of: storeID?.bytes)
@@ -67,7 +70,8 @@ extension Store {
     } catch {
       file.close()
       guard error.errno == SystemErrno.wouldBlock else { return nil }
-      throw NotelogError(.busy, "the store is open for writing elsewhere", errno: error.errno)
+      throw NotelogError(
+        journal: JournalError.busy("the store is open for writing", FileName.lock, in: source, cause: error))
     }
   }
 
@@ -95,7 +99,7 @@ extension Store {
   private static func withJournal<Result>(
     of storage: any Storage, _ options: JournalOptions, _ body: (Journal) throws(NotelogError) -> Result
   ) throws(NotelogError) -> Result {
-    let journal = try journaling(Journal.open(in: storage, options: options))
+    let journal = try journaling(at: storage.path, Journal.open(in: storage, options: options))
     // What was written is durable already.
     defer { try? journal.close() }
     return try body(journal)

@@ -38,7 +38,7 @@ extension Store {
   public func scrub(
     from position: ScrubPosition? = nil, _ budget: WorkBudget = .unlimited
   ) throws -> ScrubSummary {
-    let result = try journaling(journal.scrub(from: position?.segment ?? 0, budget.journal))
+    let result = try journaling(at: journal.path, journal.scrub(from: position?.segment ?? 0, budget.journal))
     return ScrubSummary(
       findings: result.damages.map(Verification.Finding.init), segmentCount: result.segmentCount,
       frameCount: result.frameCount, byteCount: result.byteCount,

@@ -24,15 +24,17 @@ extension Store {
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws -> Verification {
     precondition(threadCount > 0, "a store is verified by one thread or more")
-    return try verify(
-      in: SystemStorage(path: path), unlocking: credential, threadCount: threadCount, progress: progress)
+    let storage = SystemStorage(path: path)
+    return try about(storage) { () throws(NotelogError) in
+      try verify(in: storage, unlocking: credential, threadCount: threadCount, progress: progress)
+    }
   }
 
   static func verify(
     in storage: any Storage, unlocking credential: Credential?, threadCount: Int = 1,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws(NotelogError) -> Verification {
-    if let backup = try journaling(BackupFolder.find(in: storage)) {
+    if let backup = try journaling(at: storage.path, BackupFolder.find(in: storage)) {
       return try verify(backup, unlocking: credential, threadCount: threadCount, progress: progress)
     }
     try Creation.refuseUnfinished(in: storage)
@@ -42,7 +44,7 @@ extension Store {
       do throws(NotelogError) {
         var (verification, nextRevision) = try verifyOnce(in: storage, credential, threadCount, progress)
         let finding = verification.findings.filter(\.isDamage).map { "\($0)" }.sorted().joined()
-        if try journaling(attempts.isBelievable(finding, since: nextRevision, errno: nil)) {
+        if try journaling(at: storage.path, attempts.isBelievable(finding, since: nextRevision, errno: nil)) {
           if verification.tornByteCount > 0, attempts.isDisturbed(since: nextRevision) {
             verification.tornByteCount = 0
           }
@@ -50,7 +52,7 @@ extension Store {
         }
       } catch {
         guard error.code == .damaged || error.code == .inputOutput,
-          try !journaling(attempts.isBelievable("\(error)", since: nil, errno: error.errno))
+          try !journaling(at: storage.path, attempts.isBelievable("\(error)", since: nil, errno: error.errno))
         else { throw error }
       }
     }
@@ -123,6 +125,7 @@ extension Verification {
   ) throws(NotelogError) -> RecoveryReport {
     let parts = Lock<[RecordVerifier.Found]>([])
     let structure = try journaling(
+      at: storage.path,
       Journal.verifyOnce(storage, threadCount: threadCount, progress: progress) { inspect in
         guard let store else { return inspect { _, _, _ in } }
         var verifier = RecordVerifier(store)

@@ -9,7 +9,7 @@ extension Store {
     _ backup: BackupFolder, unlocking credential: Credential?, threadCount: Int,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool
   ) throws(NotelogError) -> Verification {
-    let damages = try journaling(backup.verifyParts(progress))
+    let damages = try journaling(at: backup.path, backup.verifyParts(progress))
     var verification = Verification()
     if let view = backup.view {
       do throws(NotelogError) {

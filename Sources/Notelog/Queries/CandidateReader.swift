@@ -28,7 +28,7 @@ struct CandidateReader<R: Record>: ~Copyable {
     seen += 1
     var found: StoredRecord?
     let isFound = try query.reading(entry.id) { () throws -> Bool? in
-      found = try journaling(moment.read(entry.id.bytes, into: &buffer))
+      found = try journaling(at: query.store.journal.path, moment.read(entry.id.bytes, into: &buffer))
       guard let found else { return false }
       return try isCurrent(entry, found)
     }

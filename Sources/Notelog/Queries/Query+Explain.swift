@@ -13,6 +13,7 @@ extension Query {
   /// - Throws: `notFound` where a condition or the order names no field; `damaged` and others as they are met.
   /// - Complexity: O(*n*) in the records of the collection where no index helps, or where one is made.
   public func explain() throws -> QueryPlan {
+    try journaling(at: store.journal.path, store.journal.checkOpen())
     let reader = try store.reader(for: R.self)
     let moment = moment ?? store.journal.snapshot()
     let collection = reader.plan.collection
@@ -30,7 +31,7 @@ extension Query {
     switch try way(reader, moment) {
     case .scan:
       index = nil
-      candidateCount = try journaling(moment.records(in: collection.number).count)
+      candidateCount = try journaling(at: store.journal.path, moment.records(in: collection.number).count)
     case .inOrder(let run):
       direction = order?.direction
       fallthrough

@@ -37,6 +37,7 @@ extension Snapshot {
       return failure == nil
     }
     try journaling(
+      at: journal.path,
       forEach(
         in: collection, part: part, of: partCount, onDamage: { leaveOut(Verification.Finding($0)) },
         { record, _, bytes throws(JournalError) in

@@ -63,7 +63,8 @@ struct CollectionDescription: Sendable {
   /// What the declaration itself gets wrong, or nil.
   var mistake: String? {
     let names = fields.map(\.name) + retired
-    if Set(names).count != names.count { return "a field is declared twice" }
+    var seen: Set<String> = []
+    for name in names where !seen.insert(name).inserted { return "the field '\(name)' is declared twice" }
     if names.count > Limits.fields { return "there are more than \(Limits.fields) fields" }
     for name in names + fields.flatMap(\.formerNames) + [name] {
       if name.isEmpty || name.utf8.count > Limits.nameBytes { return "names have 1 to 255 bytes of UTF-8" }

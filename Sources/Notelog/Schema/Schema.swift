@@ -23,7 +23,8 @@ public struct Schema<R: Record>: Sendable {
     description = CollectionDescription(
       name: name, formerNames: formerly, fields: fields.map(\.description),
       retired: elements.compactMap { if case .retired(let name) = $0 { name } else { nil } })
-    if let mistake = description.mistake { preconditionFailure("schema \(name): \(mistake)") }
+    // Not a precondition: optimised, those don't say what is wrong.
+    if let mistake = description.mistake { fatalError("schema \(name): \(mistake)") }
   }
 }
 

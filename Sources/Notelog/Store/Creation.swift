@@ -19,7 +19,11 @@ struct Creation {
   /// Begins, in a folder that holds nothing, or what an interrupted creation left, which is removed.
   ///
   /// - Throws: `alreadyExists` where the folder holds anything else; `busy` where a store is being made in it now.
-  init(in storage: any Storage) throws(NotelogError) {
+  static func begin(in storage: any Storage) throws(NotelogError) -> Creation {
+    try about(storage) { () throws(NotelogError) in try Creation(in: storage) }
+  }
+
+  private init(in storage: any Storage) throws(NotelogError) {
     self.storage = storage
     var names = try Self.names(in: storage)
     // A writer that found no store here may have left its lock.
@@ -35,7 +39,9 @@ struct Creation {
       try storage.syncFolder("")
     } catch {
       if error.call == .lock, error.errno == SystemErrno.wouldBlock {
-        throw NotelogError(.busy, "a store is being made in this folder by another process")
+        throw NotelogError(
+          journal: JournalError.busy(
+            "a store is being made in this folder", FileName.creating, in: storage, cause: error))
       }
       throw NotelogError(storage: error, "creating the store")
     }
@@ -53,7 +59,7 @@ struct Creation {
     do {
       try storage.rename(FileName.creating, to: FileName.created)
       try storage.syncFolder("")
-    } catch { throw NotelogError(storage: error, "creating the store") }
+    } catch { throw NotelogError(storage: error, "creating the store").naming(storage.path) }
   }
 
   /// Gives up: the folder is left empty, as far as possible.

@@ -31,7 +31,7 @@ struct SchemaCopies: Sendable {
     var unreadable: Set<UInt16> = []
     for key in journal.listedRecords {
       do throws(NotelogError) {
-        let found = try journaling(journal.read(key, into: &buffer))
+        let found = try journaling(at: journal.path, journal.read(key, into: &buffer))
         guard let found, found.collection == SchemaRecord.collection else { continue }
         let stored = try Self.parse(buffer.body, key, storeID)
         chosen[stored.plan.number] = stored
@@ -108,7 +108,7 @@ struct SchemaCopies: Sendable {
   func storeFromFile(in journal: Journal) throws(NotelogError) {
     var batch = Batch()
     for number in fromFile.sorted() { chosen[number]?.put(in: &batch) }
-    _ = try journaling(journal.commit(&batch))
+    _ = try journaling(at: journal.path, journal.commit(&batch))
   }
 }
 

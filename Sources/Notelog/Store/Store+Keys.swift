@@ -77,8 +77,10 @@ extension Store {
   ///   - credential: What unlocks the store too from now on.
   ///   - work: For a password, the exponent of scrypt's *N*, from 14 to 18. With less than 16 the password is cheap to guess for
   ///     whoever has the files, and nothing warns of that here.
-  /// - Throws: `locked`; `limitExceeded` where there are too many slots, or the work is out of range; `full`, `inputOutput`.
+  /// - Throws: `locked`; `invalidArgument` for an empty password; `limitExceeded` where there are too many slots, or the work is out of
+  ///   range; `full`, `inputOutput`.
   public func addCredential(_ credential: Credential, work: UInt8 = 17) throws {
+    try credential.refuseEmpty("adding \(credential)")
     try changeKeyring("adding \(credential)", credential) { secret throws(CryptoError) in
       try vault.addingSlot(secret, work: WorkFactor(logN: work))
     }
@@ -94,11 +96,12 @@ extension Store {
   ///   - new: What takes its place.
   ///   - work: For a password, the exponent of scrypt's *N*, from 14 to 18. With less than 16 the password is cheap to guess for
   ///     whoever has the files, and nothing warns of that here.
-  /// - Throws: `wrongPassword`, `tampered`; `limitExceeded` where there are too many passwords, or the work is out of range;
+  /// - Throws: `wrongPassword`, `tampered`; `invalidArgument` where the new password is empty; `limitExceeded` where there are too many passwords, or the work is out of range;
   ///   `full`, `inputOutput`.
   public func changeCredential(
     _ old: Credential, to new: Credential, work: UInt8 = 17
   ) throws {
+    try new.refuseEmpty("changing \(old)")
     // The same password may stand in several slots: none of them may open the store any longer.
     let slots = try slots(openedBy: old)
     try changeKeyring("changing \(old)", new) { secret throws(CryptoError) in
@@ -154,7 +157,7 @@ extension Store {
       return try vault.currentReference(ofKeyNamed: name).rawValue
     } catch {
       if error == .unknownKeyName || error == .rootLocked { return nil }
-      throw NotelogError(crypto: error, "looking up a key")
+      throw opener.refusal(error, "looking up a key")
     }
   }
 
@@ -175,7 +178,7 @@ extension Store {
   /// Only the writing process changes the keyring: another one's may be older, and would undo what was changed since.
   private func alone(_ change: () throws(NotelogError) -> Void) throws(NotelogError) {
     guard !journal.isClosed else { throw NotelogError(.closed, "the store is closed") }
-    let isTaken = try journaling(journal.beginExclusive())
+    let isTaken = try journaling(at: journal.path, journal.beginExclusive())
     defer { if isTaken { journal.endExclusive() } }
     try keyringChange.withLock { _ throws(NotelogError) in try change() }
   }

@@ -114,7 +114,9 @@ extension Store {
   static func folder(_ path: String) throws(NotelogError) -> SystemStorage {
     let storage = SystemStorage(path: path)
     do { try storage.makeStoreFolder() } catch {
-      guard error.errno == SystemErrno.exists else { throw NotelogError(storage: error, "creating \(path)") }
+      guard error.errno == SystemErrno.exists else {
+        throw NotelogError(storage: error, "creating the folder").naming(path)
+      }
     }
     return storage
   }
@@ -134,15 +136,20 @@ extension Store {
   public static func open(
     at path: String, unlocking credential: Credential? = nil, options: Options = Options()
   ) throws -> Store {
-    try open(in: SystemStorage(path: path), unlocking: credential, options: options)
+    let storage = SystemStorage(path: path)
+    return try about(storage) { () throws(NotelogError) in
+      try open(in: storage, unlocking: credential, options: options)
+    }
   }
 
   static func create(
     in storage: any Storage, unlocking credential: Credential, options: Options
   ) throws(NotelogError) -> Store {
-    let creation = try Creation(in: storage)
+    let creation = try Creation.begin(in: storage)
     do throws(NotelogError) {
-      let store = try make(in: storage, unlocking: credential, options: options)
+      let store = try about(storage) { () throws(NotelogError) in
+        try make(in: storage, unlocking: credential, options: options)
+      }
       try creation.finish()
       return store
     } catch {
@@ -155,9 +162,11 @@ extension Store {
     in storage: any Storage, unlocking credential: Credential, options: Options,
     filling body: (Store) throws -> Void
   ) throws -> Store {
-    let creation = try Creation(in: storage)
+    let creation = try Creation.begin(in: storage)
     do {
-      let store = try make(in: storage, unlocking: credential, options: options)
+      let store = try about(storage) { () throws(NotelogError) in
+        try make(in: storage, unlocking: credential, options: options)
+      }
       do { try body(store) } catch {
         // The error that stopped it is the one to report.
         try? store.close()
@@ -176,6 +185,7 @@ extension Store {
     in storage: any Storage, unlocking credential: Credential, options: Options
   ) throws(NotelogError) -> Store {
     let place = "creating the store"
+    try credential.refuseEmpty(place)
     let id = RecordID()
     let vault = try credential.withSecret(place) { secret throws(CryptoError) in
       try Keyring.create(
@@ -183,7 +193,8 @@ extension Store {
     }
     // The keyring first: without it, what the journal holds could never be opened.
     try KeyringFiles(storage: storage).replace(with: vault.keyring.bytes)
-    let journal = try journaling(Journal.create(in: storage, storeID: id.bytes, options: options.journal))
+    let journal = try journaling(
+      at: storage.path, Journal.create(in: storage, storeID: id.bytes, options: options.journal))
     let store = Store(
       journal: journal, storage: storage, vault: vault, finding: .bothSound,
       schemas: try SchemaCopies(of: journal, and: .missing))
@@ -196,7 +207,7 @@ extension Store {
     in storage: any Storage, unlocking credential: Credential?, options: Options
   ) throws(NotelogError) -> Store {
     try Creation.refuseUnfinished(in: storage)
-    let journal = try journaling(Journal.open(in: storage, options: options.journal))
+    let journal = try journaling(at: storage.path, Journal.open(in: storage, options: options.journal))
     do {
       let storeID = journal.storeID
       let choice = try KeyringFiles(storage: storage).load(storeID: storeID)
@@ -227,7 +238,10 @@ extension Store {
   func finish() throws(NotelogError) {
     vault.lock(.everything)
     companion.withLock { $0 }?.stop()
-    defer { hub.close() }
-    try journaling(journal.close())
+    defer {
+      if journal.isClosed { vault.close() }
+      hub.close()
+    }
+    try journaling(at: journal.path, journal.close())
   }
 }

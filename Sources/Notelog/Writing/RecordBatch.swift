@@ -73,7 +73,7 @@ public struct RecordBatch<R: Record>: ~Copyable {
       if let ticket { store.indexes.end(ticket) }
       if batch.isEmpty { forget() }
     }
-    return try journaling(store.journal.commit(&batch, durability.journal))
+    return try journaling(at: store.journal.path, store.journal.commit(&batch, durability.journal))
   }
 
   /// Forgets what was put since the last commit.

@@ -60,7 +60,7 @@ extension Store {
     } catch {
       switch error {
       case .body(let error): throw error
-      case .journal(let error): throw NotelogError(journal: error)
+      case .journal(let error): throw NotelogError(journal: error).naming(journal.path)
       }
     }
     isCommitted = true

@@ -157,6 +157,6 @@ struct Uploader: ~Copyable {
 
   /// Commits what has gathered. The commit that refers to it makes it durable.
   private mutating func commit() throws(NotelogError) {
-    _ = try journaling(store.journal.commit(&batch, .buffered))
+    _ = try journaling(at: store.journal.path, store.journal.commit(&batch, .buffered))
   }
 }

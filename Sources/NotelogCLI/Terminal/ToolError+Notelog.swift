@@ -4,7 +4,7 @@ import Notelog
 extension ToolError {
   /// What the library threw.
   init(_ error: NotelogError) {
-    let message = Self.words(for: error.code) ?? Self.lowerCase(error.message) + Self.place(of: error)
+    let message = Self.words(for: error.code) ?? Self.lowerCase(Self.shown(error)) + Self.place(of: error)
     let isUnproven = error.damage?.verdict == .unproven
     self.init(
       Self.code(of: error.code), message,
@@ -20,6 +20,12 @@ extension ToolError {
     case let error as NotelogError: self.init(error)
     default: self.init(.failed, "\(error)")
     }
+  }
+
+  /// The message, without the folder in front: whoever typed the command has named it.
+  private static func shown(_ error: NotelogError) -> String {
+    guard let path = error.path, error.message.hasPrefix("'\(path)': ") else { return error.message }
+    return String(error.message.dropFirst(path.count + 4))
   }
 
   private static func code(of code: NotelogError.Code) -> ExitCode {

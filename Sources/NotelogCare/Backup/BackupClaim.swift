@@ -44,7 +44,7 @@ struct BackupClaim: ~Copyable {
   ) throws(JournalError) -> BackupManifest? {
     if let manifest = try BackupManifest.read(target) {
       guard manifest.storeID == storeID else {
-        throw JournalError(.alreadyExists, "there is a backup of another store here")
+        throw JournalError(.alreadyExists, "'\(target.path)' holds a backup of another store")
       }
       return manifest
     }
@@ -54,7 +54,7 @@ struct BackupClaim: ~Copyable {
       BackupManifest.copyName + FileName.partialSuffix,
     ]
     guard names.allSatisfy({ ours.contains($0) }) else {
-      throw JournalError(.alreadyExists, "the folder holds something else than a backup")
+      throw JournalError(.alreadyExists, "'\(target.path)' holds something else than a backup")
     }
     return nil
   }
@@ -62,7 +62,8 @@ struct BackupClaim: ~Copyable {
   private static func takeLock(_ target: any Storage) throws(JournalError) -> any StorageFile {
     do { return try target.openLocked(FileName.lock, .lock, .exclusive) } catch {
       guard error.call == .lock, error.errno == SystemErrno.wouldBlock else { throw JournalError(error) }
-      throw JournalError(.busy, "a backup is being made in this folder", cause: error)
+      throw JournalError.busy(
+        "a backup is being made in '\(target.path)'", FileName.lock, in: target, cause: error)
     }
   }
 }

@@ -21,6 +21,8 @@ package struct BackupFolder {
   /// The backup as a store; nothing where neither manifest can be read.
   package let view: BackupView?
   private let storage: any Storage
+  /// The folder's path, for errors.
+  package var path: String { storage.path }
 
   /// The store whose backup it is.
   package var storeID: ID16? { view?.manifest.storeID }

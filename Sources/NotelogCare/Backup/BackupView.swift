@@ -13,6 +13,8 @@ package final class BackupView: Storage {
   /// The finished segments that the log in it names; none where it can't be read.
   let live: LiveSet
 
+  package var path: String { backup.path }
+
   /// The keyring's files and the schemas', which a backup has under the names that they have in a store.
   private static let otherNames: Set<String> = ["keyring", "keyring.copy", "schemas"]
 

@@ -55,10 +55,6 @@ extension Journal {
     }
     return result
   }
-
-  private func checkOpen() throws(JournalError) {
-    if isClosed { throw JournalError(.closed, "the store is closed") }
-  }
 }
 
 extension FoundSegment {

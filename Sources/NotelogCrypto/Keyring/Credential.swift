@@ -20,8 +20,8 @@ package enum Credential: ~Copyable, Sendable {
     }
   }
 
-  static let keySize = 32
-  static let passwordByteCountMax = 4096
+  package static let keySize = 32
+  package static let passwordByteCountMax = 4096
 
   /// Refuses a password too long and a key that is no key, before any work.
   borrowing func checkSize() throws(CryptoError) {

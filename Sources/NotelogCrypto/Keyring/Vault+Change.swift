@@ -143,7 +143,7 @@ extension Vault {
     return try state.withLock { state throws(CryptoError) in
       switch state.root {
       case .some(let root): return Unlocked(keyring: state.keyring, root: try root.copy())
-      case .none: throw .rootLocked
+      case .none: throw state.isClosed ? .closed : .rootLocked
       }
     }
   }

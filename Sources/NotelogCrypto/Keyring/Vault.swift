@@ -25,6 +25,7 @@ package final class Vault: Sendable {
     var names: [UInt16: String] = [:]
     var sealingKeys: [KeyReference: SealingKey] = [:]
     var servedByOther = false
+    var isClosed = false
   }
 
   let state: Lock<State>
@@ -90,9 +91,16 @@ package final class Vault: Sendable {
     }
   }
 
+  /// Wipes all keys for good: asking for one throws ``CryptoError/closed`` from now on.
+  package func close() {
+    guard memory.isOriginalProcess else { return }
+    state.withLock { $0.isClosed = true }
+    lock(.everything)
+  }
+
   /// A data key, ready to use.
   ///
-  /// - Throws: ``CryptoError/missingKey(_:)`` or ``CryptoError/locked(_:)``, before any cryptography.
+  /// - Throws: ``CryptoError/missingKey(_:)``, ``CryptoError/locked(_:)`` or ``CryptoError/closed``, before any cryptography.
   package func sealingKey(_ reference: KeyReference) throws(CryptoError) -> SealingKey {
     guard memory.isOriginalProcess else { throw .forked }
     if let key = openKeys.read({ $0[reference] }) { return key }
@@ -116,6 +124,7 @@ package final class Vault: Sendable {
     try state.withLock { state throws(CryptoError) in
       let number = state.names.first { $0.value == name }?.key
       if let key = state.keyring.namedKeys.first(where: { $0.number == number }) { return key.current }
+      if state.isClosed { throw .closed }
       throw state.root == nil ? .rootLocked : .unknownKeyName
     }
   }
@@ -131,6 +140,7 @@ package final class Vault: Sendable {
   private static func unwrap(
     _ entry: Keyring.DataKey, _ state: borrowing State, _ memory: SecretMemory
   ) throws(CryptoError) -> Secret {
+    if state.isClosed { throw .closed }
     guard let key = state.classKeys[entry.accessClass] else { throw .locked(entry.accessClass) }
     do throws(CryptoError) {
       return try entry.unwrap(under: key.secret, storeID: state.keyring.storeID, memory: memory)

@@ -21,6 +21,8 @@ package enum CryptoError: Error, Equatable, Sendable {
   case locked(AccessClass)
   /// Somebody locked the vault while it was being unlocked.
   case lockedMeanwhile
+  /// The store was closed, and its keys were wiped for good.
+  case closed
   /// A stored schema, by its place among those given, does not bear its MAC.
   case tamperedSchema(Int)
   /// The operation changes the keyring, or needs the unlock root, and the root is locked.

@@ -43,7 +43,7 @@ extension RecordFinder {
     _ id: ID16, _ lookup: PendingLookup, into buffer: inout ReadBuffer
   ) throws(JournalError) -> StoredRecord? {
     buffer.removeAll()
-    if !lookup.place.isNone, !lookup.place.isTombstone,
+    if !lookup.place.isNone, !lookup.place.isTombstone, !isClosed,
       let record = readCached(id, at: lookup.place, .field, into: &buffer)
     {
       return record

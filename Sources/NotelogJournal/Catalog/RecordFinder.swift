@@ -3,6 +3,7 @@
 import NotelogFormat
 import NotelogStorage
 package import NotelogBase
+import Synchronization
 
 /// What a read goes through: the index, the segments, and the blocks in memory.
 ///
@@ -14,6 +15,7 @@ package final class RecordFinder: Sendable {
   private let segments: SegmentTable
   let cache: BlockCache
   private let staleness: Staleness
+  private let closed = Atomic(false)
 
   init(_ catalog: Catalog) {
     self.catalog = catalog
@@ -23,10 +25,16 @@ package final class RecordFinder: Sendable {
     staleness = catalog.staleness
   }
 
+  /// Whether the journal was closed: what is in memory is not served any longer either.
+  var isClosed: Bool { closed.load(ordering: .relaxed) }
+
+  /// Has every read throw `closed` from now on.
+  func close() { closed.store(true, ordering: .relaxed) }
+
   /// Reads a record's newest version.
   ///
   /// - Returns: Nothing where there is no such record.
-  /// - Throws: `damaged`, with the place, where its frame does not check.
+  /// - Throws: `damaged`, with the place, where its frame does not check; `closed`.
   package func read(_ id: ID16, into buffer: inout ReadBuffer) throws(JournalError) -> StoredRecord? {
     do {
       let found = try read(id, .whole, into: &buffer)
@@ -60,6 +68,7 @@ package final class RecordFinder: Sendable {
     _ id: ID16, _ extent: ReadExtent, into buffer: inout ReadBuffer
   ) throws(JournalError) -> StoredRecord? {
     buffer.removeAll()
+    if isClosed { throw JournalError.closed }
     let fingerprint = index.fingerprint(of: id)
     let first: FrameAddress?
     do { first = try index.candidate(fingerprint, 0) } catch { throw JournalError(error) }
@@ -91,6 +100,7 @@ package final class RecordFinder: Sendable {
     _ id: ID16, at place: FrameAddress, in segment: Segment, into buffer: inout ReadBuffer
   ) throws(JournalError) -> StoredRecord {
     buffer.removeAll()
+    if isClosed { throw JournalError.closed }
     let candidate = try journaling { () throws(StorageError) in
       try readCandidate(id, at: place, in: segment, .whole, into: &buffer)
     }

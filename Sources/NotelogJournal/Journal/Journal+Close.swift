@@ -21,6 +21,7 @@ extension Journal {
     if log.state.withLock({ $0.isClosed }) { return }
     defer {
       log.state.withLock { $0.isClosed = true }
+      records.close()
       // Before the lock: after a failure some may still be writing, and whoever opens the store next must not meet them.
       for segment in catalog.segments.all { segment.file.close() }
       lock.withLock { $0?.close() }
@@ -89,6 +90,11 @@ extension Journal {
     var buffer = Buffer(capacity: LastClose.byteCount)
     LastClose(storeID: storeID, mark: mark, nextSequence: ending.sequence).append(to: &buffer)
     try? lock.withLock { $0 }?.writeAll(buffer.bytes, at: 0)
+  }
+
+  /// Throws once it was closed.
+  package func checkOpen() throws(JournalError) {
+    if records.isClosed { throw JournalError.closed }
   }
 
   /// Whether it was closed.

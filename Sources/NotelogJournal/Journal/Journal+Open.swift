@@ -238,7 +238,7 @@ extension Journal {
   package static func takeLock(_ storage: any Storage) throws(JournalError) -> any StorageFile {
     do { return try storage.openLocked(FileName.lock, .createIfMissing, .exclusive) } catch {
       if error.call == .lock, error.errno == SystemErrno.wouldBlock {
-        throw JournalError(.busy, "the store is open for writing elsewhere", cause: error)
+        throw JournalError.busy("the store is open for writing", FileName.lock, in: storage, cause: error)
       }
       if error.isMissing { throw JournalError(.notAStore, "there is no such folder", cause: error) }
       throw JournalError(error)

@@ -153,7 +153,8 @@ extension Journal {
 
   /// Throws where this process must not write.
   package func checkWritable() throws(JournalError) {
-    if options.isReadOnly { throw JournalError(.readOnly, "the store was opened for reading") }
+    if records.isClosed { throw JournalError.closed }
+    if options.isReadOnly { throw JournalError.readOnly }
     guard SystemProcess.identifier == owner else {
       throw JournalError(.closed, "this process is a fork of the one that opened the store")
     }

@@ -39,6 +39,8 @@ package final class Journal: Sendable {
   package let storeID: ID16
   /// Who wants to know what becomes visible.
   package var watch: Watch { log.watch }
+  /// The folder's path, for errors.
+  package var path: String { storage.path }
   /// What opening it found.
   package let report: RecoveryReport
 

@@ -172,7 +172,7 @@ extension Log {
         segment: head, end: end, allocatedEnd: allocatedEnd, entry: entry, live: live,
         firstSequence: state.nextSequence, number: number, floor: state.floor)
     }
-    guard let finished else { throw JournalError(.closed, "the store is closed") }
+    guard let finished else { throw JournalError.closed }
     do {
       // A head that was closed has given up the room for its footer.
       try promiseFooter(of: finished)

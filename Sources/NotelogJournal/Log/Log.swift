@@ -107,7 +107,7 @@ final class Log: Sendable {
       }
       // `makeRoom` left a head, and nobody else changes that while the gate is ours.
       guard let segment = state.head?.segment, let offset = state.head?.end else {
-        throw JournalError(.closed, "the store is closed")
+        throw JournalError.closed
       }
       let reservation = Reservation(
         sequence: state.nextSequence, segment: segment, offset: offset, floor: state.floor)

@@ -42,9 +42,9 @@ struct LogState: ~Copyable, Sendable {
 
   /// Throws unless the log takes writes.
   func checkWritable() throws(JournalError) {
-    if isClosed { throw JournalError(.closed, "the store is closed") }
+    if isClosed { throw JournalError.closed }
     if let failure { throw failure }
-    if isLent { throw JournalError(.suspended, "the store is suspended: resume it to write") }
+    if isLent { throw JournalError.suspended }
   }
 
   /// The number of the shared sync that makes a visible transaction durable.

@@ -58,7 +58,7 @@ package struct Examination {
     survey = try Survey(storage, storeID: expected)
     // Knowing the id is not having a store: without a segment, nothing says what it held.
     guard let id = survey.storeID, !survey.segments.isEmpty else {
-      throw JournalError(.notAStore, "there is no readable segment of a store here")
+      throw JournalError(.notAStore, "there is no store here: no file in the folder is a segment of one")
     }
     storeID = id
     do {

@@ -76,6 +76,9 @@ package struct JournalError: Error, Sendable, Equatable {
   package init(_ cause: StorageError) {
     if cause.isNoSpace {
       self.init(.full, "no space left on the device", cause: cause)
+    } else if cause.errno == SystemErrno.badDescriptor {
+      // Files of an open journal are opened again when they are needed: only closing it closes them for good.
+      self = JournalError.closed
     } else {
       self.init(
         .inputOutput, "\(cause.call.rawValue) of '\(cause.name)' failed: \(cause.reason)", cause: cause)

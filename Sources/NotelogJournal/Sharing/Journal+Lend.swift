@@ -43,7 +43,7 @@ extension Journal {
     try takeTurn()
     if holdsLock { return true }
     log.turn.leave()
-    throw JournalError(.suspended, "the store is suspended: resume it to write")
+    throw JournalError.suspended
   }
 
   /// The lock may be given back again.
@@ -64,7 +64,7 @@ extension Journal {
       compactor.enter()
       if holdsLock { return }
       compactor.leave()
-      if !options.isLeased { throw JournalError(.suspended, "the store is suspended: resume it to write") }
+      if !options.isLeased { throw JournalError.suspended }
     }
   }
 
@@ -109,8 +109,9 @@ extension Journal {
 
   /// Takes the lock again. The caller has the turn.
   func takeBack(waiting patience: Duration) throws(JournalError) {
+    if isClosed { throw JournalError.closed }
     if holdsLock { return }
-    if options.isReadOnly { throw JournalError(.readOnly, "the store was opened for reading") }
+    if options.isReadOnly { throw JournalError.readOnly }
     // Before others are held up.
     let file = try Self.takeLock(storage, waiting: patience)
     do {
@@ -121,7 +122,7 @@ extension Journal {
       following.enter()
       defer { following.leave() }
       try log.state.withLock { state throws(JournalError) in
-        if state.isClosed { throw JournalError(.closed, "the store is closed") }
+        if state.isClosed { throw JournalError.closed }
         if let failure = state.failure { throw failure }
       }
       try goOnWriting(file)

@@ -19,8 +19,8 @@ extension Journal {
   package func refresh() throws(JournalError) -> Bool {
     following.enter()
     defer { following.leave() }
+    if isClosed { throw JournalError.closed }
     if holdsLock || !knowsWhatIsCurrent { return false }
-    if isClosed { throw JournalError(.closed, "the store is closed") }
     return try follow().hasNews
   }
 

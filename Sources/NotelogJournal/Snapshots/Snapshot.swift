@@ -11,7 +11,7 @@ package import NotelogBase
 package final class Snapshot: Sendable {
   /// The sequence number of the last transaction it sees.
   package let sequence: UInt64
-  let journal: Journal
+  package let journal: Journal
   /// The segments that were there, in order of number.
   let segments: [Segment]
   /// Which of them, by their places, had nothing but current records in them: the snapshot sees all of those.

@@ -54,4 +54,25 @@ struct Steps: Codable, FieldValue {
     #expect(try store.get(Recipe.self, soup.id)?.record().steps.lines.count == 2)
     try store.close()
   }
+
+  @Test func `the example of errors opens a store, or makes it, or says who has it`() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path
+    let password = "correct horse battery staple"
+    var stores: [Store] = []
+    func use(_ store: Store) { stores.append(store) }
+    for expected in [1, 1] {
+      do {
+        let store = try Store.open(at: path, unlocking: .password(password))
+        use(store)
+      } catch let error as NotelogError where error.code == .notFound {
+        use(try Store.create(at: path, unlocking: .password(password)))
+      } catch let error as NotelogError where error.code == .busy {
+        print(error.localizedDescription)  // for the user
+        print(error.message)  // for you: which folder, and which process has it
+      }
+      #expect(stores.count == expected)
+    }
+    for store in stores { try store.close() }
+  }
 }

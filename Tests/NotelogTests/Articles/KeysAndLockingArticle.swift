@@ -40,5 +40,14 @@ private struct Memo: Record {
     }
     #expect(store.isUnlocked)
     #expect(try store.get(Memo.self, id)?.text == "remember")
+
+    let entered = "the old password"
+    var shown = ""
+    do {
+      try store.unlock(.password(entered))
+    } catch let error as NotelogError where error.code == .wrongPassword {
+      shown = error.localizedDescription  // "The password is not right."
+    }
+    #expect(shown == "The password is not right.")
   }
 }
