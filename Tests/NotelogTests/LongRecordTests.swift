@@ -257,7 +257,7 @@ private struct Page: Record, Equatable {
     let text = try store.field(\Page.text)
     try store.close()
     let others = try (0..<64).map { _ in try storage.open(FileName.lock, .read) }
-    #expect(throws: NotelogError(.inputOutput, "")) { try buffer.open(text) }
+    #expect { try buffer.open(text) } throws: { ($0 as? NotelogError)?.code == .closed }
     for other in others { other.close() }
   }
 

@@ -15,13 +15,18 @@ import Testing
     case failed(StorageError)
   }
 
-  private func outcome(_ body: () throws(StorageError) -> Outcome) -> Outcome {
-    do { return try body() } catch { return .failed(error) }
+  /// The system's errors name a file by its path; the simulated disk has no folder that it lies in.
+  private func outcome(_ folder: String, _ body: () throws(StorageError) -> Outcome) -> Outcome {
+    do { return try body() } catch {
+      let name = error.name.hasPrefix(folder) ? String(error.name.dropFirst(folder.count)) : error.name
+      return .failed(StorageError(error.call, name, errno: error.errno))
+    }
   }
 
   /// One random call, drawn alike for both.
   private func step(
-    _ storage: any Storage, _ files: inout [String: any StorageFile], _ random: inout SeededGenerator
+    _ storage: any Storage, _ files: inout [String: any StorageFile], _ random: inout SeededGenerator,
+    in folder: String = ""
   ) -> Outcome {
     let names = ["a", "b", "folder/a", "folder/b", "none/a"]
     let name = names[random.pick(0..<names.count)]
@@ -31,7 +36,7 @@ import Testing
     let slot = String(random.pick(0..<4))
     let bytes = random.bytes(count: count)
     let action = random.pick(0..<13)
-    return outcome { () throws(StorageError) in
+    return outcome(folder) { () throws(StorageError) in
       switch action {
       case 0...1:
         let modes: [StorageOpenMode] = [.update, .createNew, .createIfMissing]
@@ -67,7 +72,7 @@ import Testing
     var random = SeededGenerator(seed: seed)
     for number in 0..<1_000 {
       var again = random
-      let expected = step(system, &systemFiles, &random)
+      let expected = step(system, &systemFiles, &random, in: path + "/")
       let found = step(disk, &diskFiles, &again)
       try #require(found == expected, "call \(number) of seed \(seed)")
     }
