@@ -5,6 +5,7 @@
 @testable import NotelogBase
 import NotelogFormat
 import NotelogJournal
+import NotelogTestSupport
 import Testing
 
 @Suite struct JournalTests {
@@ -190,5 +191,34 @@ import Testing
       }
     }
     #expect(try journal.body(of: key(1)) == [7])
+  }
+
+  /// The bug: an empty batch returned at once, and what was committed before it was lost with the power.
+  @Test(arguments: [false, true])
+  func `an empty durable commit makes durable what came before it`(inClosure: Bool) throws {
+    let disk = SimulatedDisk()
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    try journal.put(key(1), [1], .flushed)
+    if inClosure {
+      try journal.write(.durable) { (_: inout Turn) throws(JournalError) in }
+    } else {
+      var batch = Batch()
+      #expect(try journal.commit(&batch, .durable) == 1)
+    }
+    let reopened = try Journal.open(in: disk.crashImageNow(.allLost, seed: 1), options: .small)
+    #expect(try reopened.body(of: key(1)) == [1])
+  }
+
+  /// The bug: a last segment that holds nothing yet was taken for one that was not closed, once a checkpoint covered its start.
+  @Test func `what is opened after a crash and closed again was closed in order`() throws {
+    let disk = SimulatedDisk()
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    for number in 0..<60 {
+      try journal.put(key(number), [UInt8](repeating: 1, count: 500), .flushed)
+      let image = disk.crashImageNow(.allLost, seed: 1)
+      try Journal.open(in: image, options: .small).close()
+      let reopened = try Journal.open(in: image, options: .small)
+      #expect(reopened.report.wasClosed && reopened.report.verdict == .clean, "after \(number)")
+    }
   }
 }

@@ -41,7 +41,9 @@ extension Store {
   ) throws -> BackupSummary {
     do throws(JournalError) { try journal.synchronize() } catch {
       // What another process writes, the backup makes durable itself.
-      guard error.code == .readOnly else { throw NotelogError(journal: error).naming(journal.path) }
+      guard error.code == .readOnly || error.code == .suspended else {
+        throw NotelogError(journal: error).naming(journal.path)
+      }
     }
     if let folder = storage as? SystemStorage { try FolderPath.refuseNesting(path, with: folder.path) }
     return try Self.backup(storage, to: Self.folder(path), checksAll: checksAll, progress: progress)

@@ -62,6 +62,8 @@ public struct RecordBatch<R: Record>: ~Copyable {
 
   /// Writes what was put, all of it or nothing; the batch is empty then, and may be used again.
   ///
+  /// An empty batch writes nothing; committed as ``Durability/durable``, it returns when everything that came before it is durable.
+  ///
   /// - Parameter durability: What the commit survives.
   /// - Returns: The revision that all of the records have now.
   /// - Throws: `conflict` where a record of another type has one of the ids; `full`, and `limitExceeded` where they take more than ``Limits/transactionBytes``: the records are then still in

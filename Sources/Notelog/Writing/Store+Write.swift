@@ -11,6 +11,8 @@ extension Store {
   /// try store.write { tx in try tx.update(Note.self, id) { $0.set(\.time, Date()) } }
   /// ```
   ///
+  /// A closure that changes nothing writes nothing; with ``Durability/durable``, what it has read is durable when the call returns.
+  ///
   /// Closures run one at a time: one that writes to the store itself, not to its transaction, is refused with `busy`. What the closure
   /// throws is thrown, and nothing was written.
   ///

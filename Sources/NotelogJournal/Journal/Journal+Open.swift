@@ -200,7 +200,8 @@ extension Journal {
   private static func logState(
     _ examination: Examination, _ catalog: Catalog, _ storage: any Storage, _ options: JournalOptions
   ) throws(JournalError) -> LogState {
-    let next = examination.nextSequence
+    let next =
+      options.isReadOnly ? try journaling(examination.nextVisible) : examination.nextSequence
     // What is visible ends before a close mark; but what a reader waits for comes behind it.
     let isMarkLast = examination.closing != nil && !options.isReadOnly
     // Behind a recovered segment, which is finished, nothing may have been written yet.

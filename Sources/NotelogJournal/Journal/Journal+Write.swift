@@ -9,7 +9,7 @@ extension Journal {
   ///
   /// Batches of several threads are written side by side; each is visible, and acknowledged, after all that came before.
   /// A batch that was committed is empty; one for which there was no room may be committed again. An empty one writes
-  /// nothing.
+  /// nothing, and keeps the promise all the same: a durable one returns when everything before it is durable.
   ///
   /// - Returns: The transaction's sequence number: the revision of what it wrote.
   @discardableResult
@@ -17,7 +17,7 @@ extension Journal {
     -> UInt64
   {
     try checkWritable()
-    if batch.isEmpty { return log.state.withLock { $0.nextVisible - 1 } }
+    if batch.isEmpty { return try commitNothing(durability) }
     let byteCount = batch.byteCount
     if options.isLeased { return try commitLeased(&batch, durability) }
     let previousVersions = try log.previousVersions(of: &batch)
@@ -76,7 +76,8 @@ extension Journal {
 
   /// Runs a closure that reads before it writes, alone: it sees everything that came before it.
   ///
-  /// What the closure throws is thrown, and nothing is written. An empty batch writes nothing.
+  /// What the closure throws is thrown, and nothing is written. An empty batch writes nothing; with `durable`, what the closure
+  /// has read is durable then.
   ///
   /// - Parameters:
   ///   - durability: What the transaction survives.
@@ -101,8 +102,11 @@ extension Journal {
         try log.waitUntilQuiet()
       } catch { throw .journal(error) }
       do { result = try body(&turn) } catch { throw .body(error) }
-      if turn.batch.isEmpty { return result }
       do {
+        if turn.batch.isEmpty {
+          if durability == .durable { try synchronize() }
+          return result
+        }
         previousVersions = try log.previousVersions(of: &turn.batch)
         reservation = try reserve(for: turn.batch, durability)
       } catch { throw .journal(error) }
@@ -125,6 +129,16 @@ extension Journal {
       return state.nextVisible
     }
     if next > 1 { try log.awaitDurable(next - 1) }
+  }
+
+  /// Commits an empty batch: what came before it becomes durable, if that is asked for.
+  private func commitNothing(_ durability: Durability) throws(JournalError) -> UInt64 {
+    guard durability == .durable else { return lastSequence }
+    // With the lock: what another process wrote may be in memory only, until it gives the lock back.
+    try takeTurn()
+    defer { log.turn.leave() }
+    try synchronize()
+    return lastSequence
   }
 
   func finish(

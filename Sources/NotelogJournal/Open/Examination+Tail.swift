@@ -14,6 +14,7 @@ extension Examination {
       return
     }
     var expected: UInt64?
+    defer { nextWhole = expected }
     for index in first..<log.count {
       let start = log[index].number == floor.segment ? floor.offset : Layout.firstFrameOffset
       var outcome = try walk(log[index], from: start, expected: &expected)
@@ -30,6 +31,21 @@ extension Examination {
       report.damages.append(Damage(.missingSegment, segment: last.number + 1))
       noteLostFrames(in: last.number + 1)
     }
+  }
+
+  /// The sequence number of the transaction that is looked for where the log ends now. `nextSequence` may be higher: another process may
+  /// be writing that transaction, or one behind it, this very moment.
+  package func nextVisible() throws(StorageError) -> UInt64 {
+    if let nextWhole { return nextWhole }
+    guard closing == nil, let segment = log.last, segment.number == end.segment else { return nextSequence }
+    var next = segment.found.header.firstSequence
+    var reader = segment.reader
+    var place = Layout.firstFrameOffset
+    while let frame = try reader.nextFrame(from: place), frame.place < end.offset {
+      if frame.header.kind == .commit { next = frame.header.sequence + 1 }
+      place = frame.place + frame.header.frameByteCount
+    }
+    return next
   }
 
   /// How reading a segment ended.
@@ -133,7 +149,9 @@ extension Examination {
     end = LogPosition(segment: segment.number, offset: outcome.end)
     if isLast, outcome.isZeroBehind, outcome.end > 0, report.floor.segment == segment.number {
       let closedAtEnd = outcome.closeMark != nil && outcome.end == segment.end
-      if closedAtEnd || (outcome.isEmpty && report.floor.offset == Layout.firstFrameOffset) {
+      // Or nothing was ever written to it.
+      let unitsStart = try segment.unitsStart()
+      if closedAtEnd || outcome.end == unitsStart {
         appendable = end
         return
       }

@@ -16,6 +16,14 @@ package struct Examination {
 
     package var number: UInt32 { found.number }
     package var reader: SegmentReader { SegmentReader(found.file, salt: found.header.salt, end: end) }
+
+    /// Where its first unit starts, or would: behind its live set, if that can be read.
+    package func unitsStart() throws(StorageError) -> Int {
+      var reader = reader
+      guard case .frame(let header) = try reader.frame(at: Layout.firstFrameOffset), header.kind == .liveSet
+      else { return Layout.firstFrameOffset }
+      return Layout.firstFrameOffset + header.frameByteCount
+    }
   }
 
   /// A transaction above the floor that is whole.
@@ -45,6 +53,8 @@ package struct Examination {
   package var closing: CloseMark?
   /// The highest sequence number seen in any frame, torn ones included.
   package var highestSequence: UInt64 = 0
+  /// The sequence number that would follow what is whole behind the floor; nothing where nothing is.
+  var nextWhole: UInt64?
   package var live = LiveSet()
   /// Segments that are not there, or of which the end isn't. What they held, the checkpoint may know.
   package private(set) var lossy: Set<UInt32> = []

@@ -171,7 +171,7 @@ struct Recovery {
     for segment in examination.log + examination.cut
     where segment.number >= floor.segment && segment.found.header.kind == .log {
       let keeps = segment.number == floor.segment
-      guard keeps, floor.offset > (try framesStart(segment)) else {
+      guard keeps, floor.offset > (try segment.unitsStart()) else {
         cuts.append(Cut(source: SegmentSource(segment: segment.number, keptByteCount: 0), entry: nil))
         continue
       }
@@ -189,16 +189,6 @@ struct Recovery {
     // A footer takes no more than the frames it lists, but for its beginning.
     let room = Limits.maximumSegmentByteCount - segment.end - FooterBuilder().byteCount
     return aligned(floor.offset <= room ? floor.offset : segment.end)
-  }
-
-  /// Where the first unit of a log segment starts.
-  private func framesStart(_ segment: Examination.LogSegment) throws(StorageError) -> Int {
-    var reader = segment.reader
-    guard case .frame(let header) = try reader.frame(at: Layout.firstFrameOffset), header.kind == .liveSet
-    else {
-      return Layout.firstFrameOffset
-    }
-    return Layout.firstFrameOffset + header.frameByteCount
   }
 
   /// The footer of a log segment cut at a length, or filled up to it: the same whenever it is made, as it says what the frames

@@ -7,6 +7,8 @@ import NotelogBase
 extension Journal {
   /// How often another process may go on just while it is followed.
   private static let maximumAttempts = 1000
+  /// How often a read that fails is tried again: whoever closes the store cuts its last segment, and the next writer goes on in it.
+  private static let maximumReadAttempts = 10
 
   /// Takes in what other processes have committed since the journal was opened, or since it was last asked. Who holds the store's lock
   /// knows everything anyway.
@@ -43,6 +45,7 @@ extension Journal {
           followDebt.withLock { $0 = (follower.first, follower.gap, follower.isExact) }
         }
         hasNews = hasNews || follower.hasNews
+        if error.cause?.errno == SystemErrno.inputOutput, attempt < Self.maximumReadAttempts { continue }
         guard error.cause?.isOfGoneFile == true else { throw error }
         guard attempt < Self.maximumAttempts else {
           throw JournalError(

@@ -141,6 +141,51 @@ import Testing
     try first.close()
   }
 
+  /// The bug: the number of a transaction that was half written was taken for used, and the reader waited for the next one for ever.
+  @Test(arguments: [false, true])
+  func `a reader that is opened while somebody writes hears of what was being written`(isFirstOfTwo: Bool)
+    throws
+  {
+    let disk = SimulatedDisk()
+    let writer = try Journal.create(in: disk, storeID: key(99), options: .small)
+    var ends: [LogPosition] = []
+    for number in 1...5 {
+      try writer.put(key(number), [UInt8(number)], number < 4 ? .durable : .flushed)
+      ends.append(writer.log.state.withLock { $0.visibleEnd })
+    }
+    let markByteCount = Layout.frameHeaderByteCount + CommitMark.byteCount
+    let missing =
+      isFirstOfTwo ? ends[2].offset..<ends[3].offset : ends[4].offset - markByteCount..<ends[4].offset
+    let file = try disk.open(FileName.segment(ends[4].segment), .update)
+    var written = Buffer()
+    var zeros = Buffer()
+    #expect(try written.fill(missing.count, from: file, at: missing.lowerBound) == missing.count)
+    zeros.appendZeros(missing.count)
+    try file.writeAll(zeros.bytes, at: missing.lowerBound)
+    let reader = try Journal.open(in: disk, options: Self.reading)
+    #expect(try Self.contents(reader).count == (isFirstOfTwo ? 3 : 4))
+    #expect(try !reader.refresh())
+    try file.writeAll(written.bytes, at: missing.lowerBound)
+    #expect(try reader.refresh())
+    #expect(try Self.contents(reader) == Self.contents(writer))
+    #expect(reader.lastSequence == writer.lastSequence)
+  }
+
+  /// Whoever closes the store cuts its last segment while it is read, and the next writer goes on in it.
+  @Test func `a read that fails once is tried again, and one that keeps failing is heard`() throws {
+    let disk = SimulatedDisk()
+    let writer = try Journal.create(in: disk, storeID: key(99), options: .small)
+    try writer.put(key(1), [1])
+    let reader = try Journal.open(in: disk, options: Self.reading)
+    try writer.put(key(2), [2])
+    disk.plan(Fault(.error(SystemErrno.inputOutput), of: [.read], passing: 0, lasts: true))
+    #expect(throws: JournalError(.inputOutput, "")) { try reader.refresh() }
+    disk.forgetFaults()
+    disk.plan(Fault(.error(SystemErrno.inputOutput), of: [.read], passing: 0))
+    #expect(try reader.refresh())
+    #expect(try reader.body(of: key(2)) == [2])
+  }
+
   /// The lock stays where others might still be writing, or would take what is being uploaded for dead.
   @Test func `a log that failed, and one that a large value is being uploaded to, are not lent`() throws {
     let bench = try Bench(seed: 2, .small)
