@@ -4,7 +4,7 @@
 @testable import NotelogStorage
 @testable import NotelogBase
 import NotelogFormat
-import NotelogJournal
+@testable import NotelogJournal
 import NotelogTestSupport
 import Testing
 
@@ -209,16 +209,44 @@ import Testing
     #expect(try reopened.body(of: key(1)) == [1])
   }
 
+  /// A recovered segment is finished when it gets its name: one without a footer is damaged, and nothing is written into it.
+  @Test func `a recovered segment without its footer is not gone on in`() throws {
+    let disk = SimulatedDisk()
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    try journal.put(key(1), [1], .flushed)
+    let torn = try #require(try disk.names(in: "").first { FileName.segmentNumber($0) != nil })
+    let file = try disk.open(torn, .update)
+    let end = journal.log.state.withLock { $0.visibleEnd.offset }
+    var zeros = Buffer()
+    zeros.appendZeros(8)
+    try file.writeAll(zeros.bytes, at: end - 8)
+    try journal.abandon()
+    // What was torn is cut, and nothing was whole.
+    try Journal.open(in: disk, options: .small).close()
+    let recovered = try #require(try Examination(disk, storeID: nil).newest)
+    #expect(recovered.found.header.kind == .recovered)
+    let start = try recovered.unitsStart()
+    #expect(recovered.found.trailer?.footerOffset == start)
+    try disk.open(FileName.segment(recovered.number), .update).truncate(to: start)
+    let examination = try Examination(disk, storeID: nil)
+    #expect(examination.appendable == nil && examination.needsRecovery)
+  }
+
   /// The bug: a last segment that holds nothing yet was taken for one that was not closed, once a checkpoint covered its start.
   @Test func `what is opened after a crash and closed again was closed in order`() throws {
     let disk = SimulatedDisk()
-    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
-    for number in 0..<60 {
-      try journal.put(key(number), [UInt8](repeating: 1, count: 500), .flushed)
-      let image = disk.crashImageNow(.allLost, seed: 1)
-      try Journal.open(in: image, options: .small).close()
-      let reopened = try Journal.open(in: image, options: .small)
-      #expect(reopened.report.wasClosed && reopened.report.verdict == .clean, "after \(number)")
-    }
+    let first = try Journal.create(in: disk, storeID: key(99), options: .small)
+    try first.put(key(1), [1], .durable)
+    let recovered = disk.crashImageNow(.allLost, seed: 1)
+    let second = try Journal.open(in: recovered, options: .small)
+    try second.put(key(2), [2], .flushed)
+    // Of the segment in which that was written, only the start was durable.
+    let image = recovered.crashImageNow(.allLost, seed: 1)
+    try Journal.open(in: image, options: .small).close()
+    #expect(try image.names(in: "").contains(FileName.index))
+    let reopened = try Journal.open(in: image, options: .small)
+    #expect(reopened.report.wasClosed && reopened.report.verdict == .clean)
+    #expect(try reopened.records() == [key(1)])
+    withExtendedLifetime((first, second)) {}
   }
 }

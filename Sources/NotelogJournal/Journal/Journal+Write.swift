@@ -93,7 +93,9 @@ extension Journal {
     var turn = Turn(self)
     let result: Result
     let previousVersions: [Catalog.PreviousVersion]
-    let reservation: Log.Reservation
+    // Nothing where the closure changed nothing; then what it has seen is to become durable.
+    let reservation: Log.Reservation?
+    let seen: UInt64
     do {
       do { try takeTurn() } catch { throw .journal(error) }
       defer { log.turn.leave() }
@@ -103,19 +105,20 @@ extension Journal {
       } catch { throw .journal(error) }
       do { result = try body(&turn) } catch { throw .body(error) }
       do {
-        if turn.batch.isEmpty {
-          if durability == .durable { try synchronize() }
-          return result
-        }
+        seen = turn.batch.isEmpty && durability == .durable ? try lastWritable() : 0
         previousVersions = try log.previousVersions(of: &turn.batch)
-        reservation = try reserve(for: turn.batch, durability)
+        reservation = turn.batch.isEmpty ? nil : try reserve(for: turn.batch, durability)
       } catch { throw .journal(error) }
     }
-    numbered(reservation.sequence)
     let byteCount = turn.batch.byteCount
-    do { _ = try finish(reservation, &turn.batch, after: previousVersions, durability) } catch {
-      throw .journal(error)
-    }
+    do {
+      guard let reservation else {
+        try log.awaitDurable(seen)
+        return result
+      }
+      numbered(reservation.sequence)
+      _ = try finish(reservation, &turn.batch, after: previousVersions, durability)
+    } catch { throw .journal(error) }
     keepSpaceContract(written: byteCount)
     if options.isLeased { yieldIfWanted() }
     return result
@@ -124,21 +127,28 @@ extension Journal {
   /// Returns when everything committed so far is durable.
   package func synchronize() throws(JournalError) {
     try checkWritable()
-    let next = try log.state.withLock { state throws(JournalError) in
+    try log.awaitDurable(try lastWritable())
+  }
+
+  /// The last transaction, where this process has the lock: what others committed before is durable then.
+  private func lastWritable() throws(JournalError) -> UInt64 {
+    try log.state.withLock { state throws(JournalError) in
       try state.checkWritable()
-      return state.nextVisible
+      return state.nextVisible - 1
     }
-    if next > 1 { try log.awaitDurable(next - 1) }
   }
 
   /// Commits an empty batch: what came before it becomes durable, if that is asked for.
   private func commitNothing(_ durability: Durability) throws(JournalError) -> UInt64 {
     guard durability == .durable else { return lastSequence }
-    // With the lock: what another process wrote may be in memory only, until it gives the lock back.
-    try takeTurn()
-    defer { log.turn.leave() }
-    try synchronize()
-    return lastSequence
+    let last: UInt64
+    do {
+      try takeTurn()
+      defer { log.turn.leave() }
+      last = try lastWritable()
+    }
+    try log.awaitDurable(last)
+    return last
   }
 
   func finish(

@@ -14,7 +14,7 @@ extension Examination {
       return
     }
     var expected: UInt64?
-    defer { nextWhole = expected }
+    defer { sequenceAfterWhole = expected }
     for index in first..<log.count {
       let start = log[index].number == floor.segment ? floor.offset : Layout.firstFrameOffset
       var outcome = try walk(log[index], from: start, expected: &expected)
@@ -36,13 +36,15 @@ extension Examination {
   /// The sequence number of the transaction that is looked for where the log ends now. `nextSequence` may be higher: another process may
   /// be writing that transaction, or one behind it, this very moment.
   package func nextVisible() throws(StorageError) -> UInt64 {
-    if let nextWhole { return nextWhole }
+    if let sequenceAfterWhole { return sequenceAfterWhole }
     guard closing == nil, let segment = log.last, segment.number == end.segment else { return nextSequence }
     var next = segment.found.header.firstSequence
     var reader = segment.reader
     var place = Layout.firstFrameOffset
     while let frame = try reader.nextFrame(from: place), frame.place < end.offset {
-      if frame.header.kind == .commit { next = frame.header.sequence + 1 }
+      // A close mark has the next number already.
+      let kind = frame.header.kind
+      if kind != .liveSet { next = max(next, frame.header.sequence + (kind == .close ? 0 : 1)) }
       place = frame.place + frame.header.frameByteCount
     }
     return next
@@ -149,9 +151,10 @@ extension Examination {
     end = LogPosition(segment: segment.number, offset: outcome.end)
     if isLast, outcome.isZeroBehind, outcome.end > 0, report.floor.segment == segment.number {
       let closedAtEnd = outcome.closeMark != nil && outcome.end == segment.end
-      // Or nothing was ever written to it.
+      // Or nothing was ever written to it; a recovered segment is written as a whole, and its footer is missing here.
       let unitsStart = try segment.unitsStart()
-      if closedAtEnd || outcome.end == unitsStart {
+      let isUnused = segment.found.header.kind == .log && outcome.end == unitsStart
+      if closedAtEnd || isUnused {
         appendable = end
         return
       }

@@ -54,7 +54,7 @@ package struct Examination {
   /// The highest sequence number seen in any frame, torn ones included.
   package var highestSequence: UInt64 = 0
   /// The sequence number that would follow what is whole behind the floor; nothing where nothing is.
-  var nextWhole: UInt64?
+  var sequenceAfterWhole: UInt64?
   package var live = LiveSet()
   /// Segments that are not there, or of which the end isn't. What they held, the checkpoint may know.
   package private(set) var lossy: Set<UInt32> = []

@@ -171,6 +171,23 @@ import Testing
     #expect(reader.lastSequence == writer.lastSequence)
   }
 
+  /// What another process has only flushed is not durable before that one gives the lock back.
+  @Test func `an empty durable commit waits for who has the lock`() throws {
+    let disk = SimulatedDisk()
+    var leased = JournalOptions.small
+    leased.isLeased = true
+    let first = try Journal.create(in: disk, storeID: key(99), options: leased)
+    let second = try Journal.open(in: disk, options: leased)
+    try first.put(key(1), [1], .flushed)
+    #expect(try second.refresh())
+    var batch = Batch()
+    #expect(throws: JournalError(.busy, "")) { try second.commit(&batch, .durable) }
+    try first.suspend()
+    #expect(try second.commit(&batch, .durable) == first.lastSequence)
+    let image = disk.crashImageNow(.allLost, seed: 1)
+    #expect(try Journal.open(in: image, options: .small).body(of: key(1)) == [1])
+  }
+
   /// Whoever closes the store cuts its last segment while it is read, and the next writer goes on in it.
   @Test func `a read that fails once is tried again, and one that keeps failing is heard`() throws {
     let disk = SimulatedDisk()

@@ -49,6 +49,24 @@ import Testing
     #expect(throws: NotelogError(.closed, "")) { try reader.refresh() }
   }
 
+  /// The bug: backup synced first, and a store without its lock refuses that.
+  @Test func `a suspended store is backed up, with what another process has committed since`() throws {
+    let (folder, target) = (try TemporaryFolder(), try TemporaryFolder())
+    let first = try folder.create()
+    try first.write { tx in try tx.put(Note(title: "before")) }
+    try first.suspend()
+    let second = try folder.open()
+    try second.write(.flushed) { tx in try tx.put(Note(title: "meanwhile")) }
+    #expect(try first.backup(to: target.path).findings.isEmpty)
+    try second.close()
+    try first.close()
+    let restored = try TemporaryFolder()
+    try Store.restore(from: target.path, to: restored.path)
+    let store = try restored.open()
+    #expect(try store.query(Note.self).count() == 2)
+    try store.close()
+  }
+
   @Test
   func `collections, keys and passwords that another process made are taken in, without unlocking again`()
     throws
