@@ -39,9 +39,10 @@ extension Examination {
     if let sequenceAfterWhole { return sequenceAfterWhole }
     guard closing == nil, let segment = log.last, segment.number == end.segment else { return nextSequence }
     var next = segment.found.header.firstSequence
-    var reader = segment.reader
+    // What is behind the end may be cut meanwhile.
+    var reader = SegmentReader(segment.found.file, salt: segment.found.salt, end: end.offset)
     var place = Layout.firstFrameOffset
-    while let frame = try reader.nextFrame(from: place), frame.place < end.offset {
+    while let frame = try reader.nextFrame(from: place) {
       // A close mark has the next number already.
       let kind = frame.header.kind
       if kind != .liveSet { next = max(next, frame.header.sequence + (kind == .close ? 0 : 1)) }

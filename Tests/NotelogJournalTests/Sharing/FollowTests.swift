@@ -171,6 +171,25 @@ import Testing
     #expect(reader.lastSequence == writer.lastSequence)
   }
 
+  /// The bug: a process that opened a store failed with an input/output error, because another one closed it and cut its last segment.
+  @Test func `what a reader expects next is told without a look behind the end, which may be cut`() throws {
+    let disk = SimulatedDisk()
+    let writer = try Journal.create(in: disk, storeID: key(99), options: .small)
+    var ends: [LogPosition] = []
+    for number in 1...4 {
+      try writer.put(key(number), [UInt8(number)], number < 3 ? .durable : .flushed)
+      ends.append(writer.log.state.withLock { $0.visibleEnd })
+    }
+    let file = try disk.open(FileName.segment(ends[1].segment), .update)
+    var zeros = Buffer()
+    zeros.appendZeros(ends[2].offset - ends[1].offset)
+    try file.writeAll(zeros.bytes, at: ends[1].offset)
+    let examination = try Examination(disk, storeID: nil)
+    try file.truncate(to: ends[1].offset)
+    #expect(examination.nextSequence == 5)
+    #expect(try examination.nextVisible() == 3)
+  }
+
   /// What another process has only flushed is not durable before that one gives the lock back.
   @Test func `an empty durable commit waits for who has the lock`() throws {
     let disk = SimulatedDisk()
