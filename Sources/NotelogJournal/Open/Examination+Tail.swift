@@ -39,8 +39,9 @@ extension Examination {
     if let sequenceAfterWhole { return sequenceAfterWhole }
     guard closing == nil, let segment = log.last, segment.number == end.segment else { return nextSequence }
     var next = segment.found.header.firstSequence
-    // What is behind the end may be cut meanwhile.
-    var reader = SegmentReader(segment.found.file, salt: segment.found.salt, end: end.offset)
+    // What is behind the end may be cut meanwhile; a damaged segment is shorter than its floor says.
+    var reader = SegmentReader(
+      segment.found.file, salt: segment.found.salt, end: min(end.offset, segment.end))
     var place = Layout.firstFrameOffset
     while let frame = try reader.nextFrame(from: place) {
       // A close mark has the next number already.
