@@ -37,7 +37,7 @@ extension Store {
     if let backup = try journaling(at: storage.path, BackupFolder.find(in: storage)) {
       return try verify(backup, unlocking: credential, threadCount: threadCount, progress: progress)
     }
-    try Creation.refuseUnfinished(in: storage)
+    _ = try Creation.refuseUnfinished(in: storage)
     var attempts = ReadingAttempts(of: storage)
     while true {
       attempts.begin()

@@ -72,19 +72,22 @@ struct Creation {
   }
 
   /// Refuses a folder in which a store was not made to its end.
-  static func refuseUnfinished(in storage: any Storage) throws(NotelogError) {
-    guard let mark = try? storage.open(FileName.creating, .read) else { return }
+  ///
+  /// - Returns: Whether `created` says that it was; a store that was copied file by file may lack it.
+  static func refuseUnfinished(in storage: any Storage) throws(NotelogError) -> Bool {
+    if let created = try? storage.open(FileName.created, .read) {
+      created.close()
+      return true
+    }
+    guard let mark = try? storage.open(FileName.creating, .read) else { return false }
     defer { mark.close() }
-    guard isMark(mark), isUnfinished(try names(in: storage)) else { return }
+    guard isMark(mark), isUnfinished(try names(in: storage)) else { return false }
     throw NotelogError(.notFound, "making this store was interrupted, or goes on: make it again")
   }
 
-  /// Notes in a store that was not made here, but copied, perhaps, that it is one. A store that can't be written to does without.
+  /// Notes in a store without `created` that it is one. A store that can't be written to does without.
   static func noteFinished(in storage: any Storage) {
-    do throws(StorageError) { try storage.open(FileName.created, .read).close() } catch {
-      guard error.errno == SystemErrno.notFound else { return }
-      (try? storage.open(FileName.created, .createNew))?.close()
-    }
+    (try? storage.open(FileName.created, .createNew))?.close()
   }
 
   private static func isUnfinished(_ names: [String]) -> Bool {

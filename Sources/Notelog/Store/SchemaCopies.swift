@@ -13,6 +13,8 @@ struct SchemaCopies: Sendable {
   private(set) var fromFile: Set<UInt16> = []
   /// How many schemas the log has that can be read.
   private(set) var countInLog = 0
+  /// The revisions of the records of the log that were read.
+  private(set) var revisions: [ID16: UInt64] = [:]
   private(set) var finding = SchemaFinding()
 
   /// Reads the schemas of a log, and looks at what the file offers.
@@ -32,7 +34,9 @@ struct SchemaCopies: Sendable {
     for key in journal.listedRecords {
       do throws(NotelogError) {
         let found = try journaling(at: journal.path, journal.read(key, into: &buffer))
-        guard let found, found.collection == SchemaRecord.collection else { continue }
+        guard let found else { continue }
+        revisions[key] = found.revision
+        guard found.collection == SchemaRecord.collection else { continue }
         let stored = try Self.parse(buffer.body, key, storeID)
         chosen[stored.plan.number] = stored
         if found.isPossiblyStale || stale.contains(key) { possiblyStale.insert(stored.plan.number) }
@@ -95,13 +99,16 @@ struct SchemaCopies: Sendable {
 
   /// Makes both places whole again in a store that is open for writing, as far as that can be done now: what can't, the next
   /// opening tries again.
-  func mend(_ journal: Journal, _ file: SchemaFile, of storeID: ID16) {
-    guard journal.holdsLock, (try? journal.checkWritable()) != nil else { return }
+  ///
+  /// - Returns: Whether records were written.
+  func mend(_ journal: Journal, _ file: SchemaFile, of storeID: ID16) -> Bool {
+    guard journal.holdsLock, (try? journal.checkWritable()) != nil else { return false }
     if !fromFile.isEmpty { try? storeFromFile(in: journal) }
     // What is unreadable now, and may hold what is lost, is not written over.
     if finding.file.isMendedAtOpening, finding.lost.isEmpty {
       try? file.replace(with: Array(chosen.values), of: storeID)
     }
+    return !fromFile.isEmpty
   }
 
   /// Writes the records of schemas that came from the file.

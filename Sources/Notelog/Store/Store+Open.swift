@@ -206,7 +206,7 @@ extension Store {
   static func open(
     in storage: any Storage, unlocking credential: Credential?, options: Options
   ) throws(NotelogError) -> Store {
-    try Creation.refuseUnfinished(in: storage)
+    let isFinished = try Creation.refuseUnfinished(in: storage)
     let journal = try journaling(at: storage.path, Journal.open(in: storage, options: options.journal))
     do {
       let storeID = journal.storeID
@@ -219,8 +219,8 @@ extension Store {
         journal: journal, storage: storage, vault: vault, finding: choice.finding,
         schemas: schemas)
       if let credential { try store.unlock(credential, "unlocking the store") }
-      schemas.mend(journal, file, of: storeID)
-      if journal.holdsLock { Creation.noteFinished(in: storage) }
+      if schemas.mend(journal, file, of: storeID) { store.noteSchemas() }
+      if journal.holdsLock, !isFinished { Creation.noteFinished(in: storage) }
       store.beginSharing(options)
       return store
     } catch {

@@ -36,7 +36,6 @@ extension Store {
 extension Store {
   /// Begins to look after the lock, and to follow others, as far as the options ask for it.
   func beginSharing(_ options: Options) {
-    noteSchemas()
     journal.followed.withLock { $0 = { [weak self] in self?.takeInOthers() } }
     if case .leased(let idle) = options.writing {
       startCompanion(idle: idle, follows: options.follows)
@@ -58,7 +57,8 @@ extension Store {
     }
   }
 
-  private func noteSchemas() {
+  /// Notes the schemas' revisions, after they were written as they are known.
+  func noteSchemas() {
     let revisions = currentSchemaRevisions()
     schemaRevisions.withLock { $0 = revisions }
   }

@@ -34,7 +34,7 @@ public final class Store: Sendable {
   /// What the two places of the schemas were like when the store was opened.
   let schemaFinding: SchemaFinding
   /// The revisions of the schemas that are known.
-  let schemaRevisions = Lock<[ID16: UInt64]>([:])
+  let schemaRevisions: Lock<[ID16: UInt64]>
   /// The thread that gives the lock back and takes in what others commit, where one is wanted.
   let companion = Lock<Companion?>(nil)
 
@@ -53,6 +53,7 @@ public final class Store: Sendable {
     keyringFinding = Lock(finding)
     opener = FieldOpener(vault: vault, metrics: FieldMetrics(), journal: journal)
     schemaFinding = schemas.finding
+    schemaRevisions = Lock(schemas.revisions)
     take(schemas)
     journal.keepOrders(of: indexes)
   }

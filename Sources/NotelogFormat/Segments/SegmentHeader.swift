@@ -137,6 +137,9 @@ extension SegmentHeader {
 }
 
 extension SegmentHeader {
+  /// Whether it is the live set that the segment was created with.
+  package func speaks(of live: LiveSet) -> Bool { liveCount == live.count && liveChecksum == live.checksum }
+
   /// Appends the start of a log segment: header, zeros, copy, live set.
   package func appendStart(to buffer: inout Buffer, live: LiveSet) {
     buffer.appendZeros(Layout.firstFrameOffset)

@@ -30,8 +30,8 @@ extension Journal {
     var ranges: [UInt32: [Range<Int>]] = [:]
     var listed: [UInt32: Set<Int>] = [:]
     for damage in damages where damage.kind.mayLoseRecords {
-      // A footer that is not complete lists what is still there.
-      if damage.kind == .lostFrames, damage.byteCount == 0,
+      // What a footer that is not complete lists, or a file that is cut still has, is there.
+      if damage.kind == .truncated || damage.kind == .lostFrames && damage.byteCount == 0,
         let offsets = try? catalog.segments[damage.segment]?.listedOffsets()
       {
         listed[damage.segment] = offsets

@@ -10,18 +10,24 @@ extension Examination {
     guard let newest else { return }
     var reader = newest.reader
     var start = Layout.firstFrameOffset
+    var isProven = true
     if let found = try reader.liveSet(of: newest.found.header) {
       live = found.set
       start = found.end
     } else {
       report.damages.append(Damage(.liveSet, segment: newest.number, offset: start))
-      live = inferredLiveSet(before: newest)
+      let proven = substitutes(before: newest).first { newest.found.header.speaks(of: $0) }
+      live = proven ?? inferredLiveSet(before: newest)
+      isProven = proven != nil
     }
     // What the close mark says of the live set at the end, it was at the beginning: no change is to be looked for.
     if let closing, newest.number == end.segment, closing.speaks(of: live) { return }
     if newest.found.header.kind == .log {
       let limit = newest.number == end.segment ? max(end.offset, floorOffset(in: newest)) : newest.end
       try reader.applyLiveChanges(to: &live, from: start, to: limit)
+    }
+    if !isProven, newest.number != end.segment || closing?.speaks(of: live) != true {
+      noteUnnamedLoss(in: newest.number)
     }
     // A finished segment that is the newest has nobody after it to list it.
     if let entry = newest.found.entry, newest.end == newest.found.byteCount, isFinished(newest) {
@@ -39,7 +45,13 @@ extension Examination {
       && (report.wasClosed || segment.number != end.segment || segment.number < report.floor.segment)
   }
 
-  /// The live set where its frame can't be read: every finished segment that no other takes the place of.
+  /// What the live set may have been where its frame can't be read: the header tells whether it was.
+  private func substitutes(before newest: LogSegment) -> [LiveSet] {
+    let table = checkpoint.found?.head.segments.filter(\.isFinished).map(\.entry)
+    return (table.map { [LiveSet(ascending: $0)] } ?? []) + [inferredLiveSet(before: newest)]
+  }
+
+  /// The live set where nothing has it: every finished segment that no other takes the place of.
   private func inferredLiveSet(before newest: LogSegment) -> LiveSet {
     let replaced = Set(
       survey.segments.values.flatMap { $0.header.sources.filter { $0.keptByteCount == 0 }.map(\.segment) })

@@ -68,6 +68,10 @@ package struct Examination {
     survey = try Survey(storage, storeID: expected)
     // Knowing the id is not having a store: without a segment, nothing says what it held.
     guard let id = survey.storeID, !survey.segments.isEmpty else {
+      if !survey.unreadable.isEmpty, let created = try? storage.open(FileName.created, .read) {
+        created.close()
+        throw JournalError(.damaged, "no segment of the store has a header that checks; salvage what there is")
+      }
       throw JournalError(.notAStore, "there is no store here: no file in the folder is a segment of one")
     }
     storeID = id
@@ -120,7 +124,7 @@ package struct Examination {
   }
 
   /// Nothing says which records a segment lost: every record that is older may have been changed or removed there.
-  private mutating func noteUnnamedLoss(in number: UInt32, below bound: UInt64? = nil) {
+  mutating func noteUnnamedLoss(in number: UInt32, below bound: UInt64? = nil) {
     report.unnamedLosses.insert(number)
     // A log segment's first sequence number is above all that was in the store when it was created.
     let later = survey.segments.values.filter { $0.header.kind.isLog && $0.number > number }

@@ -21,11 +21,14 @@ extension Segment {
     return entries
   }
 
-  /// Where the frames are that the footer lists, complete or not; nothing where it can't be read.
-  func listedOffsets() throws(StorageError) -> Set<Int>? {
-    guard let trailer = try trailer() else { return nil }
-    var reader = SegmentReader(file, salt: salt, end: trailer.footerOffset + trailer.footerByteCount)
+  /// Where the frames are that are still there: those that the footer lists, complete or not; without a trailer, those that are found.
+  func listedOffsets() throws(StorageError) -> Set<Int> {
     var offsets: Set<Int> = []
+    guard let trailer = try trailer() else {
+      try forEachEntry(upTo: .max) { entry, _ in offsets.insert(entry.offset) }
+      return offsets
+    }
+    var reader = SegmentReader(file, salt: salt, end: trailer.footerOffset + trailer.footerByteCount)
     _ = try reader.forEachFooterEntry(trailer, evenIfIncomplete: true) { entry, _ in
       offsets.insert(entry.offset)
     }
