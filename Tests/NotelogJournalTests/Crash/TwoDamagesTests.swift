@@ -32,16 +32,16 @@ import Testing
       try update(20..<24)
       var revisions: [ID16: UInt64] = [:]
       for id in ids { revisions[id] = try journal.revision(of: id) }
-      if closed {
-        try journal.close()
-        self.disk = disk
-      } else {
-        self.disk = disk.crashImageNow(.processKilled)
-      }
+      if closed { try journal.close() }
+      let image = closed ? disk : disk.crashImageNow(.processKilled)
+      let segments = image.fileNames.filter { $0.hasSuffix(".journal") }
+      try #require(segments.count > 4)
+      let log = segments.filter { name in image.contents(name).map { $0[10] == 1 } ?? false }
+      self.disk = image
       self.revisions = revisions
       self.ids = ids
-      head = try #require(self.disk.fileNames.filter { $0.hasSuffix(".journal") }.max())
-      try #require(self.disk.fileNames.filter { $0.hasSuffix(".journal") }.count > 4)
+      // The last one of kind log: compacted segments have numbers among those.
+      head = try #require(log.max())
     }
 
     /// What a damaged copy of it says that is not so, if anything.
@@ -97,7 +97,7 @@ import Testing
     #expect(lies.isEmpty, "\(lies.count) of \(tried): \(lies.prefix(5))")
   }
 
-  /// Of one damage that the header of the head proves to be nothing else, nobody has to suffer.
+  /// Of one damage that the header of the head proves to be nothing else, nobody has to suffer. (With a checkpoint, it is not even read.)
   @Test func `a live set that can't be read costs no record where nothing else is damaged`() throws {
     let sample = try Sample(closed: true, compactedLate: true)
     for hasIndex in [true, false] {
@@ -107,7 +107,7 @@ import Testing
       disk.replace(sample.head, with: head)
       if !hasIndex { disk.replace(FileName.index, with: nil) }
       let journal = try Journal.open(in: disk, options: .small)
-      #expect(journal.knowsWhatIsCurrent && journal.isDamaged)
+      #expect(journal.knowsWhatIsCurrent && journal.isDamaged != hasIndex)
       for id in sample.ids { #expect(try journal.revision(of: id) == sample.revisions[id]) }
     }
   }
@@ -118,7 +118,7 @@ import Testing
     var lies: [String] = []
     for name in sample.disk.fileNames where name.hasSuffix(".journal") && name != sample.head {
       let bytes = try #require(sample.disk.contents(name))
-      for cut in stride(from: Layout.firstFrameOffset, to: bytes.count, by: 331) {
+      for cut in stride(from: Layout.firstFrameOffset, to: bytes.count, by: 328) {
         let disk = sample.disk.copy()
         disk.replace(name, with: Array(bytes[..<cut]))
         if let lie = sample.lie(of: disk) { lies.append("\(name) at \(cut): \(lie)") }
