@@ -48,7 +48,7 @@ let package = Package(
     .target(
       name: "Notelog",
       dependencies: journal + ["NotelogCrypto"], swiftSettings: house),
-    .executableTarget(name: "NotelogCLI", dependencies: ["Notelog"], swiftSettings: house),
+    .executableTarget(name: "NotelogCLI", dependencies: ["CSystem", "Notelog"], swiftSettings: house),
     // What benchmarks measure below the library's interface.
     .target(
       name: "NotelogBenchmarks", dependencies: journal + ["NotelogCrypto"],
@@ -59,7 +59,7 @@ let package = Package(
       path: "Tests/Support", swiftSettings: house),
     .testTarget(
       name: "NotelogCryptoTests",
-      dependencies: ["NotelogBase", "NotelogCrypto", "COpenSSL", "SecretsChild"],
+      dependencies: ["NotelogBase", "NotelogCrypto", "COpenSSL", "NotelogTestSupport", "SecretsChild"],
       swiftSettings: house),
     .testTarget(
       name: "NotelogJournalTests",
@@ -74,7 +74,9 @@ let package = Package(
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     .testTarget(
       name: "NotelogCLITests",
-      dependencies: journal + ["Notelog", "NotelogCLI", "CTestSupport", "CatchingConsumer"],
+      dependencies: journal + [
+        "Notelog", "NotelogCLI", "CTestSupport", "CatchingConsumer", "NotelogTestSupport",
+      ],
       swiftSettings: house),
     .testTarget(name: "TidyTests", swiftSettings: house),
 

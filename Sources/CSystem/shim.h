@@ -1,4 +1,4 @@
-// Calls of the C library that its Swift module leaves out, because their declarations ask for _GNU_SOURCE.
+// Calls that Swift cannot make: left out of the C library, or of its Swift module.
 #pragma once
 #include <sys/types.h>
 
@@ -11,4 +11,6 @@ int sync_file_range(int descriptor, off_t offset, off_t count, unsigned flags);
 static inline void prefetch_line(const void *address) { __builtin_prefetch(address); }
 
 #include "checksum.h"
+#include "kernelkeys.h"
+#include "sockets.h"
 #include "substring.h"

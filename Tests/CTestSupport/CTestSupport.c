@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,6 +26,8 @@ pid_t child_start(char *const argv[], char *const envp[], const char *folder, st
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
   setsid();
+  // What a test writes passwords into is its own alone.
+  umask(077);
   if (chdir(folder) != 0) _exit(126);
   if (streams.terminal != NULL) {
     open_as(streams.terminal, O_RDWR, 0);

@@ -330,7 +330,7 @@ import Testing
     let expected = """
       notelog: error: the password or key does not open this store
       notelog: error: a password is needed, and there is no terminal to ask on
-      notelog: hint: give it with --password-file FILE
+      notelog: hint: give it with --password-file FILE, or keep the store unlocked with 'notelog unlock'
 
       """
     try expect(script, .init(out: "12\n12\n", err: expected))

@@ -1,14 +1,9 @@
-// Starting the helper process, talking to it by lines, and searching its memory.
+// Starting the helper process, and talking to it by lines.
 
 #if os(Linux)
   import Foundation
-  import Glibc
+  import NotelogTestSupport
   import Testing
-
-  /// memmem(3), which the C library's module does not declare.
-  @_silgen_name("memmem") private func find(
-    _ haystack: UnsafeRawPointer, _ haystackCount: Int, _ needle: UnsafeRawPointer, _ needleCount: Int
-  ) -> UnsafeMutableRawPointer?
 
   /// A running SecretsChild.
   final class ChildProcess {
@@ -52,67 +47,7 @@
 
     /// How often each pattern stands in the child's readable memory, anywhere.
     func occurrences(of patterns: [[UInt8]]) throws -> [Int] {
-      var counts = [Int](repeating: 0, count: patterns.count)
-      let maps = try Self.readWhole("/proc/\(process.processIdentifier)/maps")
-      // SAFETY: open(2) reads the path only.
-      let memory = unsafe Glibc.open("/proc/\(process.processIdentifier)/mem", O_RDONLY)
-      try #require(memory >= 0, "the child's memory can't be read")
-      defer { Glibc.close(memory) }
-      for line in maps.split(separator: "\n") {
-        let fields = line.split(separator: " ", omittingEmptySubsequences: true)
-        guard fields.count >= 2, fields[1].hasPrefix("r") else { continue }
-        let bounds = fields[0].split(separator: "-").compactMap { UInt64($0, radix: 16) }
-        guard bounds.count == 2, bounds[1] < 1 << 47 else { continue }
-        let region = try Self.read(memory, from: bounds[0], to: bounds[1])
-        for (index, pattern) in patterns.enumerated() { counts[index] += Self.count(pattern, in: region) }
-      }
-      return counts
-    }
-
-    /// A file of /proc, which has no size to go by: read until there is no more.
-    private static func readWhole(_ path: String) throws -> String {
-      // SAFETY: open(2) reads the path; read(2) writes within the piece.
-      let file = unsafe Glibc.open(path, O_RDONLY)
-      try #require(file >= 0, "\(path) can't be read")
-      defer { Glibc.close(file) }
-      var text: [UInt8] = []
-      var piece = [UInt8](repeating: 0, count: 65_536)
-      while true {
-        let count = unsafe Glibc.read(file, &piece, piece.count)
-        if count <= 0 { return String(decoding: text, as: UTF8.self) }
-        text += piece[..<count]
-      }
-    }
-
-    /// A region's bytes; pages that can't be read (beyond a mapped file's end) are zeros.
-    private static func read(_ memory: Int32, from start: UInt64, to end: UInt64) throws -> [UInt8] {
-      var region = [UInt8](repeating: 0, count: Int(end - start))
-      // SAFETY: pread(2) writes within the rest of the region.
-      unsafe region.withUnsafeMutableBytes { bytes in
-        var offset = 0
-        while offset < bytes.count {
-          let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[offset...])
-          let count = unsafe pread(memory, rest.baseAddress, rest.count, off_t(start) + off_t(offset))
-          offset += count > 0 ? count : 4096
-        }
-      }
-      return region
-    }
-
-    private static func count(_ pattern: [UInt8], in region: [UInt8]) -> Int {
-      // SAFETY: memmem(3) reads within both; the offset stays within the region.
-      unsafe region.withUnsafeBytes { region in
-        unsafe pattern.withUnsafeBytes { pattern in
-          guard let needle = pattern.baseAddress, let start = region.baseAddress else { return 0 }
-          var count = 0
-          var offset = 0
-          while let found = unsafe find(start + offset, region.count - offset, needle, pattern.count) {
-            count += 1
-            offset = unsafe UnsafeRawPointer(found) - start + 1
-          }
-          return count
-        }
-      }
+      try ProcessMemory.occurrences(of: patterns, in: process.processIdentifier)
     }
 
     private func nextLine() -> String? {

@@ -62,8 +62,10 @@ class Tool:
         self.passwordFile = os.path.join(folder, "password")
         with open(self.keyFile, "wb") as file:
             file.write(bytes(range(32)))
+            os.fchmod(file.fileno(), 0o600)
         with open(self.passwordFile, "w") as file:
             file.write("open sesame\n")
+            os.fchmod(file.fileno(), 0o600)
 
     @property
     def byKey(self):

@@ -9,14 +9,22 @@ import NotelogJournal
 public enum Credential: Sendable {
   /// A password, which is not empty. It is brought into Unicode's normal form C, so that it doesn't depend on the keyboard.
   case password(String)
+  /// A password's UTF-8 in memory that is wiped; what is in normal form C already, as most is, is never in a `String`.
+  case passwordBytes(SecretBytes)
   /// 32 random bytes, kept by the app: in a keychain, for instance.
   case key([UInt8])
+  /// The same 32 bytes in memory that is wiped.
+  case keyBytes(SecretBytes)
   /// The 32 bytes of a recovery key that somebody wrote down.
   case recoveryKey([UInt8])
 
   /// Refuses a password that is none, where it would become one. A store that has it already is opened with it.
   func refuseEmpty(_ place: String) throws(NotelogError) {
-    guard case .password("") = self else { return }
+    switch self {
+    case .password(""): break
+    case .passwordBytes(let bytes) where bytes.byteCount == 0: break
+    default: return
+    }
     var error = NotelogError(.invalidArgument, "\(place): a password must not be empty")
     error.sentence = "A password must not be empty."
     throw error
@@ -24,17 +32,23 @@ public enum Credential: Sendable {
 
   /// Refuses what is no secret of its kind, in words that say what one is.
   private func checkSize(_ place: String) throws(NotelogError) {
+    let count: Int
     switch self {
-    case .password(let text):
-      guard text.utf8.count > NotelogCrypto.Credential.passwordByteCountMax else { return }
+    case .password(let text): count = text.utf8.count
+    case .passwordBytes(let bytes), .keyBytes(let bytes): count = bytes.byteCount
+    case .key(let bytes), .recoveryKey(let bytes): count = bytes.count
+    }
+    switch self {
+    case .password, .passwordBytes:
+      guard count > NotelogCrypto.Credential.passwordByteCountMax else { return }
       throw NotelogError(
         .limitExceeded,
         "\(place): a password has at most \(NotelogCrypto.Credential.passwordByteCountMax) bytes of UTF-8")
-    case .key(let bytes), .recoveryKey(let bytes):
+    case .key, .keyBytes, .recoveryKey:
       let size = NotelogCrypto.Credential.keySize
-      guard bytes.count != size else { return }
+      guard count != size else { return }
       throw NotelogError(
-        .limitExceeded, "\(place): \(self) has exactly \(size) bytes, this one has \(bytes.count)")
+        .limitExceeded, "\(place): \(self) has exactly \(size) bytes, this one has \(count)")
     }
   }
 
@@ -48,6 +62,12 @@ public enum Credential: Sendable {
       case .password(let text):
         let credential = NotelogCrypto.Credential.password(
           try Secret(utf8: text.precomposedStringWithCanonicalMapping))
+        return try body(credential)
+      case .passwordBytes(let bytes):
+        let credential = NotelogCrypto.Credential.password(try bytes.normalizedCopy())
+        return try body(credential)
+      case .keyBytes(let bytes):
+        let credential = NotelogCrypto.Credential.rawKey(try bytes.secret.copy())
         return try body(credential)
       case .key(let bytes):
         let credential = NotelogCrypto.Credential.rawKey(try Secret(copying: bytes.rawSpan))
@@ -64,8 +84,8 @@ extension Credential: CustomStringConvertible {
   /// The kind of secret, and nothing of the secret.
   public var description: String {
     switch self {
-    case .password: "a password"
-    case .key: "a key"
+    case .password, .passwordBytes: "a password"
+    case .key, .keyBytes: "a key"
     case .recoveryKey: "a recovery key"
     }
   }

@@ -35,15 +35,20 @@ extension Store {
 
   /// Unlocks; every schema's MAC is checked before any key is usable: **INV-M2**.
   func unlock(_ credential: Credential, _ place: String) throws(NotelogError) {
-    guard !journal.isClosed else { throw NotelogError(.closed, "the store is closed") }
-    let stored = registry.withLock { Array($0.byNumber.values) }
-    let sealed = stored.map { SealedSchema(bytes: $0.bytes, mac: $0.mac) }
-    try credential.withSecret(place) { secret throws(CryptoError) in
-      do throws(CryptoError) { try vault.unlock(secret, checking: sealed) } catch {
-        if case .tamperedSchema = error { vault.lock(.everything) }
-        throw error
+    try unlocking(place) { schemas throws(NotelogError) in
+      try credential.withSecret(place) { secret throws(CryptoError) in
+        try lockingWhatIsTampered { () throws(CryptoError) in try vault.unlock(secret, checking: schemas) }
       }
     }
+  }
+
+  /// Runs what unlocks the vault, with the stored schemas to check.
+  func unlocking(
+    _ place: String, _ unlock: ([SealedSchema]) throws(NotelogError) -> Void
+  ) throws(NotelogError) {
+    guard !journal.isClosed else { throw NotelogError(.closed, "the store is closed") }
+    let stored = registry.withLock { Array($0.byNumber.values) }
+    try unlock(stored.map { SealedSchema(bytes: $0.bytes, mac: $0.mac) })
     // What another process has stored since they were listed.
     let now = registry.withLock { Array($0.byNumber.values) }
     do throws(CryptoError) { try vault.check(now.map { SealedSchema(bytes: $0.bytes, mac: $0.mac) }) } catch {
@@ -53,6 +58,14 @@ extension Store {
     registry.withLock { $0.isVerified = true }
     // Closed meanwhile: nothing may stay open.
     if journal.isClosed { vault.lock(.everything) }
+  }
+
+  /// Runs what unlocks the vault. A schema that was altered locks what is open.
+  func lockingWhatIsTampered(_ unlock: () throws(CryptoError) -> Void) throws(CryptoError) {
+    do throws(CryptoError) { try unlock() } catch {
+      if case .tamperedSchema = error { vault.lock(.everything) }
+      throw error
+    }
   }
 
   /// Locks keys: their memory is wiped, and reading what they seal throws `locked`.

@@ -32,6 +32,18 @@ struct Invocation: Sendable {
 }
 
 extension Invocation {
+  /// The option's value as a time in seconds: `90s`, `15m` or `2h`.
+  func seconds(of option: Option, in range: ClosedRange<UInt32>) throws(ToolError) -> UInt32? {
+    guard let text = value(of: option) else { return nil }
+    let units: [Character: UInt32] = ["s": 1, "m": 60, "h": 3600]
+    guard let unit = text.last.flatMap({ units[$0] }), let number = UInt32(text.dropLast()),
+      case (let seconds, false) = number.multipliedReportingOverflow(by: unit), range.contains(seconds)
+    else {
+      throw .usage("--\(option.long) takes a time like 90s, 15m or 2h, up to 24h, not '\(text)'")
+    }
+    return seconds
+  }
+
   /// The option's value as a number of bytes: `65536`, `64K`, `4M` or `1G`.
   func byteCount(of option: Option, in range: ClosedRange<Int>) throws(ToolError) -> Int? {
     guard let text = value(of: option) else { return nil }

@@ -47,6 +47,14 @@ extension Option {
   static let passwordFile = Option(
     long: "password-file", value: "FILE", completion: .file,
     help: "read the password from FILE; one newline at its end is dropped")
+  static let passwordDescriptor = Option(
+    long: "password-fd", value: "N",
+    help: "read the password from descriptor N: one line, and nothing behind it")
+  static let passwordCommand = Option(
+    long: "password-command", value: "COMMAND",
+    help:
+      "run COMMAND, and take the first line that it prints as the password; it is cut into words at blanks, with quotes as in a shell, but no "
+      + "shell runs it")
   static let keyFile = Option(
     long: "key-file", value: "FILE", completion: .file,
     help: "read a 32-byte key from FILE; one newline at its end is dropped")
@@ -71,7 +79,7 @@ extension Option {
     help: "wait so long for another process that is writing to the store; not at all unless given")
 
   /// Understood by every command, anywhere on the command line.
-  static let common = [help, version, passwordFile, keyFile, wait]
+  static let common = [help, version, passwordFile, passwordDescriptor, passwordCommand, keyFile, wait]
 }
 
 extension Positional {

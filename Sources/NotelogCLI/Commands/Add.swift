@@ -26,7 +26,8 @@ extension Command {
     ], run: setFields)
 
   private static let assignmentHelp =
-    "NAME=@FILE takes the value from FILE, NAME=- from standard input. A date is RFC 3339, or 'now'."
+    "NAME=@FILE takes the value from FILE, NAME=- from standard input; one that stands in the command line can be read by whoever lists the "
+    + "processes of the machine. A date is RFC 3339, or 'now'."
 }
 
 @Sendable

@@ -5,6 +5,7 @@ extension CommandTable {
     .initialize, .add, .get, .set, .remove, .list, .search, .dump, .watch, .importRecords, .verify, .compact,
     .info,
     .salvage, .backup, .restore,
+    .unlock, .lock, .agentStatus, .agentLock, .agentStop, .agent,
     .passwordAdd, .passwordChange, .passwordRemove, .keyList, .keyAdd, .generateMan, .generateCompletions,
   ])
 }

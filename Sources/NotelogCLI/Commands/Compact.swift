@@ -24,7 +24,7 @@ private func compactStore(_ invocation: Invocation, _ console: Console) throws(T
   }
   if Interrupt.isRequested { throw .interrupted }
   // An open store holds room to write into; what was gained shows once it is closed.
-  let byteCountAfter = try invocation.withStore(.ifGiven, readOnly: true) { store in store.info.byteCount }
+  let byteCountAfter = try invocation.withStore(.never, readOnly: true) { store in store.info.byteCount }
   try invocation.print(
     "\(done.byteCountBefore) bytes before, \(byteCountAfter) after; "
       + "\(counted(done.removedSegments, "segment")) became \(done.addedSegments)\n",
@@ -43,7 +43,7 @@ private func compactStore(_ invocation: Invocation, _ console: Console) throws(T
 }
 
 private func forecast(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
-  let forecast = try invocation.withStore(.ifGiven, readOnly: true) { store in store.compactionForecast }
+  let forecast = try invocation.withStore(.never, readOnly: true) { store in store.compactionForecast }
   try invocation.print(
     "would free about \(forecast.freedByteCount) bytes: \(counted(forecast.segments.count, "segment")), of which "
       + "\(forecast.copiedByteCount) bytes would be copied\n",

@@ -35,16 +35,13 @@ extension Option {
 extension Invocation {
   /// The new password: from its file, or asked for twice.
   fileprivate func newPassword() throws(ToolError) -> Credential {
-    var source = SecretSource(self)
-    source.keyFile = nil
-    source.passwordFile = value(of: .newPasswordFile)
-    return try source.requireNew()
+    try SecretSource(passwordFile: value(of: .newPasswordFile)).requireNew()
   }
 }
 
 @Sendable
 private func addPassword(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
-  try invocation.withStore(.required) { store in
+  try invocation.withStore(.credential) { store in
     try store.addCredential(try invocation.newPassword(), work: try invocation.passwordWork(console) ?? 17)
     return .done
   }
@@ -52,7 +49,7 @@ private func addPassword(_ invocation: Invocation, _ console: Console) throws(To
 
 @Sendable
 private func changePassword(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
-  try invocation.withStore(.ifGiven) { store in
+  try invocation.withStore(.never) { store in
     let old = try SecretSource(invocation).require()
     try store.unlock(old)
     try store.changeCredential(
@@ -66,7 +63,7 @@ private func removePassword(_ invocation: Invocation, _ console: Console) throws
   let slot = invocation.positionals.dropFirst().first
   let number = slot.flatMap { UInt32($0) }
   if let slot, number == nil { throw .usage("'\(slot)' is no slot's number", hint: "info lists the slots") }
-  try invocation.withStore(number == nil ? .ifGiven : .required) { store in
+  try invocation.withStore(number == nil ? .never : .credential) { store in
     if let number {
       try store.removeSlot(number)
     } else {

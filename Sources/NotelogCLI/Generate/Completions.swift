@@ -19,6 +19,9 @@ extension CommandTable {
     firstWords.map { ($0, commands(beginning: [$0]).filter { $0.words.count > 1 }) }.filter { !$0.1.isEmpty }
   }
 
+  /// Whether a first word that others follow is a command by itself too, whose options come where a second word would: `agent`.
+  private func standsAlone(_ first: String) -> Bool { commands.contains { $0.words == [first] } }
+
   // MARK: - bash
 
   private var bash: String {
@@ -28,7 +31,10 @@ extension CommandTable {
     }
     let seconds = groups.map { first, seconds in
       let words = seconds.map { $0.words[1] }.joined(separator: " ")
-      return "    '2 \(first)') \(bashReply(.words(words.split(separator: " ").map(String.init)))); return ;;"
+      let reply = bashReply(.words(words.split(separator: " ").map(String.init)))
+      return standsAlone(first)
+        ? "    '2 \(first)') [[ $word == -* ]] || { \(reply); return; } ;;"
+        : "    '2 \(first)') \(reply); return ;;"
     }
     let longs = commands.map { command in
       "    '\(command.name) '*) options='\(command.allOptions.map { "--" + $0.long }.joined(separator: " "))' ;;"
@@ -88,8 +94,12 @@ extension CommandTable {
     }
     let seconds = groups.map { first, seconds in
       let rows = seconds.map { "'\($0.words[1]):\(zshQuoted($0.summary))'" }.joined(separator: " ")
-      return
-        "    \(first)) if (( CURRENT == 3 )); then seconds=(\(rows)); _describe '\(first)' seconds; return; fi; taken=3 ;;"
+      let words = seconds.map { $0.words[1] }.joined(separator: " ")
+      let (isWord, isSecond) =
+        standsAlone(first)
+        ? (" && [[ $words[3] != -* ]]", "[[ ' \(words) ' == *\" $words[3] \"* ]] && ") : ("", "")
+      return "    \(first)) if (( CURRENT == 3 ))\(isWord); then seconds=(\(rows)); "
+        + "_describe '\(first)' seconds; return; fi; \(isSecond)taken=3 ;;"
     }
     return """
       #compdef notelog

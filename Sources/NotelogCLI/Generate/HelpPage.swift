@@ -20,7 +20,7 @@ extension CommandTable {
   /// The four lines that lead from nothing to a stored, listed and verified note.
   static let firstSteps = [
     "notelog init my.notelog",
-    "notelog add my.notelog title=Hello body='My first note'",
+    "printf 'Hello' | notelog add my.notelog title=-",
     "notelog list my.notelog",
     "notelog verify my.notelog",
   ]

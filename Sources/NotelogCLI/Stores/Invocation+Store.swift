@@ -10,10 +10,14 @@ extension Invocation {
 
   /// Whether a command shows or writes sealed content.
   enum KeyUse {
-    /// It does: a key that was not given is asked for.
+    /// It does: where no key was given, what an agent or the kernel keeps is used, and else a password is asked for.
     case required
+    /// It changes what opens the store: a key that was not given is asked for, whatever is kept.
+    case credential
     /// It can do without: a key is used if it was given, and never asked for.
     case ifGiven
+    /// The command sees to it itself.
+    case never
   }
 
   /// Opens the store, unlocks it, runs `body`, and closes it in order. What is damaged in it is said at the command's end. A
@@ -33,10 +37,7 @@ extension Invocation {
     let opened = try asking(missing: noStore) { try Store.open(at: store, options: options) }
     let result: Result
     do {
-      let secrets = SecretSource(self)
-      if let credential = keyUse == .required ? try secrets.require() : try secrets.given() {
-        try opened.unlock(credential)
-      }
+      try unlock(opened, keyUse)
       result = try body(opened)
     } catch {
       damage.note(opened.damage)
@@ -47,6 +48,26 @@ extension Invocation {
     damage.note(opened.damage)
     try asking { try opened.close() }
     return result
+  }
+
+  /// Unlocks a store with what was given, what is kept, or what is typed.
+  private func unlock(_ store: Store, _ keyUse: KeyUse) throws(ToolError) {
+    guard keyUse != .never else { return }
+    let source = try SecretSource(self)
+    if keyUse == .required, source.place == nil, try unlockWithKeptRoot(store) { return }
+    guard let credential = keyUse == .ifGiven ? try source.given() : try source.require() else { return }
+    try asking { try store.unlock(credential) }
+  }
+
+  /// - Returns: Whether a root was kept, and opened the store. One that doesn't is said and passed over.
+  private func unlockWithKeptRoot(_ store: Store) throws(ToolError) -> Bool {
+    guard let root = RootKeeper.find(store.id) else { return false }
+    do throws(ToolError) { try asking { try store.unlock(root: root) } } catch {
+      guard error.code == .locked else { throw error }
+      Console().say("warning", "what is kept of this store does not open it any more")
+      return false
+    }
+    return true
   }
 
   /// The work that `--scrypt-log-n` asks for, with a warning where it is little.
@@ -64,8 +85,7 @@ extension Invocation {
   ) throws(ToolError) {
     let isSealed = collection.fields.contains { $0.isSealed && names.contains($0.name) }
     guard isSealed, !store.isUnlocked else { return }
-    let credential = try SecretSource(self).require()
-    try asking { try store.unlock(credential) }
+    try unlock(store, .required)
   }
 
   /// Says in plain words why a path is not a store's, before anything is opened.

@@ -1,72 +1,141 @@
-// Where a password or key comes from: the files named on the command line, or a prompt.
+// Where a password or key comes from: what the command line says, or a prompt.
 
 import Notelog
 
-/// The secrets of one command line, read when they are first needed.
+/// The secret of one command line, read when it is needed, and once: a pipe says it only once.
 struct SecretSource: Sendable {
-  var passwordFile: String?
-  var keyFile: String?
-
-  init(_ invocation: Invocation) {
-    passwordFile = invocation.value(of: .passwordFile)
-    keyFile = invocation.value(of: .keyFile)
+  /// The ways to give one on the command line.
+  enum Place: Sendable {
+    case passwordFile(String)
+    case passwordDescriptor(Int32)
+    case passwordCommand([String])
+    case keyFile(String)
   }
 
-  /// Whether a key was given, so that one need not be asked for.
-  var isGiven: Bool { passwordFile != nil || keyFile != nil }
+  var place: Place?
 
-  /// The password of `--password-file`.
-  func password(in path: String) throws(ToolError) -> [UInt8] {
-    let contents = try Self.contents(path, what: "password file")
-    let password = contents.last == UInt8(ascii: "\n") ? contents.dropLast() : contents
-    guard !password.isEmpty else { throw ToolError(.failed, "the password file '\(path)' is empty") }
-    guard password.count <= PasswordPrompt.bytesMax else {
-      throw ToolError(.failed, "a password has at most \(PasswordPrompt.bytesMax) bytes")
+  init(_ invocation: Invocation) throws(ToolError) {
+    let given = [Option.passwordFile, .passwordDescriptor, .passwordCommand, .keyFile].filter(invocation.has)
+    guard given.count <= 1 else {
+      throw .usage("--\(given[0].long) and --\(given[1].long) are both given, and one is enough")
     }
-    return password
-  }
-
-  /// The 32 bytes of `--key-file`.
-  func key(in path: String) throws(ToolError) -> [UInt8] {
-    let contents = try Self.contents(path, what: "key file")
-    // A key that happens to end in the byte of a newline is whole as it is.
-    let key = contents.count == 33 && contents.last == UInt8(ascii: "\n") ? contents.dropLast() : contents
-    guard key.count == 32 else {
-      throw ToolError(.failed, "the key file '\(path)' holds \(contents.count) bytes, not 32")
+    if let path = invocation.value(of: .passwordFile) { place = .passwordFile(path) }
+    if let path = invocation.value(of: .keyFile) { place = .keyFile(path) }
+    if let number = try invocation.number(of: .passwordDescriptor, in: Int32(0)...Int32.max) {
+      place = .passwordDescriptor(number)
     }
-    return key
+    if let command = invocation.value(of: .passwordCommand) {
+      place = .passwordCommand(try CommandWords.split(command))
+    }
   }
 
-  /// A secret's file: read no further than a secret can reach.
-  private static func contents(_ path: String, what: String) throws(ToolError) -> [UInt8] {
-    try Input(path: path, what: what).readAll(upTo: PasswordPrompt.bytesMax + 1)
-  }
-}
+  /// A secret that a file holds.
+  init(passwordFile path: String?) { place = path.map { .passwordFile($0) } }
 
-extension SecretSource {
   /// The credential given on the command line; `nil` without one.
   func given() throws(ToolError) -> Credential? {
-    if let keyFile { return .key(try key(in: keyFile)) }
-    if let passwordFile { return .password(try Self.text(try password(in: passwordFile))) }
-    return nil
+    switch place {
+    case .passwordFile(let path): .passwordBytes(try Self.password(in: path))
+    case .passwordDescriptor(let number): .passwordBytes(try Self.password(from: number))
+    case .passwordCommand(let words): .passwordBytes(try Self.password(of: words))
+    case .keyFile(let path): .keyBytes(try Self.key(in: path))
+    case nil: nil
+    }
   }
 
   /// The credential given, or the password asked for.
   func require() throws(ToolError) -> Credential {
     if let given = try given() { return given }
-    return .password(try Self.text(try PasswordPrompt.ask("password")))
+    return .passwordBytes(try Self.checked(try PasswordPrompt.ask("password")))
   }
 
   /// The credential given, or a new password asked for twice.
   func requireNew() throws(ToolError) -> Credential {
     if let given = try given() { return given }
-    return .password(try Self.text(try PasswordPrompt.askTwice("new password")))
+    return .passwordBytes(try Self.checked(try PasswordPrompt.askTwice("new password")))
+  }
+}
+
+extension SecretSource {
+  private static func password(in path: String) throws(ToolError) -> SecretBytes {
+    let contents = try contents(path, what: "password file")
+    let password = try contents.droppingNewline()
+    guard password.byteCount > 0 else { throw ToolError(.failed, "the password file '\(path)' is empty") }
+    return try checked(password)
   }
 
-  private static func text(_ bytes: [UInt8]) throws(ToolError) -> String {
-    guard let text = String(validating: bytes, as: UTF8.self) else {
-      throw ToolError(.failed, "the password is not UTF-8")
+  /// The first line that a descriptor gives; what is behind it stays there.
+  private static func password(from descriptor: Int32) throws(ToolError) -> SecretBytes {
+    let input = Input(borrowing: descriptor, name: "descriptor \(descriptor)")
+    guard let line = try input.readSecretLine(upTo: PasswordPrompt.bytesMax), line.byteCount > 0 else {
+      throw ToolError(.failed, "descriptor \(descriptor) gives no password")
     }
-    return text
+    return try checked(line)
+  }
+
+  /// The most bytes that a program may print behind the password.
+  private static let printedMax = 64 << 10
+
+  /// The first line that a program prints.
+  private static func password(of words: [String]) throws(ToolError) -> SecretBytes {
+    let program = try Program.start(words)
+    let output = Input(borrowing: program.output.number, name: "what '\(words[0])' prints")
+    let line = try output.readSecretLine(upTo: PasswordPrompt.bytesMax)
+    // It may go on: a program whose reader has gone may fail. What it prints is wiped like the password.
+    var rest = 0
+    while rest <= printedMax, let more = try output.readSecretLine(upTo: PasswordPrompt.bytesMax) {
+      rest += more.byteCount + 1
+    }
+    guard rest <= printedMax else {
+      throw ToolError(.failed, "the password command '\(words[0])' does not stop printing")
+    }
+    let code = program.wait()
+    guard code == 0 else {
+      throw ToolError(.failed, "the password command '\(words[0])' failed with exit code \(code)")
+    }
+    guard let line, line.byteCount > 0 else {
+      throw ToolError(.failed, "the password command '\(words[0])' printed no password")
+    }
+    return try checked(line)
+  }
+
+  /// The 32 bytes of `--key-file`.
+  private static func key(in path: String) throws(ToolError) -> SecretBytes {
+    let contents = try contents(path, what: "key file")
+    // A key that happens to end in the byte of a newline is whole as it is.
+    let key = contents.byteCount == 33 ? try contents.droppingNewline() : contents
+    guard key.byteCount == 32 else {
+      throw ToolError(.failed, "the key file '\(path)' holds \(contents.byteCount) bytes, not 32")
+    }
+    return key
+  }
+
+  /// A secret's file: read no further than a secret can reach.
+  private static func contents(_ path: String, what: String) throws(ToolError) -> SecretBytes {
+    let input = try Input(path: path, what: what)
+    if input.isReadableByOthers {
+      Console().say("warning", "others may read the \(input.name): chmod go= '\(path)'")
+    }
+    return try input.readSecret(upTo: PasswordPrompt.bytesMax + 1)
+  }
+
+  /// A password that the tool takes: not too long, and UTF-8.
+  private static func checked(_ password: SecretBytes) throws(ToolError) -> SecretBytes {
+    guard password.byteCount <= PasswordPrompt.bytesMax else { throw PasswordPrompt.tooLong }
+    let isText = password.withBytes { (try? UTF8Span(validating: Span<UInt8>(_bytes: $0))) != nil }
+    guard isText else { throw ToolError(.failed, "the password is not UTF-8") }
+    return password
+  }
+}
+
+extension SecretBytes {
+  /// The same without one newline at its end.
+  fileprivate func droppingNewline() throws(ToolError) -> SecretBytes {
+    let count = withBytes { bytes in
+      let bytes = Span<UInt8>(_bytes: bytes)
+      return !bytes.isEmpty && bytes[bytes.count - 1] == UInt8(ascii: "\n") ? bytes.count - 1 : bytes.count
+    }
+    if count == byteCount { return self }
+    return try asking { try extracting(0..<count) }
   }
 }

@@ -1,5 +1,6 @@
 // Reading a file, a pipe or a terminal as its bytes come, without being deaf to Ctrl-C meanwhile.
 import Foundation
+import Notelog
 
 /// An open file to read from.
 final class Input {
@@ -26,6 +27,13 @@ final class Input {
     }
   }
 
+  /// A descriptor that is somebody else's to close.
+  init(borrowing descriptor: Int32, name: String) {
+    self.name = name
+    self.descriptor = descriptor
+    isOwned = false
+  }
+
   deinit { if isOwned, descriptor >= 0 { close(descriptor) } }
 
   /// How long it is, where that is known: a file's length, and nothing for a pipe.
@@ -34,6 +42,14 @@ final class Input {
     // SAFETY: the pointer is to one local.
     guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
     return Int(status.st_size)
+  }
+
+  /// Whether it is a file that the group or others may read.
+  var isReadableByOthers: Bool {
+    var status = stat()
+    // SAFETY: the pointer is to one local.
+    guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }
+    return status.st_mode & (S_IRGRP | S_IROTH) != 0
   }
 
   /// What comes next, up to `count` bytes; empty at the end.
@@ -64,6 +80,59 @@ final class Input {
       bytes += piece
     }
     return bytes
+  }
+
+  /// All bytes up to the end, in memory for secrets; one more than `count` where there are more than that.
+  func readSecret(upTo count: Int) throws(ToolError) -> SecretBytes {
+    try asking {
+      try SecretBytes(capacity: count + 1) { memory in
+        var filled = 0
+        while filled <= count {
+          let read = try readOn(into: &memory, at: filled, upTo: count + 1 - filled)
+          if read == 0 { break }
+          filled += read
+        }
+        return filled
+      }
+    }
+  }
+
+  /// The bytes up to the next line end, and none behind it, in memory for secrets; one more than `count` where there are more than that,
+  /// nil at the end.
+  func readSecretLine(upTo count: Int) throws(ToolError) -> SecretBytes? {
+    var isAtEnd = false
+    let line = try asking {
+      try SecretBytes(capacity: count + 1) { memory in
+        for filled in 0...count {
+          guard try readOn(into: &memory, at: filled, upTo: 1) == 1 else {
+            isAtEnd = filled == 0
+            return filled
+          }
+          // SAFETY: a byte is a byte, and this one was just read.
+          if unsafe memory.bytes.unsafeLoad(fromByteOffset: filled, as: UInt8.self) == UInt8(ascii: "\n") {
+            return filled
+          }
+        }
+        return count + 1
+      }
+    }
+    return isAtEnd ? nil : line
+  }
+
+  private func readOn(
+    into memory: inout MutableRawSpan, at offset: Int, upTo count: Int
+  ) throws(ToolError) -> Int {
+    while true {
+      try waitForBytes()
+      // SAFETY: the memory has `count` bytes behind the offset.
+      let read = unsafe memory.withUnsafeMutableBytes {
+        unsafe Foundation.read(descriptor, $0.baseAddress?.advanced(by: offset), count)
+      }
+      if read >= 0 { return read }
+      guard errno == EINTR else {
+        throw ToolError(.failed, "cannot read \(name): \(SystemError.text(errno))")
+      }
+    }
   }
 
   /// Waits until there is something to read; a wait that a Ctrl-C just missed would last until the next byte, so

@@ -9,6 +9,8 @@ import Synchronization
 enum Interrupt {
   private static let requested = Atomic(false)
   private static let deferring = Atomic(false)
+  /// Where the handlers write a byte instead of ending the process; -1 where they end it.
+  private static let bell = Atomic<Int32>(-1)
 
   /// Whether the user asked a deferred command to stop.
   static var isRequested: Bool { requested.load(ordering: .relaxed) }
@@ -22,11 +24,28 @@ enum Interrupt {
     return try body()
   }
 
+  /// From now on a signal that would end the tool makes a descriptor readable, and whoever waits for it ends in order.
+  ///
+  /// - Returns: The descriptor to wait for.
+  static func heard() throws(ToolError) -> Descriptor {
+    var ends: [Int32] = [-1, -1]
+    // SAFETY: the array has room for the two descriptors.
+    guard unsafe pipe(&ends) == 0, let reader = Descriptor(owning: ends[0]) else {
+      throw ToolError(.failed, "cannot make a pipe: \(SystemError.text(errno))")
+    }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    // The handler must not wait where nobody reads.
+    _ = fcntl(ends[1], F_SETFL, O_NONBLOCK)
+    bell.store(ends[1], ordering: .releasing)
+    return reader
+  }
+
   /// Installs the handlers; a closed pipe becomes an error of `write`, not a signal.
   static func install() {
     // The globals are made now: a signal handler must not be the first to touch them.
     requested.store(false, ordering: .relaxed)
     deferring.store(false, ordering: .relaxed)
+    bell.store(-1, ordering: .relaxed)
     TerminalEcho.prepare()
     signal(SIGPIPE, SIG_IGN)
     // A limit on a file's size becomes an error of `write` too.
@@ -38,6 +57,12 @@ enum Interrupt {
     if number == SIGINT, deferring.load(ordering: .relaxed),
       !requested.exchange(true, ordering: .relaxed)
     {
+      return
+    }
+    let writer = bell.load(ordering: .acquiring)
+    if writer >= 0 {
+      // SAFETY: one byte of a static string; write may be called in a handler, and a full pipe has been heard already.
+      _ = unsafe write(writer, "!", 1)
       return
     }
     TerminalEcho.restore()

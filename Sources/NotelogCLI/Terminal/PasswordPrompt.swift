@@ -1,18 +1,19 @@
 // Asks for a password on the controlling terminal, whatever stdin and stdout are connected to.
 import Foundation
+import Notelog
 
 enum PasswordPrompt {
   /// The most bytes a password may have.
   static let bytesMax = 1024
 
   /// Asks once.
-  static func ask(_ question: String) throws(ToolError) -> [UInt8] {
+  static func ask(_ question: String) throws(ToolError) -> SecretBytes {
     // SAFETY: the path is a literal, and the flags ask for no mode argument.
     let terminal = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC)
     guard terminal >= 0 else {
       throw ToolError(
         .locked, "a password is needed, and there is no terminal to ask on",
-        hint: "give it with --password-file FILE")
+        hint: "give it with --password-file FILE, or keep the store unlocked with 'notelog unlock'")
     }
     defer { close(terminal) }
     return try TerminalEcho.off(on: terminal) { () throws(ToolError) in
@@ -22,29 +23,28 @@ enum PasswordPrompt {
   }
 
   /// Asks for a new password, and once more to be sure.
-  static func askTwice(_ question: String) throws(ToolError) -> [UInt8] {
+  static func askTwice(_ question: String) throws(ToolError) -> SecretBytes {
     let first = try ask(question)
-    guard !first.isEmpty else { throw ToolError(.failed, "an empty password protects nothing") }
-    guard try ask("the same again") == first else { throw ToolError(.failed, "the two passwords differ") }
+    guard first.byteCount > 0 else { throw ToolError(.failed, "an empty password protects nothing") }
+    let second = try ask("the same again")
+    let areEqual = first.withBytes { first in
+      second.withBytes { second in
+        let (first, second) = (Span<UInt8>(_bytes: first), Span<UInt8>(_bytes: second))
+        return first.count == second.count && first.indices.allSatisfy { first[$0] == second[$0] }
+      }
+    }
+    guard areEqual else { throw ToolError(.failed, "the two passwords differ") }
     return first
   }
 
-  private static func line(from terminal: Int32) throws(ToolError) -> [UInt8] {
-    var line: [UInt8] = []
-    while true {
-      var byte: UInt8 = 0
-      // SAFETY: the pointer is to one local byte, and one byte is asked for.
-      let count = unsafe read(terminal, &byte, 1)
-      if count < 0, errno == EINTR { continue }
-      guard count == 1 else {
-        if line.isEmpty { throw ToolError(.locked, "no password was given") }
-        return line
-      }
-      if byte == UInt8(ascii: "\n") { return line }
-      guard line.count < bytesMax else {
-        throw ToolError(.failed, "a password has at most \(bytesMax) bytes")
-      }
-      line.append(byte)
+  private static func line(from terminal: Int32) throws(ToolError) -> SecretBytes {
+    let terminal = Input(borrowing: terminal, name: "the terminal")
+    guard let line = try terminal.readSecretLine(upTo: bytesMax) else {
+      throw ToolError(.locked, "no password was given")
     }
+    guard line.byteCount <= bytesMax else { throw tooLong }
+    return line
   }
+
+  static let tooLong = ToolError(.failed, "a password has at most \(bytesMax) bytes")
 }

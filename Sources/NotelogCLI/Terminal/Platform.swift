@@ -1,4 +1,5 @@
 // The one file of the tool that knows which C library it stands on.
+import CSystem
 import Foundation
 
 enum Platform {
@@ -15,4 +16,24 @@ enum Platform {
     // SAFETY: the pointer is to a local; to lower a limit is permitted to everybody.
     _ = unsafe setrlimit(core, &none)
   }
+
+  /// Has the system let no other process of the user look into this one, where it can.
+  static func refuseInspection() { _ = refuse_inspection() }
+
+  // SAFETY: what they hold is made by their own functions before it is used; posix_spawn alone reads the
+  // environment.
+  #if canImport(Darwin)
+    static var spawnActions: posix_spawn_file_actions_t? { unsafe nil }
+    static var spawnAttributes: posix_spawnattr_t? { unsafe nil }
+    static let spawnInOwnSession = Int16(POSIX_SPAWN_SETSID)
+    static var environment: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? {
+      unsafe _NSGetEnviron().pointee
+    }
+  #else
+    static var spawnActions: posix_spawn_file_actions_t { unsafe posix_spawn_file_actions_t() }
+    static var spawnAttributes: posix_spawnattr_t { posix_spawnattr_t() }
+    /// POSIX_SPAWN_SETSID, which the headers show only who asks for _GNU_SOURCE.
+    static let spawnInOwnSession: Int16 = 0x80
+    static var environment: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? { unsafe environ }
+  #endif
 }

@@ -44,13 +44,22 @@ extension Vault {
     let opened = try keyring.openRoot(credential, slot: slot, memory: memory)
     let id = opened.slot
     guard try keyring.verifyMAC(root: opened.root, memory: memory) else { throw .tamperedKeyring }
+    try open(keyring, root: opened.root, isOther: isOther, schemas, epoch)
+    return id
+  }
+
+  /// Opens what lies under a root that is this keyring's: its MAC was verified.
+  func open(
+    _ keyring: Keyring, root opened: borrowing Secret, isOther: Bool, _ schemas: [SealedSchema],
+    _ epoch: UInt64
+  ) throws(CryptoError) {
     var classKeys: [AccessClass: ClassSecret] = [:]
     for entry in keyring.classKeys {
-      classKeys[entry.accessClass] = ClassSecret(try keyring.open(entry, root: opened.root, memory: memory))
+      classKeys[entry.accessClass] = ClassSecret(try keyring.open(entry, root: opened, memory: memory))
     }
-    try keyring.check(schemas, root: opened.root, memory: memory)
-    let names = try keyring.openNames(root: opened.root, memory: memory)
-    var root: Secret? = try opened.root.copy()
+    try keyring.check(schemas, root: opened, memory: memory)
+    let names = try keyring.openNames(root: opened, memory: memory)
+    var root: Secret? = try opened.copy()
     try state.withLock { state throws(CryptoError) in
       // Whoever locked the vault while scrypt was at work meant it.
       guard epoch == lockEpoch else { throw .lockedMeanwhile }
@@ -66,7 +75,6 @@ extension Vault {
       state.root = root.take()
       state.classKeys = classKeys
     }
-    return id
   }
 }
 
@@ -100,7 +108,7 @@ extension Vault {
 extension CryptoError {
   /// Whether it is a reason to try the other copy. A credential that is refused isn't where that copy is an older one: it may have been
   /// given up.
-  fileprivate func permits(_ other: Keyring, insteadOf keyring: Keyring) -> Bool {
+  func permits(_ other: Keyring, insteadOf keyring: Keyring) -> Bool {
     switch self {
     case .tamperedKeyring, .tamperedSlot: true
     case .wrongPassword, .wrongKey: other.generation == keyring.generation

@@ -33,6 +33,8 @@ final class Workbench {
     var environment = ProcessInfo.processInfo.environment
     environment["PATH"] = products.path + ":" + (environment["PATH"] ?? "/usr/bin:/bin")
     environment["TERM"] = "xterm"
+    // Whoever runs the tests may have an agent: it is left alone.
+    environment["XDG_RUNTIME_DIR"] = nil
     return environment
   }()
 
@@ -69,6 +71,8 @@ final class Workbench {
     let place = folder.appending(path: name).deletingLastPathComponent()
     try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
     try Data(text.utf8).write(to: folder.appending(path: name))
+    try FileManager.default.setAttributes(
+      [.posixPermissions: 0o600], ofItemAtPath: folder.appending(path: name).path)
   }
 }
 

@@ -41,6 +41,22 @@ private struct Memo: Record {
     #expect(store.isUnlocked)
     #expect(try store.get(Memo.self, id)?.text == "remember")
 
+    let root = try store.unlockRoot()
+    store.lock(.everything)
+    try store.unlock(root: root)
+    #expect(try store.get(Memo.self, id)?.text == "remember")
+
+    store.lock(.everything)
+    func readPassword(into memory: inout MutableRawSpan) throws -> Int {
+      for (offset, byte) in password.utf8.enumerated() {
+        memory.storeBytes(of: byte, toByteOffset: offset, as: UInt8.self)
+      }
+      return password.utf8.count
+    }
+    let typed = try SecretBytes(capacity: 1024) { memory in try readPassword(into: &memory) }
+    try store.unlock(.passwordBytes(typed))
+    #expect(store.isUnlocked)
+
     let entered = "the old password"
     var shown = ""
     do {

@@ -5,7 +5,7 @@ enum SafetyRules {
   static let unsafePlaces = [
     "Sources/NotelogBase/", "Sources/NotelogStorage/Platform.swift", "Sources/NotelogCrypto/",
     "Sources/NotelogJournal/Cache/CacheSets.swift", "Sources/NotelogJournal/Index/EntryStore.swift",
-    "Sources/NotelogCLI/Terminal/", "Sources/Notelog/Reading/Scanner.swift",
+    "Sources/NotelogCLI/System/", "Sources/NotelogCLI/Terminal/", "Sources/Notelog/Reading/Scanner.swift",
   ]
 
   static func unsafeStaysInItsPlaces(_ file: File) -> [Finding] {

@@ -1,0 +1,92 @@
+// Asking the agent, and starting one.
+import Foundation
+import Notelog
+
+enum AgentClient {
+  /// How long an answer is waited for.
+  static let patience = 2000
+
+  /// Asks the agent.
+  ///
+  /// - Returns: Its answer; nil where there is no agent.
+  /// - Throws: Where what listens there may not be asked, or does not answer.
+  static func ask(_ request: AgentRequest) throws(ToolError) -> AgentReply? {
+    guard let place = AgentPlace() else { return nil }
+    let message = try asking { try request.message() }
+    // One that was about to end answers nobody; where it was, there is nobody then, or another one.
+    for _ in 0..<2 {
+      guard let folder = try PrivateFolder.open(place.folder),
+        PrivateFolder.holdsSocket(AgentPlace.socketName, in: folder),
+        let socket = LocalSocket.connect(to: place.socket, milliseconds: patience)
+      else { return nil }
+      if LocalSocket.send(message, on: socket),
+        let answer = LocalSocket.receive(
+          from: socket, byteCountMax: AgentMessage.replySizeMax, milliseconds: patience)
+      {
+        guard let reply = AgentReply(answer) else { break }
+        return reply
+      }
+    }
+    throw ToolError(.failed, "the agent does not answer as an agent of this version does")
+  }
+
+  /// Starts an agent that goes on by itself, and ends when it keeps nothing any more.
+  static func start() throws(ToolError) {
+    let tool = Bundle.main.executablePath ?? ProcessInfo.processInfo.arguments[0]
+    let program = try Program.start([tool, "agent", "--until-empty"], isDetached: true)
+    // One line says that it listens. Where it ends without one, another agent may have been faster.
+    _ = try Input(borrowing: program.output.number, name: "the agent's answer").readSecretLine(upTo: 256)
+  }
+}
+
+/// Where an unlock root is kept between commands.
+enum RootKeeper: String, CaseIterable, Sendable {
+  case agent, kernel
+
+  /// What the names of the kernel's keys begin with; a store's id follows.
+  static let kernelPrefix = "notelog:"
+
+  /// The root that is kept of a store; nil where nobody keeps one. What stands in the way is said, and no reason to stop: there is the
+  /// password.
+  static func find(_ store: RecordID) -> SecretBytes? {
+    do throws(ToolError) {
+      if case .root(let root) = try AgentClient.ask(.root(store)) { return root }
+    } catch { Console().say("warning", error.message) }
+    return KernelKeyring.find(kernelPrefix + store.description, byteCount: AgentMessage.rootSize)
+  }
+
+  /// Keeps a store's root for so long.
+  func keep(_ root: SecretBytes, of store: RecordID, seconds: UInt32) throws(ToolError) {
+    switch self {
+    case .kernel:
+      try KernelKeyring.keep(root, named: Self.kernelPrefix + store.description, seconds: seconds)
+    case .agent:
+      _ = try AgentPlace.required()
+      let request = AgentRequest.keep(store, seconds: seconds, root: root)
+      var reply = try AgentClient.ask(request)
+      if reply == nil {
+        try AgentClient.start()
+        reply = try AgentClient.ask(request)
+      }
+      switch reply {
+      case .done: return
+      case .full:
+        throw ToolError(
+          .failed, "the agent keeps as many stores as it can", hint: "'notelog lock' forgets them")
+      case nil: throw ToolError(.failed, "the agent could not be started", hint: "'notelog agent' says why")
+      default: throw ToolError(.failed, "the agent refused")
+      }
+    }
+  }
+
+  /// Has both forget a store's root, or all.
+  static func forget(_ store: RecordID?) throws(ToolError) {
+    // The kernel first: whatever the agent says, that is done.
+    let name = kernelPrefix + (store?.description ?? "")
+    if KernelKeyring.refusal == nil { try KernelKeyring.forget(name, isPrefix: store == nil) }
+    switch try AgentClient.ask(store.map { .forget($0) } ?? .forgetAll) {
+    case .done, nil: return
+    default: throw ToolError(.failed, "the agent refused to forget")
+    }
+  }
+}

@@ -1,0 +1,116 @@
+// The agent: keeps unlock roots, and gives them to processes of the same user until their time is over.
+import Foundation
+import Notelog
+
+/// Answers one request at a time; who takes long is hung up on.
+struct AgentServer: ~Copyable {
+  /// How long a client may take for its request, in milliseconds.
+  static let patience = 500
+  /// How long it waits at most before it looks at the clock again: a machine that slept has gone on.
+  private static let lookUp = 5_000
+  /// How long an agent that is to end when it keeps nothing waits for the first store.
+  private static let firstWait = Duration.seconds(60)
+
+  private let folder: Descriptor
+  private let listener: Descriptor
+  /// Readable when the process is told to end.
+  private let end: Descriptor
+  private let secondsMax: UInt32
+  private let endsWhenEmpty: Bool
+  private let began = ContinuousClock.now
+  private var hasKept = false
+  private var hasLeft = false
+  private var roots = KeptRoots()
+
+  /// Takes the place, and listens.
+  ///
+  /// - Parameters:
+  ///   - place: Where.
+  ///   - secondsMax: For how long a root is kept at most, whatever is asked.
+  ///   - endsWhenEmpty: Whether it ends when it keeps nothing any more.
+  /// - Throws: Where an agent is running there, or the folder is not the user's alone.
+  init(at place: AgentPlace, secondsMax: UInt32, endsWhenEmpty: Bool) throws(ToolError) {
+    Platform.refuseInspection()
+    guard let folder = try PrivateFolder.open(place.folder, creating: true) else {
+      throw ToolError(.failed, "the folder '\(place.folder)' went away")
+    }
+    guard PrivateFolder.lock(folder) else { throw ToolError(.busy, "an agent is running already") }
+    // Whoever listened there is gone, as it had the lock.
+    PrivateFolder.remove(AgentPlace.socketName, in: folder)
+    let end = try Interrupt.heard()
+    let listener = try LocalSocket.listen(at: place.socket)
+    self.end = end
+    self.listener = listener
+    self.folder = folder
+    self.secondsMax = secondsMax
+    self.endsWhenEmpty = endsWhenEmpty
+  }
+
+  /// Answers until it is told to end. Nothing is kept then, and the place is free.
+  mutating func run() {
+    while !isDone {
+      let ready = LocalSocket.wait(for: [end.number, listener.number], milliseconds: waiting)
+      roots.forgetEnded(at: .now)
+      if ready[0] { break }
+      if ready[1] { answerNext() }
+    }
+    leave()
+  }
+
+  private var isDone: Bool {
+    if hasLeft { return true }
+    guard endsWhenEmpty, roots.isEmpty else { return false }
+    return hasKept || ContinuousClock.now > began + Self.firstWait
+  }
+
+  /// How long to wait, in milliseconds; -1 for ever.
+  private var waiting: Int32 {
+    guard let next = roots.nextEnd else { return endsWhenEmpty ? Int32(Self.lookUp) : -1 }
+    let left = ContinuousClock.now.duration(to: next) / .milliseconds(1)
+    return Int32(min(max(0, left.rounded(.up)), Double(Self.lookUp)))
+  }
+
+  private mutating func answerNext() {
+    guard let client = LocalSocket.accept(from: listener, milliseconds: Self.patience) else {
+      // Where no more files can be open the listener stays readable; this loop must not spin.
+      _ = LocalSocket.wait(for: [end.number], milliseconds: 10)
+      return
+    }
+    guard
+      let message = LocalSocket.receive(
+        from: client, byteCountMax: AgentMessage.requestSizeMax, milliseconds: Self.patience)
+    else { return }
+    let reply = answer(AgentRequest(message))
+    // Who asks again after this answer finds another agent, or none, and not one that is about to end.
+    if isDone { leave() }
+    // A reply that can't be made or sent is the client's to miss.
+    if let reply = try? reply.message() { _ = LocalSocket.send(reply, on: client) }
+  }
+
+  private mutating func answer(_ request: AgentRequest?) -> AgentReply {
+    let now = ContinuousClock.now
+    roots.forgetEnded(at: now)
+    switch request {
+    case .root(let store): return roots.root(of: store, at: now).map { .root($0) } ?? .none
+    case .keep(let store, let seconds, let root):
+      let isKept = roots.keep(root, of: store, until: now + .seconds(Int64(min(seconds, secondsMax))))
+      hasKept = hasKept || isKept
+      return isKept ? .done : .full
+    case .forget(let store): roots.forget(store)
+    case .forgetAll: roots.forgetAll()
+    case .list: return .list(roots.list(at: now))
+    case .stop: leave()
+    case nil: return .refused
+    }
+    return .done
+  }
+
+  /// Forgets everything, and makes the place free for another agent.
+  private mutating func leave() {
+    guard !hasLeft else { return }
+    hasLeft = true
+    roots.forgetAll()
+    PrivateFolder.remove(AgentPlace.socketName, in: folder)
+    PrivateFolder.unlock(folder)
+  }
+}

@@ -1,0 +1,91 @@
+// `notelog agent`, `agent status` and `agent stop`: the process that keeps stores unlocked.
+import Notelog
+
+extension Command {
+  static let agent: Command = Command(
+    words: ["agent"], summary: "keep stores unlocked for a while, in this process",
+    discussion: [
+      """
+      It listens at $XDG_RUNTIME_DIR/notelog/agent, a socket in a folder that only the user can enter, and answers processes of the \
+      same user only. When it listens it prints one line, and is silent from then on. 'notelog unlock' starts one where none is running, \
+      and gives it what it keeps.
+      """,
+      """
+      It forgets a store when its time is over, on 'notelog lock', and all of them when it ends: on 'notelog agent stop', SIGTERM or Ctrl-C. \
+      It writes nothing to a disk, is left out of core dumps, and on Linux can't be looked into by other processes of the user.
+      """,
+      agentWarning,
+    ],
+    options: [agentFor, untilEmpty],
+    examples: [
+      .init(line: "notelog agent --for 1h &", does: "an agent that keeps nothing longer than an hour")
+    ],
+    run: runAgent)
+
+  static let agentStatus: Command = Command(
+    words: ["agent", "status"], summary: "say which stores are kept unlocked, and for how long",
+    discussion: ["It exits 1 where nothing is kept, or nothing of STORE."],
+    positionals: [optionalStore], options: [.json], run: showKept)
+
+  static let agentStop: Command = Command(
+    words: ["agent", "stop"], summary: "have the agent forget everything, and end",
+    run: stopAgent)
+
+  fileprivate static let untilEmpty = Option(
+    long: "until-empty", help: "end when nothing is kept any more")
+  fileprivate static let agentFor = Option(
+    long: "for", value: "TIME", help: "keep nothing longer than TIME, whatever is asked; 24h unless given")
+}
+
+@Sendable
+private func runAgent(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+  let seconds = try invocation.seconds(of: Command.agentFor, in: Command.keepSeconds)
+  let place = try AgentPlace.required()
+  Descriptor.closeInherited()
+  var server = try AgentServer(
+    at: place, secondsMax: seconds ?? Command.keepSeconds.upperBound,
+    endsWhenEmpty: invocation.has(Command.untilEmpty))
+  try console.out.write("listening at \(console.line(place.socket))\n")
+  try console.out.flush()
+  Descriptor.letGoOfStreams()
+  server.run()
+  return .done
+}
+
+@Sendable
+private func showKept(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+  let store = invocation.positionals.isEmpty ? nil : try invocation.storeID()
+  var kept: [Kept] = []
+  let reply = try AgentClient.ask(.list)
+  if case .list(let stores) = reply {
+    kept = stores.map { Kept(store: $0.store.description, secondsLeft: $0.seconds, keeper: .agent) }
+  }
+  kept += KernelKeyring.names(beginning: RootKeeper.kernelPrefix).map {
+    Kept(store: String($0.dropFirst(RootKeeper.kernelPrefix.count)), secondsLeft: nil, keeper: .kernel)
+  }
+  if let store { kept = kept.filter { $0.store == store.description } }
+  for one in kept { try invocation.print(console.line(one.text) + "\n", or: one.json, on: console) }
+  guard kept.isEmpty else { return .done }
+  throw ToolError(.no, reply == nil ? "nothing is kept, and no agent is running" : "nothing is kept")
+}
+
+@Sendable
+private func stopAgent(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+  guard let reply = try AgentClient.ask(.stop) else { throw ToolError(.no, "no agent is running") }
+  guard case .done = reply else { throw ToolError(.failed, "the agent refused to end") }
+  return .done
+}
+
+/// A store whose root is kept, as `agent status` shows it.
+private struct Kept: JSONRepresentable {
+  let store: String
+  let secondsLeft: UInt32?
+  let keeper: RootKeeper
+
+  var text: String {
+    let left = secondsLeft.map { ", \(Duration.seconds(Int64($0)).shown) left" } ?? ""
+    return "\(store)  kept by the \(keeper.rawValue)\(left)"
+  }
+
+  var json: JSONValue { ["store": store, "keptBy": keeper.rawValue, "secondsLeft": secondsLeft] }
+}

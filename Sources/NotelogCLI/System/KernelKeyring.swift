@@ -1,0 +1,76 @@
+// Secrets in the keyring that the kernel keeps for the user: Linux only, and not where a sandbox forbids it.
+import CSystem
+import Foundation
+import Notelog
+
+enum KernelKeyring {
+  /// Why it can't be used here; nil where it can.
+  static var refusal: String? {
+    guard kernel_key_read(kernel_keyring(), nil, 0) < 0 else { return nil }
+    return SystemError.text(errno)
+  }
+
+  /// Keeps a secret under a name for so many seconds, in place of what has that name.
+  static func keep(_ secret: SecretBytes, named name: String, seconds: UInt32) throws(ToolError) {
+    let isKept = secret.withBytes { bytes in
+      // SAFETY: name and bytes outlive the call, which copies them.
+      unsafe bytes.withUnsafeBytes { unsafe kernel_key_keep(name, $0.baseAddress, $0.count, seconds) == 0 }
+    }
+    guard isKept else { throw failure }
+  }
+
+  /// The secret of so many bytes that has a name; nil where there is none.
+  static func find(_ name: String, byteCount: Int) -> SecretBytes? {
+    // SAFETY: the name outlives the call.
+    let key = unsafe kernel_key_find(name)
+    guard key >= 0 else { return nil }
+    let found = try? SecretBytes(capacity: byteCount + 1) { memory in
+      // SAFETY: the pointer and count are the memory's own; a longer key is cut.
+      let count = unsafe memory.withUnsafeMutableBytes {
+        unsafe kernel_key_read(key, $0.baseAddress, $0.count)
+      }
+      return count == byteCount ? byteCount : 0
+    }
+    return found?.byteCount == byteCount ? found : nil
+  }
+
+  /// The names of all keys that begin with `prefix`.
+  static func names(beginning prefix: String) -> [String] { keys(beginning: prefix).map(\.name) }
+
+  /// Forgets the key of a name, and all of them where their names begin with it and `isPrefix` says so.
+  static func forget(_ name: String, isPrefix: Bool = false) throws(ToolError) {
+    for key in keys(beginning: name) where isPrefix || key.name == name {
+      guard kernel_key_forget(key.number) == 0 else { throw failure }
+    }
+  }
+
+  private static func keys(beginning prefix: String) -> [(number: Int, name: String)] {
+    var numbers = [Int32](repeating: 0, count: 1024)
+    // SAFETY: the pointer and count are the array's own.
+    let count = unsafe numbers.withUnsafeMutableBytes {
+      unsafe kernel_key_read(kernel_keyring(), $0.baseAddress, $0.count)
+    }
+    guard count > 0 else { return [] }
+    return numbers.prefix(count / 4).compactMap { number in
+      name(of: Int(number)).flatMap { $0.hasPrefix(prefix) ? (Int(number), $0) : nil }
+    }
+  }
+
+  /// A key's name: what its description, `type;user;group;permissions;name`, ends with.
+  private static func name(of key: Int) -> String? {
+    var text = [CChar](repeating: 0, count: 256)
+    // SAFETY: the pointer and count are the array's own.
+    let count = unsafe kernel_key_describe(key, &text, text.count)
+    guard count > 0, count <= text.count else { return nil }
+    let bytes = text.prefix(count).prefix { $0 != 0 }.map(UInt8.init(bitPattern:))
+    let parts = bytes.split(separator: UInt8(ascii: ";"), maxSplits: 4, omittingEmptySubsequences: false)
+    guard parts.count == 5, parts[0].elementsEqual("user".utf8) else { return nil }
+    return String(validating: parts[4], as: UTF8.self)
+  }
+
+  private static var failure: ToolError {
+    ToolError(
+      .failed, "the kernel's keyring cannot be used here: \(SystemError.text(errno))",
+      hint: "keep it with an agent: --keep agent")
+  }
+}

@@ -1,0 +1,91 @@
+// Other programs, started without a shell.
+import Foundation
+
+/// A program that was started, and what it prints.
+struct Program: ~Copyable {
+  private let process: pid_t
+  /// What it prints, to be read from.
+  let output: Descriptor
+
+  /// Starts a program with nothing to read, and with this process's stderr.
+  ///
+  /// - Parameters:
+  ///   - words: Its name, which is looked for in PATH where it holds no slash, and its arguments.
+  ///   - isDetached: Whether it goes on by itself: in a session of its own, and with nobody listening to its stderr.
+  /// - Returns: The program.
+  /// - Throws: Where it can't be started.
+  static func start(_ words: [String], isDetached: Bool = false) throws(ToolError) -> Program {
+    var ends: [Int32] = [-1, -1]
+    // SAFETY: the array has room for the two descriptors.
+    guard unsafe pipe(&ends) == 0, let reader = Descriptor(owning: ends[0]),
+      let writer = Descriptor(owning: ends[1])
+    else { throw ToolError(.failed, "cannot make a pipe: \(SystemError.text(errno))") }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    let (error, process) = spawn(words, output: writer.number, isDetached: isDetached)
+    guard error == 0 else {
+      throw ToolError(.failed, "cannot start '\(words[0])': \(SystemError.text(error))")
+    }
+    return Program(process: process, output: reader)
+  }
+
+  /// Waits for its end.
+  ///
+  /// - Returns: Its exit code, or 128 and the number of the signal that ended it, as shells have it.
+  consuming func wait() -> Int32 {
+    var status: Int32 = 0
+    // SAFETY: the pointer is to one local.
+    while unsafe waitpid(process, &status, 0) < 0, errno == EINTR {}
+    return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + (status & 0x7F)
+  }
+
+  private static func spawn(
+    _ words: [String], output: Int32, isDetached: Bool
+  ) -> (error: Int32, process: pid_t) {
+    // SAFETY: both are made before they are used and ended once; the C strings are freed after the call, which copies what it needs.
+    var actions = unsafe Platform.spawnActions
+    var attributes = Platform.spawnAttributes
+    unsafe posix_spawn_file_actions_init(&actions)
+    unsafe posix_spawnattr_init(&attributes)
+    defer {
+      unsafe posix_spawn_file_actions_destroy(&actions)
+      unsafe posix_spawnattr_destroy(&attributes)
+    }
+    unsafe posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+    unsafe posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+    if isDetached {
+      unsafe posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
+    }
+    // What this process ignores, the program should not.
+    var ignored = sigset_t()
+    unsafe sigemptyset(&ignored)
+    for signal in [SIGPIPE, SIGXFSZ] { unsafe sigaddset(&ignored, signal) }
+    unsafe posix_spawnattr_setsigdefault(&attributes, &ignored)
+    let session = isDetached ? Platform.spawnInOwnSession : 0
+    unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF) | session)
+    let copies = unsafe words.map { unsafe strdup($0) } + [nil]
+    defer { unsafe copies.forEach { unsafe free($0) } }
+    var process: pid_t = 0
+    let error = unsafe posix_spawnp(&process, words[0], &actions, &attributes, copies, Platform.environment)
+    return (error, process)
+  }
+}
+
+extension Descriptor {
+  /// Closes what this process was given beyond the three streams. For a process that stays, before it opens anything: a pipe that it inherited
+  /// would never end, a lock never be given back.
+  static func closeInherited() {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: "/dev/fd")) ?? []
+    for number in names.compactMap({ Int32($0) }) where number > STDERR_FILENO { close(number) }
+  }
+
+  /// Connects the three streams with nothing: from now on nothing is read or said.
+  static func letGoOfStreams() {
+    // SAFETY: the path is a literal, and the flags ask for no mode argument.
+    let nothing = unsafe open("/dev/null", O_RDWR | O_CLOEXEC)
+    guard nothing >= 0 else { return }
+    for stream in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where stream != nothing {
+      dup2(nothing, stream)
+    }
+    if nothing > STDERR_FILENO { close(nothing) }
+  }
+}
