@@ -18,7 +18,9 @@ import Testing
     var batch = Batch()
     for number in 0..<300 {
       batch.removeAll()
-      let envelope = Envelope(sortKeys: [.init(field: 1, bytes: [UInt8](repeating: 2, count: number % 40))])
+      let envelope = WrittenEnvelope(sortKeys: [
+        .init(field: 1, bytes: [UInt8](repeating: 2, count: number % 40))
+      ])
       batch.put(
         key(number), collection: 7, envelope: number % 3 == 0 ? envelope : nil, bodyByteCount: number % 400
       ) { _ in }

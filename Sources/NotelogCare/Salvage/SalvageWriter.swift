@@ -90,8 +90,8 @@ struct SalvageWriter {
       return
     }
     let payload = try reader.payload(of: header, at: offset)
-    if header.kind == .record, header.hasEnvelope, let envelope = Envelope(payload) {
-      for value in envelope.values { values[value] = header.id }
+    if header.kind == .record, header.hasEnvelope {
+      for value in Envelope.values(payload) { values[value] = header.id }
     }
     try builder.append(header, payload)
     if header.kind == .record { report.recordCount += 1 } else { report.chunkCount += 1 }
