@@ -61,7 +61,7 @@ package struct CheckpointFile: Sendable {
       head.append(to: &buffer)
       try file.writeAll(buffer.bytes, at: 0)
       var writer = EntryWriter(file: file, salt: head.salt, nextBlock: head.firstEntryBlock)
-      try index.forEachShard { table, _ throws(StorageError) in
+      try index.forEachShard { table throws(StorageError) in
         try table.forEach { entry throws(StorageError) in try writer.append(entry) }
       }
       try writer.finish()

@@ -93,10 +93,7 @@ package final class Index: Sendable {
 
   /// Takes in a record that is not in the index yet.
   package func insert(_ fingerprint: UInt64, _ place: FrameAddress) throws(StorageError) {
-    try withShard(of: fingerprint) { shard throws(StorageError) in
-      shard.table.insert(fingerprint, place)
-      if place.isTombstone { shard.tombstoneCount += 1 }
-    }
+    try withShard(of: fingerprint) { shard throws(StorageError) in shard.table.insert(fingerprint, place) }
   }
 
   /// Takes in a record whose fingerprint nobody has yet.
@@ -104,9 +101,7 @@ package final class Index: Sendable {
   /// - Returns: Whether it was so.
   package func insertIfNew(_ fingerprint: UInt64, _ place: FrameAddress) throws(StorageError) -> Bool {
     try withShard(of: fingerprint) { shard throws(StorageError) in
-      guard shard.table.insertIfNew(fingerprint, place) else { return false }
-      if place.isTombstone { shard.tombstoneCount += 1 }
-      return true
+      shard.table.insertIfNew(fingerprint, place)
     }
   }
 
@@ -115,18 +110,14 @@ package final class Index: Sendable {
     throws(StorageError) -> Bool
   {
     try withShard(of: fingerprint) { shard throws(StorageError) in
-      guard shard.table.replace(fingerprint, at: old, with: new) else { return false }
-      shard.tombstoneCount += (new.isTombstone ? 1 : 0) - (old.isTombstone ? 1 : 0)
-      return true
+      shard.table.replace(fingerprint, at: old, with: new)
     }
   }
 
   /// Forgets a record, if it is still where it was.
   package func remove(_ fingerprint: UInt64, at place: FrameAddress) throws(StorageError) -> Bool {
     try withShard(of: fingerprint) { shard throws(StorageError) in
-      guard shard.table.remove(fingerprint, at: place) else { return false }
-      if place.isTombstone { shard.tombstoneCount -= 1 }
-      return true
+      shard.table.remove(fingerprint, at: place)
     }
   }
 
@@ -154,10 +145,10 @@ package final class Index: Sendable {
 
   /// Calls `body` with each shard's table, all of it in memory.
   package func forEachShard(
-    _ body: (borrowing EntryTable, _ tombstoneCount: Int) throws(StorageError) -> Void
+    _ body: (borrowing EntryTable) throws(StorageError) -> Void
   ) throws(StorageError) {
     for number in 0..<Self.shardCount {
-      try withShard(number) { shard throws(StorageError) in try body(shard.table, shard.tombstoneCount) }
+      try withShard(number) { shard throws(StorageError) in try body(shard.table) }
     }
   }
 

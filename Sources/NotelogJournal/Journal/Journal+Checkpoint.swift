@@ -101,9 +101,9 @@ extension Journal {
       guard mayWriteCheckpoint else { return nil }
       var entryCounts: [UInt32] = []
       var tombstoneCounts: [UInt32] = []
-      try catalog.index.forEachShard { table, tombstoneCount in
+      try catalog.index.forEachShard { table in
         entryCounts.append(UInt32(table.count))
-        tombstoneCounts.append(UInt32(tombstoneCount))
+        tombstoneCounts.append(UInt32(table.tombstoneCount))
       }
       let segments = catalog.segments.all
       let head = CheckpointHead(
