@@ -74,11 +74,6 @@ package struct CheckpointHead: Equatable, Sendable {
 
   /// The figures of a segment; nothing where the checkpoint has none of that number.
   package func figures(of number: UInt32) -> SegmentFigures? { segments.find(number) { $0.number } }
-  /// The same for who asks for one segment after the other.
-  package func figures(of number: UInt32, next: inout Int) -> SegmentFigures? {
-    segments.find(number, next: &next) { $0.number }
-  }
-
   package var entryCount: Int { entryCounts.reduce(0) { $0 + Int($1) } }
 
   /// The tables of segments and of listed records, which follow the first block.

@@ -45,9 +45,7 @@ struct ClosedStore {
     numbers.sort()
     // The few that the checkpoint doesn't cover; the head is one of them.
     var read: [FoundSegment] = []
-    var next = 0
-    for number in numbers
-    where !checkpoint.head.covers(checkpoint.head.figures(of: number, next: &next)) {
+    for number in numbers where !checkpoint.head.covers(checkpoint.head.figures(of: number)) {
       guard let found = try Survey.read(FileName.segment(number), number, storage),
         found.isIntact(of: checkpoint.head.storeID)
       else { return nil }
@@ -61,12 +59,11 @@ struct ClosedStore {
       else { return nil }
       var segments = [Segment(head, entry: nil)]
       segments.reserveCapacity(numbers.count)
-      next = 0
       // Both in order of number: but for the head, each file is the next live segment's.
       for (entry, number) in zip(live.entries, numbers.lazy.filter { $0 != head.number }) {
         guard entry.number == number,
           let segment = Self.segment(
-            entry, read.find(number) { $0.number }, checkpoint.head.figures(of: number, next: &next), storage)
+            entry, read.find(number) { $0.number }, checkpoint.head.figures(of: number), storage)
         else { return nil }
         segments.append(segment)
       }
