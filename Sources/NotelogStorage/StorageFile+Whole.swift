@@ -113,6 +113,21 @@ extension StorageFile {
   package func promise(_ range: Range<Int>) throws(StorageError) {
     do {
       try retryingInterruptions { () throws(StorageError) in try allocate(range) }
+extension StorageFile {
+  /// Takes a range of another file's bytes.
+  ///
+  /// - Returns: Their checksum.
+  @discardableResult
+  package func copyBytes(of source: any StorageFile, _ range: Range<Int>) throws(StorageError) -> Checksum {
+    var checksum = Checksum()
+    try source.forEachPiece(of: range) { (bytes, place) throws(StorageError) in
+      checksum.update(bytes)
+      try writeAll(bytes, at: place)
+    }
+    return checksum
+  }
+}
+
     } catch {
       guard error.isUnsupported else { throw error }
       do { try writeZeros(range) } catch {

@@ -231,7 +231,8 @@ extension Journal {
       let segment = Segment(number: found.number, kind: .log, salt: found.salt, file: file, entry: nil)
       segment.addLive(catalog.segments[found.number]?.liveBytes ?? 0)
       catalog.segments.insert(segment)
-      return Head(goingOnIn: segment, found.header, end: end, unproven: try found.closing()?.range ?? 0..<end)
+      let range = if let unproven { unproven } else { try found.closing()?.range ?? 0..<end }
+      return Head(goingOnIn: segment, found.header, end: end, unproven: range)
     } catch { throw JournalError(error) }
   }
 

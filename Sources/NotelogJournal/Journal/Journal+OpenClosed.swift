@@ -19,8 +19,7 @@ extension ClosedStore {
     var state = LogState(
       head: nil, nextSequence: next, nextVisible: next, nextDurable: next, visibleEnd: floor, floor: floor,
       live: live, highestNumber: highestNumber)
-    guard let segment = catalog.segments[head.number] else { return nil }
-    state.head = Head(goingOnIn: segment, head.header, end: end.offset, unproven: closing.range)
+    state.head = try Journal.reopenHead(head, end: end.offset, unproven: closing.range, catalog, storage)
     let log = Log(
       storage, catalog: catalog, options: options, storeID: checkpoint.head.storeID, state: state)
     var report = RecoveryReport()

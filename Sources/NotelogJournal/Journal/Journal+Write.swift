@@ -19,8 +19,7 @@ extension Journal {
     try checkWritable()
     if batch.isEmpty { return try commitNothing(durability) }
     let byteCount = batch.byteCount
-    if options.isLeased { return try commitLeased(&batch, durability) }
-    let previousVersions = try log.previousVersions(of: &batch)
+    var previousVersions = options.isLeased ? [] : try log.previousVersions(of: &batch)
     let reservation: Log.Reservation
     do {
       try takeTurn()

@@ -28,21 +28,9 @@ struct ClosedStore {
       storeID == nil || storeID == checkpoint.head.storeID
     else { return nil }
     let lastClose = LastClose.read(lock).flatMap { $0.storeID == checkpoint.head.storeID ? $0.mark : nil }
-    var numbers: [UInt32] = []
-    numbers.reserveCapacity(checkpoint.head.segments.count + 1)
-    var (isAnyPartial, hasTails) = (false, false)
-    try journaling { () throws(StorageError) in
-      try storage.forEachName(in: "") { name in
-        if let number = FileName.segmentNumber(name) {
-          numbers.append(number)
-        } else {
-          isAnyPartial = isAnyPartial || FileName.isPartial(name)
-          hasTails = hasTails || FileName.isTorn(name)
-        }
-      }
-    }
-    if isAnyPartial { return nil }
-    numbers.sort()
+    let names = try FolderNames(storage)
+    if names.hasPartials { return nil }
+    let numbers = names.numbers
     // The few that the checkpoint doesn't cover; the head is one of them.
     var read: [FoundSegment] = []
     for number in numbers where !checkpoint.head.covers(checkpoint.head.figures(of: number)) {
@@ -52,7 +40,7 @@ struct ClosedStore {
       read.append(found)
     }
     do throws(StorageError) {
-      guard let head = try read.last(where: \.header.kind.isLog)?.opened(.update, in: storage),
+      guard let head = read.last(where: \.header.kind.isLog),
         let closing = try head.closing(),
         let live = try Self.live(checkpoint.head, head, closing),
         numbers.count == live.count + 1
@@ -73,8 +61,7 @@ struct ClosedStore {
       self.live = live
       self.segments = segments
     } catch { throw JournalError(error) }
-    let tailNumber = hasTails ? try Survey.highestTailNumber(in: storage) : nil
-    highestNumber = max(numbers.last ?? 0, tailNumber ?? 0)
+    highestNumber = names.highest
     // A witness of more than the head holds says that the head is not what it was.
     let floor = floor
     guard checkpoint.head.covered <= floor, lastClose.map({ $0 <= floor }) ?? true,

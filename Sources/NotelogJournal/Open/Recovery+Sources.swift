@@ -52,8 +52,8 @@ extension Recovery {
       do throws(StorageError) {
         let copy = try storage.openEmpty(temporary)
         defer { copy.close() }
-        try write(0..<min(kept, found.byteCount), of: found.file, to: copy)
-        try retryingInterruptions { () throws(StorageError) in try copy.truncate(to: kept) }
+        try copy.copyBytes(of: found.file, 0..<min(kept, found.byteCount))
+        try copy.setLength(kept)
         try copy.writeAll(buffer.bytes, at: kept)
         try copy.sync()
         try retryingInterruptions { () throws(StorageError) in try storage.rename(temporary, to: name) }

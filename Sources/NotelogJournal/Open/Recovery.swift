@@ -79,7 +79,7 @@ struct Recovery {
       let name = FileName.segment(segment.number)
       let file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, .update) }
       defer { file.close() }
-      try Self.write(start..<limit, of: file, to: file)
+      try file.copyBytes(of: file, start..<limit)
       try file.sync()
     }
     // Their names must be durable too before a segment speaks of them.

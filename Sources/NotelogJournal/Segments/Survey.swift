@@ -144,9 +144,9 @@ package struct Survey {
     var badCopies: [Int] = []
     if first == nil || first != header { badCopies.append(0) }
     if second == nil || second != header { badCopies.append(Layout.headerCopyOffset) }
-    let trailer = try readTrailer(file, byteCount, &buffer)
+    let trailer = try fromStorage(Trailer.read(file, byteCount: byteCount))
     if header == nil, let trailer {
-      header = try readFooterHeader(file, trailer)
+      header = try readHeader(file, at: trailer.footerOffset + Layout.frameHeaderByteCount)
     }
     guard let header else {
       if isUnsupported {
@@ -162,22 +162,6 @@ package struct Survey {
       isIncomplete: isIncomplete)
   }
 
-  /// The trailer at a file's end, if there is one; `buffer` is memory to read into.
-  package static func readTrailer(
-    _ file: any StorageFile, _ byteCount: Int, _ buffer: inout Buffer
-  ) throws(JournalError) -> Trailer? {
-    guard byteCount >= Layout.firstFrameOffset + Layout.trailerByteCount else { return nil }
-    buffer.removeAll()
-    let start = byteCount - Layout.trailerByteCount
-    do { try buffer.fill(Layout.trailerByteCount, from: file, at: start) } catch { throw JournalError(error) }
-    guard buffer.count == Layout.trailerByteCount, let trailer = Trailer(buffer.bytes, at: 0),
-      trailer.footerOffset >= Layout.firstFrameOffset, trailer.footerOffset % 8 == 0,
-      trailer.footerByteCount >= Layout.frameHeaderByteCount + Layout.footerPrefixByteCount,
-      trailer.footerOffset + trailer.footerByteCount == start
-    else { return nil }
-    return trailer
-  }
-
   /// Whether a footer says that it does not list all that was in the segment. What checks the footer checks this.
   private static func readIncompleteness(
     _ file: any StorageFile, _ trailer: Trailer
@@ -188,9 +172,10 @@ package struct Survey {
     return buffer.count == 4 && buffer.bytes.load(UInt32.self, at: 0) == 1
   }
 
-  package static func readFooterHeader(
-    _ file: any StorageFile, _ trailer: Trailer
-  ) throws(JournalError) -> SegmentHeader? {
+  /// The header at a place of a file, if there is one.
+  package static func readHeader(_ file: any StorageFile, at place: Int) throws(JournalError)
+    -> SegmentHeader?
+  {
     var buffer = Buffer(capacity: Layout.headerByteCount)
     let place = trailer.footerOffset + Layout.frameHeaderByteCount
     do { try buffer.fill(Layout.headerByteCount, from: file, at: place) } catch { throw JournalError(error) }

@@ -177,7 +177,7 @@ struct Follower: ~Copyable {
 
   /// The segment in which the log goes on; nothing where it doesn't, or not yet.
   private mutating func successor(_ isFinished: Bool) throws(JournalError) -> FoundSegment? {
-    let numbers = try Self.numbers(above: place.segment, in: storage)
+    let numbers = try FolderNames(storage).numbers.filter { [place] in $0 > place.segment }
     if numbers.isEmpty { return nil }
     var later: [FoundSegment] = []
     for number in numbers {
