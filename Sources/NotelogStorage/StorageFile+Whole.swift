@@ -1,6 +1,6 @@
 // Whole reads and writes out of single system calls: where EINTR and short counts are dealt with.
 
-import NotelogBase
+package import NotelogBase
 
 extension StorageError {
   package var isInterruption: Bool { errno == SystemErrno.interrupted }
@@ -42,6 +42,11 @@ extension StorageFile {
       done += count
     }
     return done
+  }
+
+  /// Cuts or grows the file.
+  package func setLength(_ byteCount: Int) throws(StorageError) {
+    try retryingInterruptions { () throws(StorageError) in try truncate(to: byteCount) }
   }
 
   /// Writes every byte, whatever the system takes at a time.
@@ -109,11 +114,6 @@ extension StorageFile {
 }
 
 extension StorageFile {
-  /// Promises space: by the system's own means, or by writing zeros where it has none.
-  package func promise(_ range: Range<Int>) throws(StorageError) {
-    do {
-      try retryingInterruptions { () throws(StorageError) in try allocate(range) }
-extension StorageFile {
   /// Takes a range of another file's bytes.
   ///
   /// - Returns: Their checksum.
@@ -128,6 +128,11 @@ extension StorageFile {
   }
 }
 
+extension StorageFile {
+  /// Promises space: by the system's own means, or by writing zeros where it has none.
+  package func promise(_ range: Range<Int>) throws(StorageError) {
+    do {
+      try retryingInterruptions { () throws(StorageError) in try allocate(range) }
     } catch {
       guard error.isUnsupported else { throw error }
       do { try writeZeros(range) } catch {

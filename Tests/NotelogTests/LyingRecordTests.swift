@@ -5,6 +5,7 @@ import NotelogFormat
 import NotelogStorage
 import Foundation
 import NotelogJournal
+import NotelogTestSupport
 import Testing
 
 @testable import Notelog

@@ -67,15 +67,14 @@ extension Journal {
       }
     }
     var work = WorkProgress(total: tasks.reduce(0) { $0 + $1.found.byteCount }, progress)
-    var orders = try journaling { () throws(StorageError) in
-      try OrderComparison(
-        of: examination.comparedKey == nil ? nil : examination.checkpoint.found, in: storage)
-    }
+    var orders = try fromStorage(
+      OrderComparison(
+        of: examination.comparedKey == nil ? nil : examination.checkpoint.found, in: storage))
     for outcome in try SegmentTask.run(tasks, catalog, &orders, threadCount, &work, visit) {
       try verification.take(outcome)
     }
     var chunks = scan.withLock { $0 }
-    try journaling { () throws(StorageError) in
+    try fromStorage { () throws(StorageError) in
       try chunks.keepOwners { (record, place) throws(StorageError) in
         try catalog.index.contains(catalog.index.fingerprint(of: record), at: place)
       }
@@ -83,9 +82,8 @@ extension Journal {
     verification.verifyChunks(chunks)
     // A segment that does not check is no witness of what the checkpoint should say.
     examination.report.damages = verification.report.damages
-    (verification.report.checkpoint, verification.index) = try journaling { () throws(StorageError) in
-      try examination.verifiedCheckpoint(against: catalog)
-    }
+    (verification.report.checkpoint, verification.index) = try fromStorage(
+      examination.verifiedCheckpoint(against: catalog))
     if !verification.report.isDamaged { verification.index.orders = orders.incomplete() }
     _ = consume pin
     return verification

@@ -101,9 +101,7 @@ package final class RecordFinder: Sendable {
   ) throws(JournalError) -> StoredRecord {
     buffer.removeAll()
     if isClosed { throw JournalError.closed }
-    let candidate = try journaling { () throws(StorageError) in
-      try readCandidate(id, at: place, in: segment, .whole, into: &buffer)
-    }
+    let candidate = try fromStorage(readCandidate(id, at: place, in: segment, .whole, into: &buffer))
     guard case .record(let record) = candidate else { throw JournalError(lost: place) }
     try buffer.check()
     return record

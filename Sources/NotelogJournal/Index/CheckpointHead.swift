@@ -131,6 +131,9 @@ package struct CheckpointHead: Equatable, Sendable {
     CheckpointBlock.seal(&buffer, salt: salt, first: 0)
   }
 
+}
+
+extension CheckpointHead {
   /// Reads the blocks before the entries; nothing where they are not all sound.
   package init?(from file: any StorageFile) throws(StorageError) {
     // Most stores' segments fit into one block, and their collection 0 into another.

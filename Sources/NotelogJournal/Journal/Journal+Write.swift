@@ -24,6 +24,8 @@ extension Journal {
     do {
       try takeTurn()
       defer { log.turn.leave() }
+      // What the batch replaces may have been another process's until now.
+      if options.isLeased { previousVersions = try log.previousVersions(of: &batch) }
       reservation = try reserve(for: batch, durability)
     }
     let sequence = try finish(reservation, &batch, after: previousVersions, durability)

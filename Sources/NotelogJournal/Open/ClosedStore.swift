@@ -112,18 +112,6 @@ extension FoundSegment {
     header.storeID == storeID && header.number == number && badCopies.isEmpty && header.writeFlags == 0
   }
 
-  /// The same, with its file opened once more.
-  fileprivate func opened(
-    _ mode: StorageOpenMode, in storage: any Storage
-  ) throws(StorageError) -> FoundSegment {
-    let name = FileName.segment(number)
-    let file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, mode) }
-    return FoundSegment(
-      number: number, file: file, byteCount: byteCount, header: header, badCopies: badCopies,
-      trailer: trailer,
-      isIncomplete: isIncomplete)
-  }
-
   /// The close mark that the segment ends in; nothing where it ends otherwise.
   func closing() throws(StorageError) -> Closing? {
     var reader = SegmentReader(file, salt: salt, end: byteCount)

@@ -49,7 +49,7 @@ package struct Survey {
   /// The store's id, where it is not given, is the one that most segments bear: a file that was being created when
   /// the power went may hold anything, the header of another store's segment among it.
   package init(_ storage: any Storage, storeID expected: ID16?) throws(JournalError) {
-    let names = try journaling { () throws(StorageError) in try storage.names(in: "") }
+    let names = try fromStorage(storage.names(in: ""))
     var found: [FoundSegment] = []
     for name in names {
       if FileName.isPartial(name) {
@@ -90,7 +90,7 @@ package struct Survey {
 
   /// The highest segment number in the names of tails kept aside: no number is used twice.
   package static func highestTailNumber(in storage: any Storage) throws(JournalError) -> UInt32? {
-    let tails = try journaling { () throws(StorageError) in try storage.names(in: FileName.torn) }
+    let tails = try fromStorage(storage.names(in: FileName.torn))
     return tails.compactMap(FileName.tailSegmentNumber).max()
   }
 
@@ -102,7 +102,7 @@ package struct Survey {
     _ name: String, _ storage: any Storage
   ) throws(JournalError) -> Bool {
     do {
-      let file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, .read) }
+      let file = try storage.openFile(name, .read)
       defer { file.close() }
       let byteCount = try file.byteCount()
       guard byteCount <= Limits.maximumSegmentByteCount else { return false }
@@ -115,9 +115,7 @@ package struct Survey {
   package static func read(
     _ name: String, _ number: UInt32, _ storage: any Storage
   ) throws(JournalError) -> FoundSegment? {
-    let file = try journaling { () throws(StorageError) in
-      try retryingInterruptions { () throws(StorageError) in try storage.open(name, .read) }
-    }
+    let file = try fromStorage(storage.openFile(name, .read))
     return try read(file, number)
   }
 
@@ -177,8 +175,7 @@ package struct Survey {
     -> SegmentHeader?
   {
     var buffer = Buffer(capacity: Layout.headerByteCount)
-    let place = trailer.footerOffset + Layout.frameHeaderByteCount
-    do { try buffer.fill(Layout.headerByteCount, from: file, at: place) } catch { throw JournalError(error) }
+    _ = try fromStorage(buffer.fill(Layout.headerByteCount, from: file, at: place))
     return try? SegmentHeader(buffer.bytes, at: 0)
   }
 }

@@ -195,10 +195,11 @@ extension Journal {
   )? {
     let (place, live) = log.state.withLock { ($0.visibleEnd, $0.live) }
     let name = FileName.segment(place.segment)
-    guard place.segment == names.highestLog(above: live, storage),
+    // But for the head, all are in the live set, if nothing is wrong.
+    guard names.numbers.filter({ live[$0] == nil }) == [place.segment],
       let found = try Survey.read(name, place.segment, storage), found.badCopies.isEmpty,
       found.header.writeFlags == 0,
-      let closing = try journaling({ () throws(StorageError) in try found.closing() }),
+      let closing = try fromStorage(found.closing()),
       closing.mark.speaks(of: live)
     else { return nil }
     let mark = LogPosition(segment: place.segment, offset: closing.range.lowerBound)
