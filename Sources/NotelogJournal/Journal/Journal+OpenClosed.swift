@@ -9,11 +9,9 @@ extension ClosedStore {
   func open(
     in storage: any Storage, _ options: JournalOptions, _ lock: any StorageFile
   ) throws(JournalError) -> Journal? {
-    var taken: Catalog.Taken?
-    do { taken = try Catalog.take(checkpoint, segments, end: end, options) } catch {
-      throw JournalError(error)
-    }
-    guard let taken, taken.readings.isEmpty else { return nil }
+    guard let taken = try fromStorage(Catalog.take(checkpoint, segments, end: end, options)),
+      taken.readings.isEmpty
+    else { return nil }
     let catalog = taken.catalog
     let next = min(max(closing.nextSequence, head.header.firstSequence), UInt64(Limits.maximumSequence))
     var state = LogState(

@@ -236,10 +236,7 @@ extension Log {
     var start = Buffer(capacity: Layout.firstFrameOffset * 2)
     header.appendStart(to: &start, live: live)
     let name = FileName.segment(number)
-    let file: any StorageFile
-    do {
-      file = try storage.openFile(name, .createNew)
-    } catch { throw JournalError(error) }
+    let file = try fromStorage(storage.openFile(name, .createNew))
     let needed = start.count + byteCount + FooterBuilder().byteCount + Self.closeMarkByteCount + 8
     let allocatedEnd: Int
     do { allocatedEnd = try allocate(file, from: 0, to: needed, aim: aim) } catch {

@@ -122,11 +122,8 @@ package struct Survey {
   /// Reads the header of an open segment.
   package static func read(_ file: any StorageFile, _ number: UInt32) throws(JournalError) -> FoundSegment? {
     var buffer = Buffer(capacity: Layout.firstFrameOffset)
-    let byteCount: Int
-    do {
-      byteCount = try file.byteCount()
-      try buffer.fill(min(byteCount, Layout.firstFrameOffset), from: file, at: 0)
-    } catch { throw JournalError(error) }
+    let byteCount = try fromStorage(file.byteCount())
+    _ = try fromStorage(buffer.fill(min(byteCount, Layout.firstFrameOffset), from: file, at: 0))
     guard byteCount <= Limits.maximumSegmentByteCount else { return nil }
     var isUnsupported = false
     func copy(at place: Int) -> SegmentHeader? {
