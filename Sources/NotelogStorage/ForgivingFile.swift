@@ -51,15 +51,4 @@ package final class ForgivingFile: StorageFile {
 
   package func byteCount() throws(StorageError) -> Int { fileByteCount }
   package func close() { base.close() }
-
-  // A pile is only read.
-  package func write(_ bytes: RawSpan, at offset: Int) throws(StorageError) -> Int { throw readOnly(.write) }
-  package func allocate(_ range: Range<Int>) throws(StorageError) { throw readOnly(.allocate) }
-  package func truncate(to byteCount: Int) throws(StorageError) { throw readOnly(.truncate) }
-  package func sync() throws(StorageError) { throw readOnly(.sync) }
-  package func lock(_ kind: StorageLockKind) throws(StorageError) { throw readOnly(.lock) }
-
-  private func readOnly(_ call: StorageError.Call) -> StorageError {
-    StorageError(call, name, errno: SystemErrno.readOnly)
-  }
 }

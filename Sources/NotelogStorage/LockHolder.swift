@@ -8,10 +8,6 @@ package struct LockHolder: Equatable, Sendable {
   /// What the system calls it; empty where it doesn't say.
   package let name: String
 
-  package init(process: Int32, name: String) {
-    self.process = process
-    self.name = name
-  }
 }
 
 extension LockHolder: CustomStringConvertible {

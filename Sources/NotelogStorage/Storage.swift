@@ -87,6 +87,19 @@ extension StorageFile {
   package func endWriting() {}
 }
 
+/// What is only read, and so need not say how it is written.
+extension StorageFile {
+  package func write(_ bytes: RawSpan, at offset: Int) throws(StorageError) -> Int { throw readOnly(.write) }
+  package func allocate(_ range: Range<Int>) throws(StorageError) { throw readOnly(.allocate) }
+  package func truncate(to byteCount: Int) throws(StorageError) { throw readOnly(.truncate) }
+  package func sync() throws(StorageError) { throw readOnly(.sync) }
+  package func lock(_ kind: StorageLockKind) throws(StorageError) { throw readOnly(.lock) }
+
+  private func readOnly(_ call: StorageError.Call) -> StorageError {
+    StorageError(call, name, errno: SystemErrno.readOnly)
+  }
+}
+
 /// How a file is opened. Every mode is close-on-exec.
 package enum StorageOpenMode: Sendable {
   /// For reading an existing file.

@@ -1,6 +1,6 @@
 // Whole reads and writes out of single system calls: where EINTR and short counts are dealt with.
 
-import NotelogBase
+package import NotelogBase
 
 extension StorageError {
   package var isInterruption: Bool { errno == SystemErrno.interrupted }
@@ -42,6 +42,11 @@ extension StorageFile {
       done += count
     }
     return done
+  }
+
+  /// Cuts or grows the file.
+  package func setLength(_ byteCount: Int) throws(StorageError) {
+    try retryingInterruptions { () throws(StorageError) in try truncate(to: byteCount) }
   }
 
   /// Writes every byte, whatever the system takes at a time.
@@ -105,6 +110,21 @@ extension StorageFile {
       }
       try body(buffer.bytes, place)
     }
+  }
+}
+
+extension StorageFile {
+  /// Takes a range of another file's bytes.
+  ///
+  /// - Returns: Their checksum.
+  @discardableResult
+  package func copyBytes(of source: any StorageFile, _ range: Range<Int>) throws(StorageError) -> Checksum {
+    var checksum = Checksum()
+    try source.forEachPiece(of: range) { (bytes, place) throws(StorageError) in
+      checksum.update(bytes)
+      try writeAll(bytes, at: place)
+    }
+    return checksum
   }
 }
 

@@ -131,14 +131,11 @@ import Testing
 
   @Test func `each is found, and nothing else, in whatever order they are asked for`() {
     for asked in [Array(0...15), (0...15).reversed(), [8, 8, 13, 14, 2, 5, 4, 13, 0, 2]] as [[UInt32]] {
-      var next = 0
       for number in asked {
         let expected = numbers.contains(number) ? number : nil
         #expect(numbers.find(number) { $0 } == expected)
-        #expect(numbers.find(number, next: &next) { $0 } == expected)
       }
     }
-    var next = 0
-    #expect([UInt32]().find(1, next: &next) { $0 } == nil)
+    #expect([UInt32]().find(1) { $0 } == nil)
   }
 }

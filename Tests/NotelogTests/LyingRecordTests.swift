@@ -5,6 +5,7 @@ import NotelogFormat
 import NotelogStorage
 import Foundation
 import NotelogJournal
+import NotelogTestSupport
 import Testing
 
 @testable import Notelog
@@ -13,7 +14,7 @@ import Testing
 @Suite struct `Records that lie` {
   /// A store with a note, whose record is written again as it is, but for what is changed of its envelope.
   private func found(
-    _ change: (inout Envelope) -> Void, body: String = "short"
+    _ change: (inout WrittenEnvelope) -> Void, body: String = "short"
   ) throws -> Verification {
     let folder = try TemporaryFolder()
     let note = Note(title: "a title", body: body)
@@ -23,7 +24,7 @@ import Testing
     let journal = try Journal.open(in: SystemStorage(path: folder.path))
     var buffer = ReadBuffer()
     let record = try #require(try journal.read(note.id.bytes, into: &buffer))
-    let stored = Envelope(buffer.envelope)
+    let stored = WrittenEnvelope(buffer.envelope)
     var envelope = try #require(stored)
     change(&envelope)
     var batch = Batch()
@@ -48,7 +49,7 @@ import Testing
   }
 
   @Test func `a sort key that is not the value's is damage`() throws {
-    for change: (inout Envelope) -> Void in [
+    for change: (inout WrittenEnvelope) -> Void in [
       { $0.sortKeys[0].bytes[7] ^= 1 }, { $0.sortKeys[0].bytes.removeLast() },
       { $0.sortKeys.append(.init(field: 99, bytes: [1])) },
     ] {

@@ -140,15 +140,14 @@ extension FieldIndexes: OrderKeeper {
       let start = frame.start + Layout.frameHeaderByteCount
       let envelope = bytes.extracting(start..<start + frame.envelopeByteCount)
       let id = RecordID(frame.header.id)
-      let keys = Envelope(envelope)?.sortKeys ?? []
-      for key in keys {
-        let name = Name(collection: frame.header.collection, field: key.field)
-        additions.append(Addition(name: name, entry: OrderedEntry(key: key.bytes.rawSpan, id)))
+      var fields: Set<UInt16> = []
+      Envelope.forEachSortKey(in: envelope) { field, key in
+        fields.insert(field)
+        let name = Name(collection: frame.header.collection, field: field)
+        additions.append(Addition(name: name, entry: OrderedEntry(key: envelope.extracting(key), id)))
       }
-      for name in known where name.collection == frame.header.collection {
-        if !keys.contains(where: { $0.field == name.field }) {
-          additions.append(Addition(name: name, entry: nil))
-        }
+      for name in known where name.collection == frame.header.collection && !fields.contains(name.field) {
+        additions.append(Addition(name: name, entry: nil))
       }
     }
     return begin(additions)

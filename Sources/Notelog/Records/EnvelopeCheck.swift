@@ -30,7 +30,8 @@ enum EnvelopeCheck {
     guard Envelope.values(envelope) == values else {
       throw NotelogError(.damaged, "the envelope names other large values than the record refers to")
     }
-    guard Envelope.sortKeyCount(in: envelope) == keyCount else {
+    Envelope.forEachSortKey(in: envelope) { _, _ in keyCount -= 1 }
+    guard keyCount == 0 else {
       throw NotelogError(.damaged, "the envelope has a sort key of a field that the record lacks")
     }
   }

@@ -23,16 +23,4 @@ extension Array {
     let place = firstPlace(notBelow: number, by: numberOf)
     return place < count && numberOf(self[place]) == number ? self[place] : nil
   }
-
-  /// The same for who asks for many, and most of them in their order: `next` is where the one after the last asked for is.
-  @inlinable
-  @inline(__always)
-  public func find(_ number: UInt32, next: inout Int, by numberOf: (Element) -> UInt32) -> Element? {
-    if next >= count || numberOf(self[next]) != number {
-      next = firstPlace(notBelow: number, by: numberOf)
-      guard next < count, numberOf(self[next]) == number else { return nil }
-    }
-    next += 1
-    return self[next - 1]
-  }
 }

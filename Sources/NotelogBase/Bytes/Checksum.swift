@@ -16,10 +16,6 @@ public struct Checksum: Sendable {
   @inlinable
   public init() { value = 0 }
 
-  /// Goes on from an earlier value.
-  @inlinable
-  public init(continuing value: UInt32) { self.value = value }
-
   /// From how many bytes on folding is possible.
   @usableFromInline static let foldLimit = 16
   /// From how many bytes on zlib is quicker than tables.

@@ -29,16 +29,15 @@ internal import CSystem
     if let base = unsafe base { unsafe SystemMemory.unmap(base, byteCount) }
   }
 
-  /// The bytes it holds.
+  /// Runs `body` on the bytes of a range.
   @inlinable
-  public var bytes: RawSpan {
-    @_lifetime(borrow self)
-    borrowing get {
-      guard let base = unsafe base else { return RawSpan() }
-      // SAFETY: `byteCount` bytes from `base` are mapped; the span's lifetime is tied to this value's.
-      let span = unsafe RawSpan(_unsafeStart: base, byteCount: byteCount)
-      return unsafe _overrideLifetime(span, borrowing: self)
+  @inline(__always)
+  public func withBytes<Result>(_ range: Range<Int>, _ body: (RawSpan) -> Result) -> Result {
+    guard let base = unsafe base, range.lowerBound >= 0, range.upperBound <= byteCount else {
+      preconditionFailure("bytes are read within the store")
     }
+    // SAFETY: the range was checked, and is mapped until this value goes.
+    return unsafe body(RawSpan(_unsafeStart: base + range.lowerBound, byteCount: range.count))
   }
 
   // SAFETY: only where it is, is taken.
@@ -46,11 +45,11 @@ internal import CSystem
   @inlinable
   public var address: UInt { unsafe UInt(bitPattern: base) }
 
-  /// Copies bytes to an offset.
+  /// Copies bytes to an offset. The caller sees to it that nobody reads or writes there meanwhile.
   @inlinable
-  public mutating func copy(_ source: RawSpan, at offset: Int) {
+  public func copy(_ source: RawSpan, at offset: Int) {
     precondition(offset >= 0 && source.byteCount <= byteCount - offset, "bytes are copied within the store")
-    // SAFETY: the range was checked; the memory is exclusively ours, so source and destination don't overlap.
+    // SAFETY: the range was checked; whoever copies has it to themselves, so source and destination don't overlap.
     unsafe source.withUnsafeBytes { bytes in
       guard let from = bytes.baseAddress, let base = unsafe base else { return }
       unsafe (base + offset).copyMemory(from: from, byteCount: bytes.count)

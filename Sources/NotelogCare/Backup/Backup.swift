@@ -61,7 +61,7 @@ struct Backup {
 
   /// Copies and verifies what the backup lacks. It is not the backup yet.
   mutating func copy() throws(JournalError) {
-    present = Set(try journaling { () throws(StorageError) in try target.names(in: "") })
+    present = Set(try fromStorage(target.names(in: "")))
     for entry in source.live.entries {
       try progress.advance(by: entry.byteCount)
       do { try take(entry) } catch { throw JournalError(error) }
@@ -75,7 +75,7 @@ struct Backup {
   func publish() throws(JournalError) {
     do {
       // The copies' names first: the manifest must not outlive them.
-      try retryingInterruptions { () throws(StorageError) in try target.syncFolder("") }
+      try target.makeNamesDurable()
       let manifest = newManifest()
       try manifest.write(to: target)
       let kept = Set(manifest.parts.map(\.name))
@@ -191,7 +191,7 @@ struct Backup {
       part = try wanted.asFound(in: copy)
     }
     try copy.sync()
-    try retryingInterruptions { () throws(StorageError) in try target.rename(temporary, to: part.name) }
+    try target.move(temporary, to: part.name)
     return part
   }
 

@@ -14,11 +14,6 @@ struct BackupClaim: ~Copyable {
   let manifest: BackupManifest
   private let lock: any StorageFile
 
-  private init(manifest: BackupManifest, lock: any StorageFile) {
-    self.manifest = manifest
-    self.lock = lock
-  }
-
   deinit { lock.close() }
 
   /// - Throws: `alreadyExists` where the folder holds anything but a backup of the store; `busy` where one is being made now.
@@ -30,7 +25,7 @@ struct BackupClaim: ~Copyable {
       // Whoever held the lock may have begun a backup.
       if let manifest = try check(target, storeID) { return BackupClaim(manifest: manifest, lock: lock) }
       let manifest = BackupManifest(storeID: storeID)
-      try journaling { () throws(StorageError) in try manifest.write(to: target) }
+      try fromStorage(manifest.write(to: target))
       return BackupClaim(manifest: manifest, lock: lock)
     } catch {
       lock.close()
@@ -48,7 +43,7 @@ struct BackupClaim: ~Copyable {
       }
       return manifest
     }
-    let names = try journaling { () throws(StorageError) in try target.names(in: "") }
+    let names = try fromStorage(target.names(in: ""))
     let ours = [
       FileName.lock, BackupManifest.fileName + FileName.partialSuffix,
       BackupManifest.copyName + FileName.partialSuffix,

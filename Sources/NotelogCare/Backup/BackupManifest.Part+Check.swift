@@ -63,8 +63,7 @@ extension BackupManifest.Part {
   }
 
   func openIfThere(in storage: any Storage) throws(StorageError) -> (any StorageFile)? {
-    do { return try retryingInterruptions { () throws(StorageError) in try storage.open(name, .read) } } catch
-    {
+    do { return try storage.openFile(name, .read) } catch {
       if error.isMissing { return nil }
       throw error
     }

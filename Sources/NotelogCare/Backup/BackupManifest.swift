@@ -34,30 +34,22 @@ struct BackupManifest: Equatable, Sendable {
 
   var storeID: ID16
   /// Where the backup ends.
-  var position: LogPosition
+  var position = LogPosition.zero
   /// Grows with each backup: tells the newer of the two files.
-  var generation: UInt64
+  var generation: UInt64 = 0
   /// The log's last segment; nothing where it is finished.
   var end: End?
   /// The files, those among them that only the last backup of a sound store consists of.
-  var parts: [Part]
-
-  init(
-    storeID: ID16, position: LogPosition = .zero, generation: UInt64 = 0, end: End? = nil,
-    parts: [Part] = []
-  ) {
-    self.storeID = storeID
-    self.position = position
-    self.generation = generation
-    self.end = end
-    self.parts = parts
-  }
+  var parts: [Part] = []
 
   /// Whether a part is the log's end, whose last segment is not finished.
   func isEnd(_ part: Part) -> Bool {
     end != nil && part.isCurrent && part.kind != .segment && part.entry.number == position.segment
   }
 
+}
+
+extension BackupManifest {
   init?(_ bytes: RawSpan) {
     guard bytes.byteCount >= Self.partsStart + 4, bytes.load(UInt64.self, at: 0) == Self.magic,
       bytes.load(UInt32.self, at: 8) == 1

@@ -27,7 +27,7 @@ extension Journal {
     guard let manifest = try BackupManifest.read(backup), !manifest.parts.isEmpty else {
       throw JournalError(.notAStore, "there is no backup here")
     }
-    let names = try journaling { () throws(StorageError) in try target.names(in: "") }
+    let names = try fromStorage(target.names(in: ""))
     guard !names.contains(where: { FileName.segmentNumber($0) != nil }) else {
       throw JournalError(.alreadyExists, "there is a store here already")
     }
@@ -41,9 +41,7 @@ extension Journal {
       }
       try progress.advance(by: part.entry.byteCount)
     }
-    try journaling { () throws(StorageError) in
-      try retryingInterruptions { () throws(StorageError) in try target.syncFolder("") }
-    }
+    try fromStorage(target.makeNamesDurable())
     do {
       let found = try verify(target, storeID: manifest.storeID).report.damages
       damages += found.filter { damage in !damages.contains { $0.covers(damage) } }
@@ -71,9 +69,7 @@ extension Journal {
     let isSound = try part.hasItsBytes(file)
     if !isSound, let end { try end.write(to: file, at: manifest.position) }
     try file.sync()
-    try retryingInterruptions { () throws(StorageError) in
-      try target.rename(name + FileName.partialSuffix, to: name)
-    }
+    try target.move(name + FileName.partialSuffix, to: name)
     return isSound ? [] : [Damage(.backupFile, segment: part.entry.number)]
   }
 }

@@ -11,19 +11,6 @@ extension StorageFile {
       throw StorageError(.write, name, errno: SystemErrno.inputOutput)
     }
   }
-
-  /// Takes a range of another file's bytes.
-  ///
-  /// - Returns: Their checksum.
-  @discardableResult
-  func copyBytes(of source: any StorageFile, _ range: Range<Int>) throws(StorageError) -> Checksum {
-    var checksum = Checksum()
-    try source.forEachPiece(of: range) { (bytes, place) throws(StorageError) in
-      checksum.update(bytes)
-      try writeAll(bytes, at: place)
-    }
-    return checksum
-  }
 }
 
 extension Checksum {

@@ -41,7 +41,7 @@ package struct FrameListing {
   ///
   /// - Throws: `notAStore` where there is no segment file; `inputOutput`; and what `body` throws.
   package static func run(_ storage: any Storage, _ body: (Piece) throws -> Void) throws {
-    let names = try journaling { () throws(StorageError) in try storage.names(in: "") }
+    let names = try fromStorage(storage.names(in: ""))
     let segments = names.filter { $0.contains(".journal") }.sorted()
     guard !segments.isEmpty else { throw JournalError(.notAStore, "there is no segment here") }
     try withoutActuallyEscaping(body) { body in

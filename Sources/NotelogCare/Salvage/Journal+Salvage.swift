@@ -28,13 +28,13 @@ extension Journal {
   ) throws(JournalError) -> SalvageReport {
     let lock = try takeLock(target)
     defer { lock.close() }
-    let names = try journaling { () throws(StorageError) in try target.names(in: "") }
+    let names = try fromStorage(target.names(in: ""))
     guard !names.contains(where: { FileName.segmentNumber($0) != nil }) else {
       throw JournalError(.alreadyExists, "there is a store here already")
     }
     // What an earlier salvage left unfinished.
     for name in names where FileName.isPartial(name) {
-      try journaling { () throws(StorageError) in try target.unlink(name) }
+      try fromStorage(target.unlink(name))
     }
     var salvage = Salvage(
       from: source, to: target, options: options, keepsPossiblyStale: keepsPossiblyStale)

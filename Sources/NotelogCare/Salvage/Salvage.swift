@@ -35,7 +35,7 @@ struct Salvage {
     let byteCount = pile.files.reduce(0) { $0 + $1.byteCount }
     var progress = WorkProgress(total: 3 * byteCount, told)
     for file in pile.files {
-      let floor = try journaling { () throws(StorageError) in try Self.witnessedFloor(in: file) }
+      let floor = try fromStorage(Self.witnessedFloor(in: file))
       pile.floor = max(pile.floor, floor)
       try progress.advance(by: file.byteCount)
     }
@@ -60,15 +60,15 @@ struct Salvage {
     _ pile: SalvagePile, _ progress: inout WorkProgress
   ) throws(JournalError) {
     for (index, file) in pile.files.enumerated() where !file.isReplaced {
-      try journaling { () throws(StorageError) in try scan(file, index, pile) }
+      try fromStorage(scan(file, index, pile))
       try progress.advance(by: file.byteCount)
     }
     for (index, file) in pile.files.enumerated() where !file.isReplaced {
-      try journaling { () throws(StorageError) in try readFooter(file, index) }
+      try fromStorage(readFooter(file, index))
     }
     // What was replaced comes last: it only stands in for what the others should have.
     for (index, file) in pile.files.enumerated() {
-      try journaling { () throws(StorageError) in try scanReplaced(file, index, pile.floor) }
+      try fromStorage(scanReplaced(file, index, pile.floor))
       if file.isReplaced { try progress.advance(by: file.byteCount) }
     }
   }

@@ -28,34 +28,20 @@ struct SalvageFile {
   /// Reads what a file says of itself; nothing where it can't be opened, or is no file.
   init?(_ name: String, in storage: any Storage) {
     guard
-      let base = try? retryingInterruptions({ () throws(StorageError) in try storage.open(name, .read) }),
+      let base = try? storage.openFile(name, .read),
       let length = try? base.byteCount()
     else { return nil }
     self.name = name
     byteCount = min(length, Limits.maximumSegmentByteCount)
     file = ForgivingFile(base, byteCount: byteCount)
-    var buffer = Buffer()
-    let trailer = try? Survey.readTrailer(file, byteCount, &buffer)
+    let trailer = try? Trailer.read(file, byteCount: byteCount)
     self.trailer = trailer
-    header = Self.readHeader(file, byteCount, trailer)
+    // The first of the three copies that is valid.
+    let places = [0, Layout.headerCopyOffset, trailer.map { $0.footerOffset + Layout.frameHeaderByteCount }]
+    header =
+      places.lazy.compactMap(\.self).compactMap { [file] in try? Survey.readHeader(file, at: $0) }.first
     salt = header.map { SegmentSalt($0.salt) }
     number = header?.number ?? FileName.segmentNumber(Self.segmentName(name))
-  }
-
-  /// The first of the three copies that is valid.
-  private static func readHeader(_ file: ForgivingFile, _ byteCount: Int, _ trailer: Trailer?)
-    -> SegmentHeader?
-  {
-    var places = [0, Layout.headerCopyOffset]
-    if let trailer { places.append(trailer.footerOffset + Layout.frameHeaderByteCount) }
-    for place in places {
-      var buffer = Buffer(capacity: Layout.headerByteCount)
-      guard let count = try? buffer.fill(Layout.headerByteCount, from: file, at: place),
-        count == Layout.headerByteCount, let header = try? SegmentHeader(buffer.bytes, at: 0)
-      else { continue }
-      return header
-    }
-    return nil
   }
 
   /// The segment's name that a file's name begins with: `000000000007.journal.bak` was a copy of that segment.

@@ -25,7 +25,7 @@ struct SalvagePile {
   init(
     _ storage: any Storage, storeID expected: ID16?, _ report: inout SalvageReport
   ) throws(JournalError) {
-    let names = try journaling { () throws(StorageError) in try storage.names(in: "") }.sorted()
+    let names = try fromStorage(storage.names(in: "")).sorted()
     var found: [SalvageFile] = []
     for name in names where !Self.otherNames.contains(name) {
       guard let file = SalvageFile(name, in: storage) else {
@@ -111,7 +111,7 @@ struct SalvagePile {
       .sorted { ($0.header?.number ?? 0, $0.byteCount) > ($1.header?.number ?? 0, $1.byteCount) }
     for file in log {
       guard let header = file.header,
-        let set = try journaling({ () throws(StorageError) in try Self.live(of: file) })
+        let set = try fromStorage(Self.live(of: file))
       else { continue }
       live = set
       liveNumber = header.number

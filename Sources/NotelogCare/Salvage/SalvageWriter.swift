@@ -33,7 +33,7 @@ struct SalvageWriter {
     let chunks = table.chunks.filter { values[$0.key.value] != nil }.map(\.value).sorted()
     noteMissingChunks(table, &report)
     try copy(chunks, &report, &progress)
-    try journaling { () throws(StorageError) in try writeLogSegment(firstSequence: nextSequence) }
+    try fromStorage(writeLogSegment(firstSequence: nextSequence))
   }
 
   /// Copies frames, each checked once more, into as many segments as they take.
@@ -43,7 +43,7 @@ struct SalvageWriter {
     var next = 0
     while next < places.count {
       let byteCountBefore = report.byteCount
-      next = try journaling { () throws(StorageError) in try copySegment(places, from: next, &report) }
+      next = try fromStorage(copySegment(places, from: next, &report))
       try progress.advance(by: report.byteCount - byteCountBefore)
     }
   }
@@ -90,8 +90,8 @@ struct SalvageWriter {
       return
     }
     let payload = try reader.payload(of: header, at: offset)
-    if header.kind == .record, header.hasEnvelope, let envelope = Envelope(payload) {
-      for value in envelope.values { values[value] = header.id }
+    if header.kind == .record, header.hasEnvelope {
+      for value in Envelope.values(payload) { values[value] = header.id }
     }
     try builder.append(header, payload)
     if header.kind == .record { report.recordCount += 1 } else { report.chunkCount += 1 }

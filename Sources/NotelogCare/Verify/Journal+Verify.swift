@@ -26,7 +26,8 @@ extension Journal {
   /// where it has none, and its body.
   package typealias Inspector = (StoredRecord, _ envelope: RawSpan, _ body: RawSpan) -> Void
 
-  /// Reads every byte of a store and checks it, if need be more than once: beside a writer, what was found is of one moment.
+  /// Reads every byte of a store once, and checks it. Beside a writer, what looks like damage may be due to its going on:
+  /// ``ReadingAttempts`` tells.
   ///
   /// - Parameters:
   ///   - storage: The store's folder.
@@ -35,34 +36,8 @@ extension Journal {
   ///   - progress: Told how far it has come, on the caller's thread.
   ///   - visit: Called on each thread, to hand over what looks into the records that the thread comes to.
   /// - Returns: What was found.
-  /// - Throws: What stands in the way of reading; `cancelled`; `busy` where the store never holds still.
+  /// - Throws: What stands in the way of reading; `cancelled`.
   package static func verify(
-    _ storage: any Storage, storeID: ID16? = nil, threadCount: Int = 1,
-    progress: @escaping WorkProgress.Report = { _, _ in true },
-    visit: @Sendable ((Inspector) -> Void) -> Void = { $0 { _, _, _ in } }
-  ) throws(JournalError) -> Verification {
-    var attempts = ReadingAttempts(of: storage)
-    while true {
-      attempts.begin()
-      do {
-        var verification = try verifyOnce(
-          storage, storeID: storeID, threadCount: threadCount, progress: progress, visit: visit)
-        let finding = verification.isSound ? "" : "\(verification.report.damages) \(verification.index)"
-        guard try attempts.isBelievable(finding) else { continue }
-        if !verification.report.torn.isEmpty, attempts.isDisturbed(since: verification.nextSequence) {
-          verification.report.torn = []
-        }
-        return verification
-      } catch {
-        guard error.isDoubtful, try !attempts.isBelievable("\(error)", errno: error.cause?.errno)
-        else { throw error }
-      }
-    }
-  }
-
-  /// Reads every byte of a store once. Beside a writer, what looks like damage may be due to its going on: ``ReadingAttempts``
-  /// tells.
-  package static func verifyOnce(
     _ storage: any Storage, storeID: ID16? = nil, threadCount: Int = 1,
     progress: @escaping WorkProgress.Report = { _, _ in true },
     visit: @Sendable ((Inspector) -> Void) -> Void = { $0 { _, _, _ in } }
@@ -74,8 +49,6 @@ extension Journal {
       examination = try Examination.stable(storage, storeID: examination.storeID)
     }
     let catalog = Catalog(key: examination.comparedKey ?? JournalOptions().fingerprintKey)
-    // Nobody keeps this index: it may be too large, and need not grow.
-    catalog.index.reserve(examination.listedFrameLimit)
     let scan = Lock(ChunkScan())
     try catalog.load(&examination, threadCount: threadCount) { entry, envelope, segment in
       guard entry.kind == .chunk || envelope.byteCount > 0 else { return }
@@ -94,15 +67,14 @@ extension Journal {
       }
     }
     var work = WorkProgress(total: tasks.reduce(0) { $0 + $1.found.byteCount }, progress)
-    var orders = try journaling { () throws(StorageError) in
-      try OrderComparison(
-        of: examination.comparedKey == nil ? nil : examination.checkpoint.found, in: storage)
-    }
+    var orders = try fromStorage(
+      OrderComparison(
+        of: examination.comparedKey == nil ? nil : examination.checkpoint.found, in: storage))
     for outcome in try SegmentTask.run(tasks, catalog, &orders, threadCount, &work, visit) {
       try verification.take(outcome)
     }
     var chunks = scan.withLock { $0 }
-    try journaling { () throws(StorageError) in
+    try fromStorage { () throws(StorageError) in
       try chunks.keepOwners { (record, place) throws(StorageError) in
         try catalog.index.contains(catalog.index.fingerprint(of: record), at: place)
       }
@@ -110,9 +82,8 @@ extension Journal {
     verification.verifyChunks(chunks)
     // A segment that does not check is no witness of what the checkpoint should say.
     examination.report.damages = verification.report.damages
-    (verification.report.checkpoint, verification.index) = try journaling { () throws(StorageError) in
-      try examination.verifiedCheckpoint(against: catalog)
-    }
+    (verification.report.checkpoint, verification.index) = try fromStorage(
+      examination.verifiedCheckpoint(against: catalog))
     if !verification.report.isDamaged { verification.index.orders = orders.incomplete() }
     _ = consume pin
     return verification
@@ -237,13 +208,6 @@ extension Examination {
     return Damage(
       .commitMark, segment: end.segment, offset: end.offset,
       byteCount: aligned(Layout.frameHeaderByteCount + CloseMark.byteCount))
-  }
-
-  /// How many frames the footers of the live set can list, at most.
-  fileprivate var listedFrameLimit: Int {
-    live.entries.reduce(0) { sum, entry in
-      sum + (survey.segments[entry.number]?.trailer?.footerByteCount ?? 0) / Layout.footerEntryByteCount
-    }
   }
 
   /// Up to where a segment's frames are verified: the break, if it is behind this segment's floor.

@@ -40,7 +40,7 @@ extension Journal {
       guard catalog.segments[segment.number] != nil else { continue }
       try checkOpen()
       let found = try Survey.read(segment.file, segment.number)
-      let finding = try journaling { () throws(StorageError) in try found?.damages(as: entry) }
+      let finding = try fromStorage(found?.damages(as: entry))
       // Once the store is closed, a descriptor may be another file's: what was read then is no finding.
       try checkOpen()
       result.segmentCount += 1

@@ -29,7 +29,7 @@ extension Storage {
   /// - Returns: The bytes.
   /// - Throws: What opening and reading throw.
   package func readWhole(_ name: String, upTo limit: Int) throws(StorageError) -> [UInt8] {
-    let file = try retryingInterruptions { () throws(StorageError) in try open(name, .read) }
+    let file = try openFile(name, .read)
     defer { file.close() }
     return try file.readWhole(upTo: limit)
   }

@@ -32,7 +32,7 @@ package struct SegmentBuilder: ~Copyable {
     in storage: any Storage, number: UInt32, salt: UInt64
   ) throws(StorageError) -> SegmentBuilder {
     let name = FileName.segment(number) + FileName.partialSuffix
-    let file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, .createNew) }
+    let file = try storage.openFile(name, .createNew)
     return SegmentBuilder(storage, file: file, number: number, salt: salt)
   }
 

@@ -13,6 +13,9 @@ final class FrameList: Sendable {
   /// A stretch has so many bytes, as an exponent of 2: about as many as a frame.
   private let stretchShift: Int
 
+  /// The memory that is counted for it.
+  let byteCount: Int
+
   /// The memory a list takes, at most: as many stretches as frames, or twice as many.
   static func byteCount(of trailer: Trailer) -> Int {
     trailer.footerByteCount + 2 * (frameCount(of: trailer) + 1) * MemoryLayout<UInt32>.size
@@ -39,6 +42,7 @@ final class FrameList: Sendable {
     guard state == .complete else { return nil }
     self.entries = entries.bytes.array()
     self.starts = starts
+    byteCount = Self.byteCount(of: trailer)
     stretchShift = shift
   }
 

@@ -78,7 +78,7 @@ package struct ReadBuffer: ~Copyable {
     let next = rest.offset + rest.cache.append(rest.segment.number, rest.offset..<end, to: &frame)
     do throws(JournalError) {
       if next < end {
-        try journaling { () throws(StorageError) in
+        try fromStorage { () throws(StorageError) in
           _ = try frame.fill(end - next, from: rest.segment.file, at: next)
         }
       }

@@ -1,4 +1,4 @@
-// Which of a record's frames in one transaction counts: the last one. FORMAT.md §6.
+// Which of a record's frames in one transaction counts: the last one. FORMAT.md §12.2.
 
 import NotelogBase
 import NotelogFormat

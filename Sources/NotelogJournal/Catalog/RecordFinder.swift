@@ -70,9 +70,7 @@ package final class RecordFinder: Sendable {
     buffer.removeAll()
     if isClosed { throw JournalError.closed }
     let fingerprint = index.fingerprint(of: id)
-    let first: FrameAddress?
-    do { first = try index.candidate(fingerprint, 0) } catch { throw JournalError(error) }
-    guard let first else { return nil }
+    guard let first = try fromStorage(index.candidate(fingerprint, 0)) else { return nil }
     // Nearly always the first candidate is the record's, and in memory.
     if !first.isTombstone, let record = readCached(id, at: first, extent, into: &buffer) { return record }
     return try readBeyondMemory(id, fingerprint, first, extent, into: &buffer)
@@ -84,11 +82,7 @@ package final class RecordFinder: Sendable {
     _ id: ID16, _ fingerprint: UInt64, _ first: FrameAddress, _ extent: ReadExtent,
     into buffer: inout ReadBuffer
   ) throws(JournalError) -> StoredRecord? {
-    let finding: Finding
-    do { finding = try find(id, fingerprint, first, extent, into: &buffer) } catch {
-      throw JournalError(error)
-    }
-    switch finding {
+    switch try fromStorage(find(id, fingerprint, first, extent, into: &buffer)) {
     case .record(let record): return record
     case .nothing: return nil
     case .damaged(let place): throw JournalError(lost: place)
@@ -101,9 +95,7 @@ package final class RecordFinder: Sendable {
   ) throws(JournalError) -> StoredRecord {
     buffer.removeAll()
     if isClosed { throw JournalError.closed }
-    let candidate = try journaling { () throws(StorageError) in
-      try readCandidate(id, at: place, in: segment, .whole, into: &buffer)
-    }
+    let candidate = try fromStorage(readCandidate(id, at: place, in: segment, .whole, into: &buffer))
     guard case .record(let record) = candidate else { throw JournalError(lost: place) }
     try buffer.check()
     return record

@@ -25,9 +25,7 @@ package struct CheckpointFile: Sendable {
   /// Reads the checkpoint's head. What can't be read of it is as good as damaged: it is disposable.
   package static func find(in storage: any Storage) -> Finding {
     do throws(StorageError) {
-      let file = try retryingInterruptions { () throws(StorageError) in
-        try storage.open(FileName.index, .read)
-      }
+      let file = try storage.openFile(FileName.index, .read)
       do throws(StorageError) {
         if let head = try CheckpointHead(from: file),
           try file.byteCount() >= head.blockCount * CheckpointBlock.byteCount
@@ -56,12 +54,12 @@ package struct CheckpointFile: Sendable {
         // Where space can't be promised, it can't be asked for either.
         guard error.isUnsupported else { throw error }
       }
-      try retryingInterruptions { () throws(StorageError) in try file.truncate(to: 0) }
+      try file.setLength(0)
       var buffer = Buffer(capacity: pieceByteCount)
       head.append(to: &buffer)
       try file.writeAll(buffer.bytes, at: 0)
       var writer = EntryWriter(file: file, salt: head.salt, nextBlock: head.firstEntryBlock)
-      try index.forEachShard { table, _ throws(StorageError) in
+      try index.forEachShard { table throws(StorageError) in
         try table.forEach { entry throws(StorageError) in try writer.append(entry) }
       }
       try writer.finish()

@@ -72,33 +72,9 @@ package struct CheckpointHead: Equatable, Sendable {
   /// The records of collection 0.
   package let listed: [Listing.Entry]
 
-  package init(
-    storeID: ID16, salt: UInt64, key: FingerprintKey, covered: LogPosition, coveredSalt: UInt64,
-    nextSequence: UInt64, isOfDamagedStore: Bool, entryCounts: [UInt32], tombstoneCounts: [UInt32],
-    segments: [SegmentFigures], listed: [Listing.Entry]
-  ) {
-    self.storeID = storeID
-    self.salt = salt
-    self.key = key
-    self.covered = covered
-    self.coveredSalt = coveredSalt
-    self.nextSequence = nextSequence
-    self.isOfDamagedStore = isOfDamagedStore
-    self.entryCounts = entryCounts
-    self.tombstoneCounts = tombstoneCounts
-    self.segments = segments
-    self.listed = listed
-  }
-
   /// The figures of a segment; nothing where the checkpoint has none of that number.
   package func figures(of number: UInt32) -> SegmentFigures? { segments.find(number) { $0.number } }
-  /// The same for who asks for one segment after the other.
-  package func figures(of number: UInt32, next: inout Int) -> SegmentFigures? {
-    segments.find(number, next: &next) { $0.number }
-  }
-
   package var entryCount: Int { entryCounts.reduce(0) { $0 + Int($1) } }
-  package var tombstoneCount: Int { tombstoneCounts.reduce(0) { $0 + Int($1) } }
 
   /// The tables of segments and of listed records, which follow the first block.
   private static func tables(
@@ -155,6 +131,9 @@ package struct CheckpointHead: Equatable, Sendable {
     CheckpointBlock.seal(&buffer, salt: salt, first: 0)
   }
 
+}
+
+extension CheckpointHead {
   /// Reads the blocks before the entries; nothing where they are not all sound.
   package init?(from file: any StorageFile) throws(StorageError) {
     // Most stores' segments fit into one block, and their collection 0 into another.

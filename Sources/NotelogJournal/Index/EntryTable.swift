@@ -10,8 +10,9 @@ package struct EntryTable: ~Copyable, Sendable {
   private var slots = EntryStore(count: 0)
   /// How many homes there are; the slots behind the last take what is pushed up.
   package private(set) var capacity = 0
-  /// How many entries it holds.
+  /// How many entries it holds, and how many of them are deletions.
   package private(set) var count = 0
+  package private(set) var tombstoneCount = 0
 
   /// Where its steps of growth lie among those of its sisters, from 0 to 255.
   private let stagger: Int
@@ -108,6 +109,7 @@ package struct EntryTable: ~Copyable, Sendable {
   package mutating func replace(_ fingerprint: UInt64, at old: FrameAddress, with new: FrameAddress) -> Bool {
     guard let slot = slot(of: fingerprint, at: old) else { return false }
     slots[slot].place = new
+    tombstoneCount += (new.isTombstone ? 1 : 0) - (old.isTombstone ? 1 : 0)
     return true
   }
 
@@ -128,8 +130,7 @@ package struct EntryTable: ~Copyable, Sendable {
         continue
       }
       slots.move(slot..<end, by: 1)
-      slots[slot] = IndexEntry(fingerprint: fingerprint, place: place)
-      count += 1
+      fill(slot, IndexEntry(fingerprint: fingerprint, place: place))
       return
     }
   }
@@ -147,8 +148,7 @@ package struct EntryTable: ~Copyable, Sendable {
     let slot = lowerBound(fingerprint)
     if slot < slots.count, slots[slot].place.isNone {
       // Mostly there is nothing where it belongs.
-      slots[slot] = IndexEntry(fingerprint: fingerprint, place: place)
-      count += 1
+      fill(slot, IndexEntry(fingerprint: fingerprint, place: place))
       return true
     }
     if slot < slots.count, slots[slot].fingerprint == fingerprint { return false }
@@ -166,6 +166,7 @@ package struct EntryTable: ~Copyable, Sendable {
     slots.move(slot + 1..<end, by: -1)
     slots[end - 1] = .empty
     count -= 1
+    if place.isTombstone { tombstoneCount -= 1 }
     return true
   }
 
@@ -178,9 +179,15 @@ package struct EntryTable: ~Copyable, Sendable {
       last = lastOccupiedSlot
       return
     }
-    slots[slot] = entry
+    fill(slot, entry)
     last = slot
+  }
+
+  @inline(__always)
+  private mutating func fill(_ slot: Int, _ entry: IndexEntry) {
+    slots[slot] = entry
     count += 1
+    if entry.place.isTombstone { tombstoneCount += 1 }
   }
 
   private var lastOccupiedSlot: Int {
@@ -217,6 +224,7 @@ package struct EntryTable: ~Copyable, Sendable {
       last = target
     }
     count = other.count
+    tombstoneCount = other.tombstoneCount
     return true
   }
 

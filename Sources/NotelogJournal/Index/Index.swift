@@ -79,24 +79,9 @@ package final class Index: Sendable {
     }
   }
 
-  /// Makes room for about that many records, for whoever knows that they are about to come.
-  package func reserve(_ count: Int) {
-    // Fingerprints are spread evenly, and hardly a shard gets a tenth more than its share.
-    let share = count / Self.shardCount
-    for number in 0..<Self.shardCount {
-      shards.withLock(number) { shard in
-        shard.table.reserve(share + share / 10)
-        prefetchHints[number].note(shard.table)
-      }
-    }
-  }
-
   /// Takes in a record that is not in the index yet.
   package func insert(_ fingerprint: UInt64, _ place: FrameAddress) throws(StorageError) {
-    try withShard(of: fingerprint) { shard throws(StorageError) in
-      shard.table.insert(fingerprint, place)
-      if place.isTombstone { shard.tombstoneCount += 1 }
-    }
+    try withShard(of: fingerprint) { shard throws(StorageError) in shard.table.insert(fingerprint, place) }
   }
 
   /// Takes in a record whose fingerprint nobody has yet.
@@ -104,9 +89,7 @@ package final class Index: Sendable {
   /// - Returns: Whether it was so.
   package func insertIfNew(_ fingerprint: UInt64, _ place: FrameAddress) throws(StorageError) -> Bool {
     try withShard(of: fingerprint) { shard throws(StorageError) in
-      guard shard.table.insertIfNew(fingerprint, place) else { return false }
-      if place.isTombstone { shard.tombstoneCount += 1 }
-      return true
+      shard.table.insertIfNew(fingerprint, place)
     }
   }
 
@@ -115,18 +98,14 @@ package final class Index: Sendable {
     throws(StorageError) -> Bool
   {
     try withShard(of: fingerprint) { shard throws(StorageError) in
-      guard shard.table.replace(fingerprint, at: old, with: new) else { return false }
-      shard.tombstoneCount += (new.isTombstone ? 1 : 0) - (old.isTombstone ? 1 : 0)
-      return true
+      shard.table.replace(fingerprint, at: old, with: new)
     }
   }
 
   /// Forgets a record, if it is still where it was.
   package func remove(_ fingerprint: UInt64, at place: FrameAddress) throws(StorageError) -> Bool {
     try withShard(of: fingerprint) { shard throws(StorageError) in
-      guard shard.table.remove(fingerprint, at: place) else { return false }
-      if place.isTombstone { shard.tombstoneCount -= 1 }
-      return true
+      shard.table.remove(fingerprint, at: place)
     }
   }
 
@@ -154,10 +133,10 @@ package final class Index: Sendable {
 
   /// Calls `body` with each shard's table, all of it in memory.
   package func forEachShard(
-    _ body: (borrowing EntryTable, _ tombstoneCount: Int) throws(StorageError) -> Void
+    _ body: (borrowing EntryTable) throws(StorageError) -> Void
   ) throws(StorageError) {
     for number in 0..<Self.shardCount {
-      try withShard(number) { shard throws(StorageError) in try body(shard.table, shard.tombstoneCount) }
+      try withShard(number) { shard throws(StorageError) in try body(shard.table) }
     }
   }
 
@@ -170,18 +149,6 @@ package final class Index: Sendable {
     }
     entries.sort { ($0.fingerprint, $0.place.bits) < ($1.fingerprint, $1.place.bits) }
     return entries
-  }
-
-  /// Whether a shard has the entries of another index's, of which no two are the same.
-  package func hasEntries(of other: Index, inShard number: Int) throws(StorageError) -> Bool {
-    try other.withShard(number) { truth throws(StorageError) in
-      try withShard(number) { shard throws(StorageError) in
-        guard shard.table.count == truth.table.count else { return false }
-        var isSame = true
-        truth.table.forEach { if !shard.table.contains($0.fingerprint, at: $0.place) { isSame = false } }
-        return isSame
-      }
-    }
   }
 
   /// Lets go of a shard, for whoever goes through an index once.

@@ -2,7 +2,6 @@
 
 import NotelogFormat
 package import NotelogBase
-import Synchronization
 
 /// The ids of collection 0's records. They are few: what a store says of itself.
 ///
@@ -24,30 +23,9 @@ package final class Listing: Sendable {
   }
 
   private let presences: Lock<[ID16: Presence]>
-  /// A bit for each id that is, or was, in the collection; others may share it. Millions that never were are told by it from
-  /// the few.
-  private let marks: InlineArray<64, Atomic<UInt64>>
-
   package init(_ entries: [Entry] = []) {
     presences = Lock(
       Dictionary(entries.map { ($0.id, Presence(sequence: $0.sequence, isPresent: true)) }) { $1 })
-    marks = InlineArray { _ in Atomic(0) }
-    for entry in entries { mark(entry.id) }
-  }
-
-  private static func place(_ id: ID16) -> (word: Int, bit: UInt64) {
-    let mixed = id.low ^ id.high
-    return (Int(mixed >> 6 & 63), 1 << (mixed & 63))
-  }
-
-  private func mark(_ id: ID16) {
-    let (word, bit) = Self.place(id)
-    marks[word].bitwiseOr(bit, ordering: .relaxed)
-  }
-
-  private func isMarked(_ id: ID16) -> Bool {
-    let (word, bit) = Self.place(id)
-    return marks[word].load(ordering: .relaxed) & bit != 0
   }
 
   /// The records that are in it, in order of id.
@@ -59,11 +37,6 @@ package final class Listing: Sendable {
 
   /// Takes in that a record has a new version, or is deleted, in the collection or elsewhere; versions come in any order.
   package func take(_ id: ID16, sequence: UInt64, isPresent: Bool) {
-    if isPresent {
-      mark(id)
-    } else if !isMarked(id) {
-      return
-    }
     presences.withLock { presences in
       guard presences[id].map({ $0.sequence <= sequence }) ?? isPresent else { return }
       presences[id] = Presence(sequence: sequence, isPresent: isPresent)

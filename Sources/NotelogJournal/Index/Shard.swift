@@ -5,13 +5,11 @@ import NotelogStorage
 /// The entries whose fingerprints have the same highest byte.
 struct Shard: ~Copyable, Sendable {
   var table: EntryTable
-  /// How many of the entries are deletions.
-  var tombstoneCount = 0
 
   private let number: Int
   /// Where the shard comes from as long as it is cold.
   private var source: ShardSource?
-  private(set) var isCold: Bool
+  var isCold: Bool { source != nil }
   private var coldLookupCount = 0
 
   /// After so many look-ups in the file, the shard is brought into memory.
@@ -21,7 +19,6 @@ struct Shard: ~Copyable, Sendable {
     self.number = number
     self.source = source
     table = EntryTable(stagger: number)
-    isCold = source != nil
   }
 
   /// The place of the nth candidate in a cold shard.
@@ -40,10 +37,8 @@ struct Shard: ~Copyable, Sendable {
   mutating func load() throws(StorageError) {
     guard let source else { return }
     table = EntryTable(stagger: number)
-    tombstoneCount = 0
     try source.load(number, into: &self)
     self.source = nil
-    isCold = false
   }
 
   /// How many records there are in it; where that can't be read, as many as the checkpoint says.
@@ -53,13 +48,13 @@ struct Shard: ~Copyable, Sendable {
         if let counts = source.counts(of: number) { return counts.entries - counts.tombstones }
         do { try load() } catch { return estimatedRecordCount }
       }
-      return table.count - tombstoneCount
+      return table.count - table.tombstoneCount
     }
   }
 
   /// How many there are as far as can be said without reading.
   var estimatedRecordCount: Int {
-    guard let source else { return table.count - tombstoneCount }
+    guard let source else { return table.count - table.tombstoneCount }
     return Int(source.head.entryCounts[number]) - Int(source.head.tombstoneCounts[number])
   }
 }

@@ -167,7 +167,6 @@ final class ShardSource: Sendable {
     var next = firstEntries[number]
     let end = firstEntries[number + 1]
     var table = EntryTable(minimumCapacity: end - next, stagger: number)
-    var tombstoneCount = 0
     var lastSlot = -1
     var lastFingerprint: UInt64 = 0
     var window = Buffer()
@@ -186,11 +185,9 @@ final class ShardSource: Sendable {
         next += 1
         if !gone.isEmpty, gone.contains(entry.place.segment) { continue }
         table.append(entry, behind: &lastSlot)
-        if entry.place.isTombstone { tombstoneCount += 1 }
       }
     }
     shard.table = table
-    shard.tombstoneCount = tombstoneCount
     return true
   }
 
@@ -205,7 +202,6 @@ final class ShardSource: Sendable {
         health.noteDamage()
       }
       swap(&shard.table, &rebuilt.shards[number].table)
-      shard.tombstoneCount = rebuilt.shards[number].tombstoneCount
     }
   }
 

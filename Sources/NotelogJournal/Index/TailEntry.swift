@@ -49,11 +49,9 @@ extension Shard {
       let location = Location(known, segment: place.segment)
       guard entry.supersedes(location) else { return .older }
       _ = table.replace(fingerprint, at: place, with: entry.place)
-      tombstoneCount += (entry.place.isTombstone ? 1 : 0) - (place.isTombstone ? 1 : 0)
       return .replaced(location)
     }
     table.insert(fingerprint, entry.place)
-    if entry.place.isTombstone { tombstoneCount += 1 }
     return .new
   }
 }

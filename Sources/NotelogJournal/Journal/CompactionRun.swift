@@ -9,11 +9,6 @@ struct CompactionRun {
   var progress = CompactionProgress()
   var result = Journal.CompactionResult()
 
-  init(share: CompactionShare, budget: WorkBudget) {
-    self.share = share
-    self.budget = budget
-  }
-
   /// Whether the budget is spent.
   var isOver: Bool { budget.byteCount <= 0 || budget.isOver() }
 

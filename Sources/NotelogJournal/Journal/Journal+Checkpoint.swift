@@ -55,7 +55,7 @@ extension Journal {
 
   private func writeCheckpoint() throws(JournalError) {
     // Before writers are held up.
-    try journaling { () throws(StorageError) in try catalog.index.loadAll() }
+    try fromStorage(catalog.index.loadAll())
     let draft: CheckpointDraft?
     do {
       let held = log.enterGate()
@@ -101,9 +101,9 @@ extension Journal {
       guard mayWriteCheckpoint else { return nil }
       var entryCounts: [UInt32] = []
       var tombstoneCounts: [UInt32] = []
-      try catalog.index.forEachShard { table, tombstoneCount in
+      try catalog.index.forEachShard { table in
         entryCounts.append(UInt32(table.count))
-        tombstoneCounts.append(UInt32(tombstoneCount))
+        tombstoneCounts.append(UInt32(table.tombstoneCount))
       }
       let segments = catalog.segments.all
       let head = CheckpointHead(
@@ -131,7 +131,7 @@ extension Journal {
     do {
       // Its head is a witness of the floor: what it covers must be durable before it gets its name.
       if draft.nextSequence > 1 { try log.awaitDurable(draft.nextSequence - 1) }
-      try journaling { () throws(StorageError) in try CheckpointFile.publish(draft.file, in: storage) }
+      try fromStorage(CheckpointFile.publish(draft.file, in: storage))
     } catch {
       dropDraft()
       throw error

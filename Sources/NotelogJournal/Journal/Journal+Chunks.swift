@@ -31,7 +31,7 @@ extension Journal {
   ) throws(JournalError) -> ChunkMark? {
     for segment in catalog.history.departed {
       var found: LargeValue.Chunk?
-      _ = try journaling { () throws(StorageError) in
+      _ = try fromStorage { () throws(StorageError) in
         try segment.forEachEntry(upTo: segment.visibleEnd) { entry, _ in
           guard entry.id == value, entry.chunk?.number == number else { return }
           found = LargeValue.Chunk(
@@ -48,9 +48,7 @@ extension Journal {
     _ number: UInt32, at chunk: LargeValue.Chunk, of value: ID16, in segment: Segment,
     into buffer: inout ReadBuffer
   ) throws(JournalError) -> ChunkMark {
-    let mark = try journaling { () throws(StorageError) in
-      try readChunk(chunk, of: value, in: segment, into: &buffer)
-    }
+    let mark = try fromStorage(readChunk(chunk, of: value, in: segment, into: &buffer))
     guard let mark, mark.number == number else {
       throw JournalError(
         .damaged, "a chunk's frame does not check", segment: segment.number, offset: chunk.place.offset)
@@ -87,7 +85,7 @@ extension Journal {
       let moment = snapshot()
       var scan = ChunkScan()
       var lastFrames = LastFrames()
-      try journaling { () throws(StorageError) in
+      try fromStorage { () throws(StorageError) in
         for segment in moment.segments {
           try segment.forEachEntry(upTo: moment.scanEnd(of: segment)) {
             (entry, envelope) throws(StorageError) in

@@ -47,10 +47,10 @@ extension Journal {
       guard let segment = state.head?.segment, let end = state.head?.end, state.head?.isTouched == true else {
         return nil
       }
-      return Ending(
-        segment: segment, end: end, sequence: state.nextSequence,
-        liveCount: state.live.count,
+      let mark = CloseMark(
+        place: LogPosition(segment: segment.number, offset: end), liveCount: state.live.count,
         liveChecksum: state.live.checksum)
+      return (segment, mark, state.nextSequence)
     }
     guard let ending else { return }
     do { try write(ending) } catch {
@@ -59,26 +59,17 @@ extension Journal {
     tellLastClose(ending)
   }
 
-  /// What closing needs to know of the log's end.
-  private struct Ending {
-    let segment: Segment
-    let end: Int
-    let sequence: UInt64
-    let liveCount: Int
-    let liveChecksum: UInt32
-  }
+  /// The segment that the log ends in, its close mark, and the number that the next transaction gets.
+  private typealias Ending = (segment: Segment, mark: CloseMark, nextSequence: UInt64)
 
   private func write(_ ending: Ending) throws(StorageError) {
-    let mark = CloseMark(
-      place: LogPosition(segment: ending.segment.number, offset: ending.end), liveCount: ending.liveCount,
-      liveChecksum: ending.liveChecksum)
+    let (file, end) = (ending.segment.file, ending.mark.place.offset)
     var buffer = Buffer()
-    mark.appendFrame(to: &buffer, sequence: ending.sequence, salt: ending.segment.salt, place: ending.end)
-    try ending.segment.file.writeAll(buffer.bytes, at: ending.end)
-    try retryingInterruptions { () throws(StorageError) in
-      try ending.segment.file.truncate(to: ending.end + buffer.count)
-    }
-    try ending.segment.file.sync()
+    ending.mark.appendFrame(
+      to: &buffer, sequence: ending.nextSequence, salt: ending.segment.salt, place: end)
+    try file.writeAll(buffer.bytes, at: end)
+    try file.setLength(end + buffer.count)
+    try file.sync()
   }
 }
 
@@ -86,9 +77,9 @@ extension Journal {
   /// Notes outside of the log where the close mark is, which is on the medium by now. The note itself is not synced: an older one
   /// says less, and nothing false.
   private func tellLastClose(_ ending: Ending) {
-    let mark = LogPosition(segment: ending.segment.number, offset: ending.end)
     var buffer = Buffer(capacity: LastClose.byteCount)
-    LastClose(storeID: storeID, mark: mark, nextSequence: ending.sequence).append(to: &buffer)
+    LastClose(storeID: storeID, mark: ending.mark.place, nextSequence: ending.nextSequence).append(
+      to: &buffer)
     try? lock.withLock { $0 }?.writeAll(buffer.bytes, at: 0)
   }
 

@@ -38,12 +38,12 @@ extension Journal {
     try enterCompactor()
     defer { compactor.leave() }
     defer { endTightness() }
-    try journaling { () throws(StorageError) in try Pins(storage).check() }
+    try fromStorage(Pins(storage).check())
     log.seekReserve()
     // What could not be read before may be readable now.
     compactor.state.withLock { $0.damaged = [] }
     // How much is live in each segment is known only when all of the index is.
-    try journaling { () throws(StorageError) in try catalog.index.loadAll() }
+    try fromStorage(catalog.index.loadAll())
     // Where it can't be found out which chunks live, all of them are taken to.
     try? loadChunks()
     var run = CompactionRun(share: .onDemand, budget: budget)
@@ -252,9 +252,7 @@ extension Journal {
     let file: any StorageFile
     do {
       output = try compaction.publish(storeID: storeID, floor: log.state.withLock { $0.floor })
-      file = try retryingInterruptions { () throws(StorageError) in
-        try storage.open(FileName.segment(number), .read)
-      }
+      file = try storage.openFile(FileName.segment(number), .read)
     } catch {
       // Nobody names it: what stays of it is deleted at the next opening.
       try? storage.unlink(FileName.segment(number) + FileName.partialSuffix)
@@ -270,7 +268,7 @@ extension Journal {
       if error.code == .full { try? storage.unlink(FileName.segment(number)) }
       throw error
     }
-    try journaling { () throws(StorageError) in
+    try fromStorage { () throws(StorageError) in
       catalog.arrangement.enter()
       defer { catalog.arrangement.leave() }
       try catalog.adopt(segment, of: sources, output.copies, dropped: output.dropped)
@@ -298,7 +296,7 @@ extension Journal {
     for number in numbers {
       // What can't be unlinked now is tried again, and at the next opening: what took its place names it as a source.
       do throws(StorageError) {
-        try retryingInterruptions { () throws(StorageError) in try storage.unlink(FileName.segment(number)) }
+        try storage.remove(FileName.segment(number))
       } catch { guard error.isMissing else { continue } }
       compactor.state.withLock { $0.deferred[number] = nil }
     }

@@ -44,8 +44,8 @@ extension Journal {
     }
     guard !ranges.isEmpty || !listed.isEmpty else { return 0 }
     var count = 0
-    try journaling { () throws(StorageError) in
-      try catalog.index.forEachShard { table, _ in
+    try fromStorage { () throws(StorageError) in
+      try catalog.index.forEachShard { table in
         table.forEach { entry in
           let place = entry.place
           guard !place.isTombstone else { return }

@@ -125,9 +125,7 @@ extension Journal {
         segment: segment.number)
     }
     for name in examination.survey.partials {
-      try journaling { () throws(StorageError) in
-        try retryingInterruptions { () throws(StorageError) in try storage.unlink(name) }
-      }
+      try fromStorage(storage.remove(name))
     }
     if examination.needsRecovery {
       var recovery = Recovery(storage: storage, examination: examination)
@@ -168,9 +166,7 @@ extension Journal {
     _ numbers: [UInt32], _ storage: any Storage
   ) throws(JournalError) {
     for number in numbers {
-      try journaling { () throws(StorageError) in
-        try retryingInterruptions { () throws(StorageError) in try storage.unlink(FileName.segment(number)) }
-      }
+      try fromStorage(storage.remove(FileName.segment(number)))
     }
   }
 
@@ -190,9 +186,7 @@ extension Journal {
     }
     for number in doomed.sorted()
     where !examination.log.contains(where: { $0.number == number && $0.number == examination.end.segment }) {
-      try journaling { () throws(StorageError) in
-        try retryingInterruptions { () throws(StorageError) in try storage.unlink(FileName.segment(number)) }
-      }
+      try fromStorage(storage.remove(FileName.segment(number)))
     }
   }
 
@@ -201,7 +195,7 @@ extension Journal {
     _ examination: Examination, _ catalog: Catalog, _ storage: any Storage, _ options: JournalOptions
   ) throws(JournalError) -> LogState {
     let next =
-      options.isReadOnly ? try journaling(examination.nextVisible) : examination.nextSequence
+      options.isReadOnly ? try fromStorage(examination.nextVisible()) : examination.nextSequence
     // What is visible ends before a close mark; but what a reader waits for comes behind it.
     let isMarkLast = examination.closing != nil && !options.isReadOnly
     // Behind a recovered segment, which is finished, nothing may have been written yet.
@@ -223,15 +217,16 @@ extension Journal {
 
   /// Makes the head of a store that was closed in order ready to be appended to.
   static func reopenHead(
-    _ found: FoundSegment, end: Int, _ catalog: Catalog, _ storage: any Storage
+    _ found: FoundSegment, end: Int, unproven: Range<Int>? = nil, _ catalog: Catalog, _ storage: any Storage
   ) throws(JournalError) -> Head {
     do {
       let name = FileName.segment(found.number)
-      let file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, .update) }
+      let file = try storage.openFile(name, .update)
       let segment = Segment(number: found.number, kind: .log, salt: found.salt, file: file, entry: nil)
       segment.addLive(catalog.segments[found.number]?.liveBytes ?? 0)
       catalog.segments.insert(segment)
-      return Head(goingOnIn: segment, found.header, end: end, unproven: try found.closing()?.range ?? 0..<end)
+      let range = if let unproven { unproven } else { try found.closing()?.range ?? 0..<end }
+      return Head(goingOnIn: segment, found.header, end: end, unproven: range)
     } catch { throw JournalError(error) }
   }
 

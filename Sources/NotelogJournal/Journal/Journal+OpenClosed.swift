@@ -9,18 +9,15 @@ extension ClosedStore {
   func open(
     in storage: any Storage, _ options: JournalOptions, _ lock: any StorageFile
   ) throws(JournalError) -> Journal? {
-    var taken: Catalog.Taken?
-    do { taken = try Catalog.take(checkpoint, segments, end: end, options) } catch {
-      throw JournalError(error)
-    }
-    guard let taken, taken.readings.isEmpty else { return nil }
+    guard let taken = try fromStorage(Catalog.take(checkpoint, segments, end: end, options)),
+      taken.readings.isEmpty
+    else { return nil }
     let catalog = taken.catalog
     let next = min(max(closing.nextSequence, head.header.firstSequence), UInt64(Limits.maximumSequence))
     var state = LogState(
       head: nil, nextSequence: next, nextVisible: next, nextDurable: next, visibleEnd: floor, floor: floor,
       live: live, highestNumber: highestNumber)
-    guard let segment = catalog.segments[head.number] else { return nil }
-    state.head = Head(goingOnIn: segment, head.header, end: end.offset, unproven: closing.range)
+    state.head = try Journal.reopenHead(head, end: end.offset, unproven: closing.range, catalog, storage)
     let log = Log(
       storage, catalog: catalog, options: options, storeID: checkpoint.head.storeID, state: state)
     var report = RecoveryReport()

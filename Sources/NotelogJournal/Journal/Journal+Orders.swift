@@ -42,9 +42,7 @@ extension Journal {
   /// What the orders say of themselves that lie in the checkpoint's file.
   func storedOrderHeads() -> [StoredOrderHead] {
     guard let checkpoint = catalog.checkpointHealth.head,
-      let file = try? retryingInterruptions({ () throws(StorageError) in
-        try storage.open(FileName.index, .read)
-      })
+      let file = try? storage.openFile(FileName.index, .read)
     else { return [] }
     defer { file.close() }
     return (try? StoredOrder.heads(behind: checkpoint, in: file))?.found.map(\.head) ?? []
@@ -86,11 +84,9 @@ extension Journal {
     _ name: OrderName, since: UInt64, _ body: (inout StoredOrderWriter) throws(JournalError) -> Bool
   ) throws(JournalError) {
     guard let checkpoint = catalog.checkpointHealth.head else { return }
-    let file = try journaling { () throws(StorageError) in
-      try retryingInterruptions { () throws(StorageError) in try storage.open(FileName.index, .update) }
-    }
+    let file = try fromStorage(storage.openFile(FileName.index, .update))
     defer { file.close() }
-    let end = try journaling { () throws(StorageError) -> Int? in
+    let end = try fromStorage { () throws(StorageError) -> Int? in
       // Whatever else bears the name is left alone.
       guard try CheckpointHead(from: file)?.salt == checkpoint.salt else { return nil }
       return try StoredOrder.heads(behind: checkpoint, in: file).endBlock
@@ -98,8 +94,8 @@ extension Journal {
     guard let end else { return }
     var writer = StoredOrderWriter(file, salt: checkpoint.salt, orderSalt: options.random(), firstBlock: end)
     guard try body(&writer) else { return }
-    try journaling { () throws(StorageError) in try writer.finishBlocks() }
+    try fromStorage(writer.finishBlocks())
     if since > 0 { try log.awaitDurable(since) }
-    try journaling { () throws(StorageError) in try writer.finish(name, since: since) }
+    try fromStorage(writer.finish(name, since: since))
   }
 }

@@ -15,7 +15,7 @@ extension Journal {
 
   /// Whether there is such a record, and which revision it has.
   package func revision(of id: ID16) throws(JournalError) -> UInt64? {
-    try journaling { () throws(StorageError) in
+    try fromStorage { () throws(StorageError) in
       try catalog.location(of: id).flatMap { $0.isTombstone ? nil : $0.sequence }
     }
   }

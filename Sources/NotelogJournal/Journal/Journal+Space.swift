@@ -122,7 +122,7 @@ extension Journal {
   /// How much is live in each segment is known only when all of the index is, and where the chunks are.
   private func loadIndex() throws(JournalError) {
     log.seekReserve()
-    try journaling { () throws(StorageError) in try catalog.index.loadAll() }
+    try fromStorage(catalog.index.loadAll())
     // Where it can't be found out which chunks live, all of them are taken to.
     try? loadChunks()
   }

@@ -19,32 +19,18 @@ extension Journal {
     try checkWritable()
     if batch.isEmpty { return try commitNothing(durability) }
     let byteCount = batch.byteCount
-    if options.isLeased { return try commitLeased(&batch, durability) }
-    let previousVersions = try log.previousVersions(of: &batch)
+    var previousVersions = options.isLeased ? [] : try log.previousVersions(of: &batch)
     let reservation: Log.Reservation
     do {
       try takeTurn()
       defer { log.turn.leave() }
+      // What the batch replaces may have been another process's until now.
+      if options.isLeased { previousVersions = try log.previousVersions(of: &batch) }
       reservation = try reserve(for: batch, durability)
     }
     let sequence = try finish(reservation, &batch, after: previousVersions, durability)
     keepSpaceContract(written: byteCount)
-    return sequence
-  }
-
-  /// The same with a lock that may have to be taken first: what the batch replaces may be another process's until then.
-  private func commitLeased(_ batch: inout Batch, _ durability: Durability) throws(JournalError) -> UInt64 {
-    let byteCount = batch.byteCount
-    let sequence: UInt64
-    do {
-      try takeTurn()
-      defer { log.turn.leave() }
-      let previousVersions = try log.previousVersions(of: &batch)
-      let reservation = try reserve(for: batch, durability)
-      sequence = try finish(reservation, &batch, after: previousVersions, durability)
-    }
-    keepSpaceContract(written: byteCount)
-    yieldIfWanted()
+    if options.isLeased { yieldIfWanted() }
     return sequence
   }
 

@@ -63,35 +63,9 @@ package struct Batch: ~Copyable {
     footerByteCount = end.footerByteCount
   }
 
-  /// Adds a record, whose body `write` fills in.
+  /// Adds a record whose envelope and body `write` fills in, one behind the other.
   ///
   /// Of several frames of one id in a transaction the last one counts.
-  package mutating func put<Failure: Error>(
-    _ id: ID16, collection: UInt16, envelope: Envelope? = nil, bodyByteCount: Int,
-    _ write: (inout MutableRawSpan) throws(Failure) -> Void
-  ) throws(Failure) {
-    let start = buffer.count
-    buffer.appendZeros(Layout.frameHeaderByteCount)
-    envelope?.append(to: &buffer)
-    let bodyStart = buffer.count
-    let envelopeByteCount = bodyStart - start - Layout.frameHeaderByteCount
-    buffer.appendZeros(aligned(bodyStart + bodyByteCount) - bodyStart)
-    do throws(Failure) {
-      var bytes = buffer.mutableBytes
-      var body = bytes._mutatingExtracting(bodyStart..<bodyStart + bodyByteCount)
-      try write(&body)
-    } catch {
-      buffer.truncate(to: start)
-      throw error
-    }
-    append(
-      FrameHeader(
-        .record, hasEnvelope: envelope != nil, collection: collection,
-        payloadByteCount: envelopeByteCount + bodyByteCount, id: id),
-      start: start, envelopeByteCount: envelopeByteCount)
-  }
-
-  /// Adds a record whose envelope and body `write` fills in, one behind the other.
   ///
   /// - Parameters:
   ///   - id: The record's id.
@@ -101,7 +75,7 @@ package struct Batch: ~Copyable {
   ///   - write: Fills in exactly the bytes of both, all zero before. A malformed envelope is a programmer's mistake.
   /// - Throws: What `write` throws; then nothing was added.
   package mutating func put<Failure: Error>(
-    _ id: ID16, collection: UInt16, envelopeByteCount: Int, bodyByteCount: Int,
+    _ id: ID16, collection: UInt16, envelopeByteCount: Int = 0, bodyByteCount: Int,
     _ write: (inout MutableRawSpan) throws(Failure) -> Void
   ) throws(Failure) {
     precondition(envelopeByteCount <= Limits.maximumEnvelopeByteCount, "an envelope fits its limit")

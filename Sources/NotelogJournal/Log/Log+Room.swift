@@ -49,9 +49,7 @@ extension Log {
     }
     guard let (segment, end) = head else { return }
     var footer: FooterBuilder? = FooterBuilder()
-    try journaling { () throws(StorageError) in
-      try footer?.addFrames(of: segment.file, salt: segment.salt, to: end)
-    }
+    try fromStorage(footer?.addFrames(of: segment.file, salt: segment.salt, to: end))
     state.withLock { state in
       if let footer = footer.take() { state.head?.know(footer) }
     }
@@ -108,7 +106,7 @@ extension Log {
       try segment.file.writeAll(buffer.bytes, at: unproven.lowerBound)
       if unproven.lowerBound == 0 {
         try segment.file.sync()
-        try retryingInterruptions { () throws(StorageError) in try storage.syncFolder("") }
+        try storage.makeNamesDurable()
       }
     } catch { throw poison(error) }
     // It needs no close mark for that: nothing follows the one it ends in.
@@ -129,7 +127,7 @@ extension Log {
     } catch {
       guard error.isNoSpace, wished > aligned(needed) else { throw JournalError(error) }
     }
-    try journaling { () throws(StorageError) in try file.promise(start..<aligned(needed)) }
+    try fromStorage(file.promise(start..<aligned(needed)))
     return aligned(needed)
   }
 
@@ -188,9 +186,7 @@ extension Log {
     // Only now, as the successor exists, does the old head become a finished segment.
     do {
       try footer.write(frame, to: finished.segment.file, at: finished.end)
-      try retryingInterruptions { () throws(StorageError) in
-        try finished.segment.file.truncate(to: finished.entry.byteCount)
-      }
+      try finished.segment.file.setLength(finished.entry.byteCount)
     } catch { throw poison(error) }
     // The next switch syncs it, holding writers up meanwhile; begun now, most of that is done by then.
     finished.segment.file.startWriteback()
@@ -240,10 +236,7 @@ extension Log {
     var start = Buffer(capacity: Layout.firstFrameOffset * 2)
     header.appendStart(to: &start, live: live)
     let name = FileName.segment(number)
-    let file: any StorageFile
-    do {
-      file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, .createNew) }
-    } catch { throw JournalError(error) }
+    let file = try fromStorage(storage.openFile(name, .createNew))
     let needed = start.count + byteCount + FooterBuilder().byteCount + Self.closeMarkByteCount + 8
     let allocatedEnd: Int
     do { allocatedEnd = try allocate(file, from: 0, to: needed, aim: aim) } catch {
@@ -255,7 +248,7 @@ extension Log {
     do {
       try file.writeAll(start.bytes, at: 0)
       try file.sync()
-      try retryingInterruptions { () throws(StorageError) in try storage.syncFolder("") }
+      try storage.makeNamesDurable()
     } catch {
       // It may or may not be there after a crash: nothing that would contradict it may be written.
       throw poison(error)

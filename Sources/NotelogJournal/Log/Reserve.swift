@@ -38,9 +38,7 @@ struct Reserve {
   ///
   /// - Throws: What stood in the way: then it is not there in full.
   func fill(_ need: Need) throws(StorageError) {
-    let file = try retryingInterruptions { () throws(StorageError) in
-      try storage.open(FileName.reserve, .createIfMissing)
-    }
+    let file = try storage.openFile(FileName.reserve, .createIfMissing)
     defer { file.close() }
     let present = try file.byteCount()
     if present > need.byteCount { try file.truncate(to: need.byteCount) }

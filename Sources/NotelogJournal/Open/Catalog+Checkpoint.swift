@@ -48,9 +48,8 @@ extension Catalog {
     let listing = Listing(head.listed)
     var tail = Tail()
     var readings: [(segment: UInt32, reading: EntryReading)] = []
-    var next = 0
     for segment in segments {
-      let figures = head.figures(of: segment.number, next: &next)
+      let figures = head.figures(of: segment.number)
       guard figures == nil || figures?.salt == segment.salt.value,
         segment.number != head.covered.segment || head.coveredSalt == segment.salt.value,
         !segment.kind.isLog || segment.number >= head.covered.segment || figures != nil

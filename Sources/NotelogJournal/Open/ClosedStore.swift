@@ -28,45 +28,30 @@ struct ClosedStore {
       storeID == nil || storeID == checkpoint.head.storeID
     else { return nil }
     let lastClose = LastClose.read(lock).flatMap { $0.storeID == checkpoint.head.storeID ? $0.mark : nil }
-    var numbers: [UInt32] = []
-    numbers.reserveCapacity(checkpoint.head.segments.count + 1)
-    var (isAnyPartial, hasTails) = (false, false)
-    try journaling { () throws(StorageError) in
-      try storage.forEachName(in: "") { name in
-        if let number = FileName.segmentNumber(name) {
-          numbers.append(number)
-        } else {
-          isAnyPartial = isAnyPartial || FileName.isPartial(name)
-          hasTails = hasTails || FileName.isTorn(name)
-        }
-      }
-    }
-    if isAnyPartial { return nil }
-    numbers.sort()
+    let names = try FolderNames(storage)
+    if names.hasPartials { return nil }
+    let numbers = names.numbers
     // The few that the checkpoint doesn't cover; the head is one of them.
     var read: [FoundSegment] = []
-    var next = 0
-    for number in numbers
-    where !checkpoint.head.covers(checkpoint.head.figures(of: number, next: &next)) {
+    for number in numbers where !checkpoint.head.covers(checkpoint.head.figures(of: number)) {
       guard let found = try Survey.read(FileName.segment(number), number, storage),
         found.isIntact(of: checkpoint.head.storeID)
       else { return nil }
       read.append(found)
     }
     do throws(StorageError) {
-      guard let head = try read.last(where: \.header.kind.isLog)?.opened(.update, in: storage),
+      guard let head = read.last(where: \.header.kind.isLog),
         let closing = try head.closing(),
         let live = try Self.live(checkpoint.head, head, closing),
         numbers.count == live.count + 1
       else { return nil }
       var segments = [Segment(head, entry: nil)]
       segments.reserveCapacity(numbers.count)
-      next = 0
       // Both in order of number: but for the head, each file is the next live segment's.
       for (entry, number) in zip(live.entries, numbers.lazy.filter { $0 != head.number }) {
         guard entry.number == number,
           let segment = Self.segment(
-            entry, read.find(number) { $0.number }, checkpoint.head.figures(of: number, next: &next), storage)
+            entry, read.find(number) { $0.number }, checkpoint.head.figures(of: number), storage)
         else { return nil }
         segments.append(segment)
       }
@@ -76,8 +61,7 @@ struct ClosedStore {
       self.live = live
       self.segments = segments
     } catch { throw JournalError(error) }
-    let tailNumber = hasTails ? try Survey.highestTailNumber(in: storage) : nil
-    highestNumber = max(numbers.last ?? 0, tailNumber ?? 0)
+    highestNumber = names.highest
     // A witness of more than the head holds says that the head is not what it was.
     let floor = floor
     guard checkpoint.head.covered <= floor, lastClose.map({ $0 <= floor }) ?? true,
@@ -126,18 +110,6 @@ extension FoundSegment {
   /// Whether the header is a store's, and all of its copies are there, and a writer of this version may go on.
   fileprivate func isIntact(of storeID: ID16) -> Bool {
     header.storeID == storeID && header.number == number && badCopies.isEmpty && header.writeFlags == 0
-  }
-
-  /// The same, with its file opened once more.
-  fileprivate func opened(
-    _ mode: StorageOpenMode, in storage: any Storage
-  ) throws(StorageError) -> FoundSegment {
-    let name = FileName.segment(number)
-    let file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, mode) }
-    return FoundSegment(
-      number: number, file: file, byteCount: byteCount, header: header, badCopies: badCopies,
-      trailer: trailer,
-      isIncomplete: isIncomplete)
   }
 
   /// The close mark that the segment ends in; nothing where it ends otherwise.

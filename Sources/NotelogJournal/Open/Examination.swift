@@ -70,23 +70,20 @@ package struct Examination {
     guard let id = survey.storeID, !survey.segments.isEmpty else {
       if !survey.unreadable.isEmpty, let created = try? storage.open(FileName.created, .read) {
         created.close()
-        throw JournalError(.damaged, "no segment of the store has a header that checks; salvage what there is")
+        throw JournalError(
+          .damaged, "no segment of the store has a header that checks; salvage what there is")
       }
       throw JournalError(.notAStore, "there is no store here: no file in the folder is a segment of one")
     }
     storeID = id
-    do {
-      try arrangeLog()
-    } catch { throw JournalError(error) }
+    try fromStorage(arrangeLog())
     // Compacted segments alone are what a lost log leaves, or a salvage that was interrupted.
     guard !log.isEmpty || survey.segments.isEmpty else {
       throw JournalError(.damaged, "no segment of the log is left; salvage what there is")
     }
-    do {
-      try findFloor()
-      try walkFromFloor()
-      try findLiveSet()
-    } catch { throw JournalError(error) }
+    try fromStorage(findFloor())
+    try fromStorage(walkFromFloor())
+    try fromStorage(findLiveSet())
     noteBadCopies()
     takeInUnlisted()
     checkLiveSet()

@@ -18,20 +18,18 @@ extension Recovery {
     guard isAnythingLeft else { return false }
     do {
       // Nothing may go before the name of the segment that takes its place is durable.
-      try retryingInterruptions { () throws(StorageError) in try storage.syncFolder("") }
+      try storage.makeNamesDurable()
       var isChanged = false
       for source in newest.header.sources {
         guard let found = examination.survey.segments[source.segment] else { continue }
         if source.keptByteCount == 0 {
-          try retryingInterruptions { () throws(StorageError) in
-            try storage.unlink(FileName.segment(source.segment))
-          }
+          try storage.remove(FileName.segment(source.segment))
           isChanged = true
         } else if let entry = examination.live[source.segment] {
           isChanged = try cutAndFinish(found, kept: source.keptByteCount, as: entry, storage) || isChanged
         }
       }
-      if isChanged { try retryingInterruptions { () throws(StorageError) in try storage.syncFolder("") } }
+      if isChanged { try storage.makeNamesDurable() }
       return isChanged
     } catch { throw JournalError(error) }
   }
@@ -52,20 +50,20 @@ extension Recovery {
       do throws(StorageError) {
         let copy = try storage.openEmpty(temporary)
         defer { copy.close() }
-        try write(0..<min(kept, found.byteCount), of: found.file, to: copy)
-        try retryingInterruptions { () throws(StorageError) in try copy.truncate(to: kept) }
+        try copy.copyBytes(of: found.file, 0..<min(kept, found.byteCount))
+        try copy.setLength(kept)
         try copy.writeAll(buffer.bytes, at: kept)
         try copy.sync()
-        try retryingInterruptions { () throws(StorageError) in try storage.rename(temporary, to: name) }
+        try storage.move(temporary, to: name)
         return true
       } catch {
         guard error.isNoSpace else { throw error }
         try? storage.unlink(temporary)
       }
     }
-    let file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, .update) }
+    let file = try storage.openFile(name, .update)
     defer { file.close() }
-    if !isCut { try retryingInterruptions { () throws(StorageError) in try file.truncate(to: kept) } }
+    if !isCut { try file.setLength(kept) }
     try file.writeAll(buffer.bytes, at: kept)
     try file.sync()
     return true

@@ -11,11 +11,6 @@ struct Recovery {
   /// Whether there was no room for recovery as it usually is.
   var isDiskFull = false
 
-  init(storage: any Storage, examination: Examination) {
-    self.storage = storage
-    self.examination = examination
-  }
-
   /// A log segment that reaches beyond the floor, and what of it stays.
   private struct Cut {
     let source: SegmentSource
@@ -31,11 +26,11 @@ struct Recovery {
     }
     let isLimitKept = keptByteCount <= Limits.maximumSegmentByteCount
     if isLimitKept, isCopyTooLong, canRaiseFloor {
-      var raised = Recovery(storage: storage, examination: try journaling(raiseFloor))
+      var raised = Recovery(storage: storage, examination: try fromStorage(raiseFloor()))
       raised.isDiskFull = isDiskFull
       return try raised.run(number: number, salt: salt)
     }
-    let cuts = try journaling { () throws(StorageError) in try findCuts() }
+    let cuts = try fromStorage(findCuts())
     // No writer leaves more than a segment or two above the floor.
     guard cuts.count <= Limits.maximumSources, isLimitKept else {
       throw JournalError(
@@ -48,9 +43,7 @@ struct Recovery {
         try? storage.unlink(FileName.tail(of: tail.segment, at: tail.offset))
       }
     }
-    try journaling { () throws(StorageError) in
-      try writeRecoveredSegment(number: number, salt: salt, cuts)
-    }
+    try fromStorage(writeRecoveredSegment(number: number, salt: salt, cuts))
   }
 
   private var copiedByteCount: Int { examination.kept.reduce(0) { $0 + $1.range.end - $1.range.start } }
@@ -77,33 +70,17 @@ struct Recovery {
       let start = segment.number == floor.segment ? floor.offset : 0
       let limit = segment.number == end.segment ? end.offset : segment.end
       let name = FileName.segment(segment.number)
-      let file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, .update) }
+      let file = try storage.openFile(name, .update)
       defer { file.close() }
-      try Self.write(start..<limit, of: file, to: file)
+      try file.copyBytes(of: file, start..<limit)
       try file.sync()
     }
     // Their names must be durable too before a segment speaks of them.
-    try retryingInterruptions { () throws(StorageError) in try storage.syncFolder("") }
+    try storage.makeNamesDurable()
     var raised = examination
     raised.kept = []
     raised.report.floor = end
     return raised
-  }
-
-  /// Writes a range of a file's bytes to the same place of a file, which may be that one.
-  static func write(
-    _ range: Range<Int>, of source: any StorageFile, to target: any StorageFile
-  ) throws(StorageError) {
-    var place = range.lowerBound
-    var buffer = Buffer()
-    while place < range.upperBound {
-      buffer.removeAll()
-      guard try buffer.fill(min(range.upperBound - place, 1 << 20), from: source, at: place) > 0 else {
-        throw StorageError(.read, source.name, errno: SystemErrno.inputOutput)
-      }
-      try target.writeAll(buffer.bytes, at: place)
-      place += buffer.count
-    }
   }
 
   /// The bytes that the recovered segment takes, at most: a footer takes no more than the frames it lists, but for its beginning.
@@ -127,7 +104,7 @@ struct Recovery {
       room -= buffer.count
       try keep(buffer.bytes, of: tail)
     }
-    try retryingInterruptions { () throws(StorageError) in try storage.syncFolder(FileName.torn) }
+    try storage.makeNamesDurable(in: FileName.torn)
   }
 
   /// Keeps a tail under the first of its names under which nothing else is kept: a recovery that was interrupted may have
@@ -139,9 +116,7 @@ struct Recovery {
       copy += 1
       let file: any StorageFile
       do throws(StorageError) {
-        file = try retryingInterruptions { () throws(StorageError) in
-          try storage.open(name, .createIfMissing)
-        }
+        file = try storage.openFile(name, .createIfMissing)
       } catch {
         // Something that must not be written to: a link, or a file with another name.
         guard error.isOfNoFile || error.errno == SystemErrno.manyNames else { throw error }

@@ -65,9 +65,7 @@ package final class StoredOrder: Sendable {
     _ name: OrderName, behind checkpoint: CheckpointHead, in storage: any Storage
   ) -> StoredOrder? {
     guard
-      let file = try? retryingInterruptions({ () throws(StorageError) in
-        try storage.open(FileName.index, .read)
-      })
+      let file = try? storage.openFile(FileName.index, .read)
     else { return nil }
     guard let place = (try? heads(behind: checkpoint, in: file))?.found.first(where: { $0.head.name == name })
     else {

@@ -38,13 +38,9 @@ package struct StoredOrderHead: Equatable, Sendable {
   /// All of its blocks, the head's among them.
   package var totalBlockCount: Int { 1 + blockCount + directoryBlockCount }
 
-  package init(name: OrderName, keyCount: Int, since: UInt64, salt: UInt64) {
-    self.name = name
-    self.keyCount = keyCount
-    self.since = since
-    self.salt = salt
-  }
+}
 
+extension StoredOrderHead {
   /// Reads a block that is sound; nothing where it is no order's head.
   package init?(_ bytes: RawSpan) {
     guard bytes.load(UInt64.self, at: 0) == Self.magic, bytes.load(UInt16.self, at: 8) == Self.version,

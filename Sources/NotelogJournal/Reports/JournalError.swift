@@ -88,8 +88,16 @@ package struct JournalError: Error, Sendable, Equatable {
 
 /// Runs system calls; their errors become the journal's.
 @inline(__always)
-package func journaling<Result: ~Copyable>(
+package func fromStorage<Result: ~Copyable>(
   _ body: () throws(StorageError) -> Result
+) throws(JournalError) -> Result {
+  do { return try body() } catch { throw JournalError(error) }
+}
+
+/// The same of a single expression.
+@inline(__always)
+package func fromStorage<Result: ~Copyable>(
+  _ body: @autoclosure () throws(StorageError) -> Result
 ) throws(JournalError) -> Result {
   do { return try body() } catch { throw JournalError(error) }
 }

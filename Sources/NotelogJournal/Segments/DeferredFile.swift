@@ -29,7 +29,7 @@ final class DeferredFile: StorageFile {
   /// The file, opened now if it wasn't. Of two threads that open it at once, the later closes what it opened.
   private func file() throws(StorageError) -> any StorageFile {
     if let opened = opened.load() { return opened.file }
-    let file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, .read) }
+    let file = try storage.openFile(name, .read)
     let kept = opened.storeIfNil(Opened(file)).file
     if kept !== file { file.close() }
     return kept
@@ -39,15 +39,7 @@ final class DeferredFile: StorageFile {
     try file().read(into: &bytes, at: offset)
   }
 
-  func write(_ bytes: RawSpan, at offset: Int) throws(StorageError) -> Int {
-    try file().write(bytes, at: offset)
-  }
-
-  func allocate(_ range: Range<Int>) throws(StorageError) { try file().allocate(range) }
-  func truncate(to byteCount: Int) throws(StorageError) { try file().truncate(to: byteCount) }
-  func sync() throws(StorageError) { try file().sync() }
   func byteCount() throws(StorageError) -> Int { try file().byteCount() }
-  func lock(_ kind: StorageLockKind) throws(StorageError) { try file().lock(kind) }
 
   func close() { opened.load()?.file.close() }
 }

@@ -8,14 +8,8 @@ final class MissingFile: StorageFile {
 
   init(_ name: String) { self.name = name }
 
-  private var missing: StorageError { StorageError(.open, name, errno: SystemErrno.notFound) }
-
   func read(into bytes: inout MutableRawSpan, at offset: Int) throws(StorageError) -> Int { 0 }
-  func write(_ bytes: RawSpan, at offset: Int) throws(StorageError) -> Int { throw missing }
-  func allocate(_ range: Range<Int>) throws(StorageError) { throw missing }
-  func truncate(to byteCount: Int) throws(StorageError) { throw missing }
   func sync() throws(StorageError) {}
   func byteCount() throws(StorageError) -> Int { 0 }
-  func lock(_ kind: StorageLockKind) throws(StorageError) { throw missing }
   func close() {}
 }

@@ -32,14 +32,8 @@ extension Segment {
   /// The trailer of a finished segment; nothing where it does not check, isn't the one that the live set speaks of, or the file has
   /// lost its end.
   package func trailer() throws(StorageError) -> Trailer? {
-    guard let entry, entry.byteCount >= Layout.trailerByteCount, try file.byteCount() >= entry.byteCount
-    else { return nil }
-    var reader = SegmentReader(file, salt: salt, end: entry.byteCount)
-    let bytes = try reader.bytes(entry.byteCount - Layout.trailerByteCount..<entry.byteCount)
-    guard let trailer = Trailer(bytes, at: 0), trailer.footerChecksum == entry.footerChecksum,
-      trailer.footerOffset >= Layout.firstFrameOffset, trailer.footerOffset % 8 == 0,
-      trailer.footerByteCount >= Layout.frameHeaderByteCount + Layout.footerPrefixByteCount,
-      trailer.footerOffset + trailer.footerByteCount + Layout.trailerByteCount == entry.byteCount
+    guard let entry, let trailer = try Trailer.read(file, byteCount: entry.byteCount),
+      trailer.footerChecksum == entry.footerChecksum
     else { return nil }
     return trailer
   }

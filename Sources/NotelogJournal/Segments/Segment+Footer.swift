@@ -11,10 +11,7 @@ extension Segment {
     var reader = SegmentReader(file, salt: salt, end: entry.byteCount)
     var entries: [FooterEntry] = []
     let unreadable = StorageError(.read, name, errno: SystemErrno.inputOutput)
-    let trailerStart = entry.byteCount - Layout.trailerByteCount
-    guard let trailer = Trailer(try reader.bytes(trailerStart..<entry.byteCount), at: 0),
-      trailer.footerChecksum == entry.footerChecksum
-    else { throw unreadable }
+    guard let trailer = try trailer() else { throw unreadable }
     entries.reserveCapacity(min(trailer.footerByteCount, entry.byteCount) / Layout.footerEntryByteCount)
     let state = try reader.forEachFooterEntry(trailer) { entry, _ in entries.append(entry) }
     guard state == .complete else { throw unreadable }

@@ -49,7 +49,7 @@ package struct Survey {
   /// The store's id, where it is not given, is the one that most segments bear: a file that was being created when
   /// the power went may hold anything, the header of another store's segment among it.
   package init(_ storage: any Storage, storeID expected: ID16?) throws(JournalError) {
-    let names = try journaling { () throws(StorageError) in try storage.names(in: "") }
+    let names = try fromStorage(storage.names(in: ""))
     var found: [FoundSegment] = []
     for name in names {
       if FileName.isPartial(name) {
@@ -90,7 +90,7 @@ package struct Survey {
 
   /// The highest segment number in the names of tails kept aside: no number is used twice.
   package static func highestTailNumber(in storage: any Storage) throws(JournalError) -> UInt32? {
-    let tails = try journaling { () throws(StorageError) in try storage.names(in: FileName.torn) }
+    let tails = try fromStorage(storage.names(in: FileName.torn))
     return tails.compactMap(FileName.tailSegmentNumber).max()
   }
 
@@ -102,7 +102,7 @@ package struct Survey {
     _ name: String, _ storage: any Storage
   ) throws(JournalError) -> Bool {
     do {
-      let file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, .read) }
+      let file = try storage.openFile(name, .read)
       defer { file.close() }
       let byteCount = try file.byteCount()
       guard byteCount <= Limits.maximumSegmentByteCount else { return false }
@@ -115,20 +115,15 @@ package struct Survey {
   package static func read(
     _ name: String, _ number: UInt32, _ storage: any Storage
   ) throws(JournalError) -> FoundSegment? {
-    let file = try journaling { () throws(StorageError) in
-      try retryingInterruptions { () throws(StorageError) in try storage.open(name, .read) }
-    }
+    let file = try fromStorage(storage.openFile(name, .read))
     return try read(file, number)
   }
 
   /// Reads the header of an open segment.
   package static func read(_ file: any StorageFile, _ number: UInt32) throws(JournalError) -> FoundSegment? {
     var buffer = Buffer(capacity: Layout.firstFrameOffset)
-    let byteCount: Int
-    do {
-      byteCount = try file.byteCount()
-      try buffer.fill(min(byteCount, Layout.firstFrameOffset), from: file, at: 0)
-    } catch { throw JournalError(error) }
+    let byteCount = try fromStorage(file.byteCount())
+    _ = try fromStorage(buffer.fill(min(byteCount, Layout.firstFrameOffset), from: file, at: 0))
     guard byteCount <= Limits.maximumSegmentByteCount else { return nil }
     var isUnsupported = false
     func copy(at place: Int) -> SegmentHeader? {
@@ -144,9 +139,9 @@ package struct Survey {
     var badCopies: [Int] = []
     if first == nil || first != header { badCopies.append(0) }
     if second == nil || second != header { badCopies.append(Layout.headerCopyOffset) }
-    let trailer = try readTrailer(file, byteCount, &buffer)
+    let trailer = try fromStorage(Trailer.read(file, byteCount: byteCount))
     if header == nil, let trailer {
-      header = try readFooterHeader(file, trailer)
+      header = try readHeader(file, at: trailer.footerOffset + Layout.frameHeaderByteCount)
     }
     guard let header else {
       if isUnsupported {
@@ -162,22 +157,6 @@ package struct Survey {
       isIncomplete: isIncomplete)
   }
 
-  /// The trailer at a file's end, if there is one; `buffer` is memory to read into.
-  package static func readTrailer(
-    _ file: any StorageFile, _ byteCount: Int, _ buffer: inout Buffer
-  ) throws(JournalError) -> Trailer? {
-    guard byteCount >= Layout.firstFrameOffset + Layout.trailerByteCount else { return nil }
-    buffer.removeAll()
-    let start = byteCount - Layout.trailerByteCount
-    do { try buffer.fill(Layout.trailerByteCount, from: file, at: start) } catch { throw JournalError(error) }
-    guard buffer.count == Layout.trailerByteCount, let trailer = Trailer(buffer.bytes, at: 0),
-      trailer.footerOffset >= Layout.firstFrameOffset, trailer.footerOffset % 8 == 0,
-      trailer.footerByteCount >= Layout.frameHeaderByteCount + Layout.footerPrefixByteCount,
-      trailer.footerOffset + trailer.footerByteCount == start
-    else { return nil }
-    return trailer
-  }
-
   /// Whether a footer says that it does not list all that was in the segment. What checks the footer checks this.
   private static func readIncompleteness(
     _ file: any StorageFile, _ trailer: Trailer
@@ -188,12 +167,12 @@ package struct Survey {
     return buffer.count == 4 && buffer.bytes.load(UInt32.self, at: 0) == 1
   }
 
-  package static func readFooterHeader(
-    _ file: any StorageFile, _ trailer: Trailer
-  ) throws(JournalError) -> SegmentHeader? {
+  /// The header at a place of a file, if there is one.
+  package static func readHeader(_ file: any StorageFile, at place: Int) throws(JournalError)
+    -> SegmentHeader?
+  {
     var buffer = Buffer(capacity: Layout.headerByteCount)
-    let place = trailer.footerOffset + Layout.frameHeaderByteCount
-    do { try buffer.fill(Layout.headerByteCount, from: file, at: place) } catch { throw JournalError(error) }
+    _ = try fromStorage(buffer.fill(Layout.headerByteCount, from: file, at: place))
     return try? SegmentHeader(buffer.bytes, at: 0)
   }
 }

@@ -177,7 +177,7 @@ struct Follower: ~Copyable {
 
   /// The segment in which the log goes on; nothing where it doesn't, or not yet.
   private mutating func successor(_ isFinished: Bool) throws(JournalError) -> FoundSegment? {
-    let numbers = try Self.numbers(above: place.segment, in: storage)
+    let numbers = try FolderNames(storage).numbers.filter { [place] in $0 > place.segment }
     if numbers.isEmpty { return nil }
     var later: [FoundSegment] = []
     for number in numbers {
@@ -232,24 +232,12 @@ struct Follower: ~Copyable {
         return .replaced
       }
       guard found.hasTrailer, let segment else { return .unfinished }
-      let byteCount = try journaling { () throws(StorageError) in try segment.file.byteCount() }
+      let byteCount = try fromStorage(segment.file.byteCount())
       return byteCount == found.byteCount ? .finished : .replaced
     } catch {
       if error.cause?.isMissing == true { return .replaced }
       throw error
     }
-  }
-
-  private static func numbers(
-    above number: UInt32, in storage: any Storage
-  ) throws(JournalError) -> [UInt32] {
-    var numbers: [UInt32] = []
-    try journaling { () throws(StorageError) in
-      try storage.forEachName(in: "") { name in
-        if let found = FileName.segmentNumber(name), found > number { numbers.append(found) }
-      }
-    }
-    return numbers.sorted()
   }
 
   /// Goes on at the beginning of another segment, whose live set is what counts from there on.

@@ -146,7 +146,7 @@ extension Journal {
   private func goOnWriting(_ file: any StorageFile) throws(JournalError) {
     // What can't be followed may be what a recovery has left undone.
     let isClosing = (try? follow())?.endsInCloseMark ?? false
-    let names = try Names(storage)
+    let names = try FolderNames(storage)
     var ending: (head: FoundSegment, closing: Closing)?
     if isClosing, !names.hasPartials { ending = try end(LastClose.read(file), names) }
     if ending == nil {
@@ -190,49 +190,21 @@ extension Journal {
   }
 
   /// The close mark that the log ends in, if it is one of what is known, and nobody says that there was more.
-  private func end(_ lastClose: LastClose?, _ names: Names) throws(JournalError) -> (FoundSegment, Closing)? {
+  private func end(_ lastClose: LastClose?, _ names: FolderNames) throws(JournalError) -> (
+    FoundSegment, Closing
+  )? {
     let (place, live) = log.state.withLock { ($0.visibleEnd, $0.live) }
     let name = FileName.segment(place.segment)
-    guard place.segment == names.highestLog(above: live, storage),
+    // But for the head, all are in the live set, if nothing is wrong.
+    guard names.numbers.filter({ live[$0] == nil }) == [place.segment],
       let found = try Survey.read(name, place.segment, storage), found.badCopies.isEmpty,
       found.header.writeFlags == 0,
-      let closing = try journaling({ () throws(StorageError) in try found.closing() }),
+      let closing = try fromStorage(found.closing()),
       closing.mark.speaks(of: live)
     else { return nil }
     let mark = LogPosition(segment: place.segment, offset: closing.range.lowerBound)
     if let lastClose, lastClose.storeID == storeID, lastClose.mark > mark { return nil }
     return (found, closing)
-  }
-
-  /// What the names in the folder tell.
-  private struct Names {
-    /// All segments' numbers.
-    var numbers: [UInt32] = []
-    /// The highest number that any name bears.
-    var highest: UInt32 = 0
-    /// Whether somebody left a file half written.
-    var hasPartials = false
-
-    init(_ storage: any Storage) throws(JournalError) {
-      var (numbers, hasPartials, hasTails) = ([UInt32](), false, false)
-      try journaling { () throws(StorageError) in
-        try storage.forEachName(in: "") { name in
-          if let number = FileName.segmentNumber(name) { numbers.append(number) }
-          hasPartials = hasPartials || FileName.isPartial(name)
-          hasTails = hasTails || FileName.isTorn(name)
-        }
-      }
-      self.numbers = numbers
-      self.hasPartials = hasPartials
-      let tail = hasTails ? try Survey.highestTailNumber(in: storage) ?? 0 : 0
-      highest = max(numbers.max() ?? 0, tail)
-    }
-
-    /// The highest number of a segment that the live set does not name: the head's, if nothing is wrong.
-    func highestLog(above live: LiveSet, _ storage: any Storage) -> UInt32? {
-      let others = numbers.filter { live[$0] == nil }
-      return others.count == 1 ? others.first : nil
-    }
   }
 
   static var insideWrite: JournalError {

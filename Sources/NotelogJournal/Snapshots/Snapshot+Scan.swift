@@ -42,7 +42,7 @@ extension Snapshot {
     // What looking every record up may show, if nothing dies meanwhile. What was whole once, is not looked up.
     let deathCount = segment.deathCount
     var areAllCurrent = !isWhole
-    let (limit, end) = try journaling { () throws(StorageError) in
+    let (limit, end) = try fromStorage { () throws(StorageError) in
       let end = try scanEnd(of: segment)
       return (min(end, try segment.file.byteCount()), end)
     }
@@ -57,9 +57,7 @@ extension Snapshot {
     var lastFrames = LastFrames()
     while true {
       let start = place
-      let header = try journaling { () throws(StorageError) in
-        try nextHeader(&reader, from: &place, limit: limit)
-      }
+      let header = try fromStorage(nextHeader(&reader, from: &place, limit: limit))
       if place > start {
         areAllCurrent = false
         let lost = Damage(.lostFrames, segment: segment.number, offset: start, byteCount: place - start)
@@ -80,13 +78,11 @@ extension Snapshot {
         // The next record's place in the index comes from memory while this record is seen to.
         if let next = reader.idAhead(at: place) { index.prefetch(index.fingerprint(of: next)) }
         let entry = FooterEntry(header, offset: offset, envelopeByteCount: 0)
-        let visibility = try journaling { () throws(StorageError) in
-          try self.visibility(of: entry, in: segment, &lastFrames)
-        }
+        let visibility = try fromStorage(self.visibility(of: entry, in: segment, &lastFrames))
         if visibility != .current { areAllCurrent = false }
         if visibility == .hidden { continue }
       }
-      guard try journaling({ () throws(StorageError) in try reader.isWhole(header, at: offset) }) else {
+      guard try fromStorage(reader.isWhole(header, at: offset)) else {
         let broken = Damage(
           .payload, segment: segment.number, offset: offset, byteCount: header.frameByteCount,
           record: header.id)

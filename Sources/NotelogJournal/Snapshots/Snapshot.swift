@@ -83,7 +83,7 @@ package final class Snapshot: Sendable {
   ) throws(JournalError) {
     var lastFrames = LastFrames()
     var window = Buffer()
-    try journaling { () throws(StorageError) in
+    try fromStorage { () throws(StorageError) in
       for segment in segments {
         let reading = try segment.forEachEntry(upTo: scanEnd(of: segment), through: &window) {
           (entry, _) throws(StorageError) in
@@ -107,7 +107,7 @@ extension Snapshot {
     var counts: [UInt16: Int] = [:]
     var lastFrames = LastFrames()
     var last = known.first
-    try journaling { () throws(StorageError) in
+    try fromStorage { () throws(StorageError) in
       for segment in segments {
         try segment.forEachEntry(upTo: scanEnd(of: segment)) { (entry, _) throws(StorageError) in
           // Nearly every entry is of the same collection as the one before.
@@ -136,7 +136,7 @@ extension Journal {
     in collection: UInt16? = nil, onDamage: (Damage) -> Void = { _ in }
   ) throws(JournalError) -> [ID16] {
     if collection == Listing.collection {
-      return try journaling { () throws(StorageError) in try catalog.listedRecords() }
+      return try fromStorage(catalog.listedRecords())
     }
     return try snapshot().records(in: collection, onDamage: onDamage)
   }

@@ -31,7 +31,7 @@ import Testing
 
   private func put(_ id: ID16, naming values: [ID16], _ journal: Journal) throws {
     var batch = Batch()
-    batch.put(id, collection: 1, envelope: Envelope(values: values), bodyByteCount: 8) { _ in }
+    batch.put(id, collection: 1, envelope: WrittenEnvelope(values: values), bodyByteCount: 8) { _ in }
     try journal.commit(&batch, .durable)
   }
 
@@ -159,7 +159,9 @@ import Testing
     let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
     try upload(Self.value, count: 50, to: journal)
     var batch = Batch()
-    batch.put(Self.record, collection: 1, envelope: Envelope(values: [Self.value]), bodyByteCount: 8) { _ in }
+    batch.put(Self.record, collection: 1, envelope: WrittenEnvelope(values: [Self.value]), bodyByteCount: 8) {
+      _ in
+    }
     try journal.commit(&batch, .flushed)
     let killed = disk.crashImageNow(.processKilled)
     for _ in 0..<2 {

@@ -56,7 +56,7 @@ import Testing
             sealedByteCount: 100
           ) { $0.store(UInt64(number * 100 + chunk), at: 0) }
         }
-        let envelope = Envelope(
+        let envelope = WrittenEnvelope(
           values: [key(1000 + number)],
           sortKeys: [.init(field: 1, bytes: [UInt8(number)]), .init(field: 4, bytes: [1, 2, 3])])
         batch.put(key(number), collection: 3, envelope: envelope, bodyByteCount: 8) {
@@ -134,7 +134,7 @@ import Testing
     for id in Set(try journal.records()).union(records) {
       do {
         guard let record = try journal.read(id, into: &buffer) else { continue }
-        let values = Envelope(buffer.envelope)?.values ?? []
+        let values = Envelope.values(buffer.envelope)
         var body = buffer.body.copiedBytes()
         for value in values { body += try ScriptedStore.content(of: value, in: journal, &buffer) }
         served.bodies[id] = History.Version(revision: record.revision, body: body)

@@ -94,7 +94,7 @@ final class ScriptedStore: Sendable {
       if let body = transaction.body(of: change) {
         if !areChunksWritten { putChunks(of: change, in: transaction, into: &batch) }
         let inline = body.count - change.chunkCount * ScriptedChange.chunkByteCount
-        let envelope = change.chunkCount > 0 ? Envelope(values: [transaction.value(of: change)]) : nil
+        let envelope = change.chunkCount > 0 ? WrittenEnvelope(values: [transaction.value(of: change)]) : nil
         batch.put(change.key, collection: 1, envelope: envelope, bodyByteCount: inline) { span in
           _ = span.copy(from: body, at: 0, atMost: inline)
         }
@@ -154,7 +154,7 @@ final class ScriptedStore: Sendable {
     var buffer = ReadBuffer()
     for id in try journal.records() {
       guard let record = try journal.read(id, into: &buffer) else { continue }
-      let values = Envelope(buffer.envelope)?.values ?? []
+      let values = Envelope.values(buffer.envelope)
       var body = buffer.body.copiedBytes()
       for value in values { body += try content(of: value, in: journal, &buffer) }
       state[id] = History.Version(revision: record.revision, body: body)

@@ -21,7 +21,9 @@ import Testing
       let journal = try Journal.create(in: disk, storeID: key(99), options: options)
       let ids = (0..<60).map { key($0) }
       func update(_ numbers: some Sequence<Int>) throws {
-        for number in numbers { try journal.put(ids[number], [UInt8](repeating: UInt8(number), count: 700), .durable) }
+        for number in numbers {
+          try journal.put(ids[number], [UInt8](repeating: UInt8(number), count: 700), .durable)
+        }
       }
       try update(0..<60)
       try update(stride(from: 0, to: 60, by: 2))

@@ -158,7 +158,7 @@ import Testing
     func sortKey(_ number: Int) -> [UInt8] { [1, 2, UInt8(number / 256), UInt8(number % 256)] }
     for number in 0..<Self.count {
       var batch = Batch()
-      let envelope = Envelope(sortKeys: [.init(field: 3, bytes: sortKey(number))])
+      let envelope = WrittenEnvelope(sortKeys: [.init(field: 3, bytes: sortKey(number))])
       batch.put(key(number), collection: 1, envelope: envelope, bodyByteCount: 8) { _ in }
       try journal.commit(&batch, .durable)
     }
@@ -177,7 +177,7 @@ import Testing
     }
     // What came later need not be in it.
     var batch = Batch()
-    let envelope = Envelope(sortKeys: [.init(field: 3, bytes: [9])])
+    let envelope = WrittenEnvelope(sortKeys: [.init(field: 3, bytes: [9])])
     batch.put(key(1), collection: 1, envelope: envelope, bodyByteCount: 8) { _ in }
     try journal.commit(&batch, .durable)
     try journal.close()
@@ -209,7 +209,8 @@ import Testing
     try journal.commit(&batch, .flushed)
     for number in 0..<200 { try journal.put(key(number), body(number, 1)) }
     batch = Batch()
-    batch.put(Self.victim, collection: 1, envelope: Envelope(values: [value]), bodyByteCount: 8) { _ in }
+    batch.put(Self.victim, collection: 1, envelope: WrittenEnvelope(values: [value]), bodyByteCount: 8) { _ in
+    }
     try journal.commit(&batch, .flushed)
     for number in 0..<100 where key(number) != Self.victim { try journal.put(key(number), body(number, 2)) }
     try tell(.missing, journal)

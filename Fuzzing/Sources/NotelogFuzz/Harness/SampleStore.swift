@@ -37,16 +37,29 @@ enum SampleStore {
     UInt8(truncatingIfNeeded: id.low) | (id.high == 0 && id.low != 0 ? 128 : 0)
   }
 
+  /// An envelope with large values and the sort key of field 1.
+  private static func envelope(naming values: [ID16], key: [UInt8]) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.append(littleEndian: UInt16(8 + 16 * values.count + key.count))
+    bytes.append(littleEndian: UInt16(values.count))
+    for value in values { bytes += value.array }
+    bytes.append(littleEndian: UInt16(1))
+    bytes.append(littleEndian: UInt16(key.count))
+    return bytes + key
+  }
+
   private static func make() throws -> [String: [UInt8]] {
     let disk = MemoryStorage()
     let journal = try Journal.create(in: disk, storeID: storeID, options: options)
     var batch = Batch()
     for round in 0..<3 {
       for number in UInt8(1)...24 where number % 3 != round {
-        let envelope = Envelope(
-          values: number == 5 ? [id(100)] : [], sortKeys: [.init(field: 1, bytes: [number, 2])])
-        batch.put(id(number), collection: 1, envelope: envelope, bodyByteCount: 300) { bytes in
-          bytes.store(UInt64(round), at: 0)
+        let envelope = Self.envelope(naming: number == 5 ? [id(100)] : [], key: [number, 2])
+        batch.put(
+          id(number), collection: 1, envelopeByteCount: envelope.count, bodyByteCount: 300
+        ) { bytes in
+          bytes.copy(envelope.rawSpan)
+          bytes.store(UInt64(round), at: envelope.count)
         }
         if number == 5 {
           batch.putChunk(ChunkMark(0, isLast: false), of: id(100), sealedByteCount: 100) { _ in }
