@@ -251,7 +251,8 @@ extension Journal {
     let output: Compaction.Output
     let file: any StorageFile
     do {
-      output = try compaction.publish(storeID: storeID, floor: log.state.withLock { $0.floor })
+      output = try compaction.publish(
+        storeID: storeID, branch: log.branch, floor: log.state.withLock { $0.floor })
       file = try retryingInterruptions { () throws(StorageError) in
         try storage.open(FileName.segment(number), .read)
       }

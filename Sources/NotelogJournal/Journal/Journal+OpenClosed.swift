@@ -22,7 +22,8 @@ extension ClosedStore {
     guard let segment = catalog.segments[head.number] else { return nil }
     state.head = Head(goingOnIn: segment, head.header, end: end.offset, unproven: closing.range)
     let log = Log(
-      storage, catalog: catalog, options: options, storeID: checkpoint.head.storeID, state: state)
+      storage, catalog: catalog, options: options, storeID: checkpoint.head.storeID,
+      branch: options.branch ?? head.header.branch, state: state)
     var report = RecoveryReport()
     report.floor = floor
     report.checkpoint = .used
