@@ -44,6 +44,10 @@ public struct StoreInfo: Sendable {
 
   /// The store's id: random, the same in every copy.
   public let id: String
+  /// The branch of the store's history, random: a restored and a salvaged store have one of their own.
+  public let branch: String
+  /// Whether commits have their times.
+  public let keepsCommitTimes: Bool
   /// How many records there are, the store's own not counted.
   public let recordCount: Int
   /// The bytes of all segment files.
@@ -98,7 +102,8 @@ extension Store {
     // Schemas are few and read when the store is opened: where listing them fails now, none are left out.
     let own = (try? journal.records(in: SchemaRecord.collection).count) ?? 0
     return StoreInfo(
-      id: RecordID(storeID).description,
+      id: RecordID(storeID).description, branch: RecordID(journal.branch.id).description,
+      keepsCommitTimes: journal.branch.keepsTimes,
       recordCount: statistics.recordCount - own, byteCount: statistics.byteCount,
       liveByteCount: statistics.liveByteCount, deadByteCount: statistics.deadByteCount,
       pinnedSegments: statistics.pinnedSegments.map(Int.init),
