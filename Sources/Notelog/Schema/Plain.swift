@@ -50,8 +50,8 @@ extension Plain where Value == EncodedJSON {
   ///   - path: The property.
   ///   - formerly: Names the field had in earlier versions of the schema.
   @_disfavoredOverload
-  public init<Content: Codable & Sendable>(
-    _ name: String, json path: FieldPath<R, Content>, formerly: String...
+  public init<Document: Codable & Sendable>(
+    _ name: String, json path: FieldPath<R, Document>, formerly: String...
   ) {
     self.init(name, formerly, path, FieldAccess(json: path), indexed: false)
   }
@@ -64,8 +64,8 @@ extension Plain where Value == EncodedJSON? {
   ///   - name: The field's name in the store.
   ///   - path: The property.
   ///   - formerly: Names the field had in earlier versions of the schema.
-  public init<Content: Codable & Sendable>(
-    _ name: String, json path: FieldPath<R, Content?>, formerly: String...
+  public init<Document: Codable & Sendable>(
+    _ name: String, json path: FieldPath<R, Document?>, formerly: String...
   ) {
     self.init(name, formerly, path, FieldAccess(json: path), indexed: false)
   }

@@ -49,8 +49,8 @@ extension Sealed where Value == EncodedJSON {
   ///   - padded: Whether values are padded before sealing.
   ///   - formerly: Names the field had in earlier versions of the schema.
   @_disfavoredOverload
-  public init<Content: Codable & Sendable>(
-    _ name: String, json path: FieldPath<R, Content>, key: String = defaultKeyName,
+  public init<Document: Codable & Sendable>(
+    _ name: String, json path: FieldPath<R, Document>, key: String = defaultKeyName,
     compressed: Bool = false, padded: Bool = false, formerly: String...
   ) {
     self.init(name, formerly, path, FieldAccess(json: path), key, compressed, padded)
@@ -67,18 +67,10 @@ extension Sealed where Value == EncodedJSON? {
   ///   - compressed: Whether values are compressed before sealing: see ``init(_:_:key:compressed:padded:formerly:)``.
   ///   - padded: Whether values are padded before sealing.
   ///   - formerly: Names the field had in earlier versions of the schema.
-  public init<Content: Codable & Sendable>(
-    _ name: String, json path: FieldPath<R, Content?>, key: String = defaultKeyName,
+  public init<Document: Codable & Sendable>(
+    _ name: String, json path: FieldPath<R, Document?>, key: String = defaultKeyName,
     compressed: Bool = false, padded: Bool = false, formerly: String...
   ) {
     self.init(name, formerly, path, FieldAccess(json: path), key, compressed, padded)
   }
-}
-
-/// The name of a field that is no more: its values go with each record's next update, and its name isn't used again.
-public struct Retired {
-  let name: String
-
-  /// Retires a field.
-  public init(_ name: String) { self.name = name }
 }

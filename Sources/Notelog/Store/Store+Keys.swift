@@ -36,14 +36,37 @@ extension Store {
   /// Unlocks; every schema's MAC is checked before any key is usable: **INV-M2**.
   func unlock(_ credential: Credential, _ place: String) throws(NotelogError) {
     guard !journal.isClosed else { throw NotelogError(.closed, "the store is closed") }
-    let stored = registry.withLock { Array($0.byNumber.values) }
-    let sealed = stored.map { SealedSchema(bytes: $0.bytes, mac: $0.mac) }
     try credential.withSecret(place) { secret throws(CryptoError) in
-      do throws(CryptoError) { try vault.unlock(secret, checking: sealed) } catch {
-        if case .tamperedSchema = error { vault.lock(.everything) }
-        throw error
+      try checkingSchemas { sealed throws(CryptoError) in try vault.unlock(secret, checking: sealed) }
+    }
+    try noteUnlocked(place)
+  }
+
+  /// Unlocks with the keys that another opening of the store has.
+  func unlock(withKeysOf other: Store) throws(NotelogError) {
+    let place = "unlocking the store with another's keys"
+    guard other.storeID == storeID else {
+      throw NotelogError(
+        .invalidArgument, "\(place): that is open at '\(other.journal.path)', and is another store")
+    }
+    try naming(place) { () throws(CryptoError) in
+      try checkingSchemas { sealed throws(CryptoError) in
+        try vault.unlock(withKeysOf: other.vault, checking: sealed)
       }
     }
+    try noteUnlocked(place)
+  }
+
+  /// Unlocks with the schemas to check; a store one of whose schemas was altered is locked.
+  private func checkingSchemas(_ unlock: ([SealedSchema]) throws(CryptoError) -> Void) throws(CryptoError) {
+    let sealed = registry.withLock { $0.byNumber.values.map { SealedSchema(bytes: $0.bytes, mac: $0.mac) } }
+    do throws(CryptoError) { try unlock(sealed) } catch {
+      if case .tamperedSchema = error { vault.lock(.everything) }
+      throw error
+    }
+  }
+
+  private func noteUnlocked(_ place: String) throws(NotelogError) {
     // What another process has stored since they were listed.
     let now = registry.withLock { Array($0.byNumber.values) }
     do throws(CryptoError) { try vault.check(now.map { SealedSchema(bytes: $0.bytes, mac: $0.mac) }) } catch {
@@ -135,6 +158,17 @@ extension Store {
     let place = "finding the slots of \(credential)"
     try unlock(credential, place)
     return try credential.withSecret(place) { secret throws(CryptoError) in try vault.slots(openedBy: secret)
+    }
+  }
+
+  /// Whether the class of a key is locked.
+  func isLocked(_ key: UInt32) -> Bool {
+    do throws(CryptoError) {
+      _ = try vault.sealingKey(KeyReference(rawValue: key))
+      return false
+    } catch {
+      if case .locked = error { return true }
+      return false
     }
   }
 

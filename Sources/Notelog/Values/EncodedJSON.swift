@@ -59,25 +59,3 @@ extension FieldValue where Self: Codable {
   /// The value that the document describes.
   public init(stored: EncodedJSON) throws { self = try stored.decoded(as: Self.self) }
 }
-
-extension FieldAccess {
-  /// A property of any `Codable` type, kept as JSON.
-  init<Content: Codable & Sendable>(json path: FieldPath<R, Content>) {
-    self.init(
-      encode: { record, scratch in scratch.append(try EncodedJSON(encoding: record[keyPath: path])) },
-      decode: { record, bytes in
-        record[keyPath: path] = try EncodedJSON(loading: bytes).decoded(as: Content.self)
-      })
-  }
-
-  /// The same of an optional property: nil is no document, but a missing value.
-  init<Content: Codable & Sendable>(json path: FieldPath<R, Content?>) {
-    self.init(
-      encode: { record, scratch in
-        scratch.append(try record[keyPath: path].map { try EncodedJSON(encoding: $0) })
-      },
-      decode: { record, bytes in
-        record[keyPath: path] = try EncodedJSON?(loading: bytes)?.decoded(as: Content.self)
-      })
-  }
-}

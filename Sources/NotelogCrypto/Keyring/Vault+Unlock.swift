@@ -42,15 +42,38 @@ extension Vault {
     _ schemas: [SealedSchema], _ epoch: UInt64
   ) throws(CryptoError) -> UInt32 {
     let opened = try keyring.openRoot(credential, slot: slot, memory: memory)
-    let id = opened.slot
-    guard try keyring.verifyMAC(root: opened.root, memory: memory) else { throw .tamperedKeyring }
+    try take(opened.root, of: keyring, isOther: isOther, schemas, epoch)
+    return opened.slot
+  }
+
+  /// Opens the keyring with the keys that another vault of the store has open: no secret is asked for, and no work done for one.
+  ///
+  /// - Throws: ``CryptoError/rootLocked`` where the other is locked; what unlocking throws.
+  package func unlock(withKeysOf other: Vault, checking schemas: [SealedSchema]) throws(CryptoError) {
+    guard memory.isOriginalProcess else { throw .forked }
+    let (keyring, epoch) = state.withLock { ($0.keyring, lockEpoch) }
+    var copied: Secret?
+    try other.state.withLock { state throws(CryptoError) in
+      if state.isClosed { throw .closed }
+      copied = try state.root?.copy()
+    }
+    guard let root = copied.take() else { throw .rootLocked }
+    try take(root, of: keyring, isOther: false, schemas, epoch)
+  }
+
+  /// Takes the unlock root in: what it opens is checked before any key is usable.
+  private func take(
+    _ root: borrowing Secret, of keyring: Keyring, isOther: Bool, _ schemas: [SealedSchema],
+    _ epoch: UInt64
+  ) throws(CryptoError) {
+    guard try keyring.verifyMAC(root: root, memory: memory) else { throw .tamperedKeyring }
     var classKeys: [AccessClass: ClassSecret] = [:]
     for entry in keyring.classKeys {
-      classKeys[entry.accessClass] = ClassSecret(try keyring.open(entry, root: opened.root, memory: memory))
+      classKeys[entry.accessClass] = ClassSecret(try keyring.open(entry, root: root, memory: memory))
     }
-    try keyring.check(schemas, root: opened.root, memory: memory)
-    let names = try keyring.openNames(root: opened.root, memory: memory)
-    var root: Secret? = try opened.root.copy()
+    try keyring.check(schemas, root: root, memory: memory)
+    let names = try keyring.openNames(root: root, memory: memory)
+    var copy: Secret? = try root.copy()
     try state.withLock { state throws(CryptoError) in
       // Whoever locked the vault while scrypt was at work meant it.
       guard epoch == lockEpoch else { throw .lockedMeanwhile }
@@ -63,10 +86,9 @@ extension Vault {
       }
       // A change adopted while scrypt was at work has the same root and class keys; it may have more names.
       state.names.merge(names) { current, _ in current }
-      state.root = root.take()
+      state.root = copy.take()
       state.classKeys = classKeys
     }
-    return id
   }
 }
 
