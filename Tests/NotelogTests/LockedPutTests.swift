@@ -19,6 +19,16 @@ private struct Card: Record, Equatable {
   }
 }
 
+private struct Loose: Record, Equatable {
+  var id = RecordID()
+  var name = ""
+  var number: String?
+  static let schema = Schema<Loose>("loose") {
+    Plain("name", \.name)
+    Sealed("number", \.number, key: "closed")
+  }
+}
+
 @Suite struct LockedPutTests {
   private func store(_ folder: TemporaryFolder, _ card: Card) throws -> Store {
     let store = try folder.create()
@@ -43,15 +53,11 @@ private struct Card: Record, Equatable {
     let store = try store(folder, card)
     let before = try sealed(store, card.id)
     let changed = Card(id: card.id, name: "b", place: "there")
-    let new = Card(name: "new")
     if isBatched {
-      let revision = try store.putAll([changed, new])
-      #expect(try store.get(Card.self, new.id)?.revision == revision)
+      let revision = try store.putAll([changed])
+      #expect(try store.get(Card.self, card.id)?.revision == revision)
     } else {
-      try store.write { tx in
-        try tx.put(changed)
-        try tx.put(new)
-      }
+      try store.write { tx in try tx.put(changed) }
     }
     #expect(try sealed(store, card.id) == before)
     let entry = try #require(try store.get(Card.self, card.id))
@@ -62,9 +68,22 @@ private struct Card: Record, Equatable {
     var whole = card
     (whole.name, whole.place) = ("b", "there")
     #expect(try store.get(Card.self, card.id)?.record() == whole)
-    #expect(try store.get(Card.self, new.id)?.record() == new)
     try store.close()
     #expect(try folder.open().get(Card.self, card.id)?.record() == whole)
+  }
+
+  @Test func `a new record is put while a key is locked where its fields are nil, and only there`() throws {
+    let folder = try TemporaryFolder()
+    let store = try store(folder, Card())
+    try store.unlock(TemporaryFolder.key)
+    try store.putAll([Loose(name: "known")])
+    store.lock()
+    let new = Loose(name: "new")
+    try store.write { tx in try tx.put(new) }
+    #expect(throws: NotelogError(.locked, "")) { try store.write { tx in try tx.put(Card(name: "new")) } }
+    #expect(throws: NotelogError(.locked, "")) { try store.putAll([Loose(number: "1")]) }
+    try store.unlock(TemporaryFolder.key)
+    #expect(try store.get(Loose.self, new.id)?.record() == new)
   }
 
   @Test func `a value under a locked key is refused, and nothing is written`() throws {
