@@ -29,12 +29,10 @@ extension Transaction {
       try putOver(record, plan)
       return record.id
     }
-    let additionCount = additions.count
     do throws(NotelogError) {
       try plan.gather(record, into: &encoder)
       try emit(record.id, plan.collection)
     } catch {
-      additions.removeLast(additions.count - additionCount)
       guard error.code == .locked else { throw error }
       try putOver(record, plan)
     }
@@ -206,7 +204,14 @@ extension Transaction {
     guard var writing = collections[plan.schema.collection] else {
       throw NotelogError(.invalidArgument, "collection \(plan.schema.name) was not prepared")
     }
-    try encoder.put(id, plan, carriedFrom: old, &writing.keys, &nonces, into: &turn.batch, &additions)
+    let additionCount = additions.count
+    do {
+      try encoder.put(id, plan, carriedFrom: old, &writing.keys, &nonces, into: &turn.batch, &additions)
+    } catch {
+      // No index is to know a record that isn't written: the closure may go on.
+      additions.removeLast(additions.count - additionCount)
+      throw error
+    }
     collections[plan.schema.collection] = writing
   }
 }
