@@ -43,7 +43,7 @@ bench: libraries ## measure beside the peers (sqlite, lmdb, leveldb, rocksdb)
 	scripts/bench
 
 docs: libraries ## the library's documentation, into docs/site
-	scripts/docs
+	scripts/docs $(OPTIMISED)
 
 install: libraries ## the tool, its man page and completions, under PREFIX (/usr/local)
 	swift build -c release --product notelog

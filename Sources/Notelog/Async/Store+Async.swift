@@ -21,6 +21,15 @@ extension Store {
     }
   }
 
+  /// Opens a store once more, with another opening's keys. As the other, without blocking the caller's thread.
+  public static func open(
+    at path: String, sharingKeysOf other: Store, options: Options = Options()
+  ) async throws -> Store {
+    try await offPool {
+      try open(at: path, sharingKeysOf: other, options: options)
+    }
+  }
+
   /// Makes everything durable and closes the store. As the other, without blocking the caller's thread.
   public func close() async throws {
     try await offPool { try self.close() }

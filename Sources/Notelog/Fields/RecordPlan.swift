@@ -42,6 +42,10 @@ final class RecordPlan<R: Record>: Sendable {
   let slots: [Slot]
   /// The same as a list.
   let firstStep: Step?
+  /// Declared fields that another version of the app has retired.
+  let retired: [FieldDefinition<R>]
+  /// Whether the collection has fields in use that the type does not declare.
+  let leavesFields: Bool
   /// A record with initial values, copied instead of made.
   let prototype: R
   private let slotByPath: [ObjectIdentifier: Int]
@@ -50,9 +54,17 @@ final class RecordPlan<R: Record>: Sendable {
     self.collection = collection
     // What is generic asks the runtime at every step here; numbers are sorted without it.
     var order: [(index: Int, field: Int)] = []
+    var retired: [FieldDefinition<R>] = []
     for field in schema.fields.indices {
-      order.append((try collection.index(of: schema.fields[field].description.name), field))
+      let description = schema.fields[field].description
+      if let index = collection.index(of: description) {
+        order.append((index, field))
+      } else {
+        retired.append(schema.fields[field])
+      }
     }
+    self.retired = retired
+    leavesFields = collection.fields.count > order.count
     order.sort { $0.index < $1.index }
     var slots: [Slot] = []
     for (index, field) in order { slots.append(Slot(index: index, definition: schema.fields[field])) }
@@ -80,9 +92,47 @@ final class RecordPlan<R: Record>: Sendable {
     // The literal in the schema and the one at the call are often one object; if not, they still compare equal.
     if let slot = slotByPath[ObjectIdentifier(path)] { return slot }
     guard let slot = slots.firstIndex(where: { $0.definition.path == path }) else {
+      if isRetired(path) {
+        throw NotelogError(
+          .schemaConflict,
+          "the field for \(path) of \(R.self) was retired by another version of the app: it has its initial value, and no other"
+        )
+      }
       throw NotelogError(
         .notFound, "the schema of \(R.self) (\(collection.schema.name)) declares no field for \(path)")
     }
     return slot
+  }
+
+  /// Whether a property's field was retired by another version of the app.
+  func isRetired(_ path: PartialKeyPath<R>) -> Bool { retired.contains { $0.path == path } }
+
+  /// Refuses a record that has a value in a field that was retired: it would be lost.
+  func refuseRetired(_ record: R) throws(NotelogError) {
+    for field in retired where try !hasInitialValue(record, field) {
+      throw NotelogError(
+        .schemaConflict,
+        "\(collection.schema.name).\(field.description.name) was retired by another version of the app, and a value in it would be lost: update the app, or name a new field otherwise"
+      )
+    }
+  }
+
+  /// Whether a record has a field's initial value.
+  func hasInitialValue(_ record: R, _ field: FieldDefinition<R>) throws(NotelogError) -> Bool {
+    var scratch = FieldScratch()
+    defer { scratch.removeAll() }
+    do {
+      try field.access.encode(record, &scratch)
+      let count = scratch.count
+      try field.access.encode(prototype, &scratch)
+      return scratch.isEven(at: count)
+    } catch let error as NotelogError {
+      throw error
+    } catch {
+      // The error's own words may quote the value, which may be one to be sealed.
+      throw NotelogError(
+        .invalidArgument,
+        "\(collection.schema.name).\(field.description.name): can't be stored (\(type(of: error)))")
+    }
   }
 }

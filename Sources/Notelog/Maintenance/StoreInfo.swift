@@ -54,6 +54,11 @@ public struct StoreInfo: Sendable {
   public let byteCount: Int
   /// The bytes of what is live.
   public let liveByteCount: Int
+  /// The bytes that all of the store's files take for what was written: segments up to the log's end, index, keyring and schemas.
+  public let usedByteCount: Int
+  /// The bytes that are set aside beside them: for compaction on a full disk, and for what is written next. Files of a backup or of what a crash
+  /// tore off are in neither.
+  public let reservedByteCount: Int
   /// The bytes that compaction can give back, about.
   public let deadByteCount: Int
   /// Segments that were replaced, and whose files are kept for a backup that is under way.
@@ -99,13 +104,16 @@ extension Store {
     try? journal.loadChunks()
     let statistics = journal.statistics
     let keyring = vault.keyring
-    // Schemas are few and read when the store is opened: where listing them fails now, none are left out.
-    let own = (try? journal.records(in: SchemaRecord.collection).count) ?? 0
+    // They are listed in memory, also when the store is closed.
+    let own = journal.listedRecords.count
+    let others = [FileName.index, KeyringFiles.name, KeyringFiles.copyName, SchemaFile.name]
+    let written = others.reduce(0) { $0 + journal.byteCount(of: $1) }
     return StoreInfo(
       id: RecordID(storeID).description, branch: RecordID(journal.branch.id).description,
       keepsCommitTimes: journal.branch.keepsTimes,
       recordCount: statistics.recordCount - own, byteCount: statistics.byteCount,
-      liveByteCount: statistics.liveByteCount, deadByteCount: statistics.deadByteCount,
+      liveByteCount: statistics.liveByteCount, usedByteCount: statistics.writtenByteCount + written,
+      reservedByteCount: statistics.reservedByteCount, deadByteCount: statistics.deadByteCount,
       pinnedSegments: statistics.pinnedSegments.map(Int.init),
       damagedSegments: statistics.damagedSegments.map(Int.init), snapshotCount: statistics.snapshotCount,
       changesSinceCheckpoint: statistics.checkpointAge,

@@ -13,7 +13,28 @@ final class ChangeHub: Sendable {
     var observers: [Observer] = []
     /// The names of each collection that is stored, or about to be.
     var names: [UInt16: [String]] = [:]
+    /// What waits until the name of its collection is known, and what came after it.
+    var held: [Told] = []
+    var heldCount = 0
     var isClosed = false
+
+    /// Whether it isn't known yet what a collection that was written to is called: another process has just made it.
+    func lacksName(of told: Told) -> Bool {
+      told.changes?.contains { $0.collection != SchemaRecord.collection && names[$0.collection] == nil }
+        ?? false
+    }
+
+    /// What was held.
+    mutating func release() -> [Told] {
+      defer { (held, heldCount) = ([], 0) }
+      return held
+    }
+  }
+
+  /// What a commit changed; nothing where some did which nobody can name any longer.
+  private struct Told {
+    let sequences: ClosedRange<UInt64>
+    let changes: [ChangedRecord]?
   }
 
   private let state = Lock(State())
@@ -36,6 +57,9 @@ final class ChangeHub: Sendable {
     watch.set { [weak self] sequences, changes in self?.tell(sequences, changes) }
   }
 
+  /// How many observers there are.
+  var observerCount: Int { state.withLock { $0.observers.count { $0.subscription != nil } } }
+
   /// Ends all sequences, and each that is begun later.
   func close() {
     state.withLock { $0.isClosed = true }
@@ -51,32 +75,50 @@ final class ChangeHub: Sendable {
     for subscription in subscriptions { subscription.finish() }
   }
 
-  /// Delivers what a commit changed; where nothing is given, that some did which nobody can name any longer.
+  /// Delivers what a commit changed, or holds it until its collections' names are known.
   private func tell(_ sequences: ClosedRange<UInt64>, _ changes: [ChangedRecord]?) {
+    let told = Told(sequences: sequences, changes: changes)
+    let ready = state.withLock { state -> [Told] in
+      guard !state.held.isEmpty || state.lacksName(of: told) else { return [told] }
+      state.held.append(told)
+      state.heldCount += changes?.count ?? 0
+      return state.heldCount > RecordChanges.recordCountMax ? state.release() : []
+    }
+    for told in ready { deliver(told) }
+  }
+
+  /// Delivers what was held, now that all names are known which anybody knows.
+  func settle() {
+    for told in state.withLock({ $0.release() }) { deliver(told) }
+  }
+
+  private func deliver(_ told: Told) {
     let (subscriptions, names) = state.withLock { state in
       (state.observers.compactMap(\.subscription), state.names)
     }
-    for subscription in subscriptions {
-      var told = RecordChanges(sequences)
-      guard let changes else {
-        told.isComplete = false
-        subscription.deliver(told)
-        continue
-      }
-      for change in changes where change.collection != SchemaRecord.collection {
-        let id = RecordID(change.id)
-        guard subscription.id == nil || subscription.id == id else { continue }
-        if let wanted = subscription.names {
-          guard let known = names[change.collection] else {
-            // Another process has just made the collection, and what it is called is not known here yet.
-            told.isComplete = false
-            continue
-          }
-          guard known.contains(where: wanted.contains) else { continue }
+    for subscription in subscriptions { deliver(told, to: subscription, names) }
+  }
+
+  /// Delivers what concerns an observer, in as many parts as one has room for.
+  private func deliver(_ told: Told, to subscription: ChangeSubscription, _ names: [UInt16: [String]]) {
+    var part = RecordChanges(told.sequences)
+    if told.changes == nil { part.isComplete = false }
+    for change in told.changes ?? [] where change.collection != SchemaRecord.collection {
+      let id = RecordID(change.id)
+      guard subscription.id == nil || subscription.id == id else { continue }
+      if let wanted = subscription.names {
+        guard let known = names[change.collection] else {
+          part.isComplete = false
+          continue
         }
-        told.take(id, isDeletion: change.isDeletion)
+        guard known.contains(where: wanted.contains) else { continue }
       }
-      if !told.isComplete || !told.written.isEmpty || !told.deleted.isEmpty { subscription.deliver(told) }
+      if part.isFull {
+        subscription.deliver(part)
+        part = RecordChanges(told.sequences)
+      }
+      part.take(id, isDeletion: change.isDeletion)
     }
+    if !part.isComplete || !part.written.isEmpty || !part.deleted.isEmpty { subscription.deliver(part) }
   }
 }

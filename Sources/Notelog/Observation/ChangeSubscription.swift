@@ -5,7 +5,7 @@ import NotelogBase
 /// A bounded queue between the commits and an observer.
 final class ChangeSubscription: Sendable {
   /// So many commits wait one by one; what comes on top is put together with the last.
-  static let waitingCountMax = 64
+  let waitingCountMax: Int
 
   private struct State {
     var waiting: [RecordChanges] = []
@@ -20,17 +20,21 @@ final class ChangeSubscription: Sendable {
   let id: RecordID?
   private let state = Lock(State())
 
-  init(_ names: [String]?, _ id: RecordID?) {
+  init(_ names: [String]?, _ id: RecordID?, waitingCountMax: Int = 64) {
     self.names = names
     self.id = id
+    self.waitingCountMax = waitingCountMax
   }
+
+  /// How many commits wait, or how many put together.
+  var waitingCount: Int { state.withLock { $0.waiting.count } }
 
   /// Hands changes to an observer that waits, or keeps them for the next.
   func deliver(_ changes: RecordChanges) {
     let observer = state.withLock { state -> CheckedContinuation<RecordChanges?, Never>? in
       if !state.observers.isEmpty { return state.observers.removeFirst().continuation }
       guard !state.isFinished else { return nil }
-      if state.waiting.count < Self.waitingCountMax {
+      if state.waiting.count < waitingCountMax {
         state.waiting.append(changes)
       } else {
         state.waiting[state.waiting.count - 1].merge(changes)
@@ -39,6 +43,9 @@ final class ChangeSubscription: Sendable {
     }
     observer?.resume(returning: changes)
   }
+
+  /// Has the observer look again, although nothing has changed.
+  func wake() { deliver(RecordChanges(0...0)) }
 
   /// Ends the sequence behind what waits.
   func finish() {

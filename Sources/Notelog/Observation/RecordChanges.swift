@@ -2,7 +2,8 @@
 
 import NotelogJournal
 
-/// What one commit changed among the records that somebody observes; or several, where the observer has fallen behind.
+/// What one commit changed among the records that somebody observes; or several, where the observer has fallen behind. A commit of
+/// many thousands of records is told in parts.
 public struct RecordChanges: Sendable, Hashable {
   /// The revisions of the commits: one, unless several were put together because the observer had fallen behind.
   public internal(set) var revisions: ClosedRange<UInt64>
@@ -10,12 +11,15 @@ public struct RecordChanges: Sendable, Hashable {
   public internal(set) var written: Set<RecordID>
   /// The records that were deleted.
   public internal(set) var deleted: Set<RecordID>
-  /// Whether every record that changed is named. Where the observer has fallen far behind, none is any more: read anew what
-  /// matters to you.
+  /// Whether every record that changed is named. Where the observer has fallen far behind, or another process's commits can't be told one by
+  /// one any more, none is: read anew what matters to you.
   public internal(set) var isComplete = true
 
   /// How many records are named at most.
   static let recordCountMax = 4_096
+
+  /// Whether there is no room for the name of another.
+  var isFull: Bool { isComplete && written.count + deleted.count >= Self.recordCountMax }
 
   init(_ revisions: ClosedRange<UInt64>) {
     self.revisions = revisions

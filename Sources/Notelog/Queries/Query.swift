@@ -135,7 +135,7 @@ public struct Query<R: Record>: Sendable {
   /// - Throws: `locked` where a condition or the order needs a locked field; others as they are met.
   /// - Complexity: O(*n*) in the records of the collection, and O(limit) in memory where there is a limit. Conditions on
   ///   indexed plain fields, and an order by one with a limit, read hardly more records than are found; the first query
-  ///   that an index helps makes it, in O(*n*), and later openings find it in the store. ``explain()`` says what is the case.
+  ///   that an index helps makes it, in O(*n*), and later openings find it in the store. `explain()` says what is the case.
   public func entries() throws -> [Entry<R>] {
     guard limit != 0 else { return [] }
     let reader = try store.reader(for: R.self)
@@ -156,7 +156,7 @@ public struct Query<R: Record>: Sendable {
   /// The first record found.
   public func first() throws -> Entry<R>? { try limit(1).entries().first }
 
-  /// How many records there are, the limit applied; those that can't be read are left out, as in ``entries()``.
+  /// How many records there are, the limit applied; those that can't be read are left out, as in `entries()`.
   public func count() throws -> Int {
     guard limit != 0 else { return 0 }
     let reader = try store.reader(for: R.self)

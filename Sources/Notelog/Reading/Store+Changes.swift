@@ -24,6 +24,15 @@ extension Store {
     return Changes(subscription)
   }
 
+  /// Tells that something of a type has changed since it was last looked: in no more memory than one commit takes.
+  func news<R: Record>(of type: R.Type) -> ChangeSubscription {
+    let declared = R.schema.description
+    let subscription = ChangeSubscription(
+      [declared.name] + declared.formerNames, nil, waitingCountMax: 1)
+    observe(subscription)
+    return subscription
+  }
+
   /// Has changes delivered from now on.
   func observe(_ subscription: ChangeSubscription) {
     hub.add(subscription, journal.watch)

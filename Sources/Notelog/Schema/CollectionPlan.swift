@@ -81,6 +81,12 @@ final class CollectionPlan: Sendable {
     return index
   }
 
+  /// The place of a declared field, by its name or a former one; nil where it was retired.
+  func index(of field: FieldDescription) -> Int? {
+    if let index = indexByName[field.name] { return index }
+    return schema.position(of: field).flatMap { index(of: schema.fields[$0].number) }
+  }
+
   /// The field of a number, or nil where this version of the schema doesn't know it.
   func index(of number: UInt16) -> Int? { fields.indices.first { fields[$0].number == number } }
 

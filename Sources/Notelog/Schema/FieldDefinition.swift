@@ -55,4 +55,8 @@ public enum SchemaElement<R: Record>: Sendable {
   case field(FieldDefinition<R>)
   /// The name of a retired field.
   case retired(String)
+  /// The name of a field that other versions of the app use.
+  case kept(String)
+  /// The names of fields whose values become others, and the ``Migrated`` that says how.
+  case migrated([String], step: any Sendable)
 }

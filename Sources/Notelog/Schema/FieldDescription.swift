@@ -59,10 +59,16 @@ struct CollectionDescription: Sendable {
   var formerNames: [String] = []
   var fields: [FieldDescription]
   var retired: [String] = []
+  /// Fields that other versions of the app use.
+  var kept: [String] = []
+  /// Fields that are retired once their values have been migrated.
+  var migrated: [String] = []
+  /// The record type, to name it in messages; nil where there is none: then only what is to be added is declared.
+  var typeName: String?
 
   /// What the declaration itself gets wrong, or nil.
   var mistake: String? {
-    let names = fields.map(\.name) + retired
+    let names = fields.map(\.name) + retired + kept + Array(Set(migrated))
     var seen: Set<String> = []
     for name in names where !seen.insert(name).inserted { return "the field '\(name)' is declared twice" }
     if names.count > Limits.fields { return "there are more than \(Limits.fields) fields" }

@@ -31,7 +31,7 @@ public struct Plain<R: Record, Value: FieldValue> {
 
   @usableFromInline
   init(
-    _ name: String, _ formerly: [String], _ path: FieldPath<R, Value>, _ access: FieldAccess<R>,
+    _ name: String, _ formerly: [String], _ path: any PartialKeyPath<R> & Sendable, _ access: FieldAccess<R>,
     indexed: Bool
   ) {
     definition = FieldDefinition(
@@ -39,5 +39,34 @@ public struct Plain<R: Record, Value: FieldValue> {
         name: name, formerNames: formerly, type: Value.Stored.fieldType, isOptional: Value.Stored.isOptional,
         isIndexed: indexed),
       path: path, access: access)
+  }
+}
+
+extension Plain where Value == EncodedJSON {
+  /// Declares a plain field of any `Codable` type, kept as JSON: `[String]`, for example.
+  ///
+  /// - Parameters:
+  ///   - name: The field's name in the store.
+  ///   - path: The property.
+  ///   - formerly: Names the field had in earlier versions of the schema.
+  @_disfavoredOverload
+  public init<Document: Codable & Sendable>(
+    _ name: String, json path: FieldPath<R, Document>, formerly: String...
+  ) {
+    self.init(name, formerly, path, FieldAccess(json: path), indexed: false)
+  }
+}
+
+extension Plain where Value == EncodedJSON? {
+  /// Declares a plain field of an optional of any `Codable` type, kept as JSON where there is a value.
+  ///
+  /// - Parameters:
+  ///   - name: The field's name in the store.
+  ///   - path: The property.
+  ///   - formerly: Names the field had in earlier versions of the schema.
+  public init<Document: Codable & Sendable>(
+    _ name: String, json path: FieldPath<R, Document?>, formerly: String...
+  ) {
+    self.init(name, formerly, path, FieldAccess(json: path), indexed: false)
   }
 }

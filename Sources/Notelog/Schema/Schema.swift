@@ -2,11 +2,15 @@
 
 /// The fields of a record type, and the collection that keeps its records.
 ///
-/// The store keeps a copy, by which fields are numbered, tools read the store, and changes are checked:
-/// fields may be added, retired and renamed; a field's type, and whether it is sealed, never change.
+/// The store keeps a copy, by which fields are numbered, tools read the store, and changes are checked: fields may be added, retired,
+/// renamed and migrated; a field's type, and whether it is sealed, never change. A schema that adds fields names all that the store has:
+/// what is neither declared nor ``Retired``, ``Migrated`` or ``Kept`` would be out of sight, and is refused with `schemaConflict`. One that adds
+/// nothing may leave fields out: then it is an older version of the app's, or a part.
 public struct Schema<R: Record>: Sendable {
   let description: CollectionDescription
   let fields: [FieldDefinition<R>]
+  /// What migrates fields: each is a `Migrated`.
+  let migrations: [any Sendable]
 
   /// The collection's name.
   public var name: String { description.name }
@@ -20,9 +24,13 @@ public struct Schema<R: Record>: Sendable {
   public init(_ name: String, formerly: String..., @SchemaBuilder<R> elements: () -> [SchemaElement<R>]) {
     let elements = elements()
     fields = elements.compactMap { if case .field(let field) = $0 { field } else { nil } }
+    migrations = elements.compactMap { if case .migrated(_, let step) = $0 { step } else { nil } }
     description = CollectionDescription(
       name: name, formerNames: formerly, fields: fields.map(\.description),
-      retired: elements.compactMap { if case .retired(let name) = $0 { name } else { nil } })
+      retired: elements.compactMap { if case .retired(let name) = $0 { name } else { nil } },
+      kept: elements.compactMap { if case .kept(let name) = $0 { name } else { nil } },
+      migrated: elements.compactMap { if case .migrated(let names, _) = $0 { names } else { nil } }
+        .flatMap(\.self), typeName: "\(R.self)")
     // Not a precondition: optimised, those don't say what is wrong.
     if let mistake = description.mistake { fatalError("schema \(name): \(mistake)") }
   }
@@ -43,6 +51,9 @@ public enum SchemaBuilder<R: Record> {
 
   /// Takes a retired field.
   public static func buildExpression(_ field: Retired) -> SchemaElement<R> { .retired(field.name) }
+
+  /// Takes a field that other versions of the app use.
+  public static func buildExpression(_ field: Kept) -> SchemaElement<R> { .kept(field.name) }
 
   /// Collects the lines.
   public static func buildBlock(_ elements: SchemaElement<R>...) -> [SchemaElement<R>] { elements }

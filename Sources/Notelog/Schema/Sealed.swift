@@ -27,7 +27,7 @@ public struct Sealed<R: Record, Value: FieldValue> {
 
   @usableFromInline
   init(
-    _ name: String, _ formerly: [String], _ path: FieldPath<R, Value>, _ access: FieldAccess<R>,
+    _ name: String, _ formerly: [String], _ path: any PartialKeyPath<R> & Sendable, _ access: FieldAccess<R>,
     _ key: String, _ compressed: Bool, _ padded: Bool
   ) {
     definition = FieldDefinition(
@@ -38,10 +38,39 @@ public struct Sealed<R: Record, Value: FieldValue> {
   }
 }
 
-/// The name of a field that is no more: its values go with each record's next update, and its name isn't used again.
-public struct Retired {
-  let name: String
+extension Sealed where Value == EncodedJSON {
+  /// Declares a sealed field of any `Codable` type, kept as JSON: `[String]`, for example.
+  ///
+  /// - Parameters:
+  ///   - name: The field's name in the store. Names aren't secret.
+  ///   - path: The property.
+  ///   - key: The named key that seals the field.
+  ///   - compressed: Whether values are compressed before sealing: see ``init(_:_:key:compressed:padded:formerly:)``.
+  ///   - padded: Whether values are padded before sealing.
+  ///   - formerly: Names the field had in earlier versions of the schema.
+  @_disfavoredOverload
+  public init<Document: Codable & Sendable>(
+    _ name: String, json path: FieldPath<R, Document>, key: String = defaultKeyName,
+    compressed: Bool = false, padded: Bool = false, formerly: String...
+  ) {
+    self.init(name, formerly, path, FieldAccess(json: path), key, compressed, padded)
+  }
+}
 
-  /// Retires a field.
-  public init(_ name: String) { self.name = name }
+extension Sealed where Value == EncodedJSON? {
+  /// Declares a sealed field of an optional of any `Codable` type, kept as JSON where there is a value.
+  ///
+  /// - Parameters:
+  ///   - name: The field's name in the store. Names aren't secret.
+  ///   - path: The property.
+  ///   - key: The named key that seals the field.
+  ///   - compressed: Whether values are compressed before sealing: see ``init(_:_:key:compressed:padded:formerly:)``.
+  ///   - padded: Whether values are padded before sealing.
+  ///   - formerly: Names the field had in earlier versions of the schema.
+  public init<Document: Codable & Sendable>(
+    _ name: String, json path: FieldPath<R, Document?>, key: String = defaultKeyName,
+    compressed: Bool = false, padded: Bool = false, formerly: String...
+  ) {
+    self.init(name, formerly, path, FieldAccess(json: path), key, compressed, padded)
+  }
 }

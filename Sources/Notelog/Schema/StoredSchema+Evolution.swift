@@ -23,12 +23,13 @@ extension StoredSchema {
   ///   - key: The reference of a named key's current generation; nil where names are locked: what the store knows
   ///     then stands.
   ///   - newKey: The same for fields that are new, where it differs.
+  ///   - isMigrated: Whether the values of fields that are to be migrated have been; the fields are then retired.
   /// - Returns: Whether anything changed.
   /// - Throws: `schemaConflict`; `locked` where a new field's key can't be looked up.
   @discardableResult
   mutating func evolve(
     to declared: CollectionDescription, key: (String) throws(NotelogError) -> UInt32?,
-    newKey: ((String) throws(NotelogError) -> UInt32?)? = nil
+    newKey: ((String) throws(NotelogError) -> UInt32?)? = nil, isMigrated: Bool = false
   ) throws(NotelogError) -> Bool {
     let before = self
     guard ([declared.name] + declared.formerNames).contains(firstName) else {
@@ -36,17 +37,21 @@ extension StoredSchema {
         .schemaConflict,
         "collection \(declared.name) was first declared as \(firstName): add that to its former names")
     }
-    name = declared.name
+    // Who doesn't know the name in force is an older version of the app, and leaves it.
+    if ([declared.name] + declared.formerNames).contains(name) { name = declared.name }
+    var new: [FieldDescription] = []
     for field in declared.fields {
-      if let index = try index(of: field) {
-        try fields[index].evolve(to: field, in: name, key: key)
-      } else if let newKey {
-        try add(field, key: newKey)
-      } else {
-        try add(field, key: key)
+      guard let index = try index(of: field, in: declared) else {
+        new.append(field)
+        continue
       }
+      if !fields[index].isRetired { try fields[index].evolve(to: field, in: name, key: key) }
     }
-    for name in declared.retired {
+    try refuseForgotten(by: declared, adding: new)
+    for field in new {
+      if let newKey { try add(field, key: newKey) } else { try add(field, key: key) }
+    }
+    for name in declared.retired + (isMigrated ? declared.migrated : []) {
       guard let index = fields.firstIndex(where: { $0.name == name || $0.firstName == name }) else {
         continue
       }
@@ -65,23 +70,77 @@ extension StoredSchema {
   ///
   /// The name under which it was first declared must be among those the code knows: a schema that was tampered with
   /// then can't pass one field's values off as another's.
-  private func index(of field: FieldDescription) throws(NotelogError) -> Int? {
+  private func index(
+    of field: FieldDescription, in declared: CollectionDescription
+  ) throws(NotelogError) -> Int? {
     let names = [field.name] + field.formerNames
-    let found = names.lazy.compactMap { name in
-      fields.firstIndex { $0.name == name } ?? fields.firstIndex { $0.firstName == name }
-    }.first
-    guard let found else { return nil }
+    guard let found = position(of: field) else { return nil }
     guard names.contains(fields[found].firstName) else {
       throw NotelogError(
         .schemaConflict,
         "\(name).\(field.name) was first declared as \(fields[found].firstName): add that to its former names"
       )
     }
-    guard !fields[found].isRetired else {
+    // The same field in a record type is that of an older version of the app.
+    let isOlder =
+      declared.typeName != nil && fields[found].name == field.name && fields[found].type == field.type
+      && fields[found].isSealed == field.isSealed
+    guard !fields[found].isRetired || isOlder else {
       throw NotelogError(
         .schemaConflict, "\(name).\(field.name) was retired, and its name isn't used again: choose another")
     }
     return found
+  }
+
+  /// Where a declared field stands, if it does.
+  func position(of field: FieldDescription) -> Int? {
+    ([field.name] + field.formerNames).lazy.compactMap { name in
+      fields.firstIndex { $0.name == name } ?? fields.firstIndex { $0.firstName == name }
+    }.first
+  }
+
+  /// The fields in use that a declaration has yet to migrate.
+  func unmigrated(of declared: CollectionDescription) -> [StoredField] {
+    fields.filter { field in
+      !field.isRetired && declared.migrated.contains { $0 == field.name || $0 == field.firstName }
+    }
+  }
+
+  /// Refuses a record type that adds fields, and leaves others out that are in use: a field that was renamed, or another type's collection.
+  private func refuseForgotten(
+    by declared: CollectionDescription, adding new: [FieldDescription]
+  ) throws(NotelogError) {
+    guard let type = declared.typeName, let first = new.first else { return }
+    let known = Set(
+      declared.fields.flatMap { [$0.name] + $0.formerNames } + declared.retired + declared.kept
+        + declared.migrated)
+    let forgotten = fields.filter {
+      !$0.isRetired && !known.contains($0.name) && !known.contains($0.firstName)
+    }
+    guard let other = forgotten.first else { return }
+    if new.count == declared.fields.count, forgotten.count == fields.count {
+      throw NotelogError(
+        .schemaConflict,
+        "collection \(name) has the fields \(Self.list(forgotten.map(\.name))), and \(type) declares none of them but \(Self.list(new.map(\.name))): two record types need two names"
+      )
+    }
+    for field in new {
+      guard let old = forgotten.first(where: { $0.type == field.type && $0.isSealed == field.isSealed })
+      else { continue }
+      throw NotelogError(
+        .schemaConflict,
+        "\(type) adds \(name).\(field.name), and no longer names \(name).\(old.name): if that was renamed, add formerly: \"\(old.name)\" to \(field.name); if it is gone, add Retired(\"\(old.name)\"); if other versions of the app use it, Kept(\"\(old.name)\")"
+      )
+    }
+    throw NotelogError(
+      .schemaConflict,
+      "\(type) adds \(name).\(first.name), and no longer names \(name).\(other.name): if that is gone, add Retired(\"\(other.name)\"); if its values become others, Migrated(\"\(other.name)\"); if other versions of the app use it, Kept(\"\(other.name)\")"
+    )
+  }
+
+  /// Some names: the first five, and that there are more.
+  private static func list(_ names: [String]) -> String {
+    names.prefix(5).joined(separator: ", ") + (names.count > 5 ? " and others" : "")
   }
 
   private mutating func add(
@@ -127,7 +186,8 @@ extension StoredField {
     guard !isOptional || field.isOptional else {
       throw NotelogError(.schemaConflict, "\(place) may be missing in records: keep its property optional")
     }
-    name = field.name
+    // Who doesn't know the name in force is an older version of the app, and leaves it.
+    if ([field.name] + field.formerNames).contains(name) { name = field.name }
     flags = field.flags
     isIndexed = field.isIndexed
     if let keyName = field.key, let reference = try key(keyName), keys.last != reference {

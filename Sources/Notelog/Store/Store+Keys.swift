@@ -42,6 +42,21 @@ extension Store {
     }
   }
 
+  /// Unlocks with the root that another opening of the store has.
+  func unlock(withKeysOf other: Store) throws(NotelogError) {
+    let place = "unlocking the store with another's keys"
+    guard other.storeID == storeID else {
+      throw NotelogError(
+        .invalidArgument, "\(place): that is open at '\(other.journal.path)', and is another store")
+    }
+    try unlocking(place) { schemas throws(NotelogError) in
+      try naming(place) { () throws(CryptoError) in
+        let root = try other.vault.rootCopy()
+        try lockingWhatIsTampered { () throws(CryptoError) in try vault.unlock(root: root, checking: schemas) }
+      }
+    }
+  }
+
   /// Runs what unlocks the vault, with the stored schemas to check.
   func unlocking(
     _ place: String, _ unlock: ([SealedSchema]) throws(NotelogError) -> Void
@@ -148,6 +163,17 @@ extension Store {
     let place = "finding the slots of \(credential)"
     try unlock(credential, place)
     return try credential.withSecret(place) { secret throws(CryptoError) in try vault.slots(openedBy: secret)
+    }
+  }
+
+  /// Whether the class of a key is locked.
+  func isLocked(_ key: UInt32) -> Bool {
+    do throws(CryptoError) {
+      _ = try vault.sealingKey(KeyReference(rawValue: key))
+      return false
+    } catch {
+      if case .locked = error { return true }
+      return false
     }
   }
 

@@ -45,6 +45,10 @@ extension Store {
     /// Whether opening looks at every segment's file, also in a store that was closed in order: then one that is missing or too short
     /// is noticed at once, and not when it is read. It takes some ten microseconds a segment.
     public var examinesAllSegments = false
+    /// The record types that the app uses. Their schemas are compared with the stored ones when a store is opened, so that what doesn't fit
+    /// is said at once, and not when a type is first used; and a collection that was renamed, and whose records would be out of sight, is
+    /// told from one that is new: where none of the types declares a stored collection, and a new one has all of its fields.
+    public var recordTypes: [any Record.Type] = []
     /// The size of a segment in bytes; chosen by what the store holds where nothing is said. What is outside of
     /// `segmentByteCounts` is taken as the nearest bound.
     public var segmentByteCount: Int?
@@ -133,7 +137,8 @@ extension Store {
   ///   - credential: What unlocks it; nil leaves it locked.
   ///   - options: Options.
   /// - Returns: The store.
-  /// - Throws: `notFound`, `busy`, `wrongPassword`, `tampered`, `unsupportedVersion`; `damaged` where records are lost and nothing
+  /// - Throws: `notFound`, `busy`, `wrongPassword`, `tampered`, `unsupportedVersion`; `schemaConflict` where one of ``Options/recordTypes``
+  ///   doesn't fit what is stored; `damaged` where records are lost and nothing
   ///   says which, unless the options accept that. Damage that is known record by record keeps no store from being opened:
   ///   ``Store/damage`` says what it is.
   public static func open(
@@ -142,6 +147,28 @@ extension Store {
     let storage = SystemStorage(path: path)
     return try about(storage) { () throws(NotelogError) in
       try open(in: storage, unlocking: credential, options: options)
+    }
+  }
+
+  /// Opens a store once more, with the keys that another opening of this process has: no password is asked for, and none worked on.
+  ///
+  /// For a second opening that only reads, as a snapshot for another part of the app, or a copy that was restored. Each opening locks its own keys:
+  /// who locks one locks the other too, where that is meant.
+  ///
+  /// - Parameters:
+  ///   - path: The folder's path.
+  ///   - other: An opening of the store, or of a copy of it, which is unlocked.
+  ///   - options: Options; ``Options/isReadOnly`` where the other writes.
+  /// - Returns: The store, unlocked.
+  /// - Throws: `locked` where the other is locked; `invalidArgument` where it is another store; what ``open(at:unlocking:options:)`` throws.
+  public static func open(
+    at path: String, sharingKeysOf other: Store, options: Options = Options()
+  ) throws -> Store {
+    let storage = SystemStorage(path: path)
+    return try about(storage) { () throws(NotelogError) in
+      try open(in: storage, options: options) { store throws(NotelogError) in
+        try store.unlock(withKeysOf: other)
+      }
     }
   }
 
@@ -209,6 +236,14 @@ extension Store {
   static func open(
     in storage: any Storage, unlocking credential: Credential?, options: Options
   ) throws(NotelogError) -> Store {
+    try open(in: storage, options: options) { store throws(NotelogError) in
+      if let credential { try store.unlock(credential, "unlocking the store") }
+    }
+  }
+
+  private static func open(
+    in storage: any Storage, options: Options, unlock: (Store) throws(NotelogError) -> Void
+  ) throws(NotelogError) -> Store {
     let isFinished = try Creation.refuseUnfinished(in: storage)
     let journal = try journaling(at: storage.path, Journal.open(in: storage, options: options.journal))
     do {
@@ -221,7 +256,8 @@ extension Store {
       let store = Store(
         journal: journal, storage: storage, vault: vault, finding: choice.finding,
         schemas: schemas)
-      if let credential { try store.unlock(credential, "unlocking the store") }
+      try unlock(store)
+      try store.compareSchemas(of: options.recordTypes)
       if schemas.mend(journal, file, of: storeID) { store.noteSchemas() }
       if journal.holdsLock, !isFinished { Creation.noteFinished(in: storage) }
       store.beginSharing(options)

@@ -41,6 +41,7 @@ extension Store {
     var schema = stored.plan.schema
     // A key that can't be looked up leaves a field with the one it has: good enough to read, not to write.
     var isComplete = true
+    try Self.refuseUnmigrated(schema, declared)
     let isChanged = try schema.evolve(
       to: declared,
       key: { name throws(NotelogError) in
@@ -59,7 +60,7 @@ extension Store {
   ///
   /// - Returns: The schema, and whether it must be stored.
   func schemaForWriting(
-    _ declared: CollectionDescription, pending: [UInt16: StoredSchema]
+    _ declared: CollectionDescription, pending: [UInt16: StoredSchema], _ migration: MigrationStage = .none
   ) throws(NotelogError) -> (schema: StoredSchema, isChanged: Bool, isComplete: Bool) {
     let names = [declared.name] + declared.formerNames
     let known =
@@ -76,11 +77,25 @@ extension Store {
       }
       return (schema, true, true)
     }
+    if migration == .none { try Self.refuseUnmigrated(schema, declared) }
     let canCreate = isUnlocked
-    let isChanged = try schema.evolve(to: declared) { name throws(NotelogError) in
-      canCreate ? try keyReference(creating: name) : try keyReference(name)
-    }
+    let isChanged = try schema.evolve(
+      to: declared,
+      key: { name throws(NotelogError) in
+        canCreate ? try keyReference(creating: name) : try keyReference(name)
+      }, isMigrated: migration == .done)
     return (schema, isChanged, canCreate)
+  }
+
+  /// Refuses a record type some of whose fields are yet to be migrated: what is written meanwhile would lose their values.
+  private static func refuseUnmigrated(
+    _ schema: StoredSchema, _ declared: CollectionDescription
+  ) throws(NotelogError) {
+    guard !declared.migrated.isEmpty, let field = schema.unmigrated(of: declared).first else { return }
+    throw NotelogError(
+      .schemaConflict,
+      "\(schema.name).\(field.name) is yet to be migrated: call store.migrate(\(declared.typeName ?? "").self) first"
+    )
   }
 
   /// A schema's record, ready to be written.
@@ -95,6 +110,16 @@ extension Store {
     }
     return SchemaRegistry.Stored(plan: try CollectionPlan(schema, storeID: storeID), bytes: bytes, mac: mac)
   }
+}
+
+/// How far a migration has come when a schema is followed.
+enum MigrationStage {
+  /// There is none: fields that are yet to be migrated are refused.
+  case none
+  /// It is under way: fields to be migrated are still there.
+  case underWay
+  /// All values have been migrated: the fields are retired.
+  case done
 }
 
 extension SchemaRegistry.Stored {

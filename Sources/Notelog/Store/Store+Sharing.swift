@@ -71,6 +71,7 @@ extension Store {
 
   /// Takes in what others have changed beside records: the keyring, and schemas. Nothing is written before.
   private func takeInOthers() {
+    defer { hub.settle() }
     if let generation = keyringFiles.generation(), generation > vault.keyring.generation,
       let choice = try? keyringFiles.load(storeID: storeID)
     {

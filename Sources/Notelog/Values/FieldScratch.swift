@@ -61,6 +61,9 @@ public struct FieldScratch {
     try body(bytes.rawSpan.extracting(range))
   }
 
+  /// Whether the bytes before a place are the same as those behind it.
+  func isEven(at place: Int) -> Bool { bytes[..<place].elementsEqual(bytes[place..<count]) }
+
   /// Forgets the values, and overwrites them.
   mutating func removeAll() {
     for index in 0..<count { bytes[index] = 0 }

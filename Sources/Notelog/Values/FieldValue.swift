@@ -3,9 +3,11 @@
 /// A property type that can be a field.
 ///
 /// Bool, the integers, Float, Double, String, `[UInt8]`, Data, Date, UUID, URL and their optionals conform already.
-/// A `Codable` type conforms by saying so, and is kept as JSON; any other type names the stored type that stands for it:
+/// An enumeration with raw values conforms by saying so, and is kept as its raw value; so does every other type that is `RawRepresentable`. A
+/// `Codable` type conforms by saying so, and is kept as JSON. Any other type names the stored type that stands for it:
 ///
 /// ```swift
+/// enum Mood: String, FieldValue { case calm, cross }
 /// struct Address: Codable, FieldValue { … }
 ///
 /// extension Color: FieldValue {
@@ -13,6 +15,9 @@
 ///   init(stored: [UInt8]) throws { … }
 /// }
 /// ```
+///
+/// `Codable` types that are not yours, such as `[String]` or `Decimal`, need no conformance: the field says `json:`, as in
+/// `Sealed("tags", json: \.tags)`.
 public protocol FieldValue: Sendable {
   /// The stored type that stands for this one.
   associatedtype Stored: StoredValue

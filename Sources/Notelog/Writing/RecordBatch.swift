@@ -15,6 +15,9 @@ import NotelogJournal
 /// try batch.commit()
 /// ```
 ///
+/// Where records carry something over from what they replace, because their type doesn't declare all fields of the collection or a key is
+/// locked (see ``Transaction/put(_:if:)``), they are kept as they are, and sealed one after another when they are committed.
+///
 /// A batch belongs to one thread, and several threads' batches are sealed side by side. Once its memory has grown to
 /// what a transaction needs, putting allocates nothing any more. What is not committed when the batch goes is forgotten.
 public struct RecordBatch<R: Record>: ~Copyable {
@@ -27,6 +30,9 @@ public struct RecordBatch<R: Record>: ~Copyable {
   private var keys: SealingKeys
   /// The ids put, so that none is there twice.
   private var written = KeySet()
+  /// Records that carry something over from what they replace: they are sealed when they are committed.
+  private var waiting: [R] = []
+  private var mustWait = false
   /// The keys that records will have in ordered indexes.
   private var additions: [FieldIndexes.Addition] = []
 
@@ -46,10 +52,18 @@ public struct RecordBatch<R: Record>: ~Copyable {
   /// - Throws: `invalidArgument` where its id was put before since the last commit; `locked`, `limitExceeded`, and what a
   ///   value's encoding throws. The record is then not in the batch, and the others are.
   public mutating func put(_ record: R) throws {
-    if batch.isEmpty { try begin() }
+    if batch.isEmpty, waiting.isEmpty { try begin() }
+    if !plan.retired.isEmpty { try plan.refuseRetired(record) }
     let id = record.id
     guard !id.isReserved, written.insert(id.bytes) else {
       throw NotelogError(.invalidArgument, "id \(id) is the store's own, or occurs twice")
+    }
+    if mustWait {
+      do { try store.refuseLocked(record, plan) } catch {
+        written.removeLast(id.bytes)
+        throw error
+      }
+      return waiting.append(record)
     }
     let additionCount = additions.count
     do { try seal(record, id) } catch {
@@ -70,6 +84,7 @@ public struct RecordBatch<R: Record>: ~Copyable {
   ///   the batch; `poisoned`, `closed`.
   @discardableResult
   public mutating func commit(_ durability: Durability = .durable) throws -> UInt64 {
+    if !waiting.isEmpty { return try commitWaiting(durability) }
     let ticket = additions.isEmpty ? nil : store.indexes.begin(additions)
     defer {
       if let ticket { store.indexes.end(ticket) }
@@ -86,6 +101,7 @@ public struct RecordBatch<R: Record>: ~Copyable {
 
   private mutating func forget() {
     written.removeAll()
+    waiting.removeAll(keepingCapacity: true)
     additions.removeAll(keepingCapacity: true)
   }
 
@@ -98,6 +114,26 @@ public struct RecordBatch<R: Record>: ~Copyable {
       epoch = now
     }
     keys.reset(for: plan.collection)
+    mustWait = plan.leavesFields || hasLockedKey
+  }
+
+  /// Whether a field of the type is under a locked key.
+  private var hasLockedKey: Bool {
+    for field in plan.collection.fields where field.isSealed && store.isLocked(field.keyReference) {
+      return true
+    }
+    return false
+  }
+
+  /// Writes records over what they replace, in a closure of their own.
+  private mutating func commitWaiting(_ durability: Durability) throws -> UInt64 {
+    var revision: UInt64 = 0
+    let records = waiting
+    try store.write(durability, numbered: { revision = $0 }) { tx in
+      for record in records { try tx.put(record) }
+    }
+    forget()
+    return revision
   }
 
   private mutating func seal(_ record: R, _ id: RecordID) throws {

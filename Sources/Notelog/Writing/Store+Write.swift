@@ -26,6 +26,14 @@ extension Store {
   public func write<Result>(
     _ durability: Durability = .durable, _ body: (inout Transaction) throws -> Result
   ) throws -> Result {
+    try write(durability, numbered: { _ in }, body)
+  }
+
+  /// The same, and tells the revision that what is written has.
+  @discardableResult
+  func write<Result>(
+    _ durability: Durability, numbered: (UInt64) -> Void, _ body: (inout Transaction) throws -> Result
+  ) throws -> Result {
     var stored: [SchemaRegistry.Stored] = []
     var uploads: [any Sendable] = []
     defer { withExtendedLifetime(uploads) {} }
@@ -42,7 +50,8 @@ extension Store {
     defer { if let ticket { indexes.end(ticket) } }
     let result: Result
     do throws(WriteError<any Error>) {
-      result = try journal.write(durability.journal) { (turn: inout Turn) throws(any Error) in
+      result = try journal.write(durability.journal, numbered: numbered) {
+        (turn: inout Turn) throws(any Error) in
         var transaction = Transaction(self, turn)
         do {
           let result = try body(&transaction)

@@ -8,6 +8,10 @@ import NotelogJournal
 extension Transaction {
   /// Writes a record, in the place of an earlier version if there is one.
   ///
+  /// Fields that the type doesn't declare, because a newer version of the app or another type added them, are carried over as they are. So are
+  /// sealed fields under a locked key, unopened, where the record has nil or the initial value in them: with its key unlocked that value
+  /// would be written. To change single fields, ``update(_:_:if:_:)`` says which.
+  ///
   /// - Parameters:
   ///   - record: The record. All its sealed fields are sealed anew.
   ///   - condition: What must be so.
@@ -20,9 +24,39 @@ extension Transaction {
   {
     let plan = try plan(for: R.self)
     try check(condition, record.id, plan.collection)
-    try plan.gather(record, into: &encoder)
-    try emit(record.id, plan.collection)
+    if !plan.retired.isEmpty { try plan.refuseRetired(record) }
+    if plan.leavesFields {
+      try putOver(record, plan)
+      return record.id
+    }
+    do throws(NotelogError) {
+      try plan.gather(record, into: &encoder)
+      try emit(record.id, plan.collection)
+    } catch {
+      guard error.code == .locked else { throw error }
+      try putOver(record, plan)
+    }
     return record.id
+  }
+
+  /// Writes a record over its last version: what the type doesn't declare is carried over, and what is under a locked key and was left alone.
+  private mutating func putOver<R: Record>(_ record: R, _ plan: RecordPlan<R>) throws(NotelogError) {
+    let stored = try read(record.id, plan.collection)
+    var written: [Int: Int] = [:]
+    for (number, slot) in plan.slots.enumerated()
+    where try !store.isLeft(slot, of: record, over: stored, plan) {
+      written[slot.index] = number
+    }
+    func encode(_ index: Int, _ scratch: inout FieldScratch) throws {
+      guard let number = written[index] else { return }
+      try plan.slots[number].definition.access.encode(record, &scratch)
+    }
+    if let stored { return try merge(stored, plan.collection, changed: Set(written.keys), encoding: encode) }
+    encoder.begin()
+    for index in written.keys.sorted() {
+      try encoder.add(index, of: plan.collection) { try encode(index, &$0) }
+    }
+    try emit(record.id, plan.collection)
   }
 
   /// The record with an id as this transaction sees it; nil where there is none.
@@ -40,9 +74,20 @@ extension Transaction {
   ) throws {
     let plan = try plan(for: type)
     let stored = try existing(id, plan.collection, if: condition)
-    var draft = Draft(
-      Entry(stored: stored, reader: RecordReader(plan: plan, opener: store.opener.reading(stored))))
+    var draft = draft(of: stored, plan)
     try body(&draft)
+    try write(draft, over: stored, plan)
+  }
+
+  /// A record that is to be changed, before anything is.
+  func draft<R: Record>(of stored: OwnedRecord, _ plan: RecordPlan<R>) -> Draft<R> {
+    Draft(Entry(stored: stored, reader: RecordReader(plan: plan, opener: store.opener.reading(stored))))
+  }
+
+  /// Writes what was set in a draft.
+  mutating func write<R: Record>(
+    _ draft: Draft<R>, over stored: OwnedRecord, _ plan: RecordPlan<R>, dropping dropped: Set<Int> = []
+  ) throws(NotelogError) {
     if let mistake = draft.mistake { throw mistake }
     let values = draft.values
     var changed: [Int: Int] = [:]
@@ -52,7 +97,8 @@ extension Transaction {
       uploaded[plan.slots[slot].index] = upload.content
       uploads.append(upload)
     }
-    try merge(stored, plan.collection, changed: Set(changed.keys), uploaded) { index, scratch in
+    try merge(stored, plan.collection, changed: Set(changed.keys), uploaded, dropping: dropped) {
+      index, scratch in
       guard let slot = changed[index] else { return }
       try plan.slots[slot].definition.access.encode(values, &scratch)
     }
@@ -76,10 +122,11 @@ extension Transaction {
     return true
   }
 
-  /// Writes a record's next version: changed fields anew, the others as they are.
+  /// Writes a record's next version: changed fields anew, the others as they are, except those that are dropped.
   mutating func merge(
     _ stored: OwnedRecord, _ plan: CollectionPlan, changed: Set<Int>, _ uploaded: [Int: SealedContent] = [:],
-    _ encode: (Int, inout FieldScratch) throws -> Void
+    dropping dropped: Set<Int> = [],
+    encoding encode: (Int, inout FieldScratch) throws -> Void
   ) throws(NotelogError) {
     encoder.begin()
     func add(_ index: Int, to encoder: inout RecordEncoder) throws(NotelogError) {
@@ -96,7 +143,7 @@ extension Transaction {
       if let index, new.first == index {
         try add(index, to: &encoder)
         new.removeFirst()
-      } else if !plan.isRetired(entry.number) {
+      } else if !plan.isRetired(entry.number), !(index.map(dropped.contains) ?? false) {
         encoder.carry(entry, index: index)
       }
     }
@@ -157,7 +204,14 @@ extension Transaction {
     guard var writing = collections[plan.schema.collection] else {
       throw NotelogError(.invalidArgument, "collection \(plan.schema.name) was not prepared")
     }
-    try encoder.put(id, plan, carriedFrom: old, &writing.keys, &nonces, into: &turn.batch, &additions)
+    let additionCount = additions.count
+    do {
+      try encoder.put(id, plan, carriedFrom: old, &writing.keys, &nonces, into: &turn.batch, &additions)
+    } catch {
+      // No index is to know a record that isn't written: the closure may go on.
+      additions.removeLast(additions.count - additionCount)
+      throw error
+    }
     collections[plan.schema.collection] = writing
   }
 }

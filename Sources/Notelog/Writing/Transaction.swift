@@ -90,16 +90,20 @@ public struct Transaction: ~Copyable {
   }
 
   /// The collection that a declaration leads to, its schema stored with this transaction where need be.
-  mutating func collection(for declared: CollectionDescription) throws(NotelogError) -> CollectionPlan {
-    try follow(declared).plan
+  mutating func collection(
+    for declared: CollectionDescription, _ migration: MigrationStage = .none
+  ) throws(NotelogError) -> CollectionPlan {
+    let plan = try follow(declared, migration).plan
+    prepare(plan)
+    return plan
   }
 
   /// The same, and whether the keys that the declaration names could all be looked up.
   private mutating func follow(
-    _ declared: CollectionDescription
+    _ declared: CollectionDescription, _ migration: MigrationStage = .none
   ) throws(NotelogError) -> (plan: CollectionPlan, isComplete: Bool) {
     let (schema, isChanged, isComplete) = try store.schemaForWriting(
-      declared, pending: schemas.mapValues(\.plan.schema))
+      declared, pending: schemas.mapValues(\.plan.schema), migration)
     guard isChanged else {
       if let pending = schemas[schema.collection] { return (pending.plan, isComplete) }
       if let stored = store.registry.withLock({ $0.byNumber[schema.collection] }) {

@@ -38,6 +38,7 @@ private func text(
     memory      \(info.memoryNote ?? "secrets are locked in memory, out of core dumps, and wiped in forked children"); OpenSSL's copies of keys are ordinary memory
     records     \(info.recordCount), next revision \(info.nextRevision)
     size        \(info.byteCount) bytes, of which \(info.liveByteCount) are live and \(info.deadByteCount) dead
+    space       \(info.usedByteCount) bytes used by all files, \(info.reservedByteCount) set aside
 
     """
   if damage.verdict != .sound {
@@ -101,7 +102,8 @@ private func json(
     "condition": info.condition.rawValue, "damage": damage, "closedInOrder": info.wasClosed,
     "keyring": info.keyring, "schemas": info.schemas, "records": info.recordCount,
     "nextRevision": info.nextRevision, "bytes": info.byteCount, "liveBytes": info.liveByteCount,
-    "deadBytes": info.deadByteCount, "formatVersion": info.formatVersion, "floor": floor,
+    "deadBytes": info.deadByteCount, "usedBytes": info.usedByteCount,
+    "reservedBytes": info.reservedByteCount, "formatVersion": info.formatVersion, "floor": floor,
     "memoryNote": info.memoryNote,
     "collections": collections.map { collection, count -> JSONValue in
       let fields = collection.fields.filter { !$0.isRetired }

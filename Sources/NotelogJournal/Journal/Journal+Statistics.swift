@@ -17,6 +17,10 @@ extension Journal {
     }
 
     package var recordCount = 0
+    /// How long the segments are up to the log's end.
+    package var writtenByteCount = 0
+    /// How much of the files is set aside: the reserve, and what the head's file has ahead of the log's end.
+    package var reservedByteCount = 0
     package var segments: [SegmentFigures] = []
     package var floor = LogPosition.zero
     package var nextSequence: UInt64 = 0
@@ -58,11 +62,20 @@ extension Journal {
   package var statistics: Statistics {
     var statistics = Statistics()
     statistics.recordCount = catalog.index.recordCount
+    // A closed file has no length any more, and ends where the log does.
+    let head = log.state.withLock { (end: $0.head?.end ?? 0, allocatedEnd: $0.head?.allocatedEnd ?? 0) }
     statistics.segments = catalog.segments.all.map { segment in
-      Statistics.SegmentFigures(
-        number: segment.number, kind: segment.kind, isHead: segment.entry == nil,
-        byteCount: segment.entry?.byteCount ?? (try? segment.file.byteCount()) ?? 0,
-        liveByteCount: segment.liveBytes)
+      let byteCount = segment.entry?.byteCount ?? (try? segment.file.byteCount()) ?? head.end
+      // The head's footer, which counts as live with each frame, is not written yet.
+      return Statistics.SegmentFigures(
+        number: segment.number, kind: segment.kind, isHead: segment.entry == nil, byteCount: byteCount,
+        liveByteCount: min(segment.liveBytes, byteCount))
+    }
+    statistics.writtenByteCount = statistics.byteCount
+    statistics.reservedByteCount = byteCount(of: FileName.reserve)
+    if let last = statistics.segments.first(where: \.isHead), head.end > 0 {
+      statistics.writtenByteCount -= last.byteCount - head.end
+      statistics.reservedByteCount += max(last.byteCount, records.isClosed ? 0 : head.allocatedEnd) - head.end
     }
     statistics.checkpointAge = catalog.changeCount
     statistics.snapshotCount = catalog.history.count
@@ -77,5 +90,12 @@ extension Journal {
     statistics.storedByteCount = compactor.storedByteCount.load(ordering: .relaxed)
     statistics.compactedByteCount = compactor.writtenByteCount.load(ordering: .relaxed)
     return statistics
+  }
+
+  /// How long one of the store's files is; 0 where there is none.
+  package func byteCount(of name: String) -> Int {
+    guard let file = try? storage.open(name, .read) else { return 0 }
+    defer { file.close() }
+    return (try? file.byteCount()) ?? 0
   }
 }

@@ -34,6 +34,8 @@ package struct Batch: ~Copyable {
   package var isEmpty: Bool { frames.isEmpty }
   /// How many frames it holds.
   package var count: Int { frames.count }
+  /// How many bytes the frames take.
+  package var contentByteCount: Int { buffer.count }
   /// The bytes it takes in the log, its commit mark included.
   var byteCount: Int { buffer.count + aligned(Layout.frameHeaderByteCount + CommitMark.byteCount) }
 

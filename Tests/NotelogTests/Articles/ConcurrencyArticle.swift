@@ -60,10 +60,20 @@ private struct Measurement: Record {
       }
       return (refreshed, removed)
     }
+    let shown = Task {
+      var last = 0
+      func show(_ entries: [Entry<Measurement>]) { last = entries.count }
+      for try await update in store.query(Measurement.self).sorted(by: \.reading).updates() {
+        show(update.entries)
+      }
+      return last
+    }
     let count = try await store.query(Measurement.self).count()
     try await store.write { tx in try tx.put(Measurement(reading: Double(count))) }
     #expect(try await store.query(Measurement.self).count() == 1)
     try await store.close()
     #expect(await observed.value.1 == 0)
+    // Asked for the first time when the store was closed, or before.
+    #expect((try? await shown.value) ?? 0 <= 1)
   }
 }

@@ -18,6 +18,8 @@ struct Recipe: Record {
   }
 }
 
+enum Course: String, FieldValue { case starter, main, dessert }
+
 struct Steps: Codable, FieldValue {
   var lines: [String] = []
 }

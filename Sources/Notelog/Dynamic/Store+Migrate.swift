@@ -1,0 +1,155 @@
+// Migrating fields: their values become those of others, record by record, and they are retired when none has one any more.
+
+import NotelogBase
+import NotelogJournal
+
+/// What migrating a record type's fields came to.
+public struct MigrationSummary: Sendable {
+  /// How many records were changed.
+  public internal(set) var recordCount = 0
+  /// The records that were left as they are because they are damaged: what they had in the fields goes with their next update.
+  public internal(set) var findings: [Verification.Finding] = []
+}
+
+extension Store {
+  /// Has the fields of a record type migrated that its schema declares as ``Migrated``; returns at once where that has been done, or there is
+  /// nothing to do.
+  ///
+  /// Call it when the store has been opened and unlocked, before the type is used. Records are changed in transactions of a few hundred, each
+  /// with its new values and without the old one, and the fields are retired with the last. What was interrupted, by whatever it may be, goes
+  /// on with the next call: no record is changed twice.
+  ///
+  /// - Parameter type: The record type.
+  /// - Returns: What was done.
+  /// - Throws: `locked` where a value can't be opened or sealed; `schemaConflict`, `full`, `poisoned`, `closed`, `readOnly`, and what a closure of
+  ///   the schema throws: then the records that were changed before stay changed.
+  /// - Complexity: O(*n*) in the records of the collection, and 16 bytes of memory for each that is changed.
+  @discardableResult
+  public func migrate<R: Record>(_ type: R.Type) throws -> MigrationSummary {
+    try migrate(type, recordsPerTransaction: 256)
+  }
+
+  /// Has the fields of a record type migrated. As the other, without blocking the caller's thread.
+  @discardableResult
+  public func migrate<R: Record>(_ type: R.Type) async throws -> MigrationSummary {
+    try await offPool { try self.migrate(type) }
+  }
+
+  func migrate<R: Record>(_ type: R.Type, recordsPerTransaction: Int) throws -> MigrationSummary {
+    var migration = Migration<R>(self, recordsPerTransaction)
+    while try !migration.advance() {}
+    return migration.summary
+  }
+}
+
+/// A migration that is under way.
+private struct Migration<R: Record> {
+  /// A transaction that has grown to so many bytes takes in no further record.
+  static var byteCountMax: Int { 1 << 20 }
+
+  let store: Store
+  /// So many records are changed in a transaction, unless they are large.
+  let recordCountMax: Int
+  let declared = R.schema.description
+  let steps = R.schema.migrations.compactMap { $0 as? Migrated<R> }
+  var summary = MigrationSummary()
+  /// Records that are damaged, and left out.
+  private var leftOut: Set<RecordID> = []
+
+  init(_ store: Store, _ recordCountMax: Int) {
+    self.store = store
+    self.recordCountMax = recordCountMax
+  }
+
+  /// Changes the records that there are now, and retires the fields where none is left.
+  ///
+  /// - Returns: Whether that is all.
+  mutating func advance() throws -> Bool {
+    guard let schema = store.registry.withLock({ $0.find(declared)?.plan.schema }) else { return true }
+    let numbers = Set(schema.unmigrated(of: declared).map(\.number))
+    if numbers.isEmpty { return true }
+    let ids = try pending(numbers, of: schema.collection)
+    if ids.isEmpty { return try finish(numbers, of: schema.collection) }
+    var rest = ids[...]
+    while !rest.isEmpty { rest = try change(rest, numbers) }
+    return false
+  }
+
+  /// The records that have a value in a field to be migrated.
+  private func pending(_ numbers: Set<UInt16>, of collection: UInt16) throws -> [RecordID] {
+    var ids: [RecordID] = []
+    try store.journal.snapshot().scan(collection, damaged: { _ in }) { record in
+      if !leftOut.contains(record.id) {
+        for number in numbers where try record.body.find(number) != nil {
+          ids.append(record.id)
+          break
+        }
+      }
+      return true
+    }
+    return ids
+  }
+
+  /// Changes the first of some records in one transaction.
+  ///
+  /// - Returns: Those that are left.
+  private mutating func change(
+    _ ids: ArraySlice<RecordID>, _ numbers: Set<UInt16>
+  ) throws -> ArraySlice<RecordID> {
+    var (done, changed) = (0, 0)
+    var damaged: [(RecordID, NotelogError)] = []
+    try store.write { tx in
+      let collection = try tx.collection(for: declared, .underWay)
+      let plan = try RecordPlan(R.schema, collection)
+      let dropped = Set(numbers.compactMap { collection.index(of: $0) })
+      for id in ids.prefix(recordCountMax) where tx.turn.batch.contentByteCount < Self.byteCountMax {
+        do {
+          if try change(id, plan, dropped, in: &tx) { changed += 1 }
+        } catch let error as NotelogError where error.code == .damaged || error.code == .tampered {
+          damaged.append((id, error))
+        }
+        done += 1
+      }
+    }
+    summary.recordCount += changed
+    for (id, error) in damaged {
+      leftOut.insert(id)
+      store.journal.noteDamage(of: id.bytes)
+      summary.findings.append(Verification.Finding(error, id))
+    }
+    return ids.dropFirst(done)
+  }
+
+  /// Changes one record.
+  ///
+  /// - Returns: Whether it has still been to be changed.
+  private func change(
+    _ id: RecordID, _ plan: RecordPlan<R>, _ dropped: Set<Int>, in tx: inout Transaction
+  ) throws -> Bool {
+    guard let stored = try tx.read(id, plan.collection) else { return false }
+    let present = Set(try stored.entries().compactMap { plan.collection.index(of: $0.number) })
+    guard !present.isDisjoint(with: dropped) else { return false }
+    let old = try DynamicEntry(stored, plan.collection, store.opener.reading(stored))
+    var draft = tx.draft(of: stored, plan)
+    for step in steps {
+      let isMeant = dropped.intersection(present).contains { index in
+        let field = plan.collection.fields[index].field
+        return step.names.contains { $0 == field.name || $0 == field.firstName }
+      }
+      if isMeant { try step.transform(old, &draft) }
+    }
+    try tx.write(draft, over: stored, plan, dropping: dropped)
+    return true
+  }
+
+  /// Retires the fields, unless another record has come by a value meanwhile.
+  private func finish(_ numbers: Set<UInt16>, of collection: UInt16) throws -> Bool {
+    var isDone = false
+    try store.write { tx in
+      guard try pending(numbers, of: collection).isEmpty else { return }
+      _ = try tx.collection(for: declared, .done)
+      isDone = true
+    }
+    return isDone
+  }
+}

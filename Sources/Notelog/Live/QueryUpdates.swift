@@ -1,0 +1,72 @@
+// A query that is asked again whenever its answer may have changed.
+
+import NotelogBase
+import NotelogJournal
+
+/// What a query finds, now and whenever that changes.
+///
+/// ```swift
+/// for try await update in store.query(Note.self).sorted(by: \.time, .descending).limit(50).updates() {
+///   show(update.entries)
+/// }
+/// ```
+///
+/// The first element comes at once. An observer that takes its time is spared what lay in between: the next element is the newest state, with
+/// one difference from what it saw last, and nothing is kept for it but that. The query is asked again where records of its type were
+/// written, by this process or, where it doesn't hold the store's lock, by others; what didn't change its answer is not told.
+///
+/// An error, such as `locked` where a condition needs a key, is thrown by `next()` and does not end the sequence: it goes on with the next change.
+/// It ends when the store is closed. Each iterator observes by itself, from when it was made.
+public struct QueryUpdates<R: Record>: AsyncSequence, Sendable {
+  /// What the query finds at one moment.
+  public typealias Element = QueryUpdate<R>
+
+  let query: Query<R>
+
+  /// Asks the query again and again.
+  public struct Iterator: AsyncIteratorProtocol, Sendable {
+    let query: Query<R>
+    let news: ChangeSubscription
+    private var shown: [RecordVersion] = []
+    private var isBegun = false
+
+    init(_ query: Query<R>) {
+      self.query = query
+      news = query.store.news(of: R.self)
+    }
+
+    /// What the query finds, once that has changed; nil when the store is closed, or the task cancelled.
+    ///
+    /// - Throws: What asking the query throws.
+    public mutating func next() async throws -> QueryUpdate<R>? {
+      while true {
+        let isFirst = !isBegun
+        isBegun = true
+        if !isFirst {
+          // What is as it was at one moment does not change.
+          guard query.moment == nil, await news.next() != nil else { return nil }
+        }
+        let query = query
+        let entries = try await offPool { () throws in try query.entriesInOrder() }
+        let update = QueryUpdate(entries, since: shown)
+        if !isFirst, update.isEmpty { continue }
+        shown = entries.map { RecordVersion(id: $0.id, revision: $0.revision) }
+        return update
+      }
+    }
+  }
+
+  /// Begins to observe.
+  public func makeAsyncIterator() -> Iterator { Iterator(query) }
+}
+
+extension Query {
+  /// What the query finds, now and whenever that changes: see ``QueryUpdates``.
+  public func updates() -> QueryUpdates<R> { QueryUpdates(query: self) }
+
+  /// The records found, by id where no order was asked for, so that the same answer looks the same.
+  fileprivate func entriesInOrder() throws -> [Entry<R>] {
+    let entries = try entries()
+    return order == nil ? entries.sorted { $0.id < $1.id } : entries
+  }
+}

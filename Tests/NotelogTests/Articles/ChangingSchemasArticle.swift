@@ -1,0 +1,70 @@
+// The examples of the article "Changing schemas", line for line.
+
+import Foundation
+import Notelog
+import Testing
+
+private enum Before {
+  struct Person: Record {
+    var id = RecordID()
+    var name = ""
+    var nickname = ""
+    static let schema = Schema<Person>("person") {
+      Sealed("name", \.name)
+      Plain("nickname", \.nickname)
+    }
+  }
+
+  struct Member: Record {
+    var id = RecordID()
+    var age = ""
+    static let schema = Schema<Member>("member") { Plain("age", \.age) }
+  }
+}
+
+struct Person: Record {
+  var id = RecordID()
+  var fullName = ""
+  var tags: [String] = []
+  static let schema = Schema<Person>("person") {
+    Sealed("fullName", \.fullName, formerly: "name")
+    Plain("tags", json: \.tags)
+    Retired("nickname")
+  }
+}
+
+struct Member: Record {
+  var id = RecordID()
+  var years = 0
+  static let schema = Schema<Member>("member") {
+    Plain("years", \.years, indexed: true)
+    Migrated("age") { old, member in
+      if case .text(let age) = try old.value("age") { member.set(\.years, Int(age) ?? 0) }
+    }
+  }
+}
+
+@Suite struct ChangingSchemasArticle {
+  @Test func `the article's examples do what it says`() throws {
+    let folder = try TemporaryFolder()
+    let (path, credential) = (folder.path, TemporaryFolder.key)
+    let (ada, bob) = (Before.Person(name: "Ada", nickname: "A"), Before.Member(age: "42"))
+    let before = try folder.create()
+    try before.write { tx in
+      try tx.put(ada)
+      try tx.put(bob)
+    }
+    try before.close()
+    var options = Store.Options()
+    options.recordTypes = [Person.self]
+    let store = try Store.open(at: path, unlocking: credential, options: options)
+    let summary = try store.migrate(Member.self)
+    #expect(summary.recordCount == 1 && summary.findings.isEmpty)
+    #expect(try store.get(Member.self, bob.id)?.years == 42)
+    try store.write { tx in try tx.update(Person.self, ada.id) { $0.set(\.tags, ["first"]) } }
+    #expect(try store.get(Person.self, ada.id)?.fullName == "Ada")
+    #expect(try store.get(Before.Person.self, ada.id)?.nickname == "")
+    try store.write { tx in try tx.put(Before.Person(id: ada.id, name: "Ada L.")) }
+    #expect(try store.get(Person.self, ada.id)?.record().tags == ["first"])
+  }
+}
