@@ -21,7 +21,7 @@ extension Query {
       collection.fields[reader.plan.slots[try reader.plan.slot(of: path)].index]
     }
     var opened: [String] = []
-    for path in conditions.map(\.path) + (order.map { [$0.path] } ?? []) {
+    for path in conditions.map(\.path) + (order?.keys.map(\.path) ?? []) {
       let field = try field(path)
       if field.isSealed, !opened.contains(field.field.name) { opened.append(field.field.name) }
     }
@@ -33,7 +33,7 @@ extension Query {
       index = nil
       candidateCount = try journaling(at: store.journal.path, moment.records(in: collection.number).count)
     case .inOrder(let run):
-      direction = order?.direction
+      direction = order?.keys[0].direction
       fallthrough
     case .candidates(let run):
       index = QueryPlan.Index(

@@ -33,7 +33,7 @@ extension Query {
   /// The way that costs least, by what the indexes say. An index that helps and isn't there yet is made.
   func way(_ reader: RecordReader<R>, _ moment: Snapshot) throws -> QueryWay {
     let narrowest = try runs(reader, moment).min { $0.count < $1.count }
-    guard let order, order.isThatOfKeys, let name = reader.indexName(of: order.path),
+    guard let first = order?.keys[0], first.isThatOfKeys, let name = reader.indexName(of: first.path),
       limit != nil || narrowest?.name == name, let run = try run(of: name, reader, moment)
     else { return narrowest.map(QueryWay.candidates) ?? .scan }
     guard let narrowest, narrowest.name != name else { return .inOrder(run) }

@@ -15,7 +15,7 @@ public struct Query<R: Record>: Sendable {
   /// The moment that is asked about; nil asks about the moment of asking.
   let moment: Snapshot?
   private(set) var conditions: [QueryCondition<R>] = []
-  private(set) var order: Order<R>?
+  private(set) var order: (any RecordOrder<R>)?
   private(set) var limit: Int?
   /// How many threads go through the records, each through a part.
   private(set) var partCount = 1
@@ -107,17 +107,27 @@ public struct Query<R: Record>: Sendable {
     return query
   }
 
-  /// Sorted by a field; records with equal values come in the order of their ids.
+  /// Sorted by a field, and where it was sorted before, within records that are equal so far; records with equal values come in
+  /// the order of their ids.
+  ///
+  /// ```swift
+  /// store.query(Note.self).sorted(by: \.isPinned, .descending).sorted(by: \.time, .descending)
+  /// ```
   ///
   /// Values are in the order that their type says, and NaN comes last. Text is in the order of its UTF-8 bytes, that of
   /// Unicode's numbers: the same on every machine and in every language, in memory and in an index, and for text in one
   /// normal form that of Swift's `<`. To show text in the order of somebody's language, sort what was found.
-  public func sorted<Value: Comparable & Sendable>(
+  public func sorted<Value: Comparable & FieldValue>(
     by path: FieldKeyPath<R, Value>, _ direction: SortDirection = .ascending
   ) -> Query {
-    var query = self
-    query.order = Order(path, direction)
-    return query
+    adding(FieldOrder(path: path, direction: direction, order: ValueOrder()))
+  }
+
+  /// Sorted by a field that may be nil, which comes before all values.
+  public func sorted<Value: Comparable & FieldValue>(
+    by path: FieldKeyPath<R, Value?>, _ direction: SortDirection = .ascending
+  ) -> Query {
+    adding(FieldOrder(path: path, direction: direction, order: ValueOrder()))
   }
 
   /// At most this many records, the first in the order asked for.
@@ -236,6 +246,12 @@ public struct Query<R: Record>: Sendable {
       QueryCondition(path: path, indexed: indexed) { scanner in
         { record in try holds(ScannedEntry(record, scanner)) }
       })
+  }
+
+  private func adding<Value>(_ next: FieldOrder<R, Value>) -> Query {
+    var query = self
+    query.order = order.map { $0.then(next) } ?? next
+    return query
   }
 
   private func adding(_ condition: QueryCondition<R>) -> Query {

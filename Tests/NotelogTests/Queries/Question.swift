@@ -10,13 +10,14 @@ struct Question {
   private(set) var limit: Int?
   private(set) var words: [String] = []
   private var conditions: [(Sample) -> Bool] = []
-  private var precedes: ((Sample, Sample) -> Bool)?
-  var isSorted: Bool { precedes != nil }
+  /// For each field that the records are sorted by, whether one of two comes before the other.
+  private var orders: [(Sample, Sample) -> Bool] = []
+  var isSorted: Bool { !orders.isEmpty }
 
   init(_ query: Query<Sample>, _ random: inout SeededGenerator, mayOpen: Bool) {
     self.query = query
     for _ in 0..<random.pick(0..<4) { addCondition(&random, mayOpen: mayOpen) }
-    if !random.oneIn(3) { addOrder(&random) }
+    for _ in 0..<[0, 1, 1, 2, 2, 3][random.pick(0..<6)] { addOrder(&random) }
     if random.oneIn(2) { add(limit: random.pick(0..<12)) }
     if random.oneIn(4) { self.query = self.query.parallel(random.pick(2..<4)) }
   }
@@ -24,7 +25,15 @@ struct Question {
   /// All records that satisfy the conditions, in order if there is one.
   func answer(_ content: some Sequence<Sample>) -> [RecordID] {
     let found = content.filter { sample in conditions.allSatisfy { $0(sample) } }
-    return (precedes.map { found.sorted(by: $0) } ?? found).map(\.id)
+    return (isSorted ? found.sorted(by: precedes) : found).map(\.id)
+  }
+
+  private func precedes(_ left: Sample, _ right: Sample) -> Bool {
+    for order in orders {
+      if order(left, right) { return true }
+      if order(right, left) { return false }
+    }
+    return left.id < right.id
   }
 
   // MARK: - Conditions
@@ -125,12 +134,16 @@ struct Question {
   }
 
   private mutating func addOrder(_ random: inout SeededGenerator) {
-    switch random.pick(0..<6) {
+    switch random.pick(0..<7) {
     case 0: sort(\.count, &random) { $0 < $1 }
     case 1: sort(\.ratio, &random) { $0 < $1 || $1.isNaN && !$0.isNaN }
     case 2: sort(\.name, &random) { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     case 3: sort(\.priority, &random) { $0 < $1 }
     case 4: sort(\.small, &random) { $0 < $1 }
+    case 5:
+      let isAscending = random.oneIn(2)
+      query = query.sorted(by: \.perhaps, isAscending ? .ascending : .descending)
+      add(\.perhaps, isAscending) { ($0.map { [1] + $0.utf8 } ?? [0]).lexicographicallyPrecedes($1.map { [1] + $0.utf8 } ?? [0]) }
     default: sort(\.moment, &random) { $0 < $1 }
     }
   }
@@ -138,15 +151,19 @@ struct Question {
   private mutating func sort<Value: Comparable & Sendable>(
     _ path: FieldKeyPath<Sample, Value>, _ random: inout SeededGenerator,
     _ isLess: @escaping (Value, Value) -> Bool
-  ) {
+  ) where Value: FieldValue {
     let isAscending = random.oneIn(2)
     query = query.sorted(by: path, isAscending ? .ascending : .descending)
+    add(path, isAscending, isLess)
+  }
+
+  private mutating func add<Value>(
+    _ path: FieldKeyPath<Sample, Value>, _ isAscending: Bool, _ isLess: @escaping (Value, Value) -> Bool
+  ) {
     words.append("sorted by \(path), \(isAscending ? "ascending" : "descending")")
-    precedes = { left, right in
+    orders.append { left, right in
       let (first, second) = isAscending ? (left, right) : (right, left)
-      if isLess(first[keyPath: path], second[keyPath: path]) { return true }
-      if isLess(second[keyPath: path], first[keyPath: path]) { return false }
-      return left.id < right.id
+      return isLess(first[keyPath: path], second[keyPath: path])
     }
   }
 }
