@@ -81,7 +81,9 @@ final class RecordPlan<R: Record>: Sendable {
     if let slot = slotByPath[ObjectIdentifier(path)] { return slot }
     guard let slot = slots.firstIndex(where: { $0.definition.path == path }) else {
       throw NotelogError(
-        .notFound, "the schema of \(R.self) (\(collection.schema.name)) declares no field for \(path)")
+        .notFound,
+        "the schema of \(R.self) (\(collection.schema.name)) declares no field for \(path); a protocol's key path is none of a type's: "
+          + "have the protocol ask for the path (see the article Queries)")
     }
     return slot
   }

@@ -55,4 +55,6 @@ public enum SchemaElement<R: Record>: Sendable {
   case field(FieldDefinition<R>)
   /// The name of a retired field.
   case retired(String)
+  /// The properties whose values no two records share.
+  case unique([any PartialKeyPath<R> & Sendable])
 }

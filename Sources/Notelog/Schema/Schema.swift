@@ -19,10 +19,23 @@ public struct Schema<R: Record>: Sendable {
   ///   - elements: The fields.
   public init(_ name: String, formerly: String..., @SchemaBuilder<R> elements: () -> [SchemaElement<R>]) {
     let elements = elements()
-    fields = elements.compactMap { if case .field(let field) = $0 { field } else { nil } }
-    description = CollectionDescription(
+    let fields: [FieldDefinition<R>] = elements.compactMap {
+      if case .field(let field) = $0 { field } else { nil }
+    }
+    var description = CollectionDescription(
       name: name, formerNames: formerly, fields: fields.map(\.description),
       retired: elements.compactMap { if case .retired(let name) = $0 { name } else { nil } })
+    var rules: [[String]] = []
+    for case .unique(let paths) in elements {
+      rules.append(
+        paths.map { path in
+          fields.first { ($0.path as PartialKeyPath<R>) == (path as PartialKeyPath<R>) }?.description.name
+            ?? ""
+        })
+    }
+    description.unique = rules
+    self.fields = fields
+    self.description = description
     // Not a precondition: optimised, those don't say what is wrong.
     if let mistake = description.mistake { fatalError("schema \(name): \(mistake)") }
   }
@@ -43,6 +56,9 @@ public enum SchemaBuilder<R: Record> {
 
   /// Takes a retired field.
   public static func buildExpression(_ field: Retired) -> SchemaElement<R> { .retired(field.name) }
+
+  /// Takes a rule.
+  public static func buildExpression(_ rule: Unique<R>) -> SchemaElement<R> { .unique(rule.paths) }
 
   /// Collects the lines.
   public static func buildBlock(_ elements: SchemaElement<R>...) -> [SchemaElement<R>] { elements }

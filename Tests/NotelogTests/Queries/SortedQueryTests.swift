@@ -36,7 +36,9 @@ private struct Place: Record {
   }
 
   /// The second `sorted(by:)` took the first one's place, and nothing said so.
-  @Test func `a query sorted twice is sorted by the second field where the first leaves records equal`() throws {
+  @Test func `a query sorted twice is sorted by the second field where the first leaves records equal`()
+    throws
+  {
     let folder = try TemporaryFolder()
     let places = try filled(folder).query(Place.self)
     func names(_ query: Query<Place>) throws -> [String] {
@@ -58,9 +60,15 @@ private struct Place: Record {
     #expect(
       try names(places.sorted(by: \.priority, .descending).sorted(by: \.street).sorted(by: \.number))
         == ["a5", "b2", "a3", "a4", "b1"])
-    #expect(try names(places.sorted(by: \.note, .descending).sorted(by: \.number)) == ["a4", "a5", "b1", "a3", "b2"])
+    #expect(
+      try names(places.sorted(by: \.note, .descending).sorted(by: \.number)) == [
+        "a4", "a5", "b1", "a3", "b2",
+      ])
     // Sorted once more by the same field, nothing is left to be sorted.
-    #expect(try names(places.sorted(by: \.number).sorted(by: \.number, .descending)) == ["b1", "b2", "a3", "a4", "a5"])
+    #expect(
+      try names(places.sorted(by: \.number).sorted(by: \.number, .descending)) == [
+        "b1", "b2", "a3", "a4", "a5",
+      ])
   }
 
   @Test func `nil comes before all values`() throws {
@@ -68,7 +76,9 @@ private struct Place: Record {
     let places = try filled(folder).query(Place.self)
     let up = try places.sorted(by: \.floor).sorted(by: \.number).entries().map { try $0.number }
     #expect(up == [3, 4, 5, 1, 2])
-    let down = try places.sorted(by: \.floor, .descending).sorted(by: \.number).entries().map { try $0.number }
+    let down = try places.sorted(by: \.floor, .descending).sorted(by: \.number).entries().map {
+      try $0.number
+    }
     #expect(down == [2, 1, 5, 3, 4])
   }
 }
