@@ -1,5 +1,6 @@
 // The same verbs for tasks: none of them blocks a thread of the cooperative pool.
 
+import NotelogBase
 import NotelogJournal
 
 extension Store {
@@ -99,16 +100,31 @@ extension StoreSnapshot {
 
 extension Query {
   /// The records found. As the other, without blocking the caller's thread.
-  public func entries() async throws -> [Entry<R>] { try await offPool { try self.entries() } }
+  public func entries() async throws -> [Entry<R>] { try await cancellable { try $0.entries() } }
 
   /// The first record found. As the other, without blocking the caller's thread.
-  public func first() async throws -> Entry<R>? { try await offPool { try self.first() } }
+  public func first() async throws -> Entry<R>? { try await cancellable { try $0.first() } }
 
   /// How many records there are. As the other, without blocking the caller's thread.
-  public func count() async throws -> Int { try await offPool { try self.count() } }
+  public func count() async throws -> Int { try await cancellable { try $0.count() } }
 
   /// How the query would be answered now. As the other, without blocking the caller's thread.
-  public func explain() async throws -> QueryPlan { try await offPool { try self.explain() } }
+  public func explain() async throws -> QueryPlan { try await cancellable { try $0.explain() } }
+
+  /// Runs `body` with the query on a thread that may block; it ends when the task is cancelled.
+  private func cancellable<Result: Sendable>(
+    _ body: @escaping @Sendable (Query) throws -> Result
+  ) async throws -> Result {
+    let stop = Flag(false)
+    var query = self
+    query.stop = stop
+    return try await withTaskCancellationHandler {
+      let query = query
+      return try await offPool { try body(query) }
+    } onCancel: {
+      _ = stop.exchange(true)
+    }
+  }
 }
 
 extension Entry {

@@ -17,6 +17,8 @@ public enum Limits {
   public static var collections: Int { NotelogFormat.Limits.maximumCollection }
   /// How much of a value an ordered index keeps.
   public static let sortKeyBytes = 64
+  /// How many rules of what is unique a collection has.
+  public static let uniqueRules = 255
   /// The least length of a padded value.
   public static let paddingBucket = 32
   /// How much of a large value's plaintext a chunk holds; a sealed value that is longer leaves its record.

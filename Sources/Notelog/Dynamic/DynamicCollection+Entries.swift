@@ -39,8 +39,9 @@ extension DynamicCollection {
     by index: Int, _ direction: SortDirection, _ limit: Int?, _ holds: (DynamicEntry) throws -> Bool,
     _ damaged: (RecordID, NotelogError) throws -> Bool
   ) throws -> [DynamicEntry] {
-    var first = FirstEntries<[UInt8], DynamicEntry>(direction, limit: limit) {
-      $0.lexicographicallyPrecedes($1)
+    var first = FirstEntries<[UInt8], DynamicEntry>(limit: limit) { left, right in
+      if left == right { return .same }
+      return left.lexicographicallyPrecedes(right) == (direction == .ascending) ? .before : .after
     }
     let scanner = Scanner(plan, store.opener)
     var key: [UInt8] = []

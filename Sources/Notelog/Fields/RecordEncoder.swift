@@ -208,12 +208,11 @@ struct RecordEncoder {
     for field in plan.fields where field.isIndexed {
       let name = FieldIndexes.Name(collection: plan.schema.collection, field: field.number)
       guard place < envelope.byteCount, envelope.load(UInt16.self, at: place) == field.number else {
-        additions.append(FieldIndexes.Addition(name: name, entry: nil))
+        additions.append(FieldIndexes.Addition(lacking: name))
         continue
       }
       let key = place + 4..<place + 4 + Int(envelope.load(UInt16.self, at: place + 2))
-      additions.append(
-        FieldIndexes.Addition(name: name, entry: OrderedEntry(key: envelope.extracting(key), id)))
+      additions.append(FieldIndexes.Addition(name, key: envelope.extracting(key), id))
       place = key.upperBound
     }
   }

@@ -14,10 +14,28 @@ final class FieldIndexes: Sendable {
   /// A field of a collection.
   typealias Name = OrderName
 
-  /// A key that a record is about to have; none where the record lacks the field.
+  /// A key that a record is about to have in a field; none where the record lacks it. Those of one record follow each other, in
+  /// ascending order of fields.
   struct Addition: Sendable {
+    /// The field.
     let name: Name
     let entry: OrderedEntry?
+    /// How long the key is.
+    let keyByteCount: Int
+
+    /// A key that there is.
+    init(_ name: Name, key: RawSpan, _ id: RecordID) {
+      self.name = name
+      entry = OrderedEntry(key: key, id)
+      keyByteCount = key.byteCount
+    }
+
+    /// A key that there is not.
+    init(lacking name: Name) {
+      self.name = name
+      entry = nil
+      keyByteCount = 0
+    }
   }
 
   /// An index, and the first moment that it knows all keys of.
@@ -47,6 +65,19 @@ final class FieldIndexes: Sendable {
     var gapCount = 0
     /// What was added while an index was being made.
     var pending: [Name: [OrderedEntry]] = [:]
+    /// Those of two fields that were ever made.
+    var pairs: Set<Name> = []
+
+    /// Takes in an addition to an index; nothing where a record lacks the field.
+    mutating func add(_ entry: OrderedEntry?, to name: Name) {
+      guard let entry else {
+        incomplete.insert(name)
+        indexes[name] = nil
+        return
+      }
+      pending[name]?.append(entry)
+      if indexes[name]?.index.insert(entry) == false { distrust(name) }
+    }
 
     mutating func distrust(_ name: Name) {
       distrusted.insert(name)
@@ -68,14 +99,9 @@ final class FieldIndexes: Sendable {
   /// - Returns: A ticket for ``end(_:)``, once the commit has succeeded or failed.
   func begin(_ additions: [Addition]) -> UInt64 {
     state.withLock { state in
-      for addition in additions {
-        guard let entry = addition.entry else {
-          state.incomplete.insert(addition.name)
-          state.indexes[addition.name] = nil
-          continue
-        }
-        state.pending[addition.name]?.append(entry)
-        if state.indexes[addition.name]?.index.insert(entry) == false { state.distrust(addition.name) }
+      for addition in additions { state.add(addition.entry, to: addition.name) }
+      for name in state.pairs where state.indexes[name] != nil || state.pending[name] != nil {
+        for entry in name.entries(in: additions) { state.add(entry, to: name) }
       }
       defer { state.nextTicket += 1 }
       state.underWay[state.nextTicket] = additions
@@ -100,7 +126,11 @@ final class FieldIndexes: Sendable {
     try making.withLock { _ in
       if let index = index(name) { return index }
       state.withLock { state in
-        state.pending[name] = state.underWay.values.joined().filter { $0.name == name }.compactMap(\.entry)
+        if name.second != nil { state.pairs.insert(name) }
+        state.pending[name] = []
+        for additions in state.underWay.values {
+          for entry in name.entries(in: additions) { state.add(entry, to: name) }
+        }
       }
       defer { state.withLock { state in state.pending[name] = nil } }
       while true {
@@ -144,10 +174,12 @@ extension FieldIndexes: OrderKeeper {
       Envelope.forEachSortKey(in: envelope) { field, key in
         fields.insert(field)
         let name = Name(collection: frame.header.collection, field: field)
-        additions.append(Addition(name: name, entry: OrderedEntry(key: envelope.extracting(key), id)))
+        additions.append(Addition(name, key: envelope.extracting(key), id))
       }
-      for name in known where name.collection == frame.header.collection && !fields.contains(name.field) {
-        additions.append(Addition(name: name, entry: nil))
+      for name in known where name.collection == frame.header.collection {
+        for field in name.fields where !fields.contains(field) {
+          additions.append(Addition(lacking: Name(collection: name.collection, field: field)))
+        }
       }
     }
     return begin(additions)
@@ -190,5 +222,30 @@ extension FieldIndexes: OrderKeeper {
       if isNew { state.indexes[name] = nil }
       state.distrusted.remove(name)
     }
+  }
+}
+
+extension OrderName {
+  /// The entries of an order that additions come to; nil for a record that lacks a field.
+  fileprivate func entries(in additions: [FieldIndexes.Addition]) -> [OrderedEntry?] {
+    guard let second else { return additions.lazy.filter { $0.name == self }.map(\.entry) }
+    var entries: [OrderedEntry?] = []
+    var other: FieldIndexes.Addition?
+    let (lower, upper) = (min(field, second.field), max(field, second.field))
+    for addition in additions
+    where addition.name.collection == collection && fields.contains(addition.name.field) {
+      guard let entry = addition.entry else {
+        entries.append(nil)
+        continue
+      }
+      if addition.name.field == lower { other = addition }
+      guard addition.name.field == upper, let other, let before = other.entry, before.id == entry.id else {
+        continue
+      }
+      let keys = (before.key(byteCount: other.keyByteCount), entry.key(byteCount: addition.keyByteCount))
+      let key = lower == field ? key(keys.0.rawSpan, keys.1.rawSpan) : key(keys.1.rawSpan, keys.0.rawSpan)
+      entries.append(OrderedEntry(key: key.rawSpan, entry.id))
+    }
+    return entries
   }
 }

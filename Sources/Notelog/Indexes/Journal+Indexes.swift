@@ -21,7 +21,7 @@ extension Journal {
     let isComplete = try journaling(
       at: path,
       moment.forEachEnvelope(in: name.collection, behind: order) { id, envelope in
-        guard let entry = OrderedEntry(keyOf: name.field, id, envelope: envelope) else { return false }
+        guard let entry = OrderedEntry(keyOf: name, id, envelope: envelope) else { return false }
         entries.append(entry)
         return true
       })
@@ -33,19 +33,31 @@ extension Journal {
   }
 
   /// An index of the keys that all records of a collection have in a field; nil where one lacks it.
-  func index(of name: FieldIndexes.Name, at moment: Snapshot) throws -> FieldIndexes.Made? {
-    guard let entries = try listedKeys(of: name, at: moment) ?? scannedKeys(of: name, at: moment) else {
-      return nil
-    }
+  ///
+  /// - Parameters:
+  ///   - name: The field.
+  ///   - moment: The moment.
+  ///   - check: Called with the number of each key; what it throws ends the making.
+  /// - Returns: The index.
+  /// - Throws: What `check` throws; `inputOutput` where the system fails.
+  func index(
+    of name: FieldIndexes.Name, at moment: Snapshot, _ check: (Int) throws -> Void = { _ in }
+  ) throws -> FieldIndexes.Made? {
+    guard
+      let entries = try listedKeys(of: name, at: moment, check) ?? scannedKeys(of: name, at: moment, check)
+    else { return nil }
     return FieldIndexes.Made(index: OrderedIndex(entries), since: moment.sequence, isStored: false)
   }
 
-  private func scannedKeys(of name: FieldIndexes.Name, at moment: Snapshot) throws -> [OrderedEntry]? {
+  private func scannedKeys(
+    of name: FieldIndexes.Name, at moment: Snapshot, _ check: (Int) throws -> Void
+  ) throws -> [OrderedEntry]? {
     var entries: [OrderedEntry] = []
     var isComplete = true
     // An index that lacks what can't be read would hide that it is lost.
     try moment.scan(name.collection, damaged: { _ in isComplete = false }) { record in
-      guard let entry = try OrderedEntry(keyOf: name.field, record.id, record.body.bytes) else {
+      try check(entries.count)
+      guard let entry = try OrderedEntry(keyOf: name, record.id, record.body.bytes) else {
         isComplete = false
         return false
       }
@@ -57,39 +69,58 @@ extension Journal {
 
   /// The keys that the records' envelopes have, most of which stand together in footers. nil where one lacks the key, as it
   /// may be older than the index or not check, and where not all of them could be read.
-  private func listedKeys(of name: FieldIndexes.Name, at moment: Snapshot) throws -> [OrderedEntry]? {
+  private func listedKeys(
+    of name: FieldIndexes.Name, at moment: Snapshot, _ check: (Int) throws -> Void
+  ) throws -> [OrderedEntry]? {
     var entries: [OrderedEntry] = []
+    var failure: (any Error)?
     let isComplete = try journaling(
       at: path,
       moment.forEachEnvelope(in: name.collection) { id, envelope in
-        guard let entry = OrderedEntry(keyOf: name.field, id, envelope: envelope) else { return false }
+        do { try check(entries.count) } catch { failure = error }
+        guard failure == nil, let entry = OrderedEntry(keyOf: name, id, envelope: envelope) else {
+          return false
+        }
         entries.append(entry)
         return true
       })
+    if let failure { throw failure }
     return isComplete ? entries : nil
   }
 }
 
 extension OrderedEntry {
-  /// The entry that a record has in a field's index now; nil where it lacks the field.
-  init?(keyOf field: UInt16, _ id: RecordID, _ body: RawSpan) throws(NotelogError) {
+  /// The entry that a record has in an index now; nil where it lacks a field.
+  init?(keyOf name: OrderName, _ id: RecordID, _ body: RawSpan) throws(NotelogError) {
+    guard let key = try SortKey.key(of: name.field, in: body) else { return nil }
+    guard let second = name.second else {
+      self.init(key: key.rawSpan, id)
+      return
+    }
+    guard let next = try SortKey.key(of: second.field, in: body) else { return nil }
+    self.init(key: name.key(key.rawSpan, next.rawSpan).rawSpan, id)
+  }
+
+  /// The entry of which a record's envelope has the key; nil where it has none.
+  fileprivate init?(keyOf name: OrderName, _ id: ID16, envelope: RawSpan) {
+    if name.second != nil {
+      guard let key = name.key(ofTwoIn: envelope) else { return nil }
+      self.init(key: key.rawSpan, RecordID(id))
+      return
+    }
+    guard let key = Envelope.sortKey(of: name.field, in: envelope) else { return nil }
+    self.init(key: envelope.extracting(key), RecordID(id))
+  }
+}
+
+extension SortKey {
+  /// The key that a record has in a plain field; nil where it lacks the field.
+  fileprivate static func key(of field: UInt16, in body: RawSpan) throws(NotelogError) -> [UInt8]? {
     guard let entry = try RecordBody(checked: body).find(field), !entry.flags.contains(.sealed) else {
       return nil
     }
     let value = body.extracting(entry.range)
-    let key = SortKey.key(
-      of: value, entry.type, isOptional: entry.flags.contains(.optional),
-      byteCount: SortKey.byteCount(of: value))
-    self.init(key: key.rawSpan, id)
-  }
-
-  /// The entry of which a record's envelope has the key; nil where it has none.
-  fileprivate init?(keyOf field: UInt16, _ id: ID16, envelope: RawSpan) {
-    guard let key = Envelope.sortKey(of: field, in: envelope) else { return nil }
-    self.init(key: envelope.extracting(key), RecordID(id))
-  }
-
-  init?(keyOf field: UInt16, _ stored: OwnedRecord) throws(NotelogError) {
-    try self.init(keyOf: field, stored.id, stored.body.rawSpan)
+    return key(
+      of: value, entry.type, isOptional: entry.flags.contains(.optional), byteCount: byteCount(of: value))
   }
 }

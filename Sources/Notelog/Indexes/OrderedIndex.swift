@@ -10,7 +10,7 @@ import NotelogJournal
 /// Fixed-length values fit whole. Longer texts may tie, and whoever needs more order looks at the values themselves.
 struct OrderedEntry: Hashable, Comparable, Sendable, BitwiseCopyable {
   /// How much of a key an entry holds.
-  static let keyByteCount = 16
+  static let keyByteCount = OrderName.keyByteCount
 
   let keyHigh: UInt64
   let keyLow: UInt64
@@ -40,6 +40,13 @@ struct OrderedEntry: Hashable, Comparable, Sendable, BitwiseCopyable {
     bytes.store(keyHigh.byteSwapped, at: 0)
     bytes.store(keyLow.byteSwapped, at: 8)
     id.bytes.write(into: &bytes, at: Self.keyByteCount)
+  }
+
+  /// The key, or the first bytes of it.
+  func key(byteCount: Int) -> [UInt8] {
+    (0..<min(byteCount, Self.keyByteCount)).map { index in
+      UInt8(truncatingIfNeeded: (index < 8 ? keyHigh : keyLow) >> UInt64(56 - 8 * (index & 7)))
+    }
   }
 
   /// Whether both have the same 16 bytes.
@@ -263,7 +270,7 @@ struct OrderedIndex: Sendable {
   }
 
   /// The first of `count` indices for which a condition holds that holds for all after it too; `count` if none.
-  private static func firstIndex(_ count: Int, _ condition: (Int) -> Bool) -> Int {
+  static func firstIndex(_ count: Int, _ condition: (Int) -> Bool) -> Int {
     var lower = 0
     var upper = count
     while lower < upper {

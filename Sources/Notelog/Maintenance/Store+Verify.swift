@@ -178,7 +178,7 @@ extension Verification {
     if index.listsOtherSchemas { add("index: lists other schemas than there are", .index, isDamage: true) }
     for order in index.orders {
       add(
-        "index: its order of field \(order.field) of collection \(order.collection) lacks keys that records have",
+        "index: its order of field \(order.fields.map(String.init).joined(separator: ", then ")) of collection \(order.collection) lacks keys that records have",
         .index, isDamage: true)
     }
     if !index.segments.isEmpty {

@@ -6,15 +6,24 @@ import NotelogJournal
 struct CandidateReader<R: Record>: ~Copyable {
   private let query: Query<R>
   private let name: FieldIndexes.Name
+  /// Where the others are found that are no longer to be found here.
+  private let earlier: ArraySlice<IndexRun>
   private let moment: Snapshot
   private let scanner: RecordScanner<R>
   private let holds: QueryCondition<R>.Bound
+  private let part: QueryPart
   private var buffer = ReadBuffer()
   private var seen = 0
   private var passed = 0
 
-  init(_ query: Query<R>, _ run: IndexRun, _ reader: RecordReader<R>, _ moment: Snapshot) throws {
+  /// Reads what is in a part of an index and in none of those before.
+  init(
+    _ query: Query<R>, _ run: IndexRun, besides earlier: ArraySlice<IndexRun> = [], _ reader: RecordReader<R>,
+    _ moment: Snapshot, _ part: QueryPart
+  ) throws {
     self.query = query
+    self.earlier = earlier
+    self.part = part
     name = run.name
     self.moment = moment
     scanner = RecordScanner(reader)
@@ -25,6 +34,7 @@ struct CandidateReader<R: Record>: ~Copyable {
   mutating func read<Result>(
     _ entry: OrderedEntry, _ body: (ScannedEntry<R>) throws -> Result
   ) throws -> Result? {
+    try part.check(at: seen)
     seen += 1
     var found: StoredRecord?
     let isFound = try query.reading(entry.id) { () throws -> Bool? in
@@ -36,6 +46,7 @@ struct CandidateReader<R: Record>: ~Copyable {
       if isFound == false { passed += 1 }
       return nil
     }
+    if !earlier.isEmpty, try query.reading(entry.id, { try isFoundEarlier(entry.id) }) != false { return nil }
     let candidate = ScannedRecord(found, RecordBody(checked: buffer.body))
     guard try query.reading(entry.id, { try holds(candidate) }) == true else { return nil }
     return try body(ScannedEntry(candidate, scanner))
@@ -46,7 +57,17 @@ struct CandidateReader<R: Record>: ~Copyable {
   private func isCurrent(_ entry: OrderedEntry, _ found: StoredRecord) throws -> Bool {
     guard found.collection == name.collection else { return false }
     _ = try RecordBody(checking: buffer.body)
-    return try OrderedEntry(keyOf: name.field, entry.id, buffer.body) == entry
+    return try OrderedEntry(keyOf: name, entry.id, buffer.body) == entry
+  }
+
+  /// Whether the record that was read is found by another part of an index, too.
+  private func isFoundEarlier(_ id: RecordID) throws -> Bool {
+    for run in earlier {
+      if let entry = try OrderedEntry(keyOf: run.name, id, buffer.body), run.ranges.contains(entry) {
+        return true
+      }
+    }
+    return false
   }
 
   /// Has the index made anew, of what is so, where half of what lies in the way is not.

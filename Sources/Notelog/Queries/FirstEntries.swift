@@ -2,19 +2,15 @@
 
 /// The first elements in the order of their values, of those seen so far: no more than twice as many are kept as are wanted.
 struct FirstEntries<Value: Sendable, Element: Sendable>: Sendable {
-  private let direction: SortDirection
   private let limit: Int?
-  private let precedes: @Sendable (Value, Value) -> Bool
+  private let compare: @Sendable (Value, Value) -> Precedence
   private var found: [(value: Value, id: RecordID, element: Element)] = []
   /// The last that is still among the first, once there are as many as are wanted.
   private var last: (value: Value, id: RecordID)?
 
-  init(
-    _ direction: SortDirection, limit: Int?, by precedes: @escaping @Sendable (Value, Value) -> Bool
-  ) {
-    self.direction = direction
+  init(limit: Int?, by compare: @escaping @Sendable (Value, Value) -> Precedence) {
     self.limit = limit
-    self.precedes = precedes
+    self.compare = compare
   }
 
   func accepts(_ value: Value, _ id: RecordID) -> Bool {
@@ -45,11 +41,13 @@ struct FirstEntries<Value: Sendable, Element: Sendable>: Sendable {
 
   /// Whether a value comes before another; where neither does, the ids decide.
   private var isInOrder: (Value, RecordID, Value, RecordID) -> Bool {
-    let (precedes, isAscending) = (precedes, direction == .ascending)
+    let compare = compare
     return { left, leftID, right, rightID in
-      if precedes(left, right) { return isAscending }
-      if precedes(right, left) { return !isAscending }
-      return leftID < rightID
+      switch compare(left, right) {
+      case .before: true
+      case .after: false
+      case .same: leftID < rightID
+      }
     }
   }
 }

@@ -1,32 +1,74 @@
-// Which run of a field's index holds the records for which a condition holds.
+// Which runs of a field's index hold the records for which a condition holds.
 
 import NotelogBase
 import NotelogJournal
 
 /// A condition as an ordered index sees it.
 struct IndexedCondition: Sendable {
-  /// Outside of these bounds no record satisfies the condition; inside, some may not.
-  let bounds: IndexBounds
+  /// Outside of these ranges no record satisfies the condition; inside, some may not.
+  let ranges: [KeyRange]
   /// The condition in words.
   let description: String
 
   /// The condition that a field has a value; nil for values without a sort key.
   init?<Value: Equatable & Sendable>(is value: Value) {
     guard let key = sortKey(of: value) else { return nil }
-    bounds = IndexBounds(from: key, to: key, includingUpper: true)
+    ranges = [KeyRange(of: key)]
     description = shown(value)
   }
 
+  /// The condition that a field has another value: an index helps where that means any value at all.
+  init?<Value: Equatable & Sendable>(isNot value: Value) {
+    guard isOptional(Value.self), sortKey(of: value) == KeyRange.absent else { return nil }
+    ranges = [KeyRange(from: KeyRange.present, to: nil)]
+    description = "any value"
+  }
+
+  /// The condition that a field has one of some values.
+  init?<Value: Equatable & Sendable>(isIn values: some Sequence<Value>) {
+    var ranges: [KeyRange] = []
+    var words: [String] = []
+    for value in values {
+      guard let key = sortKey(of: value) else { return nil }
+      ranges.append(KeyRange(of: key))
+      if words.count < Self.shownCount { words.append(shown(value)) }
+    }
+    self.ranges = ranges
+    let rest = ranges.count > words.count ? ", and \(ranges.count - words.count) more" : ""
+    description = "[\(words.joined(separator: ", "))\(rest)]"
+  }
+
   /// The condition that a field has a value in a range; nil where sort keys are in another order than values.
-  init?<Value: Comparable & Sendable>(in range: ValueRange<Value>) {
+  init?<Value: Comparable & Sendable>(in range: ValueRange<Value>, isOptional: Bool) {
     guard ValueOrder<Value>.isThatOfKeys else { return nil }
+    func key(_ value: Value) -> [UInt8]? { isOptional ? sortKey(of: Optional(value)) : sortKey(of: value) }
     // Texts that begin alike may be one in an index: the last may be in the range where it says that it isn't.
-    bounds = IndexBounds(
-      from: range.lower.flatMap(sortKey), to: range.upper.flatMap(sortKey),
-      includingUpper: range.includesUpper || Value.self == String.self)
+    ranges = [
+      KeyRange(
+        from: range.lower.flatMap(key) ?? (isOptional ? KeyRange.present : []), to: range.upper.flatMap(key),
+        includingUpper: range.includesUpper || Value.self == String.self)
+    ]
     let ends = (range.lower.map(shown) ?? "", range.upper.map(shown) ?? "")
     description = ends.0 + (range.includesUpper ? "..." : "..<") + ends.1
   }
+
+  /// The condition that a text begins with another.
+  init(hasPrefix text: String, isOptional: Bool) {
+    ranges = [KeyRange(beginningWith: (isOptional ? KeyRange.present : []) + text.utf8)]
+    description = "\(shown(text))*"
+  }
+
+  /// The condition that a field has a value that is one, no nil and no NaN.
+  init<Stored: StoredValue>(anyNumberOf type: Stored.Type) {
+    let isFloating = Stored.fieldType == .double || Stored.fieldType == .date
+    let start = Stored.isOptional ? KeyRange.present : []
+    let notANumber = start + [UInt8](repeating: .max, count: 8)
+    ranges = [KeyRange(from: start, to: isFloating ? notANumber : nil, includingUpper: !isFloating)]
+    description = "any value"
+  }
+
+  /// How many values a description names.
+  private static let shownCount = 5
 }
 
 /// A value's sort key, as long as an index entry needs it; nil for what has none.
@@ -34,13 +76,14 @@ private func sortKey<Value>(of value: Value) -> [UInt8]? {
   guard let type = Value.self as? any FieldValue.Type else { return nil }
   func key<Field: FieldValue>(_ type: Field.Type) -> [UInt8]? {
     guard let stored = try? (value as? Field)?.stored, Field.Stored.fieldType.isSortable else { return nil }
-    var bytes = [UInt8](repeating: 0, count: stored.storedByteCount)
-    bytes.withBytes(in: 0..<bytes.count) { stored.store(into: &$0) }
-    return SortKey.key(
-      of: bytes.rawSpan, Field.Stored.fieldType, isOptional: Field.Stored.isOptional,
-      byteCount: SortKey.byteCount(of: bytes.rawSpan))
+    return SortKey.key(of: stored)
   }
   return key(type)
+}
+
+private func isOptional(_ type: any Any.Type) -> Bool {
+  func ask<Field: FieldValue>(_ type: Field.Type) -> Bool { Field.Stored.isOptional }
+  return (type as? any FieldValue.Type).map { ask($0) } ?? false
 }
 
 private func shown(_ value: some Any) -> String {

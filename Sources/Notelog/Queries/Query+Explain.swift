@@ -21,29 +21,35 @@ extension Query {
       collection.fields[reader.plan.slots[try reader.plan.slot(of: path)].index]
     }
     var opened: [String] = []
-    for path in conditions.map(\.path) + (order.map { [$0.path] } ?? []) {
+    let tested = conditions.flatMap(\.fields)
+    for path in tested.map(\.path) + (order?.keys.map(\.path) ?? []) {
       let field = try field(path)
       if field.isSealed, !opened.contains(field.field.name) { opened.append(field.field.name) }
     }
-    let index: QueryPlan.Index?
+    var runs: [IndexRun] = []
     let candidateCount: Int
     var direction: SortDirection?
     switch try way(reader, moment) {
     case .scan:
-      index = nil
       candidateCount = try journaling(at: store.journal.path, moment.records(in: collection.number).count)
     case .inOrder(let run):
-      direction = order?.direction
-      fallthrough
-    case .candidates(let run):
-      index = QueryPlan.Index(
-        field: collection.index(of: run.name.field).map { collection.fields[$0].field.name } ?? "",
-        bounds: run.conditions.map(\.description), direction: direction)
+      direction = order?.keys[0].direction
+      runs = [run]
       candidateCount = run.count
+    case .candidates(let found):
+      runs = found
+      candidateCount = found.reduce(0) { $0 + $1.count }
+    }
+    let indexes = runs.map { run in
+      QueryPlan.Index(
+        fields: run.name.fields.map { field in
+          collection.index(of: field).map { collection.fields[$0].field.name } ?? ""
+        },
+        bounds: run.bounds, direction: direction)
     }
     return QueryPlan(
-      collection: collection.schema.name, index: index, candidateCount: candidateCount,
-      conditionCount: conditions.count, openedFields: opened,
+      collection: collection.schema.name, indexes: indexes, candidateCount: candidateCount,
+      conditionCount: tested.count, openedFields: opened,
       sortsInMemory: order != nil && direction == nil, limit: limit,
       threadCount: direction == nil ? partCount : 1)
   }

@@ -4,9 +4,9 @@
 public struct QueryPlan: Sendable, Hashable {
   /// The part of a field's index that leads to the records.
   public struct Index: Sendable, Hashable {
-    /// The field's name.
-    public let field: String
-    /// The conditions on the field that leave only a part, such as `5..<9`; all of the index where there are none.
+    /// The field's name, or those of two fields, of which the second orders what the first leaves equal.
+    public let fields: [String]
+    /// The conditions on the first field that leave only a part, such as `5..<9`; all of the index where there are none.
     public let bounds: [String]
     /// The direction in which it is gone through, where that is the order asked for.
     public let direction: SortDirection?
@@ -14,8 +14,9 @@ public struct QueryPlan: Sendable, Hashable {
 
   /// The collection's name.
   public let collection: String
-  /// The index that leads to the records; nil where all records of the collection are gone through.
-  public let index: Index?
+  /// The indexes that lead to the records, each record by one of them: several where one of several conditions has to hold. None
+  /// where all records of the collection are gone through.
+  public let indexes: [Index]
   /// How many records are read at most; a limit may end it earlier.
   public let candidateCount: Int
   /// How many conditions each candidate is held against.
@@ -46,9 +47,11 @@ extension QueryPlan: CustomStringConvertible {
   }
 
   private var way: String {
-    guard let index else { return "all of \(collection)" }
-    let bounds = index.bounds.isEmpty ? "" : " from \(index.bounds.joined(separator: " and "))"
-    let order = index.direction.map { ", \($0)" } ?? ""
-    return "index on \(index.field)\(bounds)\(order)"
+    if indexes.isEmpty { return "all of \(collection)" }
+    return indexes.map { index in
+      let bounds = index.bounds.isEmpty ? "" : " from \(index.bounds.joined(separator: " and "))"
+      let order = index.direction.map { ", \($0)" } ?? ""
+      return "index on \(index.fields.joined(separator: ", then "))\(bounds)\(order)"
+    }.joined(separator: ", or ")
   }
 }

@@ -9,12 +9,14 @@ extension Store {
   /// asked about came before the index was made: it knows no keys that were gone by then.
   ///
   /// - Complexity: O(*n*) the first time it is asked for, if the checkpoint doesn't hold it; else in what came after that.
-  func index(_ name: FieldIndexes.Name, at moment: Snapshot) throws -> OrderedIndex? {
+  func index(
+    _ name: FieldIndexes.Name, at moment: Snapshot, _ part: QueryPart? = nil
+  ) throws -> OrderedIndex? {
     let made =
       try indexes.index(name)
       ?? indexes.make(name) { mayUseStored in
         if mayUseStored, let made = try journal.storedIndex(of: name) { return made }
-        return try journal.index(of: name, at: journal.snapshot())
+        return try journal.index(of: name, at: journal.snapshot()) { try part?.check(at: $0) }
       }
     guard let made, made.since <= moment.sequence else { return nil }
     return made.index
@@ -33,14 +35,28 @@ extension Store {
 }
 
 extension RecordReader {
+  /// The index of two fields that records are sorted by, where both have one and the key of the first leaves room for the second.
+  func indexName(of first: OrderKey<R>, _ second: OrderKey<R>) -> FieldIndexes.Name? {
+    guard first.isThatOfKeys, second.isThatOfKeys, let name = indexName(of: first.path),
+      let next = indexName(of: second.path), next != name,
+      let index = plan.collection.index(of: name.field)
+    else { return nil }
+    let byteCount = plan.collection.fields[index].type.fixedByteCount
+    guard byteCount ?? 0 < OrderedEntry.keyByteCount else { return nil }
+    return FieldIndexes.Name(
+      collection: name.collection, field: name.field,
+      second: FieldIndexes.Name.Second(
+        field: next.field, isReversed: first.direction != second.direction, followsText: byteCount == nil))
+  }
+
   /// The index of a property's field, where it has one.
   ///
-  /// Optional fields are left to a scan: records may have been written before the field became optional, and their keys
-  /// don't say that there is a value.
+  /// Fields that became optional are left to a scan: records may have been written before, and their keys don't say that there is a
+  /// value.
   func indexName(of path: PartialKeyPath<R>) -> FieldIndexes.Name? {
     guard let slot = try? plan.slot(of: path) else { return nil }
     let field = plan.collection.fields[plan.slots[slot].index].field
-    guard field.isIndexed, !field.isOptional else { return nil }
+    guard field.isIndexed, !field.isOptional || field.wasAlwaysOptional else { return nil }
     return FieldIndexes.Name(collection: plan.collection.schema.collection, field: field.number)
   }
 }

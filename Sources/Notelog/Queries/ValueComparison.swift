@@ -22,10 +22,17 @@ struct ValueEquality<Value: Equatable & Sendable>: Sendable {
 }
 
 /// The order of values in a query.
-struct ValueOrder<Value: Comparable & Sendable>: Sendable {
+struct ValueOrder<Value: Sendable>: Sendable {
   let precedes: @Sendable (Value, Value) -> Bool
+  /// Whether sort keys are in the same order as the values.
+  let isThatOfKeys: Bool
+}
 
-  private init(_ precedes: @escaping @Sendable (Value, Value) -> Bool) { self.precedes = precedes }
+extension ValueOrder where Value: Comparable {
+  private init(_ precedes: @escaping @Sendable (Value, Value) -> Bool) {
+    self.precedes = precedes
+    isThatOfKeys = Self.isThatOfKeys
+  }
 
   init() {
     let text = ValueOrder<String> { $0.utf8.lexicographicallyPrecedes($1.utf8) }
@@ -37,6 +44,19 @@ struct ValueOrder<Value: Comparable & Sendable>: Sendable {
 
   /// Whether sort keys are in the same order as the values. Types of an app's own compare as they like.
   static var isThatOfKeys: Bool { typesInOrderOfKeys.contains(ObjectIdentifier(Value.self)) }
+}
+
+extension ValueOrder {
+  /// The order of optional values: nil comes first.
+  init<Wrapped: Comparable & Sendable>() where Value == Wrapped? {
+    let order = ValueOrder<Wrapped>()
+    isThatOfKeys = order.isThatOfKeys
+    precedes = { left, right in
+      guard let right else { return false }
+      guard let left else { return true }
+      return order.precedes(left, right)
+    }
+  }
 }
 
 private let typesInOrderOfKeys = Set(

@@ -48,16 +48,16 @@ class Scanner {
     }
   }
 
-  /// Whether a text field of a record holds some bytes; nil where the record lacks the field.
-  final func contains(
-    _ needle: [UInt8], in index: Int, isOptional: Bool, of record: ScannedRecord
+  /// Whether something holds for the bytes of a text field of a record: not for nil. nil where the record lacks the field.
+  final func text(
+    in index: Int, isOptional: Bool, of record: ScannedRecord, _ holds: (RawSpan) -> Bool
   ) throws -> Bool? {
     guard let entry = try record.body.find(plan.fields[index].number) else { return nil }
     return try withOpening { opening in
       try opening.open(entry, in: record.body.bytes, of: record.id, index, plan, opener) { bytes in
-        guard isOptional else { return bytes.contains(needle.rawSpan) }
+        guard isOptional else { return holds(bytes) }
         guard bytes.byteCount > 0, bytes.byte(at: 0) == 1 else { return false }
-        return bytes.extracting(droppingFirst: 1).contains(needle.rawSpan)
+        return holds(bytes.extracting(droppingFirst: 1))
       }
     }
   }

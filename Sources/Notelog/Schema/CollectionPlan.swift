@@ -46,6 +46,8 @@ final class CollectionPlan: Sendable {
   let fields: [FieldPlan]
   /// Whether any field is indexed.
   let hasIndexes: Bool
+  /// What no two records share.
+  let unique: [UniqueRule]
   private let retired: Set<UInt16>
   private let indexByName: [String: Int]
 
@@ -69,6 +71,7 @@ final class CollectionPlan: Sendable {
     }
     self.fields = fields
     hasIndexes = fields.contains(where: \.isIndexed)
+    unique = schema.unique.map { UniqueRule($0, in: schema) }
     retired = Set(schema.fields.filter(\.isRetired).map(\.number))
     indexByName = Dictionary(uniqueKeysWithValues: fields.enumerated().map { ($1.field.name, $0) })
   }

@@ -59,4 +59,6 @@ public enum SchemaElement<R: Record>: Sendable {
   case kept(String)
   /// The names of fields whose values become others, and the ``Migrated`` that says how.
   case migrated([String], step: any Sendable)
+  /// The properties whose values no two records share.
+  case unique([any PartialKeyPath<R> & Sendable])
 }

@@ -14,7 +14,7 @@ public struct FieldDescription: Hashable, Sendable {
   public var isOptional = false
   /// The named key that seals the field; nil for a plain field.
   public var key: String?
-  /// Whether an ordered index is kept; only of plain fields. An optional field's keys are written, and no query uses them.
+  /// Whether an ordered index is kept; only of plain fields. That of a field which became optional later is not used.
   public var isIndexed = false
   /// Whether values are padded before sealing.
   public var isPadded = false
@@ -65,6 +65,8 @@ struct CollectionDescription: Sendable {
   var migrated: [String] = []
   /// The record type, to name it in messages; nil where there is none: then only what is to be added is declared.
   var typeName: String?
+  /// The fields whose values no two records share, one or two a rule; nil where nothing is said, and what is stored stands.
+  var unique: [[String]]?
 
   /// What the declaration itself gets wrong, or nil.
   var mistake: String? {
@@ -83,6 +85,13 @@ struct CollectionDescription: Sendable {
         return "\(field.name) is plain, not padded"
       }
     }
+    for rule in unique ?? [] {
+      for name in rule where fields.first(where: { $0.name == name })?.isIndexed != true {
+        return name.isEmpty ? "what is unique is no field" : "\(name) is unique, and has to be indexed"
+      }
+      if Set(rule).count < rule.count { return "\(rule[0]) is in a rule twice" }
+    }
+    if unique?.count ?? 0 > Limits.uniqueRules { return "there are more than \(Limits.uniqueRules) rules" }
     return nil
   }
 }

@@ -20,8 +20,8 @@ public struct Plain<R: Record, Value: FieldValue> {
   /// - Parameters:
   ///   - name: The field's name in the store.
   ///   - path: The property.
-  ///   - indexed: Whether an ordered index is kept, for sorting and for ranges. Don't ask for one of an optional property: its
-  ///     keys are written with every record, and no query uses them.
+  ///   - indexed: Whether an ordered index is kept, for sorting and for conditions. Of an optional property it serves if the property was
+  ///     optional when it was first declared; otherwise queries go without.
   ///   - formerly: Names the field had in earlier versions of the schema.
   @inlinable
   public init(_ name: String, _ path: FieldPath<R, Value>, indexed: Bool, formerly: String...)

@@ -23,14 +23,27 @@ public struct Schema<R: Record>: Sendable {
   ///   - elements: The fields.
   public init(_ name: String, formerly: String..., @SchemaBuilder<R> elements: () -> [SchemaElement<R>]) {
     let elements = elements()
-    fields = elements.compactMap { if case .field(let field) = $0 { field } else { nil } }
-    migrations = elements.compactMap { if case .migrated(_, let step) = $0 { step } else { nil } }
-    description = CollectionDescription(
+    let fields: [FieldDefinition<R>] = elements.compactMap {
+      if case .field(let field) = $0 { field } else { nil }
+    }
+    var description = CollectionDescription(
       name: name, formerNames: formerly, fields: fields.map(\.description),
       retired: elements.compactMap { if case .retired(let name) = $0 { name } else { nil } },
       kept: elements.compactMap { if case .kept(let name) = $0 { name } else { nil } },
       migrated: elements.compactMap { if case .migrated(let names, _) = $0 { names } else { nil } }
         .flatMap(\.self), typeName: "\(R.self)")
+    var rules: [[String]] = []
+    for case .unique(let paths) in elements {
+      rules.append(
+        paths.map { path in
+          fields.first { ($0.path as PartialKeyPath<R>) == (path as PartialKeyPath<R>) }?.description.name
+            ?? ""
+        })
+    }
+    description.unique = rules
+    self.fields = fields
+    self.description = description
+    migrations = elements.compactMap { if case .migrated(_, let step) = $0 { step } else { nil } }
     // Not a precondition: optimised, those don't say what is wrong.
     if let mistake = description.mistake { fatalError("schema \(name): \(mistake)") }
   }
@@ -54,6 +67,9 @@ public enum SchemaBuilder<R: Record> {
 
   /// Takes a field that other versions of the app use.
   public static func buildExpression(_ field: Kept) -> SchemaElement<R> { .kept(field.name) }
+
+  /// Takes a rule.
+  public static func buildExpression(_ rule: Unique<R>) -> SchemaElement<R> { .unique(rule.paths) }
 
   /// Collects the lines.
   public static func buildBlock(_ elements: SchemaElement<R>...) -> [SchemaElement<R>] { elements }

@@ -10,7 +10,7 @@ extension StoredSchema {
   func encoded() -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.append(littleEndian: Self.version)
-    bytes.append(littleEndian: 0 as UInt8)
+    bytes.append(littleEndian: UInt8(unique.count))
     bytes.append(littleEndian: collection)
     bytes.append(littleEndian: revision)
     bytes.append(name: firstName)
@@ -20,11 +20,17 @@ extension StoredSchema {
       bytes.append(littleEndian: field.number)
       bytes.append(littleEndian: field.type.rawValue)
       bytes.append(littleEndian: field.flags.rawValue)
-      bytes.append(littleEndian: (field.isRetired ? 1 : 0) | (field.isIndexed ? 2 : 0) as UInt8)
+      bytes.append(
+        littleEndian: (field.isRetired ? 1 : 0) | (field.isIndexed ? 2 : 0)
+          | (field.wasAlwaysOptional ? 4 : 0) as UInt8)
       bytes.append(littleEndian: UInt8(field.keys.count))
       for key in field.keys { bytes.append(littleEndian: key) }
       bytes.append(name: field.firstName)
       bytes.append(name: field.name)
+    }
+    for rule in unique {
+      bytes.append(littleEndian: UInt8(rule.count))
+      for number in rule { bytes.append(littleEndian: number) }
     }
     return bytes
   }
@@ -36,7 +42,7 @@ extension StoredSchema {
     guard version == Self.version else {
       throw NotelogError(.unsupportedVersion, "a schema has layout \(version), this version reads 1")
     }
-    try cursor.reserved(1, "a schema")
+    let ruleCount = try cursor.integer(as: UInt8.self, "the number of rules")
     collection = try cursor.integer("the collection's number")
     revision = try cursor.integer("the schema's revision")
     firstName = try cursor.name("the collection's first name")
@@ -52,6 +58,18 @@ extension StoredSchema {
         throw NotelogError(.damaged, "the fields of schema \(name) don't ascend")
       }
       fields.append(field)
+    }
+    for _ in 0..<ruleCount {
+      let count = try cursor.integer(as: UInt8.self, "a rule's fields")
+      guard (1...2).contains(count) else {
+        throw NotelogError(.damaged, "a rule of schema \(name) has \(count) fields")
+      }
+      var rule: [UInt16] = []
+      for _ in 0..<count { rule.append(try cursor.integer("a rule's field")) }
+      guard isRule(rule) else {
+        throw NotelogError(.damaged, "a rule of schema \(name) is about what is not plain and indexed")
+      }
+      unique.append(rule)
     }
     guard cursor.remaining == 0 else { throw NotelogError(.damaged, "bytes follow the schema \(name)") }
     let names = fields.filter { !$0.isRetired }.map(\.name)
@@ -69,13 +87,15 @@ extension StoredField {
     let state = try cursor.integer(as: UInt8.self, "a field's state")
     isRetired = state & 1 != 0
     isIndexed = state & 2 != 0
+    wasAlwaysOptional = state & 4 != 0
     let keyCount = try cursor.integer(as: UInt8.self, "a field's keys")
     keys = []
     for _ in 0..<keyCount { keys.append(try cursor.integer(as: UInt32.self, "a field's key")) }
     firstName = try cursor.name("a field's first name")
     name = try cursor.name("a field's name")
-    guard let type, flags.isValid, state < 4, keys.isEmpty != flags.contains(.sealed), !keys.contains(0),
-      !(isIndexed && (flags.contains(.sealed) || !type.isSortable))
+    guard let type, flags.isValid, state < 8, keys.isEmpty != flags.contains(.sealed), !keys.contains(0),
+      !(isIndexed && (flags.contains(.sealed) || !type.isSortable)),
+      !wasAlwaysOptional || flags.contains(.optional) && !flags.contains(.sealed)
     else { throw NotelogError(.damaged, "the schema's field \(name) contradicts itself") }
     self.type = type
   }

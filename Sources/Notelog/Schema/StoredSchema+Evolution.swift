@@ -58,12 +58,26 @@ extension StoredSchema {
       fields[index].isRetired = true
       fields[index].isIndexed = false
     }
+    if let rules = declared.unique {
+      unique = rules.map { names in names.compactMap { field(named: $0)?.number } }
+    } else {
+      // Whoever knows nothing of rules may have retired what one is about.
+      unique = unique.filter { isRule($0) }
+    }
     guard self != before else { return false }
     guard revision < .max else {
       throw NotelogError(.limitExceeded, "the schema of \(name) was changed too often")
     }
     revision += 1
     return true
+  }
+
+  /// Whether fields can be a rule: they are plain, and indexed.
+  func isRule(_ numbers: [UInt16]) -> Bool {
+    (1...2).contains(numbers.count) && Set(numbers).count == numbers.count
+      && numbers.allSatisfy { number in
+        fields.contains { $0.number == number && $0.isIndexed && !$0.isSealed && !$0.isRetired }
+      }
   }
 
   /// Where the declared field stands, by its name or a former one.
@@ -161,7 +175,8 @@ extension StoredSchema {
     fields.append(
       StoredField(
         number: lastNumber + 1, type: field.type, firstName: field.name, name: field.name,
-        flags: field.flags, isIndexed: field.isIndexed, isRetired: false, keys: keys))
+        flags: field.flags, isIndexed: field.isIndexed, isRetired: false,
+        wasAlwaysOptional: field.isOptional && !field.isSealed, keys: keys))
   }
 }
 

@@ -15,6 +15,8 @@ struct StoredSchema: Hashable, Sendable {
   var name: String
   /// All fields that ever were, in ascending order of number.
   var fields: [StoredField]
+  /// The numbers of the fields whose values no two records share, one or two a rule.
+  var unique: [[UInt16]] = []
 
   /// The field of a name, retired ones left out.
   func field(named name: String) -> StoredField? { fields.first { $0.name == name && !$0.isRetired } }
@@ -30,6 +32,8 @@ struct StoredField: Hashable, Sendable {
   var flags: FieldFlags
   var isIndexed: Bool
   var isRetired: Bool
+  /// Whether the field was optional when it was first declared: then all of its sort keys say whether there is a value.
+  var wasAlwaysOptional = false
   /// For each named key the field was ever sealed under, a reference to one of its generations; the last is in force.
   var keys: [UInt32]
 

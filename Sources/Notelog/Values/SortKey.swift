@@ -18,6 +18,15 @@ enum SortKey {
     return key
   }
 
+  /// The key of a value as it is stored.
+  static func key<Stored: StoredValue>(of stored: Stored) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: stored.storedByteCount)
+    bytes.withBytes(in: 0..<bytes.count) { stored.store(into: &$0) }
+    return key(
+      of: bytes.rawSpan, Stored.fieldType, isOptional: Stored.isOptional,
+      byteCount: byteCount(of: bytes.rawSpan))
+  }
+
   /// Writes the key of a stored value, all ``byteCount(of:)`` bytes of it.
   ///
   /// Text, URLs, bytes and UUIDs order as their bytes do. Numbers are turned around, the most significant byte first;
@@ -39,6 +48,29 @@ enum SortKey {
     case .double, .date:
       key.store(orderedBits(Double(bitPattern: value.load(UInt64.self, at: start))).byteSwapped, at: start)
     }
+  }
+
+  /// Makes the stored value of a number's key. A zero's sign is lost, and so is what a NaN says.
+  ///
+  /// - Returns: Whether it is the key of a number.
+  static func restore(
+    _ value: inout [UInt8], of type: FieldType, isOptional: Bool, _ key: RawSpan
+  ) throws(NotelogError) -> Bool {
+    let start = isOptional ? 1 : 0
+    value.removeAll(keepingCapacity: true)
+    if isOptional, key.byteCount > 0 { value.append(key.byte(at: 0)) }
+    if isOptional, key.byteCount == 1 { return key.byte(at: 0) == 0 }
+    guard key.byteCount == start + 8 else { return false }
+    let bits = key.load(UInt64.self, at: start).byteSwapped
+    switch type {
+    case .integer: value.append(littleEndian: bits ^ 1 << 63)
+    case .unsigned: value.append(littleEndian: bits)
+    case .double, .date:
+      let number = bits >> 63 == 1 ? bits ^ 1 << 63 : ~bits
+      value.append(littleEndian: bits == .max ? Double.nan.bitPattern : number)
+    case .boolean, .text, .bytes, .uuid, .url, .json: return false
+    }
+    return true
   }
 
   /// Bits that compare as the numbers do: both zeros alike, every NaN last.

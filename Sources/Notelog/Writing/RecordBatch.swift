@@ -80,7 +80,7 @@ public struct RecordBatch<R: Record>: ~Copyable {
   ///
   /// - Parameter durability: What the commit survives.
   /// - Returns: The revision that all of the records have now.
-  /// - Throws: `conflict` where a record of another type has one of the ids; `full`, and `limitExceeded` where they take more than ``Limits/transactionBytes``: the records are then still in
+  /// - Throws: `conflict` where a record of another type has one of the ids, or another record has what is ``Unique``; `full`, and `limitExceeded` where they take more than ``Limits/transactionBytes``: the records are then still in
   ///   the batch; `poisoned`, `closed`.
   @discardableResult
   public mutating func commit(_ durability: Durability = .durable) throws -> UInt64 {
@@ -90,7 +90,19 @@ public struct RecordBatch<R: Record>: ~Copyable {
       if let ticket { store.indexes.end(ticket) }
       if batch.isEmpty { forget() }
     }
-    return try journaling(at: store.journal.path, store.journal.commit(&batch, durability.journal))
+    guard !plan.collection.unique.isEmpty else {
+      return try journaling(at: store.journal.path, store.journal.commit(&batch, durability.journal))
+    }
+    do throws(WriteError<any Error>) {
+      return try store.journal.commit(&batch, durability.journal) { [store, plan] batch throws(any Error) in
+        try UniqueCheck.run(store, batch, plan.collection)
+      }
+    } catch {
+      switch error {
+      case .body(let error): throw error
+      case .journal(let error): throw NotelogError(journal: error).naming(store.journal.path)
+      }
+    }
   }
 
   /// Forgets what was put since the last commit.

@@ -49,6 +49,8 @@ public struct Transaction: ~Copyable {
   var nonces = NonceRun()
   var buffer = ReadBuffer()
   var collections: [UInt16: Writing] = [:]
+  /// Whether a collection that it writes to has rules of what no two records share.
+  private(set) var hasRules = false
   /// The record types used, with the plans that hold inside this transaction.
   var plans: [ObjectIdentifier: any Sendable] = [:]
   /// Schemas that are stored with this transaction.
@@ -121,6 +123,7 @@ public struct Transaction: ~Copyable {
   /// Makes a collection ready to be written to.
   mutating func prepare(_ plan: CollectionPlan) {
     guard collections[plan.schema.collection]?.plan !== plan else { return }
+    if !plan.unique.isEmpty { hasRules = true }
     collections[plan.schema.collection] = Writing(plan: plan, keys: SealingKeys(store.vault, for: plan))
   }
 }

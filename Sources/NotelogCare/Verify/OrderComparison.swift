@@ -32,6 +32,11 @@ struct OrderComparison: Sendable {
   mutating func take(_ record: StoredRecord, _ envelope: RawSpan) {
     for (number, order) in orders.enumerated()
     where order.name.collection == record.collection && record.revision <= order.since {
+      if order.name.second != nil {
+        guard let key = order.name.key(ofTwoIn: envelope) else { continue }
+        keys[number].append(hash(ID16(key), record.id))
+        continue
+      }
       guard let range = Envelope.sortKey(of: order.name.field, in: envelope) else { continue }
       var (low, high) = (0 as UInt64, 0 as UInt64)
       for (place, index) in range.prefix(16).enumerated() {

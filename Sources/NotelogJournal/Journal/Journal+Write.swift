@@ -19,16 +19,59 @@ extension Journal {
     try checkWritable()
     if batch.isEmpty { return try commitNothing(durability) }
     let byteCount = batch.byteCount
-    var previousVersions = options.isLeased ? [] : try log.previousVersions(of: &batch)
+    if options.isLeased { return try commitLeased(&batch, durability) }
+    let previousVersions = try log.previousVersions(of: &batch)
     let reservation: Log.Reservation
     do {
       try takeTurn()
       defer { log.turn.leave() }
-      // What the batch replaces may have been another process's until now.
-      if options.isLeased { previousVersions = try log.previousVersions(of: &batch) }
       reservation = try reserve(for: batch, durability)
     }
     let sequence = try finish(reservation, &batch, after: previousVersions, durability)
+    keepSpaceContract(written: byteCount)
+    return sequence
+  }
+
+  /// The same with a lock that may have to be taken first: what the batch replaces may be another process's until then.
+  private func commitLeased(_ batch: inout Batch, _ durability: Durability) throws(JournalError) -> UInt64 {
+    let byteCount = batch.byteCount
+    let sequence: UInt64
+    do {
+      try takeTurn()
+      defer { log.turn.leave() }
+      let previousVersions = try log.previousVersions(of: &batch)
+      let reservation = try reserve(for: batch, durability)
+      sequence = try finish(reservation, &batch, after: previousVersions, durability)
+    }
+    keepSpaceContract(written: byteCount)
+    yieldIfWanted()
+    return sequence
+  }
+
+  /// Commits a batch that was made without reading, if a check finds nothing against it: it sees everything that came before.
+  ///
+  /// What the check throws is thrown, and nothing is written; the batch is as it was.
+  @discardableResult
+  package func commit<Failure: Error>(
+    _ batch: inout Batch, _ durability: Durability = .durable,
+    checking check: (borrowing Batch) throws(Failure) -> Void
+  ) throws(WriteError<Failure>) -> UInt64 {
+    let byteCount = batch.byteCount
+    let sequence: UInt64
+    do {
+      do {
+        try checkWritable()
+        try takeTurn()
+      } catch { throw .journal(error) }
+      defer { log.turn.leave() }
+      do { try log.waitUntilQuiet() } catch { throw .journal(error) }
+      do { try check(batch) } catch { throw .body(error) }
+      do {
+        let previousVersions = try log.previousVersions(of: &batch)
+        let reservation = try reserve(for: batch, durability)
+        sequence = try finish(reservation, &batch, after: previousVersions, durability)
+      } catch { throw .journal(error) }
+    }
     keepSpaceContract(written: byteCount)
     if options.isLeased { yieldIfWanted() }
     return sequence

@@ -139,6 +139,27 @@ package struct Batch: ~Copyable {
     }
   }
 
+  /// The ids of a collection's records that it writes or deletes.
+  package func versions(in collection: UInt16) -> Set<ID16> {
+    Set(
+      frames.lazy.filter { $0.header.kind.isVersion && $0.header.collection == collection }.map(\.header.id))
+  }
+
+  /// Calls `body` with the id and the body of each record of a collection that it writes: as it is in the end.
+  package func forEachRecord<Failure: Error>(
+    in collection: UInt16, _ body: (ID16, RawSpan) throws(Failure) -> Void
+  ) throws(Failure) {
+    var seen: Set<ID16> = []
+    for frame in frames.reversed() where frame.header.kind.isVersion && frame.header.collection == collection
+    {
+      guard seen.insert(frame.header.id).inserted, frame.header.kind == .record else { continue }
+      let payload = payload(of: frame)
+      try body(
+        frame.header.id,
+        buffer.bytes.extracting(payload.lowerBound + frame.envelopeByteCount..<payload.upperBound))
+    }
+  }
+
   /// Adds the publication of a compaction.
   mutating func publish(_ change: LiveChange) {
     let start = buffer.count

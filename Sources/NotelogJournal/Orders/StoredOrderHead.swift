@@ -3,22 +3,15 @@
 import NotelogFormat
 package import NotelogBase
 
-/// The field of a collection that an order is of.
-package struct OrderName: Hashable, Sendable {
-  package let collection: UInt16
-  package let field: UInt16
-
-  package init(collection: UInt16, field: UInt16) {
-    self.collection = collection
-    self.field = field
-  }
-}
-
 /// What an order says of itself.
 package struct StoredOrderHead: Equatable, Sendable {
   package static let magic: UInt64 = 0x0A0D_4452_4F4C_4E89
+  /// Of an order of one field.
   package static let version: UInt16 = 1
+  /// Of an order of two.
+  package static let versionOfTwo: UInt16 = 2
   private static let usedByteCount = 32
+  private static let usedByteCountOfTwo = 34
   /// Where each of an order's blocks bears its salt.
   package static let saltOffset = StoredOrder.blockKeyCount * StoredOrder.keyByteCount
 
@@ -43,10 +36,19 @@ package struct StoredOrderHead: Equatable, Sendable {
 extension StoredOrderHead {
   /// Reads a block that is sound; nothing where it is no order's head.
   package init?(_ bytes: RawSpan) {
-    guard bytes.load(UInt64.self, at: 0) == Self.magic, bytes.load(UInt16.self, at: 8) == Self.version,
-      bytes.extracting(Self.usedByteCount..<Self.saltOffset).isZero
+    let version = bytes.load(UInt16.self, at: 8)
+    let isOfTwo = version == Self.versionOfTwo
+    guard bytes.load(UInt64.self, at: 0) == Self.magic, isOfTwo || version == Self.version,
+      bytes.extracting((isOfTwo ? Self.usedByteCountOfTwo : Self.usedByteCount)..<Self.saltOffset).isZero
     else { return nil }
-    name = OrderName(collection: bytes.load(UInt16.self, at: 10), field: bytes.load(UInt16.self, at: 12))
+    let flags = isOfTwo ? bytes.load(UInt16.self, at: 32) : 0
+    guard flags < 4 else { return nil }
+    name = OrderName(
+      collection: bytes.load(UInt16.self, at: 10), field: bytes.load(UInt16.self, at: 12),
+      second: isOfTwo
+        ? OrderName.Second(
+          field: bytes.load(UInt16.self, at: 14), isReversed: flags & 1 != 0, followsText: flags & 2 != 0)
+        : nil)
     let keyCount = bytes.load(UInt64.self, at: 16)
     since = bytes.load(UInt64.self, at: 24)
     salt = bytes.load(UInt64.self, at: Self.saltOffset)
@@ -62,10 +64,14 @@ extension StoredOrderHead {
     buffer.appendZeros(CheckpointBlock.byteCount)
     var bytes = buffer.mutableBytes
     bytes.store(Self.magic, at: start)
-    bytes.store(Self.version, at: start + 8)
+    bytes.store(name.second == nil ? Self.version : Self.versionOfTwo, at: start + 8)
     bytes.store(name.collection, at: start + 10)
     bytes.store(name.field, at: start + 12)
     bytes.store(UInt64(keyCount), at: start + 16)
     bytes.store(since, at: start + 24)
+    if let second = name.second {
+      bytes.store(second.field, at: start + 14)
+      bytes.store((second.isReversed ? 1 : 0) | (second.followsText ? 2 : 0) as UInt16, at: start + 32)
+    }
   }
 }

@@ -18,6 +18,8 @@ private final class QueryModel {
   private var random: SeededGenerator
   private var content: Content = [:]
   private var snapshots: [(snapshot: StoreSnapshot, content: Content)] = []
+  /// Pages that are to be gone on from, and what their last records were like.
+  private var pages: [(question: Question, cursor: QueryCursor, last: Sample)] = []
   private(set) var usedIndexes = 0
   private(set) var askedInOrder = 0
   private(set) var usedStored = 0
@@ -32,7 +34,7 @@ private final class QueryModel {
 
   func run(_ steps: Int) throws {
     for _ in 0..<steps {
-      switch random.pick(0..<23) {
+      switch random.pick(0..<27) {
       case 0..<4: try change()
       case 4: try fail()
       case 5: try store.compact()
@@ -45,6 +47,7 @@ private final class QueryModel {
       // Orders are stored with it, and read from it after the next opening.
       case 14: try store.journal.checkpoint()
       case 15: try kill()
+      case 16..<20: try turnPage()
       default: try ask(store.query(Sample.self), content)
       }
     }
@@ -108,6 +111,7 @@ private final class QueryModel {
 
   private func reopen() throws {
     snapshots = []
+    pages = []
     try store.close()
     store = try Store.open(in: disk, unlocking: random.oneIn(2) ? Self.key : nil, options: Store.Options())
   }
@@ -115,6 +119,7 @@ private final class QueryModel {
   /// What the system was handed is there, and nothing else.
   private func kill() throws {
     snapshots = []
+    pages = []
     disk = disk.crashImageNow(.processKilled)
     store = try Store.open(in: disk, unlocking: random.oneIn(2) ? Self.key : nil, options: Store.Options())
   }
@@ -123,7 +128,7 @@ private final class QueryModel {
 
   private func askSnapshot() throws {
     guard let one = snapshots.randomElement(using: &random) else { return }
-    try ask(one.snapshot.query(Sample.self), one.content)
+    try ask(one.snapshot.query(Sample.self), one.content, isOfNow: false)
   }
 
   /// A query inside of a write closure sees what was committed before.
@@ -139,13 +144,14 @@ private final class QueryModel {
     } catch is CancellationError { return }
   }
 
-  private func ask(_ query: Query<Sample>, _ content: Content) throws {
-    let question = Question(query, &random, mayOpen: store.isUnlocked)
+  private func ask(_ query: Query<Sample>, _ content: Content, isOfNow: Bool = true) throws {
+    let question = Question(query, &random, mayOpen: store.isUnlocked, isOfNow: isOfNow)
     let plan = try question.query.explain()
-    if plan.index != nil { usedIndexes += 1 }
-    if plan.index?.direction != nil { askedInOrder += 1 }
+    if !plan.indexes.isEmpty { usedIndexes += 1 }
+    if plan.indexes.first?.direction != nil { askedInOrder += 1 }
     if store.indexes.holdsStored { usedStored += 1 }
-    let all = question.answer(content.values)
+    let samples = question.answer(content.values)
+    let all = samples.map(\.id)
     let expected = Array(all.prefix(question.limit ?? .max))
     let found = try question.query.entries().map(\.id)
     let isRight =
@@ -162,6 +168,50 @@ private final class QueryModel {
     }
     guard try (question.query.first() == nil) == all.isEmpty else {
       throw QueryModelError("another first: \(words)")
+    }
+    if question.limit == nil { try askFigures(question, samples) }
+    guard question.isSorted, let place = all.indices.randomElement(using: &random) else { return }
+    let offset = random.pick(0..<all.count + 2)
+    guard
+      try question.query.limit(5, offset: offset).entries().map(\.id)
+        == all.dropFirst(offset).prefix(5).map(\.self)
+    else { throw QueryModelError("another page at \(offset): \(words)") }
+    let last = try question.query.limit(1, offset: place).entries()[0]
+    let cursor = try question.query.cursor(at: last)
+    try ask(question, after: cursor, samples[place], content)
+    if question.isOfNow { pages.append((question, cursor, samples[place])) }
+  }
+
+  /// The figures of a question without a limit.
+  private func askFigures(_ question: Question, _ samples: [Sample]) throws {
+    let query = question.query
+    let isRight =
+      try query.sum(of: \.count) == samples.reduce(0) { $0 + $1.count }
+      && query.min(of: \.count) == samples.map(\.count).min()
+      && query.max(of: \.moment) == samples.map(\.moment).max()
+      && query.max(of: \.ratio) == samples.map(\.ratio).filter { !$0.isNaN }.max()
+      && query.min(of: \.perhaps)?.utf8.map(\.self)
+        == samples.compactMap { $0.perhaps.map { Array($0.utf8) } }.min { $0.lexicographicallyPrecedes($1) }
+    guard isRight else { throw QueryModelError("other figures: \(question.words)") }
+  }
+
+  /// Goes on from a page that was found before: whatever has changed since.
+  private func turnPage() throws {
+    guard let index = pages.indices.randomElement(using: &random) else { return }
+    let page = pages.remove(at: index)
+    guard store.isUnlocked || !page.question.mayOpen else { return }
+    try ask(page.question, after: page.cursor, page.last, content)
+  }
+
+  private func ask(
+    _ question: Question, after cursor: QueryCursor, _ last: Sample, _ content: Content
+  ) throws {
+    let all = question.answer(content.values, after: last).map(\.id)
+    let found = try question.query.after(cursor).entries().map(\.id)
+    let expected = Array(all.prefix(question.limit ?? .max))
+    guard found == expected, try question.query.after(cursor).count() == expected.count else {
+      throw QueryModelError(
+        "another page: \(question.words), by the plan \(try question.query.after(cursor).explain())")
     }
   }
 }

@@ -35,7 +35,7 @@ private struct Word: Record {
     let query = try store(in: folder).query(Word.self)
     let byIndex = query.sorted(by: \.indexed, direction).limit(.max)
     let inMemory = query.sorted(by: \.unindexed, direction)
-    #expect(try byIndex.explain().index?.field == "indexed")
+    #expect(try byIndex.explain().indexes.first?.fields == ["indexed"])
     #expect(try inMemory.explain().sortsInMemory)
     let found = try inMemory.entries()
     #expect(try byIndex.entries().map(\.id) == found.map(\.id))

@@ -7,14 +7,14 @@ import NotelogBenchmarks
 /// One store that grows from step to step and is measured after each; and what a compaction makes others wait.
 struct ScaleCommand {
   static let usage = """
-    notelog-bench scale [--steps 10000,100000,1000000,10000000] [--part growth,openings,queries,pause]
+    notelog-bench scale [--steps 10000,100000,1000000,10000000] [--part growth,openings,queries,pages,pause]
                         [--bytes N] [--folder PATH] [--json]
     """
   private static let batch = 1000
   private static let sample = 20_000
 
   var steps = [10_000, 100_000, 1_000_000, 10_000_000]
-  var parts: Set<String> = ["growth", "openings", "queries", "pause"]
+  var parts: Set<String> = ["growth", "openings", "queries", "pages", "pause"]
   /// What lives in the store whose compaction is measured: of this, a gibibyte is copied.
   var pauseByteCount = 9 << 28
   var isJSON = false
@@ -53,6 +53,12 @@ struct ScaleCommand {
       for step in steps {
         let queries = FirstQueries(count: step, credential: credential)
         try queries.run(at: scratch.appending(path: "queries-\(step)").path, report)
+      }
+    }
+    if parts.contains("pages") {
+      for step in steps {
+        let pages = PagedQueries(count: step, credential: credential)
+        try pages.run(at: scratch.appending(path: "pages-\(step)").path, report)
       }
     }
     if parts.contains("pause") {

@@ -1,0 +1,48 @@
+// One condition of a query on one field.
+
+import NotelogBase
+
+/// What must be so of a field for a record to be found.
+struct FieldCondition<R: Record>: Sendable {
+  let path: any PartialKeyPath<R> & Sendable
+  /// What an index of the field makes of the condition; nil where it can't help.
+  let indexed: IndexedCondition?
+  /// Makes the condition ready for a scanner.
+  let bind: @Sendable (RecordScanner<R>) throws -> QueryCondition<R>.Bound
+
+  /// A condition that looks at a record's bytes.
+  init(
+    _ path: any PartialKeyPath<R> & Sendable, indexed: IndexedCondition?,
+    bind: @escaping @Sendable (RecordScanner<R>) throws -> QueryCondition<R>.Bound
+  ) {
+    self.path = path
+    self.indexed = indexed
+    self.bind = bind
+  }
+
+  /// A condition that looks at a value.
+  init(
+    _ path: any PartialKeyPath<R> & Sendable, _ indexed: IndexedCondition? = nil,
+    _ holds: @escaping @Sendable (ScannedEntry<R>) throws -> Bool
+  ) {
+    self.init(path, indexed: indexed) { scanner in
+      { record in try holds(ScannedEntry(record, scanner)) }
+    }
+  }
+
+  /// A condition that looks at a text's bytes.
+  init<Value>(
+    textOf path: FieldKeyPath<R, Value>, isOptional: Bool, indexed: IndexedCondition? = nil,
+    initial: @escaping @Sendable (Value) throws -> String?, _ holds: @escaping @Sendable (RawSpan) -> Bool
+  ) {
+    self.init(path, indexed: indexed) { scanner in
+      let index = try scanner.index(of: path)
+      // What a record has that lacks the field.
+      let lacking = try initial(scanner.reader.plan.prototype[keyPath: path]).map { Array($0.utf8) }
+      let isInitial = lacking.map { holds($0.rawSpan) } ?? false
+      return { record in
+        try scanner.text(in: index, isOptional: isOptional, of: record, holds) ?? isInitial
+      }
+    }
+  }
+}

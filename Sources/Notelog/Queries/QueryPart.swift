@@ -1,0 +1,47 @@
+// The parts of a query that threads share, and how they come to an end before their time.
+
+import NotelogBase
+
+/// What one thread of a query goes through.
+struct QueryPart: Sendable {
+  let number: Int
+  /// Set when nobody wants the answer any longer.
+  let stop: Flag?
+
+  /// Between how many records is asked whether the answer is still wanted.
+  private static let interval = 64
+
+  /// Throws where the task was cancelled that asks, or another part has failed.
+  func check() throws {
+    if Task.isCancelled || stop?.isSet == true { throw CancellationError() }
+  }
+
+  /// The same, at one record of many.
+  func check(at record: Int) throws {
+    if record & (Self.interval - 1) == 0 { try check() }
+  }
+}
+
+extension Query {
+  /// Runs `body` for each part, on as many threads. Where one fails, the others end.
+  func inParts<Value: Sendable>(_ body: @Sendable (QueryPart) throws -> Value) throws -> [Value] {
+    if partCount == 1 { return [try body(QueryPart(number: 0, stop: stop))] }
+    let stop = stop ?? Flag(false)
+    let results = Lock<(values: [Value?], failure: (any Error)?)>(
+      (Array(repeating: nil, count: partCount), nil))
+    inParallel(partCount) { number in
+      do {
+        let value = try body(QueryPart(number: number, stop: stop))
+        results.withLock { $0.values[number] = value }
+      } catch {
+        // Of several, the first: the others may have ended because of it.
+        results.withLock { $0.failure = $0.failure ?? error }
+        _ = stop.exchange(true)
+      }
+    }
+    return try results.withLock { results in
+      if let failure = results.failure { throw failure }
+      return results.values.compactMap(\.self)
+    }
+  }
+}

@@ -1,0 +1,154 @@
+// Sorting what a query finds, by one field or by several.
+
+import NotelogBase
+import NotelogJournal
+
+/// Which of two comes first.
+enum Precedence: Sendable {
+  case before
+  case same
+  case after
+}
+
+/// A field that records are sorted by, its type left out.
+struct OrderKey<R: Record>: Sendable {
+  let path: any PartialKeyPath<R> & Sendable
+  let direction: SortDirection
+  /// Whether sort keys have the same order as values.
+  let isThatOfKeys: Bool
+}
+
+/// The order of a query's records: what they are sorted by is known to the compiler, however many fields it is.
+protocol RecordOrder<R>: Sendable {
+  associatedtype R: Record
+  /// The values that a record is sorted by.
+  associatedtype Value: Sendable
+
+  /// The fields, the first one first.
+  var keys: [OrderKey<R>] { get }
+
+  /// What a record is sorted by.
+  func value(of entry: ScannedEntry<R>) throws -> Value
+
+  /// The values as plain fields have them.
+  func encode(_ value: Value) throws -> [[UInt8]]
+
+  /// Takes the values off the beginning of such a list.
+  func decode(_ stored: inout ArraySlice<[UInt8]>) throws -> Value
+
+  /// Which of two records with these values comes first, in the directions asked for.
+  func compare(_ left: Value, _ right: Value) -> Precedence
+}
+
+/// The order by one field.
+struct FieldOrder<R: Record, Value: FieldValue>: RecordOrder {
+  let path: FieldKeyPath<R, Value>
+  let direction: SortDirection
+  let order: ValueOrder<Value>
+
+  var keys: [OrderKey<R>] { [OrderKey(path: path, direction: direction, isThatOfKeys: order.isThatOfKeys)] }
+
+  func value(of entry: ScannedEntry<R>) throws -> Value { try entry.value(of: path) }
+
+  func encode(_ value: Value) throws -> [[UInt8]] {
+    let stored = try value.stored
+    var bytes = [UInt8](repeating: 0, count: stored.storedByteCount)
+    bytes.withBytes(in: 0..<bytes.count) { stored.store(into: &$0) }
+    return [bytes]
+  }
+
+  func decode(_ stored: inout ArraySlice<[UInt8]>) throws -> Value {
+    guard let bytes = stored.popFirst() else { throw NotelogError(.invalidArgument, "a value is missing") }
+    return try Value(stored: Value.Stored(loading: bytes.rawSpan))
+  }
+
+  func compare(_ left: Value, _ right: Value) -> Precedence {
+    if order.precedes(left, right) { return direction == .ascending ? .before : .after }
+    if order.precedes(right, left) { return direction == .ascending ? .after : .before }
+    return .same
+  }
+}
+
+/// An order, and by another field where that leaves records equal.
+struct ChainedOrder<First: RecordOrder, Value: FieldValue>: RecordOrder {
+  typealias R = First.R
+
+  let first: First
+  let next: FieldOrder<R, Value>
+
+  var keys: [OrderKey<R>] { first.keys + next.keys }
+
+  func value(of entry: ScannedEntry<R>) throws -> (First.Value, Value) {
+    (try first.value(of: entry), try next.value(of: entry))
+  }
+
+  func encode(_ value: (First.Value, Value)) throws -> [[UInt8]] {
+    try first.encode(value.0) + next.encode(value.1)
+  }
+
+  func decode(_ stored: inout ArraySlice<[UInt8]>) throws -> (First.Value, Value) {
+    (try first.decode(&stored), try next.decode(&stored))
+  }
+
+  func compare(_ left: (First.Value, Value), _ right: (First.Value, Value)) -> Precedence {
+    let precedence = first.compare(left.0, right.0)
+    return precedence == .same ? next.compare(left.1, right.1) : precedence
+  }
+}
+
+extension RecordOrder {
+  /// This order, and by another field where it leaves records equal.
+  func then<Value: FieldValue>(_ next: FieldOrder<R, Value>) -> any RecordOrder<R> {
+    ChainedOrder(first: self, next: next)
+  }
+
+  /// A query's records in order, no more of them kept than are wanted.
+  func collect(
+    _ query: Query<R>, on way: QueryWay, _ reader: RecordReader<R>, _ moment: Snapshot
+  ) throws -> [Entry<R>] {
+    if case .inOrder(let run) = way { return try walk(run, query, reader, moment) }
+    let parts = try query.inParts { part in
+      var best = FirstEntries<Value, Entry<R>>(limit: query.wantedCount, by: compare)
+      try query.forEach(on: way, reader, moment, part: part) { entry in
+        guard let value = try query.reading(entry.id, { try self.value(of: entry) }) else { return true }
+        if best.accepts(value, entry.id) { best.insert(value, entry.id, try entry.entry()) }
+        return true
+      }
+      return best
+    }
+    var best = parts[0]
+    for other in parts.dropFirst() { best.merge(other) }
+    return best.sorted()
+  }
+
+  /// Goes through an index that has the order, and reads no more records than it must.
+  private func walk(
+    _ run: IndexRun, _ query: Query<R>, _ reader: RecordReader<R>, _ moment: Snapshot
+  ) throws -> [Entry<R>] {
+    let wanted = query.wantedCount
+    var candidates = try CandidateReader(query, run, reader, moment, QueryPart(number: 0, stop: query.stop))
+    var found: [Entry<R>] = []
+    try run.forEachGroup(keys[0].direction) { group in
+      if group.count == 1 || run.isExact {
+        // Nothing to be sorted: so it is with nearly all values.
+        for entry in group {
+          if let entry = try candidates.read(entry, { try $0.entry() }) { found.append(entry) }
+          if found.count == wanted { return false }
+        }
+        return true
+      }
+      // Entries that tie may have different values, where those are long, and are sorted by other fields.
+      var best = FirstEntries<Value, Entry<R>>(limit: wanted.map { $0 - found.count }, by: compare)
+      for entry in group {
+        _ = try candidates.read(entry) { candidate in
+          guard let value = try query.reading(entry.id, { try self.value(of: candidate) }) else { return }
+          best.insert(value, entry.id, try candidate.entry())
+        }
+      }
+      found += best.sorted()
+      return found.count != wanted
+    }
+    candidates.finish()
+    return found
+  }
+}

@@ -1,0 +1,99 @@
+// The examples of the article "Queries", line for line.
+
+import Foundation
+import Notelog
+import Testing
+
+private struct Message: Record {
+  var id = RecordID()
+  var folder = 0
+  var received = Date()
+  var answered: Date?
+  var sender = ""
+  var text = ""
+  static let schema = Schema<Message>("message") {
+    Plain("folder", \.folder, indexed: true)
+    Plain("received", \.received, indexed: true)
+    Plain("answered", \.answered, indexed: true)
+    Plain("sender", \.sender)
+    Sealed("text", \.text)
+  }
+}
+
+private protocol HasReceived { var received: Date { get } }
+
+extension Message: HasReceived {}
+
+private protocol Received: Record {
+  static var receivedPath: FieldKeyPath<Self, Date> { get }
+}
+
+extension Message: Received {
+  static var receivedPath: FieldKeyPath<Message, Date> { \.received }
+}
+
+@Suite struct QueriesArticle {
+  private func date(_ day: Int) -> Date { Date(timeIntervalSinceReferenceDate: Double(day) * 86_400) }
+
+  @Test func `the article's examples do what it says`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let lastWeek = date(93)
+    let lastYear = date(10)
+    for number in 0..<100 {
+      var message = Message(folder: number % 3, received: date(number))
+      if number % 2 == 1 { message.answered = date(number + 1) }
+      message.sender = number % 5 == 0 ? "Lewis & Clark" : "somebody"
+      message.text = number == 7 ? "Come at once." : ""
+      try store.putAll([message], .buffered)
+    }
+    let messages = store.query(Message.self)
+    let open = messages.where(\.answered, is: nil).where(\.folder, isIn: [1, 2])
+    #expect(try open.count() == (0..<100).count { $0 % 2 == 0 && $0 % 3 != 0 })
+    let recent = messages.where(\.received, in: lastWeek...).where(\.sender, hasPrefix: "Lewis")
+    #expect(try recent.entries().map { try $0.received } == [date(95)])
+    let urgent = messages.where(
+      .field(\.folder, is: 1) && .field(\.answered, is: nil)
+        || !.field(\.received, in: lastWeek...) && .field(\.text, contains: "at once"))
+    #expect(try urgent.count() == (0..<100).count { $0 == 7 || $0 % 3 == 1 && $0 % 2 == 0 })
+    let list = messages.sorted(by: \.folder).sorted(by: \.received, .descending)
+    let query = list.limit(50)
+    var shown: [RecordID] = []
+    func show(_ page: [Entry<Message>]) { shown += page.map(\.id) }
+    var page = try query.entries()
+    while let last = page.last {
+      show(page)
+      page = try query.after(query.cursor(at: last)).entries()
+    }
+    #expect(try shown == list.entries().map(\.id))
+    let count = try messages.where(\.folder, is: 1).count()
+    let newest = try messages.max(of: \.received)
+    let sum = try messages.sum(of: \.folder)
+    #expect(count == 33 && newest == date(99) && sum == 99)
+    let deleted = try store.write { tx in
+      try tx.deleteAll(Message.self, where: .field(\.received, in: ..<lastYear))
+    }
+    #expect(deleted == 10)
+  }
+
+  @Test func `a protocol that asks for the path has one that is a field's, and one that doesn't is told so`()
+    throws
+  {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    try store.putAll((0..<9).map { Message(folder: $0, received: date($0)) })
+    func newest<R: Received>(_ type: R.Type) throws -> Entry<R>? {
+      try store.query(type).sorted(by: R.receivedPath, .descending).first()
+    }
+    #expect(try newest(Message.self)?.folder == 8)
+    func oldest<R: HasReceived & Record>(_ type: R.Type) throws -> Entry<R>? {
+      try store.query(type).sorted(by: \.received).first()
+    }
+    do {
+      _ = try oldest(Message.self)
+      Issue.record("a protocol's path is no field's")
+    } catch let error as NotelogError {
+      #expect(error.code == .notFound && error.message.contains("a protocol's key path"))
+    }
+  }
+}
