@@ -84,7 +84,7 @@ private struct Pit: Record {
     try store.putAll((0..<100).map { Diary(mood: $0 == 50 ? .cross : .calm, words: ["\($0)"]) })
     let query = store.query(Diary.self).where(\.mood, is: .cross)
     #expect(try query.entries().map { try $0.words } == [["50"]])
-    #expect(try query.explain().index?.field == "mood")
+    #expect(try query.explain().indexes.first?.fields == ["mood"])
     #expect(try store.query(Diary.self).filter(\.words) { $0.contains("7") }.count() == 1)
   }
 

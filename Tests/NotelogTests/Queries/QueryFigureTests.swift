@@ -28,7 +28,7 @@ private struct Measurement: Record {
   }
 }
 
-@Suite struct FigureTests {
+@Suite struct QueryFigureTests {
   private func filled(_ folder: TemporaryFolder) throws -> Store {
     let store = try folder.create()
     try store.putAll(
