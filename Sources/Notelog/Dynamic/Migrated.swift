@@ -11,7 +11,7 @@
 /// }
 /// ```
 ///
-/// ``Store/migrate(_:)`` calls the closure for each record that has a value in one of the fields, and retires them. Until that has been done, a
+/// `Store.migrate(_:)` calls the closure for each record that has a value in one of the fields, and retires them. Until that has been done, a
 /// store that has such a field refuses the record type with `schemaConflict`.
 public struct Migrated<R: Record>: Sendable {
   let names: [String]

@@ -160,7 +160,7 @@ extension Store {
   ///   - other: An opening of the store, or of a copy of it, which is unlocked.
   ///   - options: Options; ``Options/isReadOnly`` where the other writes.
   /// - Returns: The store, unlocked.
-  /// - Throws: `locked` where the other is locked; `invalidArgument` where it is another store; what ``open(at:unlocking:options:)`` throws.
+  /// - Throws: `locked` where the other is locked; `invalidArgument` where it is another store; what `open(at:unlocking:options:)` throws.
   public static func open(
     at path: String, sharingKeysOf other: Store, options: Options = Options()
   ) throws -> Store {

@@ -66,10 +66,11 @@ extension Journal {
     let head = log.state.withLock { (end: $0.head?.end ?? 0, allocatedEnd: $0.head?.allocatedEnd ?? 0) }
     statistics.segments = catalog.segments.all.map { segment in
       let byteCount = segment.entry?.byteCount ?? (try? segment.file.byteCount()) ?? head.end
-      // The head's footer, which counts as live with each frame, is not written yet.
+      // The head's footer, which counts as live with each frame, is not written yet: nothing behind the log's end lives.
+      let end = segment.entry == nil && head.end > 0 ? head.end : byteCount
       return Statistics.SegmentFigures(
         number: segment.number, kind: segment.kind, isHead: segment.entry == nil, byteCount: byteCount,
-        liveByteCount: min(segment.liveBytes, byteCount))
+        liveByteCount: min(segment.liveBytes, end))
     }
     statistics.writtenByteCount = statistics.byteCount
     statistics.reservedByteCount = byteCount(of: FileName.reserve)

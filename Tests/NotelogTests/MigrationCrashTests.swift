@@ -48,7 +48,7 @@ private struct After: Record, Equatable {
   }
 }
 
-@Suite(.serialized) struct MigrationTests {
+@Suite(.serialized) struct MigrationCrashTests {
   private func people(_ count: Int) -> [Before] {
     (0..<count).map { Before(name: "First\($0) Last\($0)", age: "\($0)") }
   }
