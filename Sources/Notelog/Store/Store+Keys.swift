@@ -52,7 +52,8 @@ extension Store {
     try unlocking(place) { schemas throws(NotelogError) in
       try naming(place) { () throws(CryptoError) in
         let root = try other.vault.rootCopy()
-        try lockingWhatIsTampered { () throws(CryptoError) in try vault.unlock(root: root, checking: schemas) }
+        try lockingWhatIsTampered { () throws(CryptoError) in try vault.unlock(root: root, checking: schemas)
+        }
       }
     }
   }

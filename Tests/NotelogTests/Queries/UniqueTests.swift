@@ -204,7 +204,8 @@ private struct StrictAccount: Record {
     }
     #expect(wins == 30)
     #expect(
-      try await store.query(Account.self).where(\.email, hasPrefix: "somebody with a long name 10").count() == 31)
+      try await store.query(Account.self).where(\.email, hasPrefix: "somebody with a long name 10").count()
+        == 31)
   }
 
   @Test func `random writes leave what a set would`() throws {
