@@ -49,6 +49,8 @@ extension Journal {
       examination = try Examination.stable(storage, storeID: examination.storeID)
     }
     let catalog = Catalog(key: examination.comparedKey ?? JournalOptions().fingerprintKey)
+    // Nobody keeps this index: it may be too large, and need not grow.
+    catalog.index.reserve(examination.listedFrameLimit)
     let scan = Lock(ChunkScan())
     try catalog.load(&examination, threadCount: threadCount) { entry, envelope, segment in
       guard entry.kind == .chunk || envelope.byteCount > 0 else { return }
@@ -208,6 +210,13 @@ extension Examination {
     return Damage(
       .commitMark, segment: end.segment, offset: end.offset,
       byteCount: aligned(Layout.frameHeaderByteCount + CloseMark.byteCount))
+  }
+
+  /// How many frames the footers of the live set can list, at most.
+  fileprivate var listedFrameLimit: Int {
+    live.entries.reduce(0) { sum, entry in
+      sum + (survey.segments[entry.number]?.trailer?.footerByteCount ?? 0) / Layout.footerEntryByteCount
+    }
   }
 
   /// Up to where a segment's frames are verified: the break, if it is behind this segment's floor.

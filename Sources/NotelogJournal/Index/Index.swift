@@ -79,6 +79,18 @@ package final class Index: Sendable {
     }
   }
 
+  /// Makes room for about that many records, for whoever knows that they are about to come.
+  package func reserve(_ count: Int) {
+    // Fingerprints are spread evenly, and hardly a shard gets a tenth more than its share.
+    let share = count / Self.shardCount
+    for number in 0..<Self.shardCount {
+      shards.withLock(number) { shard in
+        shard.table.reserve(share + share / 10)
+        prefetchHints[number].note(shard.table)
+      }
+    }
+  }
+
   /// Takes in a record that is not in the index yet.
   package func insert(_ fingerprint: UInt64, _ place: FrameAddress) throws(StorageError) {
     try withShard(of: fingerprint) { shard throws(StorageError) in shard.table.insert(fingerprint, place) }
@@ -149,6 +161,18 @@ package final class Index: Sendable {
     }
     entries.sort { ($0.fingerprint, $0.place.bits) < ($1.fingerprint, $1.place.bits) }
     return entries
+  }
+
+  /// Whether a shard has the entries of another index's, of which no two are the same.
+  package func hasEntries(of other: Index, inShard number: Int) throws(StorageError) -> Bool {
+    try other.withShard(number) { truth throws(StorageError) in
+      try withShard(number) { shard throws(StorageError) in
+        guard shard.table.count == truth.table.count else { return false }
+        var isSame = true
+        truth.table.forEach { if !shard.table.contains($0.fingerprint, at: $0.place) { isSame = false } }
+        return isSame
+      }
+    }
   }
 
   /// Lets go of a shard, for whoever goes through an index once.
