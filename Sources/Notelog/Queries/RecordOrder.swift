@@ -71,14 +71,12 @@ struct FieldOrder<R: Record, Value: FieldValue>: RecordOrder {
 
 /// An order, and by another field where that leaves records equal.
 struct ChainedOrder<First: RecordOrder, Value: FieldValue>: RecordOrder {
-  typealias R = First.R
-
   let first: First
-  let next: FieldOrder<R, Value>
+  let next: FieldOrder<First.R, Value>
 
-  var keys: [OrderKey<R>] { first.keys + next.keys }
+  var keys: [OrderKey<First.R>] { first.keys + next.keys }
 
-  func value(of entry: ScannedEntry<R>) throws -> (First.Value, Value) {
+  func value(of entry: ScannedEntry<First.R>) throws -> (First.Value, Value) {
     (try first.value(of: entry), try next.value(of: entry))
   }
 

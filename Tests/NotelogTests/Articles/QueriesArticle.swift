@@ -4,7 +4,7 @@ import Foundation
 import Notelog
 import Testing
 
-private struct Message: Record {
+struct Message: Record {
   var id = RecordID()
   var folder = 0
   var received = Date()
@@ -20,17 +20,21 @@ private struct Message: Record {
   }
 }
 
-private protocol HasReceived { var received: Date { get } }
-
-extension Message: HasReceived {}
-
-private protocol Received: Record {
+protocol Received: Record {
   static var receivedPath: FieldKeyPath<Self, Date> { get }
 }
 
 extension Message: Received {
   static var receivedPath: FieldKeyPath<Message, Date> { \.received }
 }
+
+func newest<R: Received>(_ type: R.Type, in store: Store) throws -> Entry<R>? {
+  try store.query(type).sorted(by: R.receivedPath, .descending).first()
+}
+
+private protocol HasReceived { var received: Date { get } }
+
+extension Message: HasReceived {}
 
 @Suite struct QueriesArticle {
   private func date(_ day: Int) -> Date { Date(timeIntervalSinceReferenceDate: Double(day) * 86_400) }
@@ -49,17 +53,17 @@ extension Message: Received {
     }
     let messages = store.query(Message.self)
     let open = messages.where(\.answered, is: nil).where(\.folder, isIn: [1, 2])
-    #expect(try open.count() == (0..<100).count { $0 % 2 == 0 && $0 % 3 != 0 })
     let recent = messages.where(\.received, in: lastWeek...).where(\.sender, hasPrefix: "Lewis")
+    #expect(try open.count() == (0..<100).count { $0 % 2 == 0 && $0 % 3 != 0 })
     #expect(try recent.entries().map { try $0.received } == [date(95)])
     let urgent = messages.where(
       .field(\.folder, is: 1) && .field(\.answered, is: nil)
         || !.field(\.received, in: lastWeek...) && .field(\.text, contains: "at once"))
     #expect(try urgent.count() == (0..<100).count { $0 == 7 || $0 % 3 == 1 && $0 % 2 == 0 })
     let list = messages.sorted(by: \.folder).sorted(by: \.received, .descending)
-    let query = list.limit(50)
     var shown: [RecordID] = []
     func show(_ page: [Entry<Message>]) { shown += page.map(\.id) }
+    let query = list.limit(50)
     var page = try query.entries()
     while let last = page.last {
       show(page)
@@ -82,10 +86,7 @@ extension Message: Received {
     let folder = try TemporaryFolder()
     let store = try folder.create()
     try store.putAll((0..<9).map { Message(folder: $0, received: date($0)) })
-    func newest<R: Received>(_ type: R.Type) throws -> Entry<R>? {
-      try store.query(type).sorted(by: R.receivedPath, .descending).first()
-    }
-    #expect(try newest(Message.self)?.folder == 8)
+    #expect(try newest(Message.self, in: store)?.folder == 8)
     func oldest<R: HasReceived & Record>(_ type: R.Type) throws -> Entry<R>? {
       try store.query(type).sorted(by: \.received).first()
     }
