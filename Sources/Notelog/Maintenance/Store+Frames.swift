@@ -62,13 +62,12 @@ public struct StoredPiece: Sendable {
     offset = piece.offset
     byteCount = piece.byteCount
     switch piece.content {
-    case .file(let isReadable, let segmentKind, let storeID, let branch, let isFinished):
+    case .file(let isReadable, let segmentKind, let storeID, let isFinished):
       kind = .file
       isSound = isReadable
       let header = segmentKind.map { "\($0)" } ?? "no readable header"
       let store = storeID.map { ", store \(RecordID($0))" } ?? ""
-      let line = branch.map { ", branch \(RecordID($0))" } ?? ""
-      note = header + (isFinished ? ", finished" : ", not finished") + store + line
+      note = header + (isFinished ? ", finished" : ", not finished") + store
     case .frame(let header, let isWhole, let mark):
       kind = Kind(header.kind)
       isSound = isWhole
@@ -86,9 +85,8 @@ public struct StoredPiece: Sendable {
 
   private static func words(_ mark: FrameListing.Piece.Mark) -> String {
     switch mark {
-    case .commit(let frameCount, let firstOffset, let floor, let time):
+    case .commit(let frameCount, let firstOffset, let floor):
       "of \(frameCount) from offset \(firstOffset); floor \(floor.segment):\(floor.offset)"
-        + (time == 0 ? "" : "; at \(time) ms since 1970")
     case .close(let place): "at \(place.segment):\(place.offset)"
     }
   }
@@ -119,12 +117,10 @@ extension Store {
   ///   - body: Called in the order of names and offsets.
   /// - Throws: `notFound` where there is no segment file; `inputOutput`; and what `body` throws.
   public static func forEachPiece(at path: String, _ body: (StoredPiece) throws -> Void) throws {
-    do { try forEachPiece(in: SystemStorage(path: path), body) } catch let error as JournalError {
+    do {
+      try FrameListing.run(SystemStorage(path: path)) { try body(StoredPiece($0)) }
+    } catch let error as JournalError {
       throw NotelogError(journal: error).naming(path)
     }
-  }
-
-  static func forEachPiece(in storage: any Storage, _ body: (StoredPiece) throws -> Void) throws {
-    try FrameListing.run(storage) { try body(StoredPiece($0)) }
   }
 }

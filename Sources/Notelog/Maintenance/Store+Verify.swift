@@ -126,7 +126,7 @@ extension Verification {
     let parts = Lock<[RecordVerifier.Found]>([])
     let structure = try journaling(
       at: storage.path,
-      Journal.verify(storage, threadCount: threadCount, progress: progress) { inspect in
+      Journal.verifyOnce(storage, threadCount: threadCount, progress: progress) { inspect in
         guard let store else { return inspect { _, _, _ in } }
         var verifier = RecordVerifier(store)
         inspect { verifier.check($0, $1, $2) }

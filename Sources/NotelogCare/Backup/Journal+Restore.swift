@@ -33,11 +33,10 @@ extension Journal {
     }
     let parts = BackupView(manifest, in: backup).parts.values
     var damages: [Damage] = []
-    let branch = ID16(low: JournalOptions().random(), high: JournalOptions().random())
     // The newest first: a store whose newest segments are missing would pass for a whole one, an older one.
     var progress = WorkProgress(total: parts.reduce(0) { $0 + $1.entry.byteCount }, report)
     for part in parts.sorted(by: { $0.entry.number > $1.entry.number }) {
-      do { damages += try restore(part, of: manifest, branch, from: backup, to: target) } catch {
+      do { damages += try restore(part, of: manifest, from: backup, to: target) } catch {
         throw JournalError(error)
       }
       try progress.advance(by: part.entry.byteCount)
@@ -50,28 +49,11 @@ extension Journal {
       // What can't be opened can still be salvaged.
       guard error.code == .damaged, !damages.isEmpty else { throw error }
     }
-    if manifest.end == nil, damages.isEmpty { try beginBranch(branch, in: target, of: manifest.storeID) }
     return damages
   }
 
-  /// Begins a branch where the log's last segment is finished, and so never changed: in a next one.
-  private static func beginBranch(
-    _ id: ID16, in target: any Storage, of storeID: ID16
-  ) throws(JournalError) {
-    var options = JournalOptions()
-    let now = try Examination(target, storeID: storeID).branch
-    options.branch = Branch(id: id, keepsTimes: now.keepsTimes)
-    let journal = try Journal.open(in: target, storeID: storeID, options: options)
-    do { try journal.beginHead() } catch {
-      try? journal.close()
-      throw error
-    }
-    try journal.close()
-  }
-
   private static func restore(
-    _ part: BackupManifest.Part, of manifest: BackupManifest, _ branch: ID16, from backup: any Storage,
-    to target: any Storage
+    _ part: BackupManifest.Part, of manifest: BackupManifest, from backup: any Storage, to target: any Storage
   ) throws(StorageError) -> [Damage] {
     let name = FileName.segment(part.entry.number)
     let end = manifest.isEnd(part) ? manifest.end : nil
@@ -86,11 +68,6 @@ extension Journal {
     }
     let isSound = try part.hasItsBytes(file)
     if !isSound, let end { try end.write(to: file, at: manifest.position) }
-    if let end {
-      var header = end.header
-      header.branch = Branch(id: branch, keepsTimes: header.branch.keepsTimes)
-      try header.write(to: file)
-    }
     try file.sync()
     try target.move(name + FileName.partialSuffix, to: name)
     return isSound ? [] : [Damage(.backupFile, segment: part.entry.number)]

@@ -26,8 +26,7 @@ extension Journal {
   /// where it has none, and its body.
   package typealias Inspector = (StoredRecord, _ envelope: RawSpan, _ body: RawSpan) -> Void
 
-  /// Reads every byte of a store once, and checks it. Beside a writer, what looks like damage may be due to its going on:
-  /// ``ReadingAttempts`` tells.
+  /// Reads every byte of a store and checks it, if need be more than once: beside a writer, what was found is of one moment.
   ///
   /// - Parameters:
   ///   - storage: The store's folder.
@@ -36,8 +35,34 @@ extension Journal {
   ///   - progress: Told how far it has come, on the caller's thread.
   ///   - visit: Called on each thread, to hand over what looks into the records that the thread comes to.
   /// - Returns: What was found.
-  /// - Throws: What stands in the way of reading; `cancelled`.
+  /// - Throws: What stands in the way of reading; `cancelled`; `busy` where the store never holds still.
   package static func verify(
+    _ storage: any Storage, storeID: ID16? = nil, threadCount: Int = 1,
+    progress: @escaping WorkProgress.Report = { _, _ in true },
+    visit: @Sendable ((Inspector) -> Void) -> Void = { $0 { _, _, _ in } }
+  ) throws(JournalError) -> Verification {
+    var attempts = ReadingAttempts(of: storage)
+    while true {
+      attempts.begin()
+      do {
+        var verification = try verifyOnce(
+          storage, storeID: storeID, threadCount: threadCount, progress: progress, visit: visit)
+        let finding = verification.isSound ? "" : "\(verification.report.damages) \(verification.index)"
+        guard try attempts.isBelievable(finding) else { continue }
+        if !verification.report.torn.isEmpty, attempts.isDisturbed(since: verification.nextSequence) {
+          verification.report.torn = []
+        }
+        return verification
+      } catch {
+        guard error.isDoubtful, try !attempts.isBelievable("\(error)", errno: error.cause?.errno)
+        else { throw error }
+      }
+    }
+  }
+
+  /// Reads every byte of a store once. Beside a writer, what looks like damage may be due to its going on: ``ReadingAttempts``
+  /// tells.
+  package static func verifyOnce(
     _ storage: any Storage, storeID: ID16? = nil, threadCount: Int = 1,
     progress: @escaping WorkProgress.Report = { _, _ in true },
     visit: @Sendable ((Inspector) -> Void) -> Void = { $0 { _, _, _ in } }

@@ -21,26 +21,18 @@ extension Journal {
     let catalog = Catalog(key: options.fingerprintKey, cacheByteCount: options.cacheByteCount)
     let log = Log(
       storage, catalog: catalog, options: options, storeID: storeID,
-      branch: options.newBranch(keepsTimes: options.keepsCommitTimes),
       state: LogState(
         head: nil, nextSequence: 1, nextVisible: 1, nextDurable: 1, visibleEnd: .zero, floor: .zero,
         live: LiveSet(),
         highestNumber: 0))
     let journal = Journal(
       storage, options: options, catalog: catalog, log: log, lock: lock, report: RecoveryReport())
-    // The first segment is what makes the folder a store.
-    try journal.beginHead()
-    _ = log.enterGate()
-    defer { log.leaveGate() }
-    log.seekReserve()
-    return journal
-  }
-
-  /// Makes the segment that the next transaction goes into, where there is none yet.
-  package func beginHead() throws(JournalError) {
     let held = log.enterGate()
     defer { log.leaveGate() }
+    // The first segment is what makes the folder a store.
     try log.makeRoom(held, byteCount: 0, footerByteCount: 0, onlyFrees: true)
+    log.seekReserve()
+    return journal
   }
 
   /// Opens a store's journal, and recovers it first if it was not closed in order.
@@ -110,9 +102,7 @@ extension Journal {
     // Another process may be writing there this very moment: a reader passes no verdict above the floor.
     if options.isReadOnly { report.torn = [] }
     let state = try logState(examination, catalog, storage, options)
-    let log = Log(
-      storage, catalog: catalog, options: options, storeID: examination.storeID,
-      branch: options.branch ?? examination.branch, state: state)
+    let log = Log(storage, catalog: catalog, options: options, storeID: examination.storeID, state: state)
     options.isReadOnly = options.isReadOnly && !(given.isLeased && report.verdict != .unproven)
     let journal = Journal(
       storage, options: options, catalog: catalog, log: log, lock: lock, report: report)

@@ -198,8 +198,7 @@ struct Recovery {
     }
     _ = try builder.publish { end in
       SegmentHeader(
-        .recovered, number: number, storeID: examination.storeID, branch: examination.branch, salt: salt,
-        firstSequence: firstSequence,
+        .recovered, number: number, storeID: examination.storeID, salt: salt, firstSequence: firstSequence,
         floor: LogPosition(segment: number, offset: end), live: live, sources: cuts.map(\.source))
     }
   }
@@ -236,8 +235,7 @@ struct Recovery {
       place += header.frameByteCount
     }
     guard frameCount > 0 else { return }
-    let mark = CommitMark(
-      frameCount: frameCount, firstOffset: start, floor: kept.range.mark.floor, time: kept.range.mark.time)
+    let mark = CommitMark(frameCount: frameCount, firstOffset: start, floor: kept.range.mark.floor)
     var payload = Buffer(capacity: CommitMark.byteCount)
     mark.append(to: &payload)
     try builder.append(

@@ -15,27 +15,6 @@ import Testing
     for number in numbers { try journal.put(key(number), [UInt8](repeating: version, count: 200)) }
   }
 
-  /// Verifies as often as the library does: until what is found is of one moment.
-  private static func verifyUntilBelieved(_ disk: SimulatedDisk) throws -> Journal.Verification {
-    var attempts = ReadingAttempts(of: disk)
-    while true {
-      attempts.begin()
-      do {
-        var verification = try Journal.verify(disk)
-        let finding = verification.isSound ? "" : "\(verification.report.damages) \(verification.index)"
-        guard try attempts.isBelievable(finding) else { continue }
-        if !verification.report.torn.isEmpty, attempts.isDisturbed(since: verification.nextSequence) {
-          verification.report.torn = []
-        }
-        return verification
-      } catch let error as JournalError {
-        guard error.isDoubtful, try !attempts.isBelievable("\(error)", errno: error.cause?.errno) else {
-          throw error
-        }
-      }
-    }
-  }
-
   /// Verifies a store whose writer goes on once, after one of the calls that verifying makes.
   ///
   /// - Returns: Whether verifying made so many calls.
@@ -59,7 +38,7 @@ import Testing
       do { try write(journal) } catch { Issue.record("\(error)") }
     }
     defer { disk.afterEachCall(nil) }
-    let verification = try Self.verifyUntilBelieved(disk)
+    let verification = try Journal.verify(disk)
     #expect(verification.isSound, "call \(target): \(verification.report.damages) \(verification.index)")
     #expect(verification.report.torn == [], "call \(target)")
     disk.afterEachCall(nil)
