@@ -94,7 +94,9 @@ extension Journal {
   /// Writes the index to a file. All that was reserved is visible.
   ///
   /// - Returns: Nothing where loading the index shows that frames are lost.
-  private func draftCheckpoint(_: borrowing GateHeld) throws(JournalError) -> CheckpointDraft? {
+  private func draftCheckpoint(_ held: borrowing GateHeld) throws(JournalError) -> CheckpointDraft? {
+    // What it covers is a witness of the floor, and a head that another process was creating when it died may be in memory only.
+    try log.proveStart(held)
     let (covered, next) = log.state.withLock { (max($0.visibleEnd, $0.floor), $0.nextVisible) }
     do throws(StorageError) {
       try catalog.index.loadAll()

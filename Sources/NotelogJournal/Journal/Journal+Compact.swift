@@ -183,7 +183,8 @@ extension Journal {
     if wasTight { throw error }
   }
 
-  /// Promises the room that publishing takes before the copy is made, which on a full disk may take all there is.
+  /// Promises the room that publishing takes before the copy is made, which on a full disk may take all there is. A head that was opened
+  /// again is durable then, so that the copy's header may name it as the floor.
   private func promisePublication(of sourceCount: Int) throws(JournalError) {
     let markByteCount = Layout.frameHeaderByteCount + CommitMark.byteCount
     let changeByteCount = Layout.frameHeaderByteCount + 8 + Layout.liveEntryByteCount + 4 * sourceCount

@@ -113,6 +113,13 @@ extension Log {
     state.withLock { $0.head?.unproven = nil }
   }
 
+  /// Makes the start of a head durable that was there to read when the store was opened, if nothing follows it: before that, nothing may
+  /// say that the log reaches up to there.
+  func proveStart(_: borrowing GateHeld) throws(JournalError) {
+    let isUnproven = state.withLock(waking: .nobody) { $0.head?.unproven?.lowerBound == 0 }
+    if isUnproven { try writeUnprovenAgain() }
+  }
+
   /// Promises space in steps, or just what is needed where a step finds no room.
   private func allocate(
     _ file: any StorageFile, from start: Int, to needed: Int, aim: Int
