@@ -225,7 +225,7 @@ private struct QueryModelError: Error, CustomStringConvertible {
 @Suite struct QueryModelTests {
   @Test func `queries find what somebody finds who reads everything`() throws {
     let one = TestEffort.variable("NOTELOG_MODEL_SEED").flatMap { UInt64($0) }
-    let seeds: Range<UInt64> = one.map { $0..<$0 + 1 } ?? 0..<(TestEffort.isSoak ? 10_000 : 300)
+    let seeds: Range<UInt64> = one.map { $0..<$0 + 1 } ?? 0..<(TestEffort.isSoak ? 10_000 : 100)
     var (usedIndexes, askedInOrder, usedStored) = (0, 0, 0)
     for seed in seeds {
       let model = try QueryModel(seed: seed)
