@@ -5,12 +5,12 @@ import NotelogFormat
 import NotelogJournal
 
 extension Query {
-  /// How many records there are, limit and offset applied; those that can't be read are left out, as in ``entries()``.
+  /// How many records there are, limit and offset applied; those that can't be read are left out, as in `entries()`.
   ///
   /// Without conditions, and where nothing is known to be damaged, none is read: then a record counts of which nobody knows yet that it can't be read. A
   /// query with ``onDamage(_:)`` reads all of them.
   ///
-  /// - Throws: `CancellationError` where the task was cancelled; what ``entries()`` throws.
+  /// - Throws: `CancellationError` where the task was cancelled; what `entries()` throws.
   public func count() throws -> Int {
     guard limit != 0 else { return 0 }
     let reader = try store.reader(for: R.self)
@@ -44,7 +44,7 @@ extension Query {
   /// The least value of a field among the records found; nil where there is none. NaN is passed over.
   ///
   /// - Complexity: That of the first record sorted by the field: with an index, hardly more than one record is read.
-  /// - Throws: `locked` where a locked field is needed; what ``entries()`` throws.
+  /// - Throws: `locked` where a locked field is needed; what `entries()` throws.
   public func min<Value: Comparable & FieldValue>(of path: FieldKeyPath<R, Value>) throws -> Value? {
     try first(FieldOrder(path: path, direction: .ascending, order: ValueOrder())) { $0 == $0 }
   }
@@ -58,7 +58,7 @@ extension Query {
   /// The greatest value of a field among the records found; nil where there is none. NaN is passed over.
   ///
   /// - Complexity: That of the first record sorted by the field: with an index, hardly more than one record is read.
-  /// - Throws: `locked` where a locked field is needed; what ``entries()`` throws.
+  /// - Throws: `locked` where a locked field is needed; what `entries()` throws.
   public func max<Value: Comparable & FieldValue>(of path: FieldKeyPath<R, Value>) throws -> Value? {
     try first(FieldOrder(path: path, direction: .descending, order: ValueOrder())) { $0 == $0 }
   }
@@ -73,7 +73,7 @@ extension Query {
   ///
   /// - Complexity: O(*n*) in the records. Without conditions, of an indexed field, none of them is read, but what the store lists of
   ///   them; where something is known to be damaged they are, and those that can't be are left out.
-  /// - Throws: `limitExceeded` where the sum is no value of the type; `locked` where a locked field is needed; what ``entries()``
+  /// - Throws: `limitExceeded` where the sum is no value of the type; `locked` where a locked field is needed; what `entries()`
   ///   throws.
   public func sum<Value: FixedWidthInteger & FieldValue>(of path: FieldKeyPath<R, Value>) throws -> Value {
     try total(of: path, { $0 }, Self.add)

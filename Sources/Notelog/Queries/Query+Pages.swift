@@ -34,7 +34,7 @@ extension Query {
   /// ```
   ///
   /// Whatever is inserted, changed or deleted between two pages, no record that stays where it is in the order is left out or comes twice. With an
-  /// index, a page costs what its records cost, wherever it begins: see ``explain()``.
+  /// index, a page costs what its records cost, wherever it begins: see `explain()`.
   ///
   /// The query has to be sorted as the one that the cursor is of; conditions may be others.
   public func after(_ cursor: QueryCursor) -> Query {

@@ -48,7 +48,7 @@ extension QueryCondition {
   /// The field has a value in a range: `5..<9`, `5...9`, `5...`, `..<9` or `...9`. If the field is an indexed number, date, UUID or text
   /// and few records are in the range, only those are read.
   ///
-  /// Text is in the order of its UTF-8 bytes, as where it is sorted: see ``Query/sorted(by:_:)``. Types of your own compare as
+  /// Text is in the order of its UTF-8 bytes, as where it is sorted: see `sorted(by:_:)`. Types of your own compare as
   /// they say; indexes don't help with those.
   public static func field<Value: Comparable & Sendable>(
     _ path: FieldKeyPath<R, Value>, in range: some RangeExpression<Value> & Sendable
