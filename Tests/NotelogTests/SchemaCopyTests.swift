@@ -25,6 +25,7 @@ import Testing
 
     init() throws {
       let store = try Store.create(in: disk, unlocking: TemporaryFolder.key, options: SchemaCopyTests.options)
+      try store.createKey("personal", .afterFirstUnlock)
       try store.write { [note] tx in try tx.put(note) }
       try store.write { [letter] tx in try tx.put(letter) }
       // The segment that holds them has a footer and is covered by the checkpoint.
@@ -42,13 +43,17 @@ import Testing
     /// A copy in which the records of some schemas do not check; in their headers, or behind them.
     func withoutRecords(_ numbers: [Int], isHeader: Bool) throws -> SimulatedDisk {
       let copy = disk.copy()
+      try damage(numbers, on: copy, isHeader: isHeader)
+      return copy
+    }
+
+    func damage(_ numbers: [Int], on disk: SimulatedDisk, isHeader: Bool) throws {
       for number in numbers {
         let (file, range) = frames[number - 1]
-        var bytes = try #require(copy.contents(file))
+        var bytes = try #require(disk.contents(file))
         bytes[range.lowerBound + (isHeader ? 20 : Layout.frameHeaderByteCount + 30)] ^= 1
-        copy.replace(file, with: bytes)
+        disk.replace(file, with: bytes)
       }
-      return copy
     }
   }
 
@@ -83,6 +88,26 @@ import Testing
       #expect(try mended.get(Letter.self, sample.letter.id)?.subject == "subject")
       try mended.close()
     }
+  }
+
+  /// The bug: the first refresh after somebody else's commit locked the keys that outlive `lock()`, as if the schemas had changed.
+  @Test(arguments: [false, true])
+  func `what the second copy serves stays while others commit`(isNewCollection: Bool) throws {
+    let sample = try Sample()
+    let disk = sample.disk.copy()
+    let writer = try open(disk)
+    try sample.damage([1, 2], on: disk, isHeader: false)
+    let reader = try open(disk, isReadOnly: true)
+    let note = try #require(try reader.get(Note.self, sample.note.id))
+    if !isNewCollection { reader.lock() }
+    if isNewCollection { try writer.createCollection("new", fields: [.plain("name", .text)]) }
+    try writer.write { tx in try tx.put(Note(title: "another")) }
+    #expect(try reader.refresh())
+    #expect(reader.collections.map(\.name) == ["note", "letter"] + (isNewCollection ? ["new"] : []))
+    #expect(try reader.get(Note.self, sample.note.id)?.body == "")
+    #expect(try note.body == "")
+    try reader.close()
+    try writer.close()
   }
 
   @Test func `a second copy that is gone or damaged anywhere is made again, and no reader writes`() throws {

@@ -13,7 +13,7 @@ struct SchemaCopies: Sendable {
   private(set) var fromFile: Set<UInt16> = []
   /// How many schemas the log has that can be read.
   private(set) var countInLog = 0
-  /// The revisions of the records of the log that were read.
+  /// The revisions of the records of the log, of those too that can't be read.
   private(set) var revisions: [ID16: UInt64] = [:]
   private(set) var finding = SchemaFinding()
 
@@ -47,6 +47,7 @@ struct SchemaCopies: Sendable {
           throw error
         }
         unreadable.insert(UInt16(number))
+        revisions[key] = try? journal.revision(of: key)
       }
     }
     countInLog = chosen.count

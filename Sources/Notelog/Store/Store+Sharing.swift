@@ -84,7 +84,8 @@ extension Store {
     // Without the unlock root nobody can check them: what is open yet is not to be used with them.
     if !vault.isUnlocked { vault.lock(.everything) }
     // A schema whose MAC does not check opens nothing, as at unlocking: INV-M2.
-    guard let copies = try? SchemaCopies(of: journal, and: .missing),
+    let file = SchemaFile(storage: storage).read(of: storeID)
+    guard let copies = try? SchemaCopies(of: journal, and: file),
       (try? vault.check(copies.chosen.values.map { SealedSchema(bytes: $0.bytes, mac: $0.mac) })) != nil
     else {
       registry.withLock { $0.isVerified = false }
