@@ -18,7 +18,7 @@ let journal: [Target.Dependency] = [
 
 let package = Package(
   name: "notelog",
-  platforms: [.macOS(.v26), .iOS(.v26)],
+  // Linux alone is claimed: README.md, SUPPORT.md.
   products: [
     .library(name: "Notelog", targets: ["Notelog"]),
     .executable(name: "notelog", targets: ["NotelogCLI"]),
@@ -26,12 +26,8 @@ let package = Package(
     .library(name: "_NotelogBenchmarks", targets: ["NotelogBenchmarks"]),
   ],
   targets: [
-    .systemLibrary(
-      name: "COpenSSL", pkgConfig: "libcrypto",
-      providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
-    .systemLibrary(
-      name: "CZlib", pkgConfig: "zlib",
-      providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+    .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(name: "CSystem"),
 
     .target(name: "NotelogBase", dependencies: ["CSystem", "CZlib"], swiftSettings: house),

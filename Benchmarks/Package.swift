@@ -8,7 +8,7 @@ let house: [SwiftSetting] = [
 
 let package = Package(
   name: "notelog-benchmarks",
-  platforms: [.macOS(.v26)],
+  // As the package itself: Linux alone is claimed.
   products: [.executable(name: "notelog-bench", targets: ["NotelogBench"])],
   dependencies: [.package(name: "notelog", path: "..")],
   targets: [

@@ -10,7 +10,7 @@ let house: [SwiftSetting] = [
 // scripts/fuzz says how it is built: with the sanitizers, and with what `@testable import` needs.
 let package = Package(
   name: "notelog-fuzz",
-  platforms: [.macOS(.v26)],
+  // As the package itself: Linux alone is claimed.
   dependencies: [.package(name: "notelog", path: "..")],
   targets: [
     .systemLibrary(name: "CLibFuzzer"),
