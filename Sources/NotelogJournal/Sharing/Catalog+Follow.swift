@@ -41,7 +41,9 @@ extension Catalog {
   /// - Returns: Whether they are.
   private func adopt(_ segment: Segment, of header: SegmentHeader) throws(StorageError) -> Bool {
     let sources = header.sources.compactMap { segments[$0.segment] }
+    // Of a source that is not known to be finished nobody says which frames were left behind.
     guard header.kind == .compacted, sources.count == header.sources.count,
+      sources.allSatisfy({ $0.entry != nil }),
       let moved = try Self.moves(from: sources, to: segment)
     else { return false }
     let left = try adopt(segment, of: sources, moved.copies, dropped: moved.dropped)
@@ -72,7 +74,7 @@ extension Catalog {
     var copies: [MovedFrame] = []
     copies.reserveCapacity(results.count)
     var dropped: [(id: ID16, location: Location)] = []
-    for source in sources where source.entry != nil {
+    for source in sources {
       for entry in try source.footerEntries() {
         let old = Location(entry, segment: source.number)
         if copies.count < results.count, results[copies.count].isCopy(of: entry) {

@@ -30,10 +30,12 @@ struct Follower: ~Copyable {
   private(set) var endsInCloseMark = false
   /// Segments of the log whose end a recovery has moved elsewhere.
   private var recut: Set<UInt32> = []
-  /// Whether `Catalog.arrangement` is held: from when something is known to be missing or moved, until all is in its place.
-  private var isArranging = false
+  /// Whether `Catalog.arrangement` is held: from when something is known to be missing or moved, until all is in its place, also where
+  /// that takes several looks. Whoever looks gives it back.
+  private(set) var isArranging: Bool
 
-  init(_ journal: Journal) {
+  init(_ journal: Journal, isArranging: Bool) {
+    self.isArranging = isArranging
     log = journal.log
     catalog = journal.catalog
     storage = journal.storage
@@ -48,7 +50,6 @@ struct Follower: ~Copyable {
   ///
   /// - Throws: `inputOutput` with a missing file as its cause where another process went on meanwhile: then look again.
   mutating func run() throws(JournalError) {
-    defer { if isArranging { catalog.arrangement.leave() } }
     if gap != nil { beginArranging() }
     while let next = try successor(try walk()) { try goOn(in: next) }
     try rearrange()
@@ -184,39 +185,45 @@ struct Follower: ~Copyable {
       guard let found = try Survey.read(FileName.segment(number), number, storage) else { continue }
       if found.header.storeID == log.storeID, found.header.kind.isLog { later.append(found) }
     }
-    if isFinished {
-      guard let first = later.first else { return nil }
-      // What a recovery kept of a segment in between, and compaction has copied since.
-      let isAnyGone = first.header.sources.contains { source in
-        source.keptByteCount > 0 && source.segment > place.segment && !numbers.contains(source.segment)
-      }
-      recut.formUnion(first.header.sources.map(\.segment))
-      if isAnyGone || (first.header.kind == .log && first.header.firstSequence > next) { noteGap() }
-      return first
-    }
-    let isMoved: (FoundSegment) -> Bool = { [place] found in
-      found.header.kind == .recovered && found.header.sources.contains { $0.segment == place.segment }
-    }
-    if let recovered = later.first(where: isMoved) {
-      recut.formUnion(recovered.header.sources.map(\.segment))
-      return recovered
-    }
     guard let first = later.first, place.segment > 0 else { return nil }
-    switch try fate() {
-    case .unfinished: return nil
-    case .finished:
-      // Finished since it was read, or damaged.
-      if try walk() { return first }
-      throw JournalError(
-        .damaged, "a transaction does not check, and others follow it: open the store again",
-        segment: place.segment, offset: place.offset)
-    case .replaced:
-      // By what a recovery has put there, and is history by now.
-      recut.insert(place.segment)
-      noteGap()
-      return first
+    if !isFinished {
+      let isMoved: (FoundSegment) -> Bool = { [place] found in
+        found.header.kind == .recovered && found.header.sources.contains { $0.segment == place.segment }
+      }
+      if let recovered = later.first(where: isMoved) {
+        try readOn()
+        recut.formUnion(recovered.header.sources.map(\.segment))
+        return recovered
+      }
+      switch try fate() {
+      case .unfinished: return nil
+      case .finished:
+        // Finished since it was read, or damaged.
+        guard try walk() else {
+          throw JournalError(
+            .damaged, "a transaction does not check, and others follow it: open the store again",
+            segment: place.segment, offset: place.offset)
+        }
+      case .replaced:
+        // By what a recovery has put there, and is history by now.
+        try readOn()
+        recut.insert(place.segment)
+        noteGap()
+        return first
+      }
     }
+    // What a recovery kept of a segment in between, and compaction has copied since.
+    let isAnyGone = first.header.sources.contains { source in
+      source.keptByteCount > 0 && source.segment > place.segment && !numbers.contains(source.segment)
+    }
+    recut.formUnion(first.header.sources.map(\.segment))
+    if isAnyGone || (first.header.kind == .log && first.header.firstSequence > next) { noteGap() }
+    return first
   }
+
+  /// Takes in what came into a segment since it was read, where a recovery has moved its end elsewhere: what stays in the segment, nobody
+  /// tells again. Who wrote it is dead, so that there will be no more.
+  private mutating func readOn() throws(JournalError) { _ = try walk() }
 
   /// What became of the file in which the log was known to end.
   private enum Fate { case unfinished, finished, replaced }
@@ -273,6 +280,17 @@ struct Follower: ~Copyable {
     hasNews = true
   }
 
+  /// Whether the recovered segment in which the log ends says that it will be cut.
+  private func isToBeCut(_ found: FoundSegment) throws(StorageError) -> Bool {
+    guard let segment, segment.kind == .recovered else { return false }
+    do {
+      let sources = try Survey.read(segment.file, segment.number)?.header.sources
+      return sources?.contains { $0.segment == found.number } ?? false
+    } catch {
+      throw error.cause ?? StorageError(.read, segment.file.name, errno: SystemErrno.inputOutput)
+    }
+  }
+
   // MARK: Segments that came and went
 
   /// Exchanges segments, so that the catalog has those of the live set.
@@ -294,8 +312,11 @@ struct Follower: ~Copyable {
         do { found = try Survey.read(name, entry.number, storage) } catch {
           throw error.cause ?? StorageError(.read, name, errno: SystemErrno.inputOutput)
         }
-        // A source that recovery has not cut yet is looked at again when it is.
-        if let found, found.entry != entry, known[entry.number] != nil { continue }
+        // A source that recovery has not cut yet is looked at again when it is. One that is not known was compacted before.
+        if let found, found.entry != entry {
+          let waits = known[entry.number] == nil ? try isToBeCut(found) : true
+          if waits { continue }
+        }
         guard let found, found.entry == entry else {
           throw StorageError(.open, name, errno: SystemErrno.notFound)
         }

@@ -32,15 +32,20 @@ extension Journal {
   /// The same, for who has entered `following`.
   func follow() throws(JournalError) -> (hasNews: Bool, endsInCloseMark: Bool, place: LogPosition) {
     var hasNews = false
+    var isArranging = false
+    defer { if isArranging { catalog.arrangement.leave() } }
     for attempt in 1... {
-      var follower = Follower(self)
+      var follower = Follower(self, isArranging: isArranging)
       do {
         try follower.run()
+        if follower.isArranging { catalog.arrangement.leave() }
+        isArranging = false
         followDebt.withLock { $0 = nil }
         if let gap = follower.gap { tellGap(from: gap) }
         followed.withLock { $0 }?()
         return (hasNews || follower.hasNews, follower.endsInCloseMark, follower.place)
       } catch {
+        isArranging = follower.isArranging
         if follower.gap != nil || !follower.isExact {
           followDebt.withLock { $0 = (follower.first, follower.gap, follower.isExact) }
         }

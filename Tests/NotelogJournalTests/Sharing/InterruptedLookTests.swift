@@ -1,0 +1,238 @@
+// What others do in the middle of a follower's look at the log: FORMAT.md §25, "Following". The cases are those of Tests/Models/following.pml.
+
+import NotelogBase
+import NotelogFormat
+import NotelogStorage
+import NotelogTestSupport
+import Testing
+
+@testable import NotelogJournal
+
+/// A disk at one of whose calls something happens first, as if the process had been stopped there meanwhile.
+private final class InterruptedStorage: Storage {
+  private struct State {
+    var passing = 0
+    var action: (@Sendable () -> Void)?
+  }
+
+  private let base: SimulatedDisk
+  private let state = Lock(State())
+
+  init(_ base: SimulatedDisk) { self.base = base }
+
+  /// Has something happen before a call, after so many have passed.
+  func plan(passing: Int, _ action: @escaping @Sendable () -> Void) {
+    state.withLock { $0 = State(passing: passing, action: action) }
+  }
+
+  /// Whether it is still to happen.
+  var isPlanned: Bool { state.withLock { $0.action != nil } }
+  func forgetPlan() { state.withLock { $0.action = nil } }
+
+  fileprivate func beginCall() {
+    let action = state.withLock { state -> (@Sendable () -> Void)? in
+      state.passing -= 1
+      guard state.passing < 0 else { return nil }
+      defer { state.action = nil }
+      return state.action
+    }
+    action?()
+  }
+
+  func open(_ name: String, _ mode: StorageOpenMode) throws(StorageError) -> any StorageFile {
+    beginCall()
+    return File(try base.open(name, mode), self)
+  }
+
+  func forEachName(in folder: String, _ visit: (Span<UInt8>) -> Void) throws(StorageError) {
+    beginCall()
+    try base.forEachName(in: folder, visit)
+  }
+
+  func rename(_ name: String, to newName: String) throws(StorageError) { try base.rename(name, to: newName) }
+  func unlink(_ name: String) throws(StorageError) { try base.unlink(name) }
+  func makeFolder(_ name: String) throws(StorageError) { try base.makeFolder(name) }
+  func syncFolder(_ name: String) throws(StorageError) { try base.syncFolder(name) }
+
+  private final class File: StorageFile {
+    private let base: any StorageFile
+    private let storage: InterruptedStorage
+
+    init(_ base: any StorageFile, _ storage: InterruptedStorage) {
+      self.base = base
+      self.storage = storage
+    }
+
+    var name: String { base.name }
+
+    func read(into bytes: inout MutableRawSpan, at offset: Int) throws(StorageError) -> Int {
+      storage.beginCall()
+      return try base.read(into: &bytes, at: offset)
+    }
+
+    func byteCount() throws(StorageError) -> Int {
+      storage.beginCall()
+      return try base.byteCount()
+    }
+
+    func write(_ bytes: RawSpan, at offset: Int) throws(StorageError) -> Int {
+      try base.write(bytes, at: offset)
+    }
+    func allocate(_ range: Range<Int>) throws(StorageError) { try base.allocate(range) }
+    func truncate(to byteCount: Int) throws(StorageError) { try base.truncate(to: byteCount) }
+    func sync() throws(StorageError) { try base.sync() }
+    func lock(_ kind: StorageLockKind) throws(StorageError) { try base.lock(kind) }
+    func close() { base.close() }
+  }
+}
+
+/// What a follower was told of.
+private final class Heard: Sendable {
+  private let state = Lock((all: [ClosedRange<UInt64>](), isAscending: true))
+
+  func note(_ sequences: ClosedRange<UInt64>) {
+    state.withLock { state in
+      if let last = state.all.last, sequences.lowerBound <= last.upperBound { state.isAscending = false }
+      state.all.append(sequences)
+    }
+  }
+
+  var isAscending: Bool { state.withLock { $0.isAscending } }
+  func holds(_ sequence: UInt64) -> Bool { state.withLock { $0.all.contains { $0.contains(sequence) } } }
+}
+
+/// Who writes, as one or several processes after each other.
+// SAFETY: one thread uses it; the follower's calls run what is planned on the same.
+private final class Bench: @unchecked Sendable {
+  let disk = SimulatedDisk()
+  var random: SeededGenerator
+  /// Nothing where a process has died and no other one has come yet.
+  private var running: Journal?
+  var model: [ID16: [UInt8]] = [:]
+  var sequences: [UInt64] = []
+
+  init(seed: UInt64) throws {
+    random = SeededGenerator(seed: seed)
+    running = try Journal.create(in: disk, storeID: key(99), options: .small)
+  }
+
+  /// The process that writes; another one where the last has died.
+  func writer() throws -> Journal {
+    if let running { return running }
+    let journal = try Journal.open(in: disk, options: .small)
+    running = journal
+    // What was under way is there or not.
+    model = try contents(journal)
+    return journal
+  }
+
+  func write(_ durability: Durability) throws {
+    let journal = try writer()
+    var batch = Batch()
+    var changed = model
+    for _ in 0..<random.pick(1..<4) {
+      let id = key(random.pick(0..<10))
+      if random.oneIn(4) {
+        batch.delete(id, collection: 1)
+        changed[id] = nil
+      } else {
+        let body = random.bytes(count: random.pick(0..<1500))
+        batch.put(id, collection: 1, bodyByteCount: body.count) { $0.copy(body.rawSpan, at: 0) }
+        changed[id] = body
+      }
+    }
+    sequences.append(try journal.commit(&batch, durability))
+    model = changed
+  }
+
+  /// Ends the writer as a kill does, at one of its next calls or at once; perhaps the next one dies too, while it recovers.
+  private func kill() throws {
+    let journal = try writer()
+    if random.oneIn(2) {
+      failFrom(random.pick(0..<40))
+      try? write(.flushed)
+      _ = try? journal.compact()
+      for _ in 0..<8 { try? write(.flushed) }
+      disk.forgetFaults()
+    }
+    try journal.abandon()
+    running = nil
+    guard random.oneIn(2) else { return }
+    failFrom(random.pick(0..<90))
+    let next = try? Journal.open(in: disk, options: .small)
+    disk.forgetFaults()
+    try next?.abandon()
+  }
+
+  private func failFrom(_ call: Int) {
+    disk.plan(Fault(.error(SystemErrno.inputOutput), of: .everyCall, passing: call, lasts: true))
+  }
+
+  func act() throws {
+    switch random.pick(0..<8) {
+    case 0: _ = try writer().compact()
+    case 1:
+      try writer().suspend()
+      try writer().resume()
+    case 2, 3: try kill()
+    case 4: for _ in 0..<12 { try write(.flushed) }
+    case 5:
+      // What is below the floor stays in its segment, what is above it is moved.
+      try write(.durable)
+      try write(.flushed)
+      try kill()
+    default: try write(random.oneIn(2) ? .durable : .flushed)
+    }
+  }
+}
+
+private func contents(_ journal: Journal) throws -> [ID16: [UInt8]] {
+  var contents: [ID16: [UInt8]] = [:]
+  for id in try journal.records() { contents[id] = try journal.body(of: id) }
+  return contents
+}
+
+@Suite struct `Model of an interrupted look` {
+  /// The bugs: a transaction that was committed between two calls of a look went by, unheard or unseen, where its writer died before the
+  /// third and the next process had recovered by then, or several segments had come and gone.
+  @Test(arguments: 0..<(TestEffort.isSoak ? 1000 : 51))
+  func `whatever others do between two calls of a look, everything is heard and seen`(seed: Int) throws {
+    for passing in 0..<200 {
+      let bench = try Bench(seed: UInt64(seed))
+      for _ in 0..<bench.random.pick(1..<6) { try bench.write(.durable) }
+      let storage = InterruptedStorage(bench.disk)
+      var options = JournalOptions.small
+      options.isReadOnly = true
+      let follower = try Journal.open(in: storage, options: options)
+      let first = follower.lastSequence + 1
+      let heard = Heard()
+      follower.watch.set { sequences, _ in heard.note(sequences) }
+      for _ in 0..<bench.random.pick(0..<3) { try bench.act() }
+      let failure = Lock<(any Error)?>(nil)
+      storage.plan(passing: passing) {
+        do { for _ in 0..<bench.random.pick(1..<6) { try bench.act() } } catch {
+          failure.withLock { $0 = error }
+        }
+      }
+      // Whatever state the others leave, nothing in it is damage.
+      try follower.refresh()
+      let isOver = storage.isPlanned
+      storage.forgetPlan()
+      if let error = failure.withLock({ $0 }) { throw error }
+      let writer = try bench.writer()
+      try follower.refresh()
+      let place = "seed \(seed), call \(passing)"
+      try #require(try contents(follower) == bench.model, "\(place)")
+      for sequence in bench.sequences where sequence >= first {
+        try #require(heard.holds(sequence), "\(place): transaction \(sequence) was not heard of")
+      }
+      try #require(heard.isAscending, "\(place)")
+      let byteCounts = (follower.statistics.liveByteCount, writer.statistics.liveByteCount)
+      try #require(byteCounts.0 == byteCounts.1, "\(place)")
+      try follower.close()
+      try writer.close()
+      if isOver { return }
+    }
+    Issue.record("seed \(seed): a look of so many calls")
+  }
+}
