@@ -9,7 +9,7 @@ OPTIMISED = -c release -Xswiftc -enable-testing --scratch-path .build/optimised
 # Suites that try very many states, by their names: apart from the others, which would wait for them; `make soak` has them try more.
 HEAVY = ^[^/]*([Cc]rash|[Mm]odel|Damage|Failing|Streaming|Checkpoint|StoredOrder|Keyring|Salvage|HardPlace|BlockCache|Import)[^/]*/
 
-.PHONY: help demo test lint format bench soak torture fuzz docs install clean libraries
+.PHONY: help demo test lint format bench soak torture fuzz model docs install clean libraries
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1	/p' Makefile | expand -t 10
@@ -32,6 +32,9 @@ torture: libraries ## damage, links, kills and many segments from outside, on th
 
 fuzz: libraries ## everything that reads untrusted bytes, fuzzed: SECONDS=60 each, TARGETS='journal record'
 	SECONDS_EACH=$(SECONDS) scripts/fuzz $(TARGETS)
+
+model: ## all states of the models of sharing and compaction, where spin is installed: MODELS='lending pins'
+	@if command -v spin >/dev/null; then Tests/Models/check $(MODELS); else echo "skipped: spin is not installed (apt-get install spin)"; fi
 
 lint: ## formatting and documentation of public declarations
 	swift format lint --strict --recursive --parallel $(SOURCES)
