@@ -16,7 +16,8 @@ help: ## this list
 
 demo: libraries ## build the tool and tour a real store in a temporary folder
 	swift build $(OPTIMISED) --product notelog
-	@scripts/demo "$$(swift build $(OPTIMISED) --show-bin-path)/notelog"
+	swift build $(OPTIMISED) --product LeasingApp
+	@scripts/demo "$$(swift build $(OPTIMISED) --show-bin-path)"
 
 test: libraries ## everything that proves the project
 	swift build --build-tests $(OPTIMISED)

@@ -71,7 +71,7 @@ let package = Package(
     .testTarget(
       name: "NotelogCLITests",
       dependencies: journal + [
-        "Notelog", "NotelogCLI", "CTestSupport", "CatchingConsumer", "NotelogTestSupport",
+        "Notelog", "NotelogCLI", "CTestSupport", "CatchingConsumer", "LeasingApp", "NotelogTestSupport",
       ],
       swiftSettings: house),
     .testTarget(name: "TidyTests", swiftSettings: house),
@@ -94,6 +94,10 @@ let package = Package(
     // What tests start several times over, to share one store.
     .executableTarget(
       name: "SharingChild", dependencies: ["Notelog"], path: "Tests/Children/SharingChild",
+      swiftSettings: house),
+    // What the demo and tests run beside the tool.
+    .executableTarget(
+      name: "LeasingApp", dependencies: ["Notelog"], path: "Tests/Children/LeasingApp",
       swiftSettings: house),
   ]
 )

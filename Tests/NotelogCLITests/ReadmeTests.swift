@@ -75,6 +75,33 @@ import Testing
     #expect(!terminal.shown.contains("correct horse"))
   }
 
+  @Test func `beside an app that leases the store, the README's lines write, and are heard of`() throws {
+    let lines = try #require(Self.blocks(of: readme, language: "sh").first { $0.hasPrefix("notelog watch") })
+    let script = """
+      set -e
+      umask 077; echo 'correct horse' >password; mkfifo input
+      notelog init my.notelog --password-file password --scrypt-log-n 14 2>messages
+      exec 3<>input
+      LeasingApp my.notelog password <input >app 3>&- &
+      app=$!
+      until grep -qs 'From the app' app; do :; done
+      \(lines)
+      watcher=$!
+      until grep -qs 'Hello, app' app; do :; done
+      read enter; kill $watcher; exec 3>&-; wait $app
+      sed 's/^/heard: /' app
+
+      """
+    let terminal = try PseudoTerminal(script, in: bench)
+    try terminal.awaitText("following 'my.notelog'")
+    try terminal.awaitText("password: ")
+    try terminal.type("correct horse\n")
+    try terminal.awaitText(#""complete":true}"#)
+    try terminal.type("\n")
+    try terminal.awaitText("heard: app: there is a note 'Hello, app'")
+    #expect(terminal.finish() == 0)
+  }
+
   @Test func `the make targets that the README names exist`() throws {
     let help = try bench.run("make -s -C '\(Self.root.path)' help").out
     let targets = Set(help.split(separator: "\n").compactMap { $0.split(separator: " ").first })
