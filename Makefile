@@ -2,7 +2,7 @@
 
 PREFIX ?= /usr/local
 SECONDS = 60
-SOURCES = Package.swift Sources Tests $(wildcard Benchmarks/Package.swift Benchmarks/Sources Fuzzing/Package.swift Fuzzing/Sources Examples)
+SOURCES = Package.swift Sources Tests $(wildcard Benchmarks/Package.swift Benchmarks/Sources Fuzzing/Package.swift Fuzzing/Sources Examples/Package.swift Examples/Sources Examples/Tests)
 
 # One build serves demo and tests: optimised, as what ships, and open to `@testable import`.
 OPTIMISED = -c release -Xswiftc -enable-testing --scratch-path .build/optimised
@@ -49,12 +49,16 @@ bench: libraries ## measure beside the peers (sqlite, lmdb, leveldb, rocksdb)
 docs: libraries ## the library's documentation, into docs/site
 	scripts/docs $(OPTIMISED)
 
+examples: libraries ## the example programs, and what they do on a terminal
+	swift build --build-tests -c release --package-path Examples
+	swift test --skip-build -c release --package-path Examples
+
 install: libraries ## the tool, its man page and completions, under PREFIX (/usr/local)
 	swift build -c release --product notelog
 	scripts/install "$$(swift build -c release --show-bin-path)/notelog" "$(DESTDIR)$(PREFIX)"
 
 clean: ## remove what was built
-	rm -rf .build docs/site Benchmarks/.build Fuzzing/.build
+	rm -rf .build docs/site Benchmarks/.build Fuzzing/.build Examples/.build
 
 libraries:
 	@scripts/ensure-libraries
