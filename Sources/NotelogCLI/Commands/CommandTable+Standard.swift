@@ -2,7 +2,8 @@
 
 extension CommandTable {
   static let standard: CommandTable = CommandTable([
-    .initialize, .add, .get, .set, .remove, .list, .search, .dump, .watch, .importRecords, .verify, .compact,
+    .initialize, .add, .get, .set, .remove, .list, .search, .dump, .watch, .importRecords, .export, .verify,
+    .compact,
     .info,
     .salvage, .backup, .restore,
     .unlock, .lock, .agentStatus, .agentLock, .agentStop, .agent,

@@ -1,10 +1,11 @@
-// `notelog import STORE [FILE]`: records from the lines that `dump --json` prints.
+// `notelog import STORE [FILE]`: records from the lines that `dump --json` prints, or of something else's table.
 import Foundation
 import Notelog
 
 extension Command {
   static let importRecords: Command = Command(
-    words: ["import"], summary: "add or replace records, from the lines of dump --json",
+    words: ["import"],
+    summary: "add or replace records, from the lines of dump --json or from other programs",
     discussion: [
       """
       Each line is {"id":…,"collection":…,"fields":{…}}; the id may be left out, and the collection where there is \
@@ -14,6 +15,11 @@ extension Command {
       Lines are committed in batches. If a line is wrong, those before it are imported and it says which line it \
       was. All that was imported is on the disk before it exits.
       """,
+      """
+      With --from a table of something else is taken over: sqlite (read by the sqlite3 program, of Core Data too), csv with names in the \
+      first line, or jsonl, any objects. A collection is proposed and shown, and taken after a yes or with --yes. What is interrupted goes on when the \
+      same is run again. At the end all rows are compared with all records.
+      """,
     ],
     positionals: [
       .store,
@@ -21,24 +27,37 @@ extension Command {
         name: "FILE", completion: .file, isOptional: true,
         help: "the lines; standard input without it, or with -"),
     ],
-    options: [batch, durable, ack, .segmentSize],
+    options: [batch, durable, ack, .segmentSize, from, tableName, seal, into, yes, propose],
     examples: [
+      .init(
+        line: "notelog import my.notelog notes.db --from sqlite --table note --seal title,body",
+        does: "takes a table over, and seals two of its columns"),
       .init(
         line:
           "notelog dump old.notelog --json --password-file p | notelog import new.notelog --password-file p",
-        does: "copies all records into another store")
+        does: "copies all records into another store"),
     ], run: importLines)
 
   fileprivate static let batch = Option(
     long: "batch", value: "N", help: "commit N records at a time; 1000 unless given")
   fileprivate static let durable = Option(
     long: "durable", help: "make each commit durable before the next one begins")
+  fileprivate static let from = Option(
+    long: "from", value: "KIND", help: "take a table over: sqlite, csv or jsonl")
+  fileprivate static let tableName = Option(
+    long: "table", value: "NAME", help: "the table of an SQLite database")
+  fileprivate static let seal = Option(long: "seal", value: "A,B", help: "the columns that are sealed")
+  fileprivate static let into = Option(
+    long: "into", value: "COLLECTION", help: "the collection's name; the table's or file's unless given")
+  fileprivate static let yes = Option(long: "yes", help: "take the collection as it is proposed")
+  fileprivate static let propose = Option(long: "propose", help: "show what would be made, and make nothing")
   fileprivate static let ack = Option(
     long: "ack", help: "print each id on a line of its own, once its commit has reached its durability")
 }
 
 @Sendable
 private func importLines(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+  if let kind = invocation.value(of: Command.from) { return try importTable(kind, invocation, console) }
   let batchCount = try invocation.number(of: Command.batch, in: 1...100_000) ?? 1000
   var reader = try LineReader(path: invocation.positionals.dropFirst().first ?? "-")
   return try invocation.withStore(.required) { store in
@@ -66,6 +85,56 @@ private func importLines(_ invocation: Invocation, _ console: Console) throws(To
       try batch.commit()
       if Interrupt.isRequested { throw .interrupted }
     }
+    return .done
+  }
+}
+
+private func importTable(
+  _ kind: String, _ invocation: Invocation, _ console: Console
+) throws(ToolError) -> ExitCode {
+  guard let path = invocation.positionals.dropFirst().first, path != "-" else {
+    throw .usage("--from takes a file, which is read more than once")
+  }
+  let table: any SourceTable
+  switch kind {
+  case "sqlite":
+    guard let name = invocation.value(of: Command.tableName) else {
+      throw .usage("--from sqlite needs --table")
+    }
+    table = try SQLiteTable(path, table: name)
+  case "csv": table = try CSVTable(path)
+  case "jsonl": table = try JSONLinesTable(path)
+  default: throw .usage("--from takes sqlite, csv or jsonl, not '\(kind)'")
+  }
+  let sealed = invocation.value(of: Command.seal)?.split(separator: ",").map(String.init) ?? []
+  let proposal = try TableProposal(table, as: invocation.value(of: Command.into), sealing: sealed)
+  try console.out.write(proposal.text(table, console))
+  if invocation.has(Command.propose) { return .done }
+  if !invocation.has(Command.yes) {
+    guard isatty(STDIN_FILENO) == 1, console.outIsTerminal else {
+      throw .usage("without a terminal to ask, --yes takes it")
+    }
+    try console.out.write("take it? [y/N] ")
+    try console.out.flush()
+    guard ["y", "yes"].contains(readLine()?.lowercased()) else { return .done }
+  }
+  return try invocation.withStore(.required) { store in
+    var taken = TableImport(table, into: try proposal.collection(in: store), of: store)
+    let progress = Progress("importing", on: console)
+    defer { progress.finish() }
+    try Interrupt.deferred { () throws(ToolError) in try taken.run(progress) }
+    let compared = try taken.compare()
+    try console.out.write(
+      "imported   \(taken.newCount) records\(taken.knownCount > 0 ? ", \(taken.knownCount) were there" : "")\n"
+    )
+    guard compared.isEqual else {
+      throw ToolError(
+        .failed, "\(compared.rows) rows and \(compared.records) records are not the same",
+        hint:
+          "rows changed since they were imported, or records since: remove the collection's records, and import again"
+      )
+    }
+    try console.out.write("compared   \(compared.rows) rows and as many records: all the same\n")
     return .done
   }
 }

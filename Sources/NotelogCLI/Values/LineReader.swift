@@ -15,8 +15,11 @@ struct LineReader {
 
   /// Opens a file; `-` is standard input.
   init(path: String) throws(ToolError) {
-    file = path == "-" ? Input() : try Input(path: path)
+    self.init(path == "-" ? Input() : try Input(path: path))
   }
+
+  /// Reads what is open already.
+  init(_ file: Input) { self.file = file }
 
   /// The next line, without its end; `nil` after the last.
   mutating func next() throws(ToolError) -> [UInt8]? {

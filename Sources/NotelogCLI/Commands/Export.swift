@@ -1,0 +1,66 @@
+// `notelog export STORE [COLLECTION]`: the way out.
+import Notelog
+
+extension Command {
+  static let export: Command = Command(
+    words: ["export"], summary: "print records for other programs: SQL, CSV or JSON lines",
+    discussion: [
+      """
+      Everything is opened, and stands in the clear in what is printed. --as sql makes a table for each collection, which sqlite3 reads; \
+      csv has the names in its first line, and takes one collection; jsonl is what dump --json prints, and import takes it. In CSV and SQL bytes \
+      are base64 and X'…', dates are RFC 3339.
+      """,
+      "What can't be read is left out and said, and it exits 3.",
+    ],
+    positionals: [
+      .store, Positional(name: "COLLECTION", isOptional: true, help: "the collection; all without it"),
+    ],
+    options: [format],
+    examples: [
+      .init(
+        line: "notelog export my.notelog --as sql | sqlite3 notes.db", does: "makes an SQLite database of it")
+    ], run: exportRecords)
+
+  fileprivate static let format = Option(
+    long: "as", value: "FORMAT", help: "sql, csv or jsonl; sql unless given")
+}
+
+@Sendable
+private func exportRecords(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+  let name = invocation.value(of: Command.format) ?? "sql"
+  guard let format = ExportFormat(rawValue: name) else {
+    throw .usage("--as takes sql, csv or jsonl, not '\(name)'")
+  }
+  return try invocation.withStore(.required, readOnly: true) { store in
+    var collections = store.collections
+    if let name = invocation.positionals.dropFirst().first {
+      collections = [try store.collection(given: name)]
+    }
+    if format == .csv, collections.count != 1 {
+      throw ToolError(
+        .failed, "CSV holds one collection",
+        hint: "name one of \(collections.map(\.name).joined(separator: ", "))")
+    }
+    var answer = try store.hasAllSchemas(console) ? ExitCode.done : .damage
+    var unreadable = UnreadableRecords(console)
+    for collection in collections {
+      let fields = collection.fields.filter { !$0.isRetired }
+      try console.out.write(format.beginning(collection.name, fields))
+      try collection.forEach { entry in
+        let shown = RecordShown(entry, opening: true)
+        if try shown.exitCode(console) == .damage {
+          answer = .damage
+        } else {
+          try console.out.write(format.line(shown, fields))
+        }
+        return !Interrupt.isRequested
+      } damaged: { id, error in
+        unreadable.add(id, error)
+        return true
+      }
+      if Interrupt.isRequested { throw ToolError.interrupted }
+      try console.out.write(format.end)
+    }
+    return unreadable.end(answer)
+  }
+}

@@ -1,0 +1,214 @@
+// A table of an SQLite database, read by the `sqlite3` program: nothing is linked, and the file is opened for reading only.
+import Foundation
+import Notelog
+
+struct SQLiteTable: SourceTable {
+  /// What Core Data keeps beside an entity's attributes.
+  private static let bookkeeping: Set<String> = ["Z_PK", "Z_ENT", "Z_OPT"]
+
+  let name: String
+  let identity: String
+  let columns: [SourceColumn]
+  let rowCount: Int
+  private let path: String
+  /// The rows, each a line: its number, and its values as `valueExpression` has them.
+  private let query: String
+
+  init(_ path: String, table: String) throws(ToolError) {
+    guard FileManager.default.isReadableFile(atPath: path) else {
+      throw ToolError(.failed, "cannot read '\(path)'")
+    }
+    self.path = path
+    let kind = try Self.lines(
+      path, "SELECT type, wr FROM pragma_table_list WHERE schema = 'main' AND name = \(Self.text(table))")
+    guard let kind = kind.first?.split(separator: "|"), kind.count == 2, kind[0] == "table" else {
+      throw ToolError(.failed, "there is no table '\(table)' in '\(path)'")
+    }
+    let found = try Self.lines(
+      path, "SELECT hex(name), hex(type), pk FROM pragma_table_info(\(Self.text(table))) ORDER BY cid"
+    ).map { line throws(ToolError) in try Self.declaration(line) }
+    let isCoreData = found.contains { $0.name == "Z_PK" }
+    let taken = found.filter { !isCoreData || !Self.bookkeeping.contains($0.name) }
+    let encoding = try Self.lines(path, "PRAGMA encoding").first ?? ""
+    guard encoding == "UTF-8" else {
+      throw ToolError(
+        .failed, "'\(path)' has text in \(encoding)",
+        hint: "'.dump' into a new database, with PRAGMA encoding = 'UTF-8'")
+    }
+    let counts = try Self.counts(path, table, taken.map(\.name))
+    rowCount = counts.rows
+    var columns: [SourceColumn] = []
+    for (column, kinds) in zip(taken, counts.kinds) {
+      let type = try Self.type(column, kinds, isCoreData)
+      let name = isCoreData && column.name.hasPrefix("Z") ? column.name.dropFirst().lowercased() : column.name
+      columns.append(SourceColumn(name: name, type: type, isOptional: kinds.nothing > 0))
+    }
+    self.columns = columns
+    name = isCoreData && table.hasPrefix("Z") ? table.dropFirst().lowercased() : table
+    identity = "sqlite \(table)"
+    query = Self.rows(table, taken.map(\.name), found, isWithoutRowID: kind[1] == "1")
+  }
+
+  private struct Declaration { let name: String, type: String, keyPlace: Int }
+
+  private static func declaration(_ line: String) throws(ToolError) -> Declaration {
+    let parts = line.split(separator: "|", omittingEmptySubsequences: false)
+    guard parts.count == 3, let name = bytes(hex: parts[0]), let type = bytes(hex: parts[1]),
+      let place = Int(parts[2])
+    else {
+      throw ToolError(.failed, "sqlite3 answers otherwise than expected")
+    }
+    return Declaration(
+      name: String(decoding: name, as: UTF8.self), type: String(decoding: type, as: UTF8.self).uppercased(),
+      keyPlace: place)
+  }
+
+  private static func type(_ column: Declaration, _ kinds: ColumnKinds, _ isCoreData: Bool) throws(ToolError)
+    -> FieldType
+  {
+    let type = try kinds.type(of: column.name)
+    guard type == .integer || type == .double else { return type }
+    // Core Data's times are seconds since 2001, as ours.
+    if isCoreData, column.type == "TIMESTAMP" { return .date }
+    return column.type.contains("BOOL") && kinds.zerosAndOnes == kinds.integers && type == .integer
+      ? .boolean : type
+  }
+
+  /// How many rows there are, and what the columns' values are.
+  private static func counts(_ path: String, _ table: String, _ columns: [String]) throws(ToolError) -> (
+    rows: Int, kinds: [ColumnKinds]
+  ) {
+    var sums = ["count(*)"]
+    for column in columns.map(quoted) {
+      for kind in ["integer", "real", "text", "blob", "null"] {
+        sums.append("total(typeof(\(column)) = '\(kind)')")
+      }
+      sums.append("total(typeof(\(column)) = 'integer' AND \(column) IN (0, 1))")
+    }
+    // A select has room for 2,000 results, and a table for as many columns.
+    var numbers: [Int] = []
+    for start in stride(from: 0, to: sums.count, by: 1200) {
+      let part = sums[start..<min(start + 1200, sums.count)].joined(separator: ", ")
+      let line = try lines(path, "SELECT \(part) FROM \(quoted(table))").first ?? ""
+      numbers += line.split(separator: "|").compactMap { Double($0).map { Int($0) } }
+    }
+    guard numbers.count == sums.count else {
+      throw ToolError(.failed, "sqlite3 answers otherwise than expected")
+    }
+    let kinds = columns.indices.map { index in
+      let n = numbers[(1 + 6 * index)..<(7 + 6 * index)]
+      let at = n.startIndex
+      return ColumnKinds(
+        integers: n[at], doubles: n[at + 1], texts: n[at + 2], bytes: n[at + 3], nothing: n[at + 4],
+        zerosAndOnes: n[at + 5])
+    }
+    return (numbers[0], kinds)
+  }
+
+  private static func rows(_ table: String, _ columns: [String], _ found: [Declaration], isWithoutRowID: Bool)
+    -> String
+  {
+    let key = found.filter { $0.keyPlace > 0 }.sorted { $0.keyPlace < $1.keyPlace }.map { quoted($0.name) }
+    let known = Set(found.map { $0.name.lowercased() })
+    let row = ["rowid", "_rowid_", "oid"].first { !known.contains($0) } ?? "rowid"
+    let number = isWithoutRowID ? "row_number() OVER (ORDER BY \(key.joined(separator: ", ")))" : row
+    let order = isWithoutRowID ? key.joined(separator: ", ") : row
+    let values = columns.map { valueExpression(quoted($0)) }
+    return "SELECT \(([number] + values).joined(separator: ", ")) FROM \(quoted(table)) ORDER BY \(order)"
+  }
+
+  /// A letter for the kind, then digits: nothing in a value is taken for the end of it.
+  private static func valueExpression(_ column: String) -> String {
+    """
+    CASE typeof(\(column)) WHEN 'null' THEN 'N' WHEN 'integer' THEN 'I' || \(column) \
+    WHEN 'real' THEN 'R' || printf('%!.17g', \(column)) WHEN 'text' THEN 'T' || hex(\(column)) ELSE 'B' || hex(\(column)) END
+    """
+  }
+
+  func forEachRow(_ body: (Int64, [DynamicValue]) throws(ToolError) -> Void) throws(ToolError) {
+    try Self.forEachLine(path, query) { line throws(ToolError) in
+      let parts = line.split(separator: UInt8(ascii: "|"), omittingEmptySubsequences: false)
+      guard parts.count == columns.count + 1, let number = Int64(String(decoding: parts[0], as: UTF8.self))
+      else {
+        throw ToolError(.failed, "sqlite3 answers otherwise than expected")
+      }
+      var values: [DynamicValue] = []
+      for (part, column) in zip(parts.dropFirst(), columns) {
+        values.append(try Self.value(part, column, number))
+      }
+      try body(number, values)
+    }
+  }
+
+  private static func value(_ part: ArraySlice<UInt8>, _ column: SourceColumn, _ row: Int64) throws(ToolError)
+    -> DynamicValue
+  {
+    let rest = part.dropFirst()
+    let text = String(decoding: rest, as: UTF8.self)
+    let value: DynamicValue? =
+      switch part.first {
+      case UInt8(ascii: "N"): .missing
+      case UInt8(ascii: "I"), UInt8(ascii: "R"): DynamicValue(number: text, as: column.type)
+      case UInt8(ascii: "T"):
+        bytes(hex: rest).flatMap { String(validating: $0, as: UTF8.self) }.map { .text($0) }
+      case UInt8(ascii: "B"): bytes(hex: rest).map { .bytes($0) }
+      default: nil
+      }
+    guard let value, value == .missing || value.type == column.type else {
+      throw ToolError(.failed, "'\(column.name)' of row \(row) is no \(column.type.name): text must be UTF-8")
+    }
+    return value
+  }
+
+  // MARK: The program
+
+  private static func quoted(_ name: String) -> String { "\"" + name.replacing("\"", with: "\"\"") + "\"" }
+  private static func text(_ text: String) -> String { "'" + text.replacing("'", with: "''") + "'" }
+
+  private static func lines(_ path: String, _ sql: String) throws(ToolError) -> [String] {
+    var lines: [String] = []
+    try forEachLine(path, sql) { lines.append(String(decoding: $0, as: UTF8.self)) }
+    return lines
+  }
+
+  private static func forEachLine(
+    _ path: String, _ sql: String, _ body: (ArraySlice<UInt8>) throws(ToolError) -> Void
+  ) throws(ToolError) {
+    // A path is never taken for an option.
+    let file = path.hasPrefix("-") ? "./" + path : path
+    let program: Program
+    do {
+      program = try Program.start(["sqlite3", "-readonly", "-batch", "-noheader", "-list", file, sql])
+    } catch {
+      throw ToolError(error.code, "cannot run 'sqlite3'", hint: "install it: apt-get install sqlite3")
+    }
+    var reader = LineReader(Input(borrowing: program.output.number, name: "sqlite3's answer"))
+    while let line = try reader.next() {
+      if Interrupt.isRequested { throw .interrupted }
+      try body(line[...])
+    }
+    guard program.wait() == 0 else { throw ToolError(.failed, "sqlite3 could not read '\(path)'") }
+  }
+
+  private static func bytes(hex: some Sequence<UInt8>) -> [UInt8]? {
+    var bytes: [UInt8] = []
+    var high: UInt8?
+    for digit in hex {
+      let value: UInt8
+      switch digit {
+      case 0x30...0x39: value = digit - 0x30
+      case 0x41...0x46: value = digit - 0x37
+      default: return nil
+      }
+      if let first = high {
+        bytes.append(first << 4 | value)
+        high = nil
+      } else {
+        high = value
+      }
+    }
+    return high == nil ? bytes : nil
+  }
+
+  private static func bytes(hex: Substring) -> [UInt8]? { bytes(hex: hex.utf8) }
+}

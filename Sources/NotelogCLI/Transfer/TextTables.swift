@@ -1,0 +1,283 @@
+// Tables that are text: comma-separated values (RFC 4180) with names in the first line, and JSON lines.
+import Foundation
+import Notelog
+
+struct CSVTable: SourceTable {
+  let name: String
+  let identity: String
+  let columns: [SourceColumn]
+  let rowCount: Int
+  private let path: String
+
+  init(_ path: String) throws(ToolError) {
+    self.path = path
+    name = Self.name(of: path)
+    identity = "csv \(name)"
+    var reader = try CSVReader(path: path)
+    guard let header = try reader.next() else { throw ToolError(.failed, "'\(path)' has no line with names") }
+    let names = header.map(\.text)
+    guard Set(names).count == names.count, !names.contains("") else {
+      throw ToolError(.failed, "the names in the first line are not all there, or not all different")
+    }
+    var kinds = Array(repeating: ColumnKinds(), count: names.count)
+    var count = 0
+    while let row = try reader.next() {
+      guard row.count == names.count else {
+        throw ToolError(
+          .failed, "line \(reader.lineNumber): \(row.count) values, where there are \(names.count) names")
+      }
+      for (index, cell) in row.enumerated() { kinds[index].count(cell) }
+      count += 1
+    }
+    rowCount = count
+    var columns: [SourceColumn] = []
+    for (name, kinds) in zip(names, kinds) {
+      columns.append(SourceColumn(name: name, type: try kinds.type(of: name), isOptional: kinds.nothing > 0))
+    }
+    self.columns = columns
+  }
+
+  func forEachRow(_ body: (Int64, [DynamicValue]) throws(ToolError) -> Void) throws(ToolError) {
+    var reader = try CSVReader(path: path)
+    _ = try reader.next()
+    var number: Int64 = 0
+    while let row = try reader.next() {
+      if Interrupt.isRequested { throw .interrupted }
+      number += 1
+      guard row.count == columns.count else { throw ToolError(.failed, "'\(path)' changes while it is read") }
+      var values: [DynamicValue] = []
+      for (cell, column) in zip(row, columns) {
+        guard let value = cell.value(as: column) else {
+          throw ToolError(.failed, "'\(path)' changes while it is read")
+        }
+        values.append(value)
+      }
+      try body(number, values)
+    }
+  }
+
+  /// A file's name without its folder and its ending.
+  static func name(of path: String) -> String {
+    URL(filePath: path).deletingPathExtension().lastPathComponent
+  }
+}
+
+extension ColumnKinds {
+  fileprivate mutating func count(_ cell: CSVReader.Cell) {
+    if cell.isNothing {
+      nothing += 1
+    } else if Int64(cell.text).map({ String($0) == cell.text }) ?? false {
+      integers += 1
+    } else if let double = Double(cell.text), double.isFinite, cell.text.first != "+" {
+      doubles += 1
+    } else if cell.text == "true" || cell.text == "false" {
+      booleans += 1
+    } else {
+      texts += 1
+    }
+  }
+}
+
+extension CSVReader.Cell {
+  fileprivate func value(as column: SourceColumn) -> DynamicValue? {
+    if isNothing { return column.isOptional ? .missing : nil }
+    switch column.type {
+    case .text: return .text(text)
+    case .boolean: return text == "true" ? .boolean(true) : text == "false" ? .boolean(false) : nil
+    default: return DynamicValue(number: text, as: column.type)
+    }
+  }
+}
+
+/// Reads rows of comma-separated values.
+struct CSVReader {
+  struct Cell: Equatable {
+    var text: String
+    /// Whether it stood between quotation marks: then an empty one is an empty text, not nothing.
+    var isQuoted: Bool
+
+    var isNothing: Bool { text.isEmpty && !isQuoted }
+  }
+
+  /// The most bytes of one value.
+  static let cellBytesMax = 16 << 20
+
+  private var lines: LineReader
+  private var isFirst = true
+  /// The line that was read last.
+  var lineNumber: Int { lines.lineNumber }
+
+  init(path: String) throws(ToolError) { lines = try LineReader(path: path) }
+
+  /// The next row; nil at the end. Lines without anything are passed over.
+  mutating func next() throws(ToolError) -> [Cell]? {
+    while var line = try lines.next() {
+      if isFirst, line.starts(with: [0xEF, 0xBB, 0xBF]) { line.removeFirst(3) }
+      isFirst = false
+      if line.last == 13 { line.removeLast() }
+      if !line.isEmpty { return try row(line) }
+    }
+    return nil
+  }
+
+  private mutating func row(_ first: [UInt8]) throws(ToolError) -> [Cell] {
+    var line = first
+    var (cells, at): ([Cell], Int) = ([], 0)
+    while true {
+      var bytes: [UInt8] = []
+      let isQuoted = at < line.count && line[at] == UInt8(ascii: "\"")
+      if isQuoted {
+        at += 1
+        while true {
+          if at == line.count {
+            // The value goes on in the next line.
+            guard bytes.count <= Self.cellBytesMax, let more = try lines.next() else {
+              throw failure("a value in quotation marks has no end")
+            }
+            bytes.append(10)
+            (line, at) = (more, 0)
+          } else if line[at] != UInt8(ascii: "\"") {
+            bytes.append(line[at])
+            at += 1
+          } else if at + 1 < line.count, line[at + 1] == UInt8(ascii: "\"") {
+            bytes.append(line[at])
+            at += 2
+          } else {
+            at += 1
+            break
+          }
+        }
+        if at < line.count, line[at] == 13, at + 1 == line.count { at += 1 }
+      } else {
+        let end = line[at...].firstIndex(of: UInt8(ascii: ",")) ?? line.count
+        bytes = Array(line[at..<end])
+        at = end
+      }
+      guard bytes.count <= Self.cellBytesMax else {
+        throw failure("a value is longer than \(Self.cellBytesMax >> 20) MiB")
+      }
+      guard let text = String(validating: bytes, as: UTF8.self) else { throw failure("a value is not UTF-8") }
+      cells.append(Cell(text: text, isQuoted: isQuoted))
+      if at >= line.count { return cells }
+      guard line[at] == UInt8(ascii: ",") else {
+        throw failure("something follows a value in quotation marks")
+      }
+      at += 1
+    }
+  }
+
+  private func failure(_ words: String) -> ToolError { ToolError(.failed, "line \(lineNumber): \(words)") }
+}
+
+/// Lines of JSON, each an object.
+struct JSONLinesTable: SourceTable {
+  let name: String
+  let identity: String
+  let columns: [SourceColumn]
+  let rowCount: Int
+  private let path: String
+
+  init(_ path: String) throws(ToolError) {
+    self.path = path
+    name = CSVTable.name(of: path)
+    identity = "jsonl \(name)"
+    var names: [String] = []
+    var kinds: [String: ColumnKinds] = [:]
+    var count = 0
+    try Self.forEachObject(path) { _, members throws(ToolError) in
+      count += 1
+      for member in members {
+        if kinds[member.name] == nil {
+          names.append(member.name)
+          guard names.count <= 4096 else {
+            throw ToolError(.failed, "there are more than 4096 different members")
+          }
+        }
+        kinds[member.name, default: ColumnKinds()].count(member.value)
+      }
+    }
+    rowCount = count
+    var columns: [SourceColumn] = []
+    for name in names {
+      guard let kinds = kinds[name] else { continue }
+      let present = kinds.integers + kinds.doubles + kinds.booleans + kinds.texts + kinds.documents
+      columns.append(SourceColumn(name: name, type: try kinds.type(of: name), isOptional: present < count))
+    }
+    self.columns = columns
+  }
+
+  func forEachRow(_ body: (Int64, [DynamicValue]) throws(ToolError) -> Void) throws(ToolError) {
+    try Self.forEachObject(path) { number, members throws(ToolError) in
+      let known = Dictionary(members.map { ($0.name, $0.value) }) { first, _ in first }
+      var values: [DynamicValue] = []
+      for column in columns {
+        guard let value = Self.value(known[column.name] ?? .null, column.type) else {
+          throw ToolError(.failed, "'\(path)' changes while it is read")
+        }
+        values.append(value)
+      }
+      try body(number, values)
+    }
+  }
+
+  private static func value(_ json: JSONValue, _ type: FieldType) -> DynamicValue? {
+    switch (json, type) {
+    case (.null, _): .missing
+    case (.string(let text), .text), (.number(let text), .text): .text(text)
+    case (.boolean(let value), .text): .text(value ? "true" : "false")
+    case (.boolean(let value), .boolean): .boolean(value)
+    case (.number(let text), _): DynamicValue(number: text, as: type)
+    case (.array, .json), (.object, .json): .json(json.text)
+    default: nil
+    }
+  }
+
+  private static func forEachObject(
+    _ path: String, _ body: (Int64, [JSONValue.Member]) throws(ToolError) -> Void
+  ) throws(ToolError) {
+    var reader = try LineReader(path: path)
+    while let line = try reader.next() {
+      if Interrupt.isRequested { throw .interrupted }
+      if line.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { continue }
+      let json: JSONValue
+      do { json = try JSONReader.read(line) } catch {
+        throw ToolError(.failed, "line \(reader.lineNumber): \(error.message) (at byte \(error.offset))")
+      }
+      guard case .object(let members) = json else {
+        throw ToolError(.failed, "line \(reader.lineNumber): it is no object")
+      }
+      try body(Int64(reader.lineNumber), members)
+    }
+  }
+}
+
+extension ColumnKinds {
+  fileprivate mutating func count(_ json: JSONValue) {
+    switch json {
+    case .null: nothing += 1
+    case .boolean: booleans += 1
+    case .number(let text): if Int64(text) != nil { integers += 1 } else { doubles += 1 }
+    case .string: texts += 1
+    case .array, .object: documents += 1
+    }
+  }
+}
+
+extension DynamicValue {
+  /// A number as a value of a type; nil where it is none.
+  init?(number text: String, as type: FieldType) {
+    switch type {
+    case .integer: if let value = Int64(text) { self = .integer(value) } else { return nil }
+    case .double: if let value = Double(text) { self = .double(value) } else { return nil }
+    case .date:
+      if let value = Double(text) {
+        self = .date(Date(timeIntervalSinceReferenceDate: value))
+      } else {
+        return nil
+      }
+    case .boolean: if text == "0" || text == "1" { self = .boolean(text == "1") } else { return nil }
+    case .text: self = .text(text)
+    default: return nil
+    }
+  }
+}
