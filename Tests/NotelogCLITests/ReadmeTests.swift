@@ -77,6 +77,8 @@ import Testing
 
   @Test func `beside an app that leases the store, the README's lines write, and are heard of`() throws {
     let lines = try #require(Self.blocks(of: readme, language: "sh").first { $0.hasPrefix("notelog watch") })
+      .split(separator: "\n")
+    try #require(lines.count == 2)
     let script = """
       set -e
       umask 077; echo 'correct horse' >password; mkfifo input
@@ -85,8 +87,9 @@ import Testing
       LeasingApp my.notelog password <input >app 3>&- &
       app=$!
       until grep -qs 'From the app' app; do :; done
-      \(lines)
-      watcher=$!
+      \(lines[0])
+      watcher=$!; read enter
+      \(lines[1])
       until grep -qs 'Hello, app' app; do :; done
       read enter; kill $watcher; exec 3>&-; wait $app
       sed 's/^/heard: /' app
@@ -94,6 +97,7 @@ import Testing
       """
     let terminal = try PseudoTerminal(script, in: bench)
     try terminal.awaitText("following 'my.notelog'")
+    try terminal.type("\n")
     try terminal.awaitText("password: ")
     try terminal.type("correct horse\n")
     try terminal.awaitText(#""complete":true}"#)
