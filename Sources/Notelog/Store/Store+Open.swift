@@ -59,6 +59,8 @@ extension Store {
     public var cacheByteCount = 64 << 20
     /// When compaction runs.
     public var compaction = CompactionPolicy.whenAsked
+    /// Whether commits have their times, in a store that is created: for good. Whoever sees the files then sees when each was made.
+    public var keepsCommitTimes = false
     /// How much work a guess of the password costs, as the exponent of scrypt's *N*, from 14 to 18. With less than 16 the password
     /// is cheap to guess for whoever has the files, and nothing warns of that here: only for tests.
     public var passwordWork: UInt8 = 17
@@ -76,6 +78,7 @@ extension Store {
       options.cacheByteCount = cacheByteCount
       options.compactsAutomatically = compaction == .automatic
       options.keepsCollections = true
+      options.keepsCommitTimes = keepsCommitTimes
       if case .leased = writing { options.isLeased = true }
       options.patience = patience
       return options

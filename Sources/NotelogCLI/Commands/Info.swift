@@ -29,6 +29,7 @@ private func text(
 ) -> String {
   var text = """
     store       \(info.id)
+    branch      \(info.branch)\(info.keepsCommitTimes ? ", commits have their times" : "")
     condition   \(info.condition.rawValue), \(info.wasClosed ? "closed in order" : "not closed in order")
     format      version \(info.formatVersion)
     floor       segment \(info.floor.segment), offset \(info.floor.offset)
@@ -97,7 +98,8 @@ private func json(
   ]
   let floor: JSONValue = ["segment": info.floor.segment, "offset": info.floor.offset]
   return [
-    "id": info.id, "condition": info.condition.rawValue, "damage": damage, "closedInOrder": info.wasClosed,
+    "id": info.id, "branch": info.branch, "commitTimes": info.keepsCommitTimes,
+    "condition": info.condition.rawValue, "damage": damage, "closedInOrder": info.wasClosed,
     "keyring": info.keyring, "schemas": info.schemas, "records": info.recordCount,
     "nextRevision": info.nextRevision, "bytes": info.byteCount, "liveBytes": info.liveByteCount,
     "deadBytes": info.deadByteCount, "usedBytes": info.usedByteCount,

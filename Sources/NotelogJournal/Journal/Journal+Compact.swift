@@ -252,7 +252,8 @@ extension Journal {
     let output: Compaction.Output
     let file: any StorageFile
     do {
-      output = try compaction.publish(storeID: storeID, floor: log.state.withLock { $0.floor })
+      output = try compaction.publish(
+        storeID: storeID, branch: log.branch, floor: log.state.withLock { $0.floor })
       file = try storage.openFile(FileName.segment(number), .read)
     } catch {
       // Nobody names it: what stays of it is deleted at the next opening.

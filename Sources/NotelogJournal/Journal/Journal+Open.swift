@@ -21,6 +21,7 @@ extension Journal {
     let catalog = Catalog(key: options.fingerprintKey, cacheByteCount: options.cacheByteCount)
     let log = Log(
       storage, catalog: catalog, options: options, storeID: storeID,
+      branch: options.newBranch(keepsTimes: options.keepsCommitTimes),
       state: LogState(
         head: nil, nextSequence: 1, nextVisible: 1, nextDurable: 1, visibleEnd: .zero, floor: .zero,
         live: LiveSet(),
@@ -102,7 +103,9 @@ extension Journal {
     // Another process may be writing there this very moment: a reader passes no verdict above the floor.
     if options.isReadOnly { report.torn = [] }
     let state = try logState(examination, catalog, storage, options)
-    let log = Log(storage, catalog: catalog, options: options, storeID: examination.storeID, state: state)
+    let log = Log(
+      storage, catalog: catalog, options: options, storeID: examination.storeID,
+      branch: examination.branch, state: state)
     options.isReadOnly = options.isReadOnly && !(given.isLeased && report.verdict != .unproven)
     let journal = Journal(
       storage, options: options, catalog: catalog, log: log, lock: lock, report: report)

@@ -55,6 +55,9 @@ extension Journal {
   /// The number that the next transaction will have.
   package var nextRevision: UInt64 { log.state.withLock { $0.nextSequence } }
 
+  /// The branch that is written in.
+  package var branch: Branch { log.branch }
+
   /// Figures as of now.
   package var statistics: Statistics {
     var statistics = Statistics()
