@@ -33,6 +33,7 @@ private func makeStore(_ invocation: Invocation, _ console: Console) throws(Tool
   if let work = try invocation.passwordWork(console) { options.passwordWork = work }
   options.segmentByteCount = try invocation.segmentByteCount()
   options.keepsCommitTimes = invocation.has(Command.commitTimes)
+  if let path = invocation.value(of: .deviceSecret) { options.deviceSecret = .file(path) }
   let credential = try SecretSource(invocation).requireNew()
   try asking {
     let store = try Store.create(at: invocation.store, unlocking: credential, options: options) { store in

@@ -58,6 +58,9 @@ extension Journal {
   /// The branch that is written in.
   package var branch: Branch { log.branch }
 
+  /// Whether a reader in another process, or a backup, needs segments to stay.
+  package var isPinned: Bool { Pins(storage).isAnyHeld() }
+
   /// Figures as of now.
   package var statistics: Statistics {
     var statistics = Statistics()
