@@ -21,5 +21,12 @@ enum AfterFirstUnlock: Protection {
   static let keyClass = KeyClass.afterFirstUnlock
 }
 
-/// All there are.
-let protections: [any Protection.Type] = [WhenUnlocked.self, AfterFirstUnlock.self]
+/// On this device without being unlocked, elsewhere from the first unlocking.
+enum Always: Protection {
+  static let name = "always"
+  static let keyClass = KeyClass.always
+}
+
+/// All there are. Each class has a sister that no other device opens, whatever is copied: what may not leave this store is not exported here, so that
+/// three are enough.
+let protections: [any Protection.Type] = [WhenUnlocked.self, AfterFirstUnlock.self, Always.self]

@@ -73,9 +73,9 @@ import Testing
     let locked = "It is locked."
     #expect(
       answers == [
-        "when-unlocked 1, after-first-unlock 1", locked, "The password is not right.", "unlocked", "done",
+        "when-unlocked 1, after-first-unlock 1, always 0", locked, "The password is not right.", "unlocked", "done",
         "yes",
-        locked, locked, "when-unlocked 1, after-first-unlock 1", "unlocked", "yes",
+        locked, locked, "when-unlocked 1, after-first-unlock 1, always 0", "unlocked", "yes",
       ])
   }
 
@@ -108,7 +108,7 @@ import Testing
     #expect(answers.last == "2 exported")
     let moved = try run(
       "unlock\nother\ncheck a moves\n1\ncheck a moves-too\n2\ncheck a stays\n\ncount\n", on: "moved.secrets")
-    #expect(moved == ["unlocked", "yes", "yes", "no", "when-unlocked 1, after-first-unlock 1"])
+    #expect(moved == ["unlocked", "yes", "yes", "no", "when-unlocked 1, after-first-unlock 1, always 0"])
   }
 
   @MainActor
