@@ -73,7 +73,8 @@ import Testing
     let locked = "It is locked."
     #expect(
       answers == [
-        "when-unlocked 1, after-first-unlock 1, always 0", locked, "The password is not right.", "unlocked", "done",
+        "when-unlocked 1, after-first-unlock 1, always 0", locked, "The password is not right.", "unlocked",
+        "done",
         "yes",
         locked, locked, "when-unlocked 1, after-first-unlock 1, always 0", "unlocked", "yes",
       ])
