@@ -134,6 +134,13 @@ extension Catalog {
       segments.addLive(-frame.location.liveByteCount, in: segment)
     }
   }
+
+  /// Closes segments' files on another thread: who closes the last descriptor of a file without a name waits while its blocks are freed.
+  static func letGo(of segments: consuming [Segment]) {
+    if segments.isEmpty { return }
+    let held = Lock(segments)
+    onWaitingThread { held.withLock { $0 = [] } }
+  }
 }
 
 extension FooterEntry {
