@@ -139,6 +139,13 @@ extension Store {
       }
       return findings + [.init("keyring: neither of the store's two can be read; the backup keeps its own")]
     }
+    // What both have lost of their ends, the backup may still have.
+    let kept = try? KeyringFiles(storage: target).contents().choose(storeID: id)
+    if choice.finding == .tailsUnreadable, let kept, kept.keyring.generation > choice.keyring.generation {
+      return findings + [
+        .init("keyring: the store's two have lost what was added last; the backup keeps its own")
+      ]
+    }
     try found.copy(to: target, choosing: choice)
     return findings + choice.finding.whatWasMended
   }
@@ -153,7 +160,7 @@ extension Store {
     try found.copy(to: target, choosing: choice)
     guard let choice else { return [.init("keyring: neither of the backup's two can be read")] }
     try SchemaFile(storage: backup).copy(to: target, of: choice.keyring.storeID)
-    return choice.finding.whatWasMended
+    return choice.finding.whatWasMended + choice.damagedEnd
       + choice.keyring.effaceableKeys.map { key in
         Verification.Finding(
           part: .keyring, isDamage: false,
@@ -167,6 +174,14 @@ extension Store {
 extension Keyring {
   /// The keys that can be shredded, and were not.
   fileprivate var effaceableKeys: [NamedKey] { namedKeys.filter { $0.isEffaceable && !$0.isShredded } }
+}
+
+extension Keyring.Choice {
+  /// In a backup, whose files are replaced whole, no crash leaves an end that does not check.
+  var damagedEnd: [Verification.Finding] {
+    other?.hasTail == true
+      ? [.init("keyring: one of the two ends in what does not check; the other serves")] : []
+  }
 }
 
 extension Keyring.Choice.Finding {

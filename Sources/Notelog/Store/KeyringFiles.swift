@@ -111,13 +111,13 @@ struct KeyringContents {
     try Keyring.choose(keyring, copy: copy, storeID: storeID)
   }
 
-  /// Copies both into another folder: as they are, or, where one of them was chosen since the other can't be read, that one twice.
+  /// Copies both into another folder: as they are, or, where one of them was chosen since the other is older or can't be read, that one twice.
   func copy(to storage: any Storage, choosing choice: Keyring.Choice? = nil) throws(NotelogError) {
     var files = [(name: KeyringFiles.name, bytes: keyring), (name: KeyringFiles.copyName, bytes: copy)]
     switch choice?.finding {
-    case .copyUnreadable: files[1].bytes = choice?.keyring.bytes
-    case .keyringUnreadable: files[0].bytes = choice?.keyring.bytes
-    case .bothSound, .copyOlder, .keyringOlder, .disagree, .tailsUnreadable, nil: break
+    case .copyOlder, .copyUnreadable: files[1].bytes = choice?.keyring.bytes
+    case .keyringOlder, .keyringUnreadable: files[0].bytes = choice?.keyring.bytes
+    case .bothSound, .disagree, .tailsUnreadable, nil: break
     }
     for case (let name, let bytes?) in files where !bytes.isEmpty {
       try KeyringFiles(storage: storage).keep(bytes, as: name)
