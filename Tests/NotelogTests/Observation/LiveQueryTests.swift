@@ -57,11 +57,13 @@ extension QueryUpdate {
     try await store.putAll([Note(title: "another type")])
     let next = Task { [updates] in
       var updates = updates
-      return try await updates.next()
+      return (try await updates.next(), updates)
     }
     while updates.news.waitingCount > 0 { await Task.yield() }
     try await store.write { tx in try tx.update(Item.self, ids[1]) { $0.set(\.rank, 200) } }
-    let third = try #require(try await next.value)
+    let answer = try await next.value
+    updates = answer.1
+    let third = try #require(answer.0)
     #expect(third.removed == [ids[1]] && third.inserted.isEmpty && third.changed.isEmpty)
     #expect(store.metrics.fieldsOpened == 0)
     try await store.close()
