@@ -80,8 +80,8 @@ extension `Damage to a closed store` {
     for number in 0..<300 { #expect(try journal.body(of: key(number)) != nil, "\(number)") }
     try journal.put(key(1), [2])
     try journal.close()
-    // Without a frame, too, nobody knows.
-    bytes[Int(lost.offset) + Layout.frameHeaderByteCount + 30] ^= 8
+    // Without a frame's header, too, nobody knows.
+    bytes[Int(lost.offset) + 20] ^= 8
     disk.replace(finished.name, with: bytes)
     try disk.unlink(FileName.index)
     #expect(throws: JournalError(.damaged, "")) { try Journal.open(in: disk, options: .small) }
