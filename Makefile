@@ -9,7 +9,7 @@ OPTIMISED = -c release -Xswiftc -enable-testing --scratch-path .build/optimised
 # Suites that try very many states, by their names: apart from the others, which would wait for them; `make soak` has them try more.
 HEAVY = ^[^/]*([Cc]rash|[Mm]odel|Damage|Failing|Streaming|Checkpoint|StoredOrder|Keyring|Salvage|HardPlace|BlockCache|Import)[^/]*/
 
-.PHONY: help demo test lint format bench soak torture fuzz model docs install clean libraries
+.PHONY: help demo test examples lint format bench soak torture fuzz model docs install clean libraries
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1	/p' Makefile | expand -t 10
@@ -49,9 +49,12 @@ bench: libraries ## measure beside the peers (sqlite, lmdb, leveldb, rocksdb)
 docs: libraries ## the library's documentation, into docs/site
 	scripts/docs $(OPTIMISED)
 
-examples: libraries ## the example programs, and what they do on a terminal
-	swift build --build-tests -c release --package-path Examples
-	swift test --skip-build -c release --package-path Examples
+examples: libraries ## build and drive the example programs, and run each row of docs/origins.md
+	@scripts/ensure-libraries 'command sqlite3:sqlite3:sqlite'
+	swift build --build-tests --package-path Examples
+	scripts/test --skip-build --package-path Examples
+	swift build $(OPTIMISED) --product notelog
+	scripts/origins "$$(swift build $(OPTIMISED) --show-bin-path)"
 
 install: libraries ## the tool, its man page and completions, under PREFIX (/usr/local)
 	swift build -c release --product notelog

@@ -4,22 +4,30 @@ import PackageDescription
 /// The settings of every target.
 let house: [SwiftSetting] = [
   .treatAllWarnings(as: .error), .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
 let notelog: Target.Dependency = .product(name: "Notelog", package: "notelog")
 
-// Programs that use the library as apps do: public declarations only.
+// Programs that use the library as apps do: what is public, and nothing else.
 let package = Package(
   name: "notelog-examples",
   dependencies: [.package(name: "notelog", path: "..")],
   targets: [
-    .executableTarget(name: "PasswordManager", dependencies: [notelog], swiftSettings: house),
-    .executableTarget(name: "TapOut", dependencies: [notelog], swiftSettings: house),
-    .executableTarget(name: "SecureNote", dependencies: [notelog, "TerminalUI"], swiftSettings: house),
-    // Keys in, lines of text out, and nothing that knows of notes.
+    // Keys in, rows of text out; it knows of no store.
     .target(name: "TerminalUI", swiftSettings: house),
+    .systemLibrary(name: "CLegacyCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .executableTarget(
+      name: "MoveNotes", dependencies: [notelog, "CLegacyCrypto", "TerminalUI"], swiftSettings: house),
+    .executableTarget(name: "PasswordManager", dependencies: [notelog, "TerminalUI"], swiftSettings: house),
+    .executableTarget(name: "TapOut", dependencies: [notelog, "TerminalUI"], swiftSettings: house),
+    .executableTarget(name: "SecureNote", dependencies: [notelog, "TerminalUI"], swiftSettings: house),
+    .target(name: "CTerminal", path: "Tests/CTerminal"),
     .testTarget(
       name: "ExampleTests",
-      dependencies: ["TerminalUI", "PasswordManager", "TapOut", "SecureNote"], swiftSettings: house),
+      dependencies: [
+        notelog, "CTerminal", "MoveNotes", "PasswordManager", "SecureNote", "TapOut", "TerminalUI",
+      ],
+      swiftSettings: house),
   ]
 )

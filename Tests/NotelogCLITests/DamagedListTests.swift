@@ -28,7 +28,7 @@ import Testing
           grep -c '^notelog: error: record 00000000-0000-0000-0000-0000000000\\(03\\|40\\) cannot be read: ' err
         done
         notelog list my.notelog -n 3 $quick >out 2>err; echo "$? $(wc -l <out) $(wc -l <err)"
-        notelog info my.notelog | grep -o '^collection  note: 60 records'
+        notelog info my.notelog 2>err | grep -o '^collection  note: 60 records'; grep -o "2 records can't be read" err
         for i in $(seq 11 20); do harm $i; done
         notelog list my.notelog $quick >out 2>err; echo "$? $(wc -l <out) $(grep -c '^notelog: error: record ' err)"
         grep ' more ' err
@@ -44,6 +44,7 @@ import Testing
       2
       3 3 4
       collection  note: 60 records
+      2 records can't be read
       3 48 10
       notelog: error: and 2 more records cannot be read
 

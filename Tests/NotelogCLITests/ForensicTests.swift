@@ -19,11 +19,11 @@ import Testing
   {
     let script = """
       notelog dump --frames my.notelog >frames; echo $?
-      sed -E 's/store [0-9a-f]{32}/store ID/; s/^ +[0-9]+ +[0-9]+ +//; s/offset [0-9]+/N/; s/[0-9]+:[0-9]+/P/g; s/[0-9]+ bytes/N bytes/' frames
+      sed -E 's/store [0-9a-f]{32}, branch [0-9a-f]{32}/store ID, branch ID/; s/^ +[0-9]+ +[0-9]+ +//; s/offset [0-9]+/N/; s/[0-9]+:[0-9]+/P/g; s/[0-9]+ bytes/N bytes/' frames
       """
     let expected = """
       0
-      000000000001.journal  N bytes, log, not finished, store ID
+      000000000001.journal  N bytes, log, not finished, store ID, branch ID
       liveSet  revision 1
       record  revision 1  00000000-0000-0000-0000-000000000000  collection 0
       commit  revision 1  of 1 from N; floor P

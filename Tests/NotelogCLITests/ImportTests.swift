@@ -212,18 +212,18 @@ import Testing
       notelog key add my.notelog x --class never $quick; echo $?
       """
     let expected = """
-      1  whenUnlocked  its name is sealed
-      2  afterFirstUnlock  its name is sealed
-      1  whenUnlocked  default
-      2  afterFirstUnlock  diary
-      {"number":1,"name":"default","class":"whenUnlocked"}
-      {"number":2,"name":"diary","class":"afterFirstUnlock"}
+      1  whenUnlocked  0 values  its name is sealed
+      2  afterFirstUnlock  0 values  its name is sealed
+      1  whenUnlocked  0 values  default
+      2  afterFirstUnlock  0 values  diary
+      {"number":1,"name":"default","class":"whenUnlocked","shreddable":false,"state":"open","generations":[{"number":1,"values":0}]}
+      {"number":2,"name":"diary","class":"afterFirstUnlock","shreddable":false,"state":"open","generations":[{"number":2,"values":0}]}
       64
 
       """
     let error = """
       notelog: error: there is no class 'never'
-      notelog: hint: the classes are whenUnlocked and afterFirstUnlock
+      notelog: hint: the classes are whenUnlocked, whenUnlockedThisDeviceOnly, afterFirstUnlock, afterFirstUnlockThisDeviceOnly, always, alwaysThisDeviceOnly
 
       """
     try expect(script, .init(out: expected, err: error))

@@ -229,8 +229,8 @@ import Testing
       collection  note: 1 record of time (date, plain, indexed), title (text, sealed under key 1), \
       body (text, sealed under key 1)
       slot        0, password, scrypt 2^14
-      key         1, its name is sealed, whenUnlocked
-      key         1, default, whenUnlocked
+      key         1, its name is sealed, whenUnlocked, 1 value
+      key         1, default, whenUnlocked, 1 value
       1
 
       """

@@ -33,7 +33,7 @@ import Testing
     let key = try SealingKey(byte: 1)
     #expect(try key.open(vectors[1], additionalData: bytes) == Array("Clark".utf8))
     let context = try SealingContext(
-      key: secret([UInt8](repeating: 1, count: 32)), memory: .shared)
+      key: secret([UInt8](repeating: 1, count: 32)))
     let plaintext = try secret(Array("Clark".utf8))
     #expect(
       try context.sealWhole(plaintext.bytes, additionalData: bytes, nonce: Self.nonce) == vectors[1])
@@ -42,19 +42,19 @@ import Testing
   @Test func `a wrap is the page's`() throws {
     let key = Keyring.DataKey(
       reference: KeyReference(rawValue: 1), accessClass: .whenUnlocked, number: 0, generation: 1,
-      wrap: KeyWrap(bytes: try Self.vectors()[2]))
+      wrappingKey: 0, isEffaceable: false, wrap: KeyWrap(bytes: try Self.vectors()[2]))
     let opened = try key.unwrap(
-      under: secret([UInt8](repeating: 3, count: 32)), storeID: Self.store, memory: .shared)
+      under: secret([UInt8](repeating: 3, count: 32)), storeID: Self.store)
     #expect(reveal(opened) == [UInt8](repeating: 2, count: 32))
   }
 
   @Test func `slot keys are the page's`() throws {
     let vectors = try Self.vectors()
     let fromKey = try Credential.rawKey(secret([UInt8](repeating: 4, count: 32))).slotKey(
-      salt: [], logN: 0, storeID: Self.store, memory: .shared)
+      salt: [], logN: 0, storeID: Self.store)
     #expect(reveal(fromKey) == vectors[3])
     let fromPassword = try password("correct horse").slotKey(
-      salt: (0..<16).map { UInt8($0) }, logN: 14, storeID: Self.store, memory: .shared)
+      salt: (0..<16).map { UInt8($0) }, logN: 14, storeID: Self.store)
     #expect(reveal(fromPassword) == vectors[4])
   }
 }

@@ -13,7 +13,10 @@ import Testing
     let vault = try Keyring.create(storeID: storeID, credential: rawKey(1))
     vault.adopt(try vault.addingKey(named: "one", class: .whenUnlocked))
     vault.adopt(try vault.addingKey(named: "two", class: .afterFirstUnlock))
-    return try vault.keyring.addingGeneration(of: 0, openedBy: rawKey(1))
+    vault.adopt(try vault.rotating(vault.namedKey("one")))
+    // All in one piece: additions have tests of their own.
+    vault.adopt(try vault.changingSlots([0], to: rawKey(1)))
+    return vault.keyring
   }
 
   static func rawKey(_ byte: UInt8) throws -> Credential {
@@ -40,15 +43,24 @@ import Testing
     for bit in 0..<(8 * bytes.count) {
       let damaged = Self.flip(bytes, bit)
       let first = try Keyring.choose(damaged, copy: bytes, storeID: Self.storeID)
-      #expect(first.keyring == keyring && first.finding == .keyringUnreadable(Self.damage(bit)))
+      #expect(
+        first.keyring == keyring && first.finding == .keyringUnreadable(Self.damage(bit, of: bytes.count)))
       let second = try Keyring.choose(bytes, copy: damaged, storeID: Self.storeID)
-      #expect(second.keyring == keyring && second.finding == .copyUnreadable(Self.damage(bit)))
-      #expect(throws: Self.damage(bit)) { try Keyring.choose(damaged, copy: damaged) }
+      #expect(
+        second.keyring == keyring && second.finding == .copyUnreadable(Self.damage(bit, of: bytes.count)))
+      #expect(throws: Self.damage(bit, of: bytes.count)) { try Keyring.choose(damaged, copy: damaged) }
     }
   }
 
   /// What a flipped bit is reported as, without any key.
-  private static func damage(_ bit: Int) -> CryptoError { .damagedKeyring(bit < 64 ? .magic : .digest) }
+  private static func damage(_ bit: Int, of byteCount: Int) -> CryptoError {
+    if bit < 64 { return .damagedKeyring(.magic) }
+    // Its length, which says what the digest is of.
+    if (96..<128).contains(bit), !(128...byteCount).contains(byteCount ^ 1 << (bit - 96)) {
+      return .damagedKeyring(.length)
+    }
+    return .damagedKeyring(.digest)
+  }
 
   /// INV-K1, INV-K2, INV-K3. As above, by somebody who knows the format: the digest is made to fit.
   @Test func `every bit forged under a fitting digest is refused by name, and the copy serves`() throws {
@@ -79,9 +91,11 @@ import Testing
       switch offset {
       // The store id and the slot's type are part of how its key is derived; nonce and commitment say whose
       // it is.
-      case 16..<32, 64, 104..<128, 176..<208: .wrongKey
+      case 16..<32, 66, 104..<128, 176..<208: .wrongKey
       // Id and root generation are bound to the wrap; its ciphertext and tag are the wrap.
-      case 68..<76, 128..<176: .tamperedSlot(0)
+      // The id is 1, and the only other one that the header permits is 0.
+      case 68..<72: .tamperedSlot(0)
+      case 128..<176: .tamperedSlot(1)
       default: .tamperedKeyring
       }
     }
@@ -91,27 +105,26 @@ import Testing
     let bytes = try Self.makeKeyring().bytes
     for count in 0..<bytes.count {
       let error = #expect(throws: CryptoError.self) { try Keyring(parsing: Array(bytes[..<count])) }
-      #expect(error == .damagedKeyring(count < 128 ? .length : .digest))
+      #expect(error == .damagedKeyring(.length))
       #expect(throws: CryptoError.self) { try Keyring(parsing: Self.fixDigest(Array(bytes[..<count]))) }
     }
-    #expect(throws: CryptoError.damagedKeyring(.digest)) { try Keyring(parsing: bytes + [0]) }
+    let longer = try Keyring(parsing: bytes + [0])
+    #expect(longer.hasTail && longer.bytes == bytes)
   }
 
   @Test func `a request for a terabyte of scrypt is refused before any work`() throws {
     let vault = try Keyring.create(
       storeID: Self.storeID, credential: password("p"), work: .forTests)
     let bytes = vault.keyring.bytes
-    for (offset, value) in [
-      (65, UInt8(30)), (65, 19), (65, 13), (65, 0), (66, 16), (66, 0), (67, 255), (67, 0),
-    ] {
+    for value in [UInt8(30), 19, 13, 0, 255] {
       var forged = bytes
-      forged[offset] = value
+      forged[67] = value
       forged = try Self.fixDigest(forged)
       #expect(throws: CryptoError.limitExceeded(.workFactor)) { try Keyring(parsing: forged) }
     }
     // More only for who asks for it.
     var larger = bytes
-    larger[65] = 20
+    larger[67] = 20
     let read = try Keyring(parsing: Self.fixDigest(larger), workFactorLimit: WorkFactor(logN: 20))
     #expect(read.slots[0].logN == 20)
   }
@@ -120,11 +133,8 @@ import Testing
     (8, UInt8(2), CryptoError.unsupported(.keyringVersion(2))),
     (10, 1, .unsupported(.suite(1))),
     (11, 1, .damagedKeyring(.reserved)),
-    (64, 9, .unsupported(.slotType(9))),
-    (208, 5, .unsupported(.accessClass(5))),
-    (208, 77, .unsupported(.accessClass(77))),
-    (209, 2, .unsupported(.wrapParent(2))),
-    (210, 7, .unsupported(.suite(7))),
+    (212, 77, .unsupported(.accessClass(77))),
+    (214, 7, .unsupported(.suite(7))),
   ])
   func `what this version does not know is refused by name`(
     _ offset: Int, _ value: UInt8, _ expected: CryptoError
@@ -133,6 +143,132 @@ import Testing
     bytes[offset] = value
     let forged = try Self.fixDigest(bytes)
     #expect(throws: expected) { try Keyring(parsing: forged) }
+  }
+
+  /// A slot of a kind to come, 200 bytes long.
+  private static func laterSlot(_ id: UInt32) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.append(littleEndian: UInt16(200))
+    bytes += [9, 77]
+    bytes.append(littleEndian: id)
+    return bytes + [UInt8](repeating: 0xA5, count: 192)
+  }
+
+  @Test func `a slot of a kind that this version does not know is kept, and opens nothing`() throws {
+    var keyring = try Self.makeKeyring()
+    let root = try keyring.openSlot(Self.rawKey(1), slot: nil).key
+    let later = Self.laterSlot(keyring.nextSlotID)
+    var reader = KeyringCursor(later.rawSpan) { _, _, _ in .library }
+    keyring.slots.append(try Keyring.Slot(&reader, workFactorLimit: .mostRead))
+    keyring.nextSlotID += 1
+    try keyring.seal(root: root.secret)
+    let read = try Keyring(parsing: keyring.bytes)
+    #expect(read.slots.map(\.kind) == [.rawKey, nil])
+    let vault = Vault(read)
+    try vault.unlock(Self.rawKey(1))
+    #expect(throws: CryptoError.wrongKey) { try vault.unlock(Self.rawKey(2)) }
+    // Nobody could be sure to get in by it.
+    #expect(throws: CryptoError.lastSlot) { try vault.removingSlots([1]) }
+    vault.adopt(try vault.addingSlot(Self.rawKey(3)))
+    #expect(
+      String(decoding: vault.keyring.bytes, as: UTF8.self).contains(String(decoding: later, as: UTF8.self)))
+    let again = Vault(try Keyring(parsing: vault.keyring.bytes))
+    try again.unlock(Self.rawKey(3))
+    again.adopt(try again.removingSlots([2]))
+    #expect(again.keyring.slots.map(\.id) == [1, 3])
+    // A length that reaches beyond the file, or below what is read of every slot, is refused.
+    for length in [UInt16(0), 7, 4097, 65_535] {
+      var forged = keyring.bytes
+      forged[208] = UInt8(length & 255)
+      forged[209] = UInt8(length >> 8)
+      let fitting = try Self.fixDigest(forged)
+      #expect(throws: CryptoError.damagedKeyring(.length)) { try Keyring(parsing: fitting) }
+    }
+  }
+
+  /// A keyring with additions: the bytes up to each of their ends.
+  private static func makeAdditions() throws -> (keyring: Keyring, ends: [Int]) {
+    let vault = try Keyring.create(storeID: storeID, credential: rawKey(1))
+    var ends = [vault.keyring.bytes.count]
+    func adopt(_ change: Vault.Change) {
+      #expect(change.additionStart == ends.last && change.bytes.starts(with: vault.keyring.bytes))
+      vault.adopt(change)
+      ends.append(vault.keyring.bytes.count)
+    }
+    adopt(try vault.addingKey(named: "one", class: .whenUnlocked))
+    adopt(try vault.addingKey(named: "two", class: .afterFirstUnlock))
+    adopt(try vault.rotating(vault.namedKey("one")))
+    return (vault.keyring, ends)
+  }
+
+  @Test func `a new key and a new generation are added behind the keyring, which is read with them`() throws {
+    let (keyring, ends) = try Self.makeAdditions()
+    #expect(zip(ends, ends.dropFirst()).allSatisfy { $1 - $0 == 24 + 112 + 128 + 64 })
+    let read = try Keyring(parsing: keyring.bytes)
+    #expect(read == keyring && read.generation == 4 && !read.hasTail)
+    #expect(
+      read.dataKeys.map(\.generation) == [1, 1, 2] && read.namedKeys.map(\.current.rawValue) == [3, 2])
+    let vault = Vault(read)
+    try vault.unlock(Self.rawKey(1))
+    #expect(vault.name(ofKey: 1) == "two")
+    for reference in 1...3 { _ = try vault.sealingKey(KeyReference(rawValue: UInt32(reference))) }
+    // What is changed otherwise is written as a whole, with all of it.
+    let whole = try vault.addingSlot(Self.rawKey(2))
+    #expect(whole.additionStart == nil)
+    let again = try Keyring(parsing: whole.bytes)
+    #expect(again.dataKeys == read.dataKeys && again.namedKeys == read.namedKeys)
+  }
+
+  /// INV-K5: a crash leaves the beginning of an addition, or other bytes in its place.
+  @Test func `of additions those count that come before the first that does not check`() throws {
+    let (keyring, ends) = try Self.makeAdditions()
+    let bytes = keyring.bytes
+    func expected(_ count: Int) -> Int { ends.last { $0 <= count } ?? 0 }
+    for count in ends[0]..<bytes.count {
+      let read = try Keyring(parsing: Array(bytes[..<count]))
+      #expect(read.bytes.count == expected(count) && read.hasTail == (count != expected(count)))
+    }
+    for bit in stride(from: 8 * ends[0], to: 8 * bytes.count, by: 1) {
+      let flipped = Self.flip(bytes, bit)
+      let read = try Keyring(parsing: flipped)
+      #expect(read.bytes.count == expected(bit / 8) && read.hasTail)
+      let choice = try Keyring.choose(flipped, copy: bytes)
+      #expect(choice.keyring == keyring && choice.finding == .keyringOlder)
+      #expect(try Keyring.choose(flipped, copy: flipped).finding == .tailsUnreadable)
+    }
+  }
+
+  @Test func `an addition that somebody without the root made is refused at unlock, and the copy serves`()
+    throws
+  {
+    let (keyring, ends) = try Self.makeAdditions()
+    let start = ends[2]
+    for offset in start..<ends[3] - 32 {
+      var forged = Array(keyring.bytes.dropLast(32))
+      forged[offset] ^= 1
+      let before = Array(keyring.bytes[start - 32..<start])
+      forged += try Derivation.sha256(before + forged[start...])
+      let choice = try Keyring.choose(forged, copy: keyring.bytes)
+      let vault = Vault(choice)
+      try vault.unlock(Self.rawKey(1))
+      #expect(vault.keyring == keyring)
+      guard choice.finding == .disagree else { continue }
+      #expect(throws: CryptoError.tamperedKeyring) {
+        try Vault(Keyring.choose(forged, copy: forged)).unlock(Self.rawKey(1))
+      }
+    }
+  }
+
+  @Test func `a keyring whose additions are longer than itself is written anew`() throws {
+    let vault = try Keyring.create(storeID: Self.storeID, credential: Self.rawKey(1))
+    var wholes: [Int] = []
+    for number in 0..<600 {
+      let change = try vault.addingKey(named: "\(number)", class: .whenUnlocked)
+      if change.additionStart == nil { wholes.append(number) }
+      vault.adopt(change)
+    }
+    #expect(wholes.count == 2)
+    #expect(try Keyring(parsing: vault.keyring.bytes).namedKeys.count == 600)
   }
 
   /// INV-K4: where two of the same generation differ, see the forged bits above.

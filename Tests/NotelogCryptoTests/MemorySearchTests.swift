@@ -1,6 +1,7 @@
 // After lock and release no key is left in memory: a parent searches its child's /proc/PID/mem.
 
 #if os(Linux)
+  import NotelogBase
   import Testing
 
   @testable import NotelogCrypto
@@ -45,18 +46,17 @@
       try #require(sealed.count == 2)
 
       // The same keyring, unlocked here, says what to look for.
-      let memory = SecretMemory.shared
-      let opened = try keyring.openRoot(
-        .rawKey(secret(Self.pattern(seed: 3))), slot: nil, memory: memory)
-      let root = reveal(opened.root)
+      let opened = try keyring.openSlot(
+        .rawKey(secret(Self.pattern(seed: 3))), slot: nil)
+      let root = reveal(opened.key.secret)
       var classKeys: [[UInt8]] = []
-      for entry in keyring.classKeys {
-        classKeys.append(reveal(try keyring.open(entry, root: opened.root, memory: memory)))
+      for entry in keyring.wrappingKeys {
+        classKeys.append(reveal(try keyring.open(entry, under: opened.key.secret)))
       }
       var dataKeys: [[UInt8]] = []
       for (index, entry) in keyring.dataKeys.enumerated() {
         let key = try entry.unwrap(
-          under: secret(classKeys[index]), storeID: keyring.storeID, memory: memory)
+          under: secret(classKeys[index]), storeID: keyring.storeID)
         dataKeys.append(reveal(key))
       }
       let derived = try (0..<2).map { try Self.derivedKey(dataKeys[$0], sealed: sealed[$0]) }
@@ -66,7 +66,7 @@
         [classKeys[1], dataKeys[1], derived[1]] + Self.schedule(dataKeys[1]) + Self.schedule(derived[1])
       let neverKept = [Self.pattern(seed: 3), Self.pattern(seed: 4)]
       let purposes = try ["NL1/keyring", "NL1/names"].map {
-        reveal(try keyring.derive($0, root: opened.root, memory: memory))
+        reveal(try keyring.derive($0, root: opened.key.secret))
       }
 
       #expect(try child.occurrences(of: closedByLock + closedByEverything).allSatisfy { $0 > 0 })
@@ -78,6 +78,35 @@
       try child.goOn()
       _ = try child.linesUntilReady()
       #expect(try child.occurrences(of: closedByLock + closedByEverything).allSatisfy { $0 == 0 })
+      try child.goOn()
+      #expect(child.waitUntilExit() == 0)
+    }
+
+    @Test func `a shredded key and its effaceable secret are in no memory any more`() throws {
+      let child = try ChildProcess("shred")
+      let lines = try child.linesUntilReady()
+      let keyring = try Keyring(parsing: try #require(lines.first { $0.word == "KEYRING" }).bytes)
+      let sealed = lines.filter { $0.word == "SEALED" }.map(\.bytes)
+      try #require(sealed.count == 2)
+      let opened = try keyring.openSlot(.rawKey(secret(Self.pattern(seed: 3))), slot: nil)
+      let entry = try #require(keyring.wrappingKeys.first)
+      let classKey = try keyring.open(entry, under: opened.key.secret)
+      let effaceable = try secret(Self.pattern(seed: 7))
+      let both = try Secret(joining: classKey, effaceable)
+      let wrapping = try Derivation.hkdfSHA256(
+        both.bytes, salt: keyring.storeID.array, info: Array("NL1/effaceable".utf8))
+      let first = reveal(
+        try keyring.dataKeys[0].unwrap(under: wrapping, storeID: keyring.storeID))
+      let second = reveal(
+        try keyring.dataKeys[1].unwrap(under: classKey, storeID: keyring.storeID))
+      let doomed = try [first, Self.derivedKey(first, sealed: sealed[0])] + Self.schedule(first)
+      let never = [Self.pattern(seed: 7), reveal(wrapping)]
+      #expect(try child.occurrences(of: doomed + [second]).allSatisfy { $0 > 0 })
+      #expect(try child.occurrences(of: never).allSatisfy { $0 == 0 })
+      try child.goOn()
+      _ = try child.linesUntilReady()
+      #expect(try child.occurrences(of: doomed + never).allSatisfy { $0 == 0 })
+      #expect(try child.occurrences(of: [second]).allSatisfy { $0 > 0 })
       try child.goOn()
       #expect(child.waitUntilExit() == 0)
     }
@@ -110,7 +139,7 @@
 
     /// The key that XAES derives for a sealed value.
     private static func derivedKey(_ key: [UInt8], sealed: [UInt8]) throws -> [UInt8] {
-      let context = try SealingContext(key: secret(key), memory: .shared)
+      let context = try SealingContext(key: secret(key))
       let empty = try secret([])
       _ = try context.sealWhole(
         empty.bytes, additionalData: [], nonce: Array(sealed.prefix(SealedValue.nonceSize)))

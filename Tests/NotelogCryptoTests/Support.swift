@@ -75,31 +75,6 @@ extension SealingKey {
   }
 }
 
-extension Keyring {
-  /// A keyring with a further generation of a named key, which this version reads and does not write.
-  func addingGeneration(of number: UInt16, openedBy credential: borrowing Credential) throws -> Keyring {
-    let memory = SecretMemory.shared
-    let opened = try openRoot(credential, slot: nil, memory: memory)
-    var changed = self
-    let index = try #require(namedKeys.firstIndex { $0.number == number })
-    let accessClass = namedKeys[index].accessClass
-    let entry = try #require(classKeys.first { $0.accessClass == accessClass })
-    let classKey = try open(entry, root: opened.root, memory: memory)
-    let reference = KeyReference(rawValue: nextKeyReference)
-    let generation = UInt32(dataKeys.count { $0.number == number } + 1)
-    var dataKey = DataKey(
-      reference: reference, accessClass: accessClass, number: number, generation: generation)
-    try dataKey.wrap(Secret.random(byteCount: 32), under: classKey, storeID: storeID, memory: memory)
-    changed.dataKeys.append(dataKey)
-    changed.namedKeys[index].current = reference
-    changed.nextKeyReference += 1
-    changed.generation += 1
-    changed.mac = try changed.computeMAC(root: opened.root, memory: memory)
-    changed.digest = try Derivation.sha256(changed.body + changed.mac)
-    return changed
-  }
-}
-
 /// Runs a body on threads of its own, all alive at once, and collects what it returns.
 func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Int) -> [Int] {
   let results = Lock([Int](repeating: 0, count: count))

@@ -129,8 +129,8 @@ import Testing
     vault.adopt(try vault.addingKey(named: "notes", class: .whenUnlocked))
     let first = try vault.currentReference(ofKeyNamed: "notes")
     let sealed = try vault.sealingKey(first).seal([1])
-    let changed = try vault.keyring.addingGeneration(of: 0, openedBy: password("password"))
-    let reopened = Vault(changed)
+    vault.adopt(try vault.rotating(vault.namedKey("notes")))
+    let reopened = try reopen(vault)
     try reopened.unlock(password("password"))
     let second = try reopened.currentReference(ofKeyNamed: "notes")
     #expect(second > first)
@@ -147,7 +147,7 @@ import Testing
     #expect(vault.keyring == before, "a change is not in force before it is adopted")
     vault.adopt(change)
     #expect(vault.keyring.generation == before.generation + 1)
-    #expect(vault.keyring.classKeys == before.classKeys && vault.keyring.dataKeys == before.dataKeys)
+    #expect(vault.keyring.wrappingKeys == before.wrappingKeys && vault.keyring.dataKeys == before.dataKeys)
     #expect(vault.keyring.slots.map(\.id) == [1], "a slot's id is never given out again")
     let reopened = try reopen(vault)
     #expect(throws: CryptoError.wrongPassword) { try reopened.unlock(password("password")) }
@@ -164,8 +164,8 @@ import Testing
     }
     vault.adopt(try vault.removingSlots([0]))
     vault.adopt(try vault.addingSlot(password("9"), work: .forTests))
-    for index in 0..<8 { vault.adopt(try vault.addingSlot(rawKey(UInt8(index)))) }
-    #expect(throws: CryptoError.limitExceeded(.slots)) { try vault.addingSlot(rawKey(9)) }
+    for index in 0..<56 { vault.adopt(try vault.addingSlot(rawKey(UInt8(index)))) }
+    #expect(throws: CryptoError.limitExceeded(.slots)) { try vault.addingSlot(rawKey(99)) }
     let reopened = try reopen(vault)
     #expect(throws: CryptoError.wrongPassword) { try reopened.unlock(password("password")) }
     try reopened.unlock(password("9"))
@@ -219,10 +219,10 @@ import Testing
     #expect(throws: CryptoError.lastSlot) { try vault.removingSlots(vault.keyring.slots.map(\.id)) }
   }
 
-  @Test func `classes still to come are refused by name`() throws {
+  @Test func `classes that need this device's secret are refused where it has none`() throws {
     let vault = try makeVault()
-    for accessClass in AccessClass.allCases where !accessClass.isSupported {
-      #expect(throws: CryptoError.unsupported(.accessClass(accessClass.rawValue))) {
+    for accessClass in AccessClass.allCases where accessClass.isAlways || accessClass.isThisDeviceOnly {
+      #expect(throws: CryptoError.noDeviceSecret) {
         try vault.addingKey(named: "x", class: accessClass)
       }
     }

@@ -120,7 +120,7 @@ import Testing
     guard n < 1_048_576 || Soak.isOn else { return }
     let password = try Secret(utf8: password)
     let derived = try Derivation.scrypt(
-      password: password.bytes, salt: Array(salt.utf8), n: n, r: r, p: p, byteCount: 64, in: .shared)
+      password: password.bytes, salt: Array(salt.utf8), n: n, r: r, p: p, byteCount: 64)
     #expect(reveal(derived) == hex(expected))
   }
 
@@ -143,7 +143,7 @@ import Testing
   func `HKDF agrees with RFC 5869`(_ key: String, _ salt: String, _ info: String, _ expected: String) throws {
     let key = try secret(hex(key))
     let output = try Derivation.hkdfSHA256(
-      key.bytes, salt: hex(salt), info: hex(info), byteCount: expected.count / 2, in: .shared)
+      key.bytes, salt: hex(salt), info: hex(info), byteCount: expected.count / 2)
     #expect(reveal(output) == hex(expected))
   }
 

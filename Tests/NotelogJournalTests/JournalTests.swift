@@ -218,8 +218,8 @@ import Testing
     let file = try disk.open(torn, .update)
     let end = journal.log.state.withLock { $0.visibleEnd.offset }
     var zeros = Buffer()
-    zeros.appendZeros(8)
-    try file.writeAll(zeros.bytes, at: end - 8)
+    zeros.appendZeros(24)
+    try file.writeAll(zeros.bytes, at: end - 24)
     try journal.abandon()
     // What was torn is cut, and nothing was whole.
     try Journal.open(in: disk, options: .small).close()

@@ -51,7 +51,8 @@ import Testing
 
   private func isAccepted(_ change: (inout SegmentHeader) -> Void) -> Bool {
     var header = SegmentHeader(
-      .recovered, number: 1, storeID: key(99), salt: 3, firstSequence: 1, floor: .zero, live: LiveSet())
+      .recovered, number: 1, storeID: key(99), branch: Branch(id: key(7), keepsTimes: true), salt: 3,
+      firstSequence: 1, floor: .zero, live: LiveSet())
     change(&header)
     var buffer = Buffer()
     buffer.appendZeros(Layout.headerByteCount)
@@ -72,19 +73,33 @@ import Testing
 
   private func isMark(_ floor: LogPosition) -> (commit: Bool, close: Bool) {
     var buffer = Buffer()
-    buffer.appendZeros(32)
+    buffer.appendZeros(40)
     var bytes = buffer.mutableBytes
     CommitMark(frameCount: 1, firstOffset: 4608, floor: floor).write(into: &bytes, at: 0)
-    CloseMark(place: floor, liveCount: 0, liveChecksum: 0).write(into: &bytes, at: 16)
+    CloseMark(place: floor, liveCount: 0, liveChecksum: 0).write(into: &bytes, at: 24)
     return (
-      CommitMark(payload: buffer.bytes.extracting(0..<16)) != nil,
-      CloseMark(payload: buffer.bytes.extracting(16..<32)) != nil
+      CommitMark(payload: buffer.bytes.extracting(0..<24)) != nil,
+      CloseMark(payload: buffer.bytes.extracting(24..<40)) != nil
     )
   }
 
   @Test func `marks that name a segment number above the limit are none`() {
     #expect(isMark(LogPosition(segment: tooHighNumber - 1, offset: 0)) == (true, true))
     #expect(isMark(LogPosition(segment: tooHighNumber, offset: 0)) == (false, false))
+  }
+
+  /// What a later version puts behind a mark, a seal for instance, is not this one's to refuse.
+  @Test func `a commit mark may be longer than this version writes it, up to 128 bytes`() {
+    var buffer = Buffer()
+    buffer.appendZeros(136)
+    var bytes = buffer.mutableBytes
+    let mark = CommitMark(frameCount: 2, firstOffset: 4608, floor: .zero, time: 77)
+    mark.write(into: &bytes, at: 0)
+    for byteCount in 0...136 {
+      let read = CommitMark(payload: buffer.bytes.extracting(first: byteCount))
+      #expect(read == ((24...128).contains(byteCount) ? mark : nil))
+    }
+    #expect(FrameKind.commit.maximumPayloadByteCount == CommitMark.byteCountMax)
   }
 
   @Test(arguments: [0, UInt32(Limits.maximumSegmentNumber) + 1])

@@ -42,7 +42,9 @@ import Testing
     }
     let end = builder.end
     _ = try builder.publish { _ in
-      SegmentHeader(.log, number: 9, storeID: key(99), salt: 5, firstSequence: 1, floor: .zero, live: live)
+      SegmentHeader(
+        .log, number: 9, storeID: key(99), branch: Branch(id: key(7), keepsTimes: false), salt: 5,
+        firstSequence: 1, floor: .zero, live: live)
     }
     var reader = SegmentReader(try disk.open(FileName.segment(9), .read), salt: 5, end: end)
     var live = live

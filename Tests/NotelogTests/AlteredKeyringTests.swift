@@ -1,5 +1,6 @@
 // A keyring that somebody altered, or that can't be read: what is served, and what is said. FORMAT.md 10.8, 10.9.
 
+import NotelogBase
 import NotelogStorage
 import Foundation
 import NotelogJournal
@@ -36,9 +37,9 @@ private final class UnreadableName: Storage {
   private static let right = Notelog.Credential.password("the right one")
   private static let wrong = Notelog.Credential.password("a wrong one")
 
-  /// What of the first slot is altered. It begins at 64: kind, log N, r, p, id; its salt at 24, and its wrap at 40.
+  /// What of the first slot is altered. It begins at 64: length, kind, log N, id; its salt at 24, and its wrap at 40.
   enum Place: Int, CaseIterable, Sendable {
-    case work = 65
+    case work = 67
     case salt = 88
     case nonce = 104
     case ciphertext = 128
@@ -62,8 +63,21 @@ private final class UnreadableName: Storage {
   {
     var bytes = try #require(disk.contents(name))
     bytes[place.rawValue] ^= 1
-    if fitting { bytes = Array(bytes.dropLast(32)) + (try Derivation.sha256(Array(bytes.dropLast(32)))) }
+    if fitting { try Self.refit(&bytes) }
     disk.replace(name, with: bytes)
+  }
+
+  /// Makes all digests fit: the keyring's, and that of each addition behind it, which begins with the one before.
+  private static func refit(_ bytes: inout [UInt8]) throws {
+    var (start, end) = (0, Int(bytes.rawSpan.load(UInt32.self, at: 12)))
+    var before: [UInt8] = []
+    while true {
+      before = try Derivation.sha256(before + bytes[start..<end - 32])
+      bytes.replaceSubrange(end - 32..<end, with: before)
+      guard end < bytes.count else { return }
+      start = end
+      end += Int(bytes.rawSpan.load(UInt32.self, at: end))
+    }
   }
 
   private func title(_ disk: SimulatedDisk) throws -> (title: String?, keyring: String) {

@@ -127,10 +127,13 @@ import Testing
     let files = ["/keyring", "/keyring.copy"]
     let sound = try Data(contentsOf: URL(filePath: folder.path + "/keyring"))
     for damaged in [files, Array(files.prefix(1)), Array(files.suffix(1))] {
-      for bytes in [Data(), sound.prefix(sound.count / 2), Data([sound[0] ^ 1]) + sound.dropFirst()] {
-        // In the store.
+      for bytes in [
+        Data(), sound.prefix(sound.count / 2), sound.dropLast(), Data([sound[0] ^ 1]) + sound.dropFirst(),
+      ] {
+        // In the store. One that lost a part of its end may have been left so by a crash, and the other has it.
+        let mayBeCrash = damaged.count == 1 && bytes.count > 200 && bytes.count < sound.count
         for file in damaged { try bytes.write(to: URL(filePath: folder.path + file)) }
-        #expect(try !Store.backup(of: folder.path, to: backup.path).findings.isEmpty)
+        #expect(try Store.backup(of: folder.path, to: backup.path).findings.isEmpty == mayBeCrash)
         for file in files {
           #expect(try Data(contentsOf: URL(filePath: backup.path + file)) == sound)
           try sound.write(to: URL(filePath: folder.path + file))

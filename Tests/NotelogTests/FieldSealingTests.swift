@@ -44,7 +44,7 @@ private struct Bench {
       try encoder.add(slot.index, of: plan.collection) { try slot.definition.access.encode(record, &$0) }
     }
     var bytes = [UInt8](repeating: 0xEE, count: encoder.bodyByteCount)
-    var keys = SealingKeys(vault, for: plan.collection)
+    var keys = SealingKeys(vault, Flag(true), for: plan.collection)
     var nonces = NonceRun()
     let old: [UInt8] = []
     try bytes.withBytes(in: 0..<bytes.count) { (bytes: inout MutableRawSpan) throws(NotelogError) in

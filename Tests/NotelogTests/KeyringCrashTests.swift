@@ -1,5 +1,6 @@
 // Crashes at every call of a change of the keyring: INV-K5, and with it the promise that a change of password is safe.
 
+import Foundation
 import NotelogBase
 import NotelogCrypto
 import NotelogTestSupport
@@ -55,6 +56,68 @@ import Testing
     for loss in LossModel.allCases {
       #expect(try opens(disk.crashImageNow(loss, seed: 1), Self.new))
     }
+  }
+
+  @Test
+  func `a crash at any call of adding a key leaves the keyring before or after it, and every key opens`()
+    throws
+  {
+    let disk = SimulatedDisk()
+    var options = Store.Options()
+    options.segmentByteCount = 16 << 10
+    let store = try Store.create(in: disk, unlocking: TemporaryFolder.key, options: options)
+    for number in 0..<3 { try store.createKey("key \(number)", .whenUnlocked) }
+    let whole = disk.contents("keyring")?.count ?? 0
+    let start = disk.callCount
+    for number in 3..<6 { try store.createKey("key \(number)", .whenUnlocked) }
+    let calls = start..<disk.callCount
+    // Nothing but what was added is written.
+    #expect(disk.contents("keyring")?.count == whole + 3 * 328)
+    var counts: Set<Int> = []
+    for call in disk.crashPoints where calls.contains(call) {
+      for loss in LossModel.allCases {
+        let image = disk.crashImage(after: call, loss, seed: UInt64(call))
+        let place = "after \(disk.describe(call: call)), \(loss)"
+        let opened = try Store.open(in: image, unlocking: TemporaryFolder.key, options: options)
+        let names = opened.info.keys.map(\.name)
+        #expect((3...6).contains(names.count) && names == (0..<names.count).map { "key \($0)" }, "\(place)")
+        counts.insert(names.count)
+        // The next key goes behind what counts, and none is lost by that.
+        try opened.createKey("next", .whenUnlocked)
+        try opened.close()
+        for file in ["keyring", "keyring.copy"] {
+          let alone = image.copy()
+          alone.replace(file, with: nil)
+          let again = try Store.open(in: alone, unlocking: TemporaryFolder.key, options: options)
+          #expect(again.info.keys.map(\.name) == names + ["next"], "\(place), \(file)")
+          try again.close()
+        }
+      }
+    }
+    #expect(counts == [3, 4, 5, 6])
+    // What was acknowledged stays.
+    for loss in LossModel.allCases {
+      let image = disk.crashImageNow(loss, seed: 5)
+      let opened = try Store.open(in: image, unlocking: TemporaryFolder.key, options: options)
+      #expect(opened.info.keys.count == 6)
+      try opened.close()
+    }
+  }
+
+  @Test func `a keyring with a second name is replaced, and never added to where it lies`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let link = folder.path + "-link"
+    try FileManager.default.linkItem(atPath: folder.path + "/keyring", toPath: link)
+    defer { try? FileManager.default.removeItem(atPath: link) }
+    let before = try Data(contentsOf: URL(filePath: link))
+    try store.createKey("new", .whenUnlocked)
+    #expect(try Data(contentsOf: URL(filePath: link)) == before)
+    #expect(try Data(contentsOf: URL(filePath: folder.path + "/keyring")).count > before.count)
+    try store.close()
+    let again = try folder.open()
+    #expect(again.info.keys.count == 1)
+    try again.close()
   }
 
   @Test func `the lost half of a change is mended by the copy, and reported`() throws {

@@ -64,11 +64,12 @@ import Testing
     let disk = SimulatedDisk()
     let store = try Store.create(in: disk, unlocking: TemporaryFolder.key, options: Store.Options())
     let root = try store.unlockRoot()
-    if !isAlone { try store.createKey("drafts", .whenUnlocked) }
+    let other = Notelog.Credential.key([UInt8](repeating: 9, count: 32))
+    if !isAlone { try store.addCredential(other) }
     try store.close()
     let older = try #require(disk.contents("keyring.copy"))
     let again = try Store.open(in: disk, unlocking: TemporaryFolder.key, options: Store.Options())
-    if isAlone { try again.createKey("drafts", .whenUnlocked) }
+    if isAlone { try again.addCredential(other) }
     try again.close()
     var keyring = try #require(disk.contents("keyring"))
     // A byte of its MAC, under a digest that fits.

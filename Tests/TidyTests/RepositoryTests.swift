@@ -57,7 +57,7 @@ import Testing
   @Test func `each invariant of the format is cited by a test`() throws {
     let tests = try Repository.swift(in: "Tests").filter { !$0.path.hasPrefix("Tests/TidyTests/") }
     var format = try Repository.file("FORMAT.md")
-    format.text += try Repository.file("docs/format-derived.md").text
+    for page in ["derived", "keyring"] { format.text += try Repository.file("docs/format-\(page).md").text }
     expectNone(FormatRules.invariantsAreCited(format: format, tests: tests))
   }
 

@@ -1,7 +1,7 @@
 """Campaign `processes`: two writers and four readers work on one store, and are stopped, continued and killed at random.
 
 Writers take turns, as one holds the lock and the other is told that the store is busy. They import pairs of records, both
-with the same number and in one transaction, each time a higher one, and compact. Readers dump, list, verify, ask for
+with the same number and in one transaction, each time a higher one, compact, and rotate the key. Readers dump, list, verify, ask for
 information, make and restore backups, and dump copies
 of the store's files. What may go wrong:
 
@@ -124,8 +124,11 @@ class Crowd:
         heapq.heappush(self.plans, (at, id(task), task, number))
 
     def writer(self, slot):
-        if self.chance.random() < 0.3:
+        choice = self.chance.random()
+        if choice < 0.3:
             return Task(self, slot, "compact", ("compact", self.store, "--segment-size", SEGMENT))
+        if choice < 0.4:
+            return Task(self, slot, "rotate", ("key", "rotate", self.store, "default", *self.tool.byKey))
         lines = []
         for _ in range(self.chance.randrange(1, 60)):
             fields = {"number": self.next, "text": "x" * self.chance.randrange(1200)}
@@ -174,7 +177,7 @@ class Crowd:
             return
         # A backup beside a writer that died in its recovery has no end of the log to copy.
         isInterrupted = task.kind == "backup" and "recovery was interrupted" in answer.err
-        if answer.code == tools.BUSY and (isInterrupted or task.kind in ("import", "compact")):
+        if answer.code == tools.BUSY and (isInterrupted or task.kind in ("import", "compact", "rotate")):
             self.findings.count("busy")
             return
         if task.kind == "restore" and answer.code in (tools.NO_STORE, tools.FAILED) and "no backup" in answer.err:

@@ -1,88 +1,137 @@
-// Register, check and delete secrets by identifier and group.
+// Secrets by identifier and group, as a keychain has them, over a store.
 
 import Notelog
 
-/// The secrets of one store. What was read is kept in memory until `purge`.
-final class PasswordManager {
-  private let store: Store
-  private var cache: [String: String] = [:]
+/// What a secret is known by.
+struct Name: Hashable {
+  var group: String
+  var identifier: String
+}
 
-  /// Opens the store, or makes it.
-  init(at path: String, password: String) throws {
-    do {
-      store = try Store.open(at: path, unlocking: .password(password))
-    } catch let error as NotelogError where error.code == .notFound {
-      store = try Store.create(at: path, unlocking: .password(password)) { store in
-        for (_, type) in protections { try store.createKey(type.key, type.keyClass) }
-      }
+/// A secret under one protection. Whether it may leave this store is in the clear, nothing else.
+struct Entry<P: Protection>: Record {
+  var id = RecordID()
+  var isMigratable = true
+  var group = ""
+  var identifier = ""
+  var secret = ""
+  static var schema: Schema<Entry> {
+    Schema(P.name) {
+      Plain("isMigratable", \.isMigratable)
+      Sealed("group", \.group, key: P.name, padded: true)
+      Sealed("identifier", \.identifier, key: P.name, padded: true)
+      Sealed("secret", \.secret, key: P.name, padded: true)
     }
   }
 
-  /// Keeps a secret, in the place of the one that had the same identifier and group.
-  func register<P: Protection>(
-    _ secret: String, _ identifier: String, in group: String, as protection: P.Type, isMigratable: Bool
-  ) throws {
-    try delete(identifier, in: group)
-    let entry = Entry<P>(isMigratable: isMigratable, group: group, identifier: identifier, secret: secret)
-    try store.write { tx in try tx.put(entry) }
-    cache[group + "\0" + identifier] = secret
+  static func named(_ name: Name) -> QueryCondition<Entry> {
+    .field(\.group, is: name.group) && .field(\.identifier, is: name.identifier)
+  }
+}
+
+/// The secrets of one store, one object for all who use it.
+@MainActor
+final class PasswordManager {
+  let store: Store
+  /// What was read, to be had without opening it again.
+  private var cache: [Name: String] = [:]
+
+  /// The one instance, once it is opened.
+  private(set) static var shared: PasswordManager?
+
+  /// Opens the shared instance, locked; makes the store where there is none, with the password asked for.
+  static func open(at path: String, newPassword: () -> String) throws -> PasswordManager {
+    if let shared { return shared }
+    let manager: PasswordManager
+    do { manager = PasswordManager(try Store.open(at: path)) } catch let error as NotelogError
+      where error.code == .notFound
+    { manager = try PasswordManager(creatingAt: path, password: newPassword()) }
+    shared = manager
+    return manager
   }
 
-  /// Whether there is such a secret, and, where one is given, whether it is that.
-  func check(_ secret: String?, _ identifier: String, in group: String) throws -> Bool {
-    let known = try cache[group + "\0" + identifier] ?? read(identifier, in: group)
-    guard let known else { return false }
-    cache[group + "\0" + identifier] = known
+  private init(_ store: Store) { self.store = store }
+
+  private convenience init(creatingAt path: String, password: String) throws {
+    self.init(
+      try Store.create(at: path, unlocking: .password(password)) { store in
+        for protection in protections { try store.createKey(protection.name, protection.keyClass) }
+      })
+  }
+
+  /// Keeps a secret, in the place of what had its name.
+  func register<P: Protection>(_ secret: String, as name: Name, _: P.Type, isMigratable: Bool) throws {
+    let entry = Entry<P>(
+      isMigratable: isMigratable, group: name.group, identifier: name.identifier, secret: secret)
+    try store.write { tx in
+      _ = try Self.delete(name, &tx)
+      try tx.put(entry)
+    }
+    cache[name] = secret
+  }
+
+  /// Whether a name's secret is this one; without one, whether there is any.
+  func check(_ secret: String? = nil, of name: Name) throws -> Bool {
+    guard let known = try self.secret(of: name) else { return false }
     return secret == nil || secret == known
   }
 
   /// Forgets a secret.
   ///
   /// - Returns: Whether there was one.
-  @discardableResult
-  func delete(_ identifier: String, in group: String) throws -> Bool {
-    cache[group + "\0" + identifier] = nil
-    func delete<P: Protection>(_ type: P.Type) throws -> Int {
-      try store.write { tx in
-        try tx.deleteAll(
-          Entry<P>.self, where: .field(\.group, is: group) && .field(\.identifier, is: identifier))
-      }
-    }
-    return try protections.reduce(0) { try $0 + delete($1.type) } > 0
+  func delete(_ name: Name) throws -> Bool {
+    cache[name] = nil
+    return try store.write { tx in try Self.delete(name, &tx) }
   }
 
   /// Empties the memory of what was read.
   func purge() { cache = [:] }
 
-  /// Wipes the keys of secrets that are readable while unlocked only.
+  /// Wipes the keys of what is there while unlocked only, and what was read.
   func lock() {
     purge()
     store.lock()
   }
 
-  /// Makes a new store with the secrets that may leave this one.
+  /// Copies what may leave into a new store.
   ///
-  /// - Returns: How many there are.
+  /// - Returns: How many secrets that are.
   func export(to path: String, password: String) throws -> Int {
-    let target = try PasswordManager(at: path, password: password)
-    func copy<P: Protection>(_ type: P.Type) throws -> Int {
+    let target = try PasswordManager(creatingAt: path, password: password)
+    func copy<P: Protection>(_: P.Type) throws -> Int {
       let entries = try store.query(Entry<P>.self).where(\.isMigratable, is: true).entries()
       try target.store.putAll(try entries.map { try $0.record() })
       return entries.count
     }
-    let count = try protections.reduce(0) { try $0 + copy($1.type) }
-    try target.close()
+    let count = try protections.reduce(0) { try $0 + copy($1) }
+    try target.store.close()
     return count
   }
 
-  func close() throws { try store.close() }
+  /// How many secrets there are under a protection: that is in the clear.
+  func count<P: Protection>(_: P.Type) throws -> Int { try store.query(Entry<P>.self).count() }
 
-  private func read(_ identifier: String, in group: String) throws -> String? {
-    func find<P: Protection>(_ type: P.Type) throws -> String? {
-      try store.query(Entry<P>.self)
-        .where(.field(\.group, is: group) && .field(\.identifier, is: identifier)).first()?.secret
+  /// A name's secret. What is under a locked key is passed over if it is found under another.
+  private func secret(of name: Name) throws -> String? {
+    if let known = cache[name] { return known }
+    func find<P: Protection>(_: P.Type) throws -> String? {
+      try store.query(Entry<P>.self).where(Entry<P>.named(name)).first()?.secret
     }
-    for (_, type) in protections { if let secret = try find(type) { return secret } }
-    return nil
+    var refusal: (any Error)?
+    for protection in protections {
+      do { cache[name] = try cache[name] ?? find(protection) } catch let error as NotelogError
+        where error.code == .locked
+      { refusal = error }
+    }
+    if cache[name] == nil, let refusal { throw refusal }
+    return cache[name]
+  }
+
+  /// Deletes whatever has a name; where some may not be looked at, that throws `locked` and nothing is deleted.
+  private static func delete(_ name: Name, _ tx: inout Transaction) throws -> Bool {
+    func delete<P: Protection>(_: P.Type, _ tx: inout Transaction) throws -> Int {
+      try tx.deleteAll(Entry<P>.self, where: Entry<P>.named(name))
+    }
+    return try protections.reduce(0) { try $0 + delete($1, &tx) } > 0
   }
 }

@@ -1,39 +1,63 @@
-// passwords: secrets by identifier and group. The store's password is the first line of standard input, a secret the second.
+// PasswordManager: a line a command; what is secret is asked for without being shown.
 
 import Foundation
 import Notelog
+import TerminalUI
 
-let usage = """
-  usage: PasswordManager FOLDER register GROUP IDENTIFIER [PROTECTION] [--device-only]
-         PasswordManager FOLDER check | delete GROUP IDENTIFIER
-         PasswordManager FOLDER export NEW-FOLDER
-
-  The store's password is read from standard input, then a secret: without one, check says whether there is such an entry.
+let help = """
+  unlock                           asks for the store's password
+  register GROUP IDENTIFIER [PROTECTION] [device-only]
+                                   asks for a secret and keeps it; it is exported unless it is device-only
+  check GROUP IDENTIFIER           asks for a secret: is it that? Without one: is there any?
+  delete GROUP IDENTIFIER          forgets a secret
+  count                            how many secrets there are; it needs no key
+  lock                             wipes keys, and what was read
+  purge                            wipes what was read
+  export STORE                     makes another store of what is not device-only
+  protections: \(protections.map { $0.name }.joined(separator: ", "))
   """
-func fail(_ words: String) -> Never {
-  FileHandle.standardError.write(Data((words + "\n").utf8))
-  exit(1)
+
+@MainActor
+func run(_ words: [String], on manager: PasswordManager) throws -> String {
+  let name = words.count >= 3 ? Name(group: words[1], identifier: words[2]) : nil
+  switch (words[0], name) {
+  case ("unlock", nil):
+    try manager.store.unlock(.password(askForSecret("password: ")))
+    return "unlocked"
+  case ("register", let name?):
+    let asked = words.dropFirst(3).first { $0 != "device-only" } ?? WhenUnlocked.name
+    guard let protection = protections.first(where: { $0.name == asked }) else { return help }
+    let secret = askForSecret("secret: ")
+    try manager.register(secret, as: name, protection, isMigratable: !words.contains("device-only"))
+    return "registered"
+  case ("check", let name?):
+    let secret = askForSecret("secret, or nothing: ")
+    return try manager.check(secret.isEmpty ? nil : secret, of: name) ? "yes" : "no"
+  case ("delete", let name?): return try manager.delete(name) ? "deleted" : "there is none"
+  case ("count", nil):
+    return try protections.map { "\($0.name) \(try manager.count($0))" }.joined(separator: ", ")
+  case ("lock", nil): manager.lock()
+  case ("purge", nil): manager.purge()
+  case ("export", nil) where words.count == 2:
+    return
+      "\(try manager.export(to: words[1], password: askForSecret("password of the new store: "))) exported"
+  default: return help
+  }
+  return "done"
 }
 
-var words = Array(CommandLine.arguments.dropFirst())
-let isMigratable = !words.contains("--device-only")
-words.removeAll { $0 == "--device-only" }
-guard words.count >= 3, let password = readLine() else { fail(usage) }
+let words = Arguments().words
+guard words.count == 1 else { fail("usage: PasswordManager STORE") }
 do {
-  let manager = try PasswordManager(at: words[0], password: password)
-  switch (words[1], words.count) {
-  case ("register", 4...5):
-    let name = words.count == 5 ? words[4] : protections[0].name
-    guard let protection = protections.first(where: { $0.name == name }), let secret = readLine() else {
-      fail(usage)
+  let manager = try PasswordManager.open(at: words[0]) { askForSecret("a password for the new store: ") }
+  while let line = readLine(), line != "quit" {
+    let words = line.split(separator: " ").map(String.init)
+    do { if !words.isEmpty { print(try run(words, on: manager)) } } catch {
+      print(error.localizedDescription)
     }
-    try manager.register(secret, words[3], in: words[2], as: protection.type, isMigratable: isMigratable)
-  case ("check", 4): print(try manager.check(readLine(), words[3], in: words[2]) ? "yes" : "no")
-  case ("delete", 4): print(try manager.delete(words[3], in: words[2]) ? "deleted" : "there is none")
-  case ("export", 3): print(try manager.export(to: words[2], password: password), "secrets exported")
-  default: fail(usage)
+    fflush(nil)
   }
-  try manager.close()
+  try manager.store.close()
 } catch {
   fail(error.localizedDescription)
 }

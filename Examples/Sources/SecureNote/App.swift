@@ -7,98 +7,98 @@ import TerminalUI
 /// A notebook on a terminal.
 @MainActor
 struct App {
-  /// What is asked for before anything else is shown.
-  enum Question { case new, repeated(String), unlock, old, replacement(String) }
+  enum Question {
+    case new
+    case newAgain(String)
+    case unlock
+    case old
+    case change(old: String)
+    case changeAgain(old: String, new: String)
+  }
 
   enum Screen {
     case asking(Question)
     case list
-    case view(Note)
-    case edit(Note, Editor)
+    /// A note, and the first row of it that is shown.
+    case reading(Note, Int)
+    case editing(Note, Editor)
   }
 
   let path: String
-  let idleSeconds: Double
+  let idle: Duration
   let terminal: Terminal
-  private var notebook: Notebook?
-  private var screen: Screen
-  private var typed = ""
+  var notebook: Notebook?
+  var screen: Screen
+  var typed = ""
+  var message = ""
+  var search = ""
+  /// What is listed; nil where that has changed since.
+  var window: NoteWindow?
   private var wrongCount = 0
-  private var message = ""
-  private var search = ""
-  private var ids: [RecordID] = []
-  private var selected = 0
-  /// Whether the list is to be made anew before it is drawn: once for all that was typed meanwhile.
-  private var isListOld = false
+  /// Until when nothing typed is heard, after a wrong password.
+  private var pauseEnd: ContinuousClock.Instant?
+  /// Goes on while the machine sleeps, which counts as idle.
+  private var lastKey = ContinuousClock.now
 
-  init(path: String, idleSeconds: Double, on terminal: Terminal) throws {
-    (self.path, self.idleSeconds, self.terminal) = (path, idleSeconds, terminal)
+  init(path: String, idle: Duration, on terminal: Terminal) throws {
+    (self.path, self.idle, self.terminal) = (path, idle, terminal)
     notebook = try Notebook(at: path)
     screen = .asking(notebook == nil ? .new : .unlock)
-    try list()
   }
+
+  var isOpen: Bool { notebook.map { !$0.isLocked } ?? false }
 
   /// Runs until somebody leaves.
   mutating func run() throws {
-    draw()
     while true {
-      for event in terminal.wait(isOpen ? idleSeconds : 3600) {
+      attempt { try $0.refresh() }
+      draw()
+      let deadline = pauseEnd ?? (isOpen ? lastKey + idle : .now + .seconds(3600))
+      for event in terminal.wait(atMost: (deadline - .now) / .seconds(1)) {
         switch event {
-        case .ended: return try leave()
-        case .idle: if isOpen { try lock("locked, as nobody typed anything") }
+        case .ended, .key(.control("q")), .key(.control("c")): return try leave()
         case .resized: break
-        case .key(.control("q")), .key(.control("c")): return try leave()
-        case .key(.control("l")): if isOpen { try lock("locked") }
-        case .key(let key): try type(key)
+        case .key(let key):
+          lastKey = .now
+          if pauseEnd == nil { attempt { try $0.type(key) } }
         }
       }
-      if isListOld { try list() }
-      draw()
+      if isOpen, lastKey + idle <= .now { lock("locked, as nobody typed anything") }
+      if let end = pauseEnd, end <= .now {
+        terminal.forgetTyped()
+        (pauseEnd, message) = (nil, "")
+      }
     }
   }
 
-  /// The notebook, which is there on every screen but the first.
-  private func opened() throws -> Notebook {
-    guard let notebook else { throw CancellationError() }
-    return notebook
+  /// Does something; what it throws is said, and nothing that was written so far is lost.
+  private mutating func attempt(_ body: (inout App) throws -> Void) {
+    do { try body(&self) } catch { message = error.localizedDescription }
   }
 
-  private var isOpen: Bool { notebook.map { !$0.isLocked } ?? false }
+  // MARK: - Locking and unlocking
 
-  private mutating func lock(_ why: String) throws {
-    try notebook?.lock()
-    (screen, search, message, typed) = (.asking(.unlock), "", why, "")
-    try list()
+  /// What was being written is sealed first; nothing of it stays on the screen. It locks even if the disk is full.
+  private mutating func lock(_ why: String) {
+    message = why
+    attempt { app in
+      if case .editing(let note, let editor) = app.screen { try app.save(note, editor) }
+      try app.rememberPlace()
+    }
+    notebook?.lock()
+    (screen, search, typed, window) = (.asking(.unlock), "", "", nil)
     terminal.clear()
   }
 
   private mutating func leave() throws {
-    try notebook?.lock()
+    guard isOpen else { return try notebook?.store.close() ?? () }
+    lock("")
     try notebook?.store.close()
   }
 
-  private mutating func list() throws {
-    isListOld = false
-    ids = try notebook?.notes(containing: search) ?? []
-    selected = min(selected, max(0, ids.count - 1))
-  }
-
-  private mutating func type(_ key: Key) throws {
-    message = ""
-    if isListOld, key.isCommand { try list() }
-    switch screen {
-    case .asking(let question): try answer(question, key)
-    case .list: try typeInList(key)
-    case .view(let note): try typeInNote(note, key)
-    case .edit(let note, var editor):
-      switch key {
-      case .control("s"): try save(note, editor)
-      case .escape: screen = .list
-      default:
-        editor.type(key)
-        screen = .edit(note, editor)
-      }
-    }
+  private mutating func open() throws {
+    (screen, message, wrongCount, lastKey, window) = (.list, "", 0, .now, nil)
+    if let note = try placeRemembered() { screen = .reading(note, 0) }
   }
 
   private mutating func answer(_ question: Question, _ key: Key) throws {
@@ -106,169 +106,155 @@ struct App {
     case .text(let character): typed.append(character)
     case .backspace: _ = typed.popLast()
     case .escape: if isOpen { (screen, typed) = (.list, "") }
-    case .enter:
-      let answer = typed
-      typed = ""
-      try answer.isEmpty ? () : take(answer, question)
+    case .enter where !typed.isEmpty:
+      defer { typed = "" }
+      try take(typed, question)
     default: break
     }
   }
 
   private mutating func take(_ answer: String, _ question: Question) throws {
     switch question {
-    case .new: screen = .asking(.repeated(answer))
-    case .repeated(let first):
-      guard answer == first else {
-        return (screen, message) = (.asking(.new), "these were two passwords: once more")
-      }
+    case .new: screen = .asking(.newAgain(answer))
+    case .newAgain(let first):
+      guard answer == first else { return ask(.new, "these were two passwords: once more") }
       notebook = try Notebook(creatingAt: path, password: answer)
       try open()
     case .unlock:
-      if try opened().unlock(answer) { return try open() }
-      wrongCount += 1
-      pause("the password is not right")
-    case .old: screen = .asking(.replacement(answer))
-    case .replacement(let old):
-      let isChanged = try opened().changePassword(from: old, to: answer)
-      screen = .list
-      message = isChanged ? "the password is changed" : "the old password was not right: nothing is changed"
+      do { try notebook?.store.unlock(.password(answer)) } catch let error as NotelogError
+        where error.code == .wrongPassword
+      { return pause(error.localizedDescription) }
+      try open()
+    case .old: screen = .asking(.change(old: answer))
+    case .change(let old): screen = .asking(.changeAgain(old: old, new: answer))
+    case .changeAgain(let old, let new):
+      guard answer == new else { return ask(.old, "these were two passwords: once more") }
+      do { try notebook?.store.changeCredential(.password(old), to: .password(new)) } catch let error
+        as NotelogError
+        where error.code == .wrongPassword
+      { return pause(error.localizedDescription) }
+      (screen, message) = (.list, "the password is changed")
     }
   }
 
-  private mutating func open() throws {
-    (screen, wrongCount) = (.list, 0)
-    try list()
+  private mutating func ask(_ question: Question, _ why: String) {
+    (screen, message) = (.asking(question), why)
   }
 
-  /// Each wrong password is answered later than the one before; what is typed meanwhile is not heard.
+  /// Each wrong password costs twice the time of the one before.
   private mutating func pause(_ why: String) {
-    let seconds = min(pow(2, Double(wrongCount - 1)) / 4, 30)
-    message = why + ": wait"
-    draw()
-    let end = Date(timeIntervalSinceNow: seconds)
-    while end.timeIntervalSinceNow > 0, terminal.wait(end.timeIntervalSinceNow) != [.ended] {}
-    message = why
+    let seconds = min(1 << wrongCount, 64)
+    wrongCount = min(wrongCount + 1, 6)
+    pauseEnd = .now + .seconds(seconds)
+    message = "\(why) Wait \(seconds) s."
+    if case .asking(.changeAgain) = screen { screen = .asking(.old) }
+  }
+
+  // MARK: - The list, a note, the editor
+
+  private mutating func type(_ key: Key) throws {
+    message = ""
+    if key == .control("l"), isOpen { return lock("locked") }
+    switch screen {
+    case .asking(let question): try answer(question, key)
+    case .list: try typeInList(key)
+    case .reading(let note, let first): typeInNote(note, first, key)
+    case .editing(let note, var editor):
+      switch key {
+      case .control("s"):
+        try save(note, editor)
+        (screen, message) = (.list, "saved")
+      case .escape: screen = .list
+      default:
+        editor.type(key, columns: terminal.size.columns)
+        screen = .editing(note, editor)
+      }
+    }
+  }
+
+  /// Lists anew once for all keys that came together, and fits the list to the screen.
+  private mutating func refresh() throws {
+    let pageCount = pageCount
+    if window == nil {
+      window = try notebook.map { try NoteWindow($0.list(containing: search), rows: pageCount) }
+    }
+    try window?.show(rows: pageCount)
   }
 
   private mutating func typeInList(_ key: Key) throws {
-    let page = max(1, terminal.size.lines - 4)
     switch key {
-    case .text(let character): look(for: search + String(character))
-    case .backspace: look(for: String(search.dropLast()))
-    case .escape: look(for: "")
-    case .up: selected -= 1
-    case .down: selected += 1
-    case .pageUp: selected -= page
-    case .pageDown: selected += page
-    case .home: selected = 0
-    case .end: selected = ids.count - 1
-    case .enter:
-      if ids.indices.contains(selected), let note = try opened().note(ids[selected]) { screen = .view(note) }
-    case .control("n"): screen = .edit(Note(), Editor())
-    case .control("d"): try delete()
-    case .control("z"):
-      message = try opened().undoDeletion() ? "it is back" : "there is nothing to undo"
-      try list()
+    case .text(let character): return look(for: search + String(character))
+    case .backspace: return look(for: String(search.dropLast()))
+    case .escape: return look(for: "")
+    case .home: window = nil
+    case .control("n"): screen = .editing(Note(), Editor())
     case .control("p"): screen = .asking(.old)
+    case .control("z"):
+      message = try notebook?.undoDeletion().map { "'\($0.title)' is back" } ?? "nothing was deleted"
+      window = nil
     default: break
     }
-    selected = min(max(0, selected), max(0, ids.count - 1))
-  }
-
-  private mutating func look(for text: String) {
-    (search, selected, isListOld) = (text, 0, true)
-  }
-
-  private mutating func delete() throws {
-    guard ids.indices.contains(selected) else { return }
-    try opened().delete(ids.remove(at: selected))
-    message = "deleted; Ctrl-Z undoes that"
-  }
-
-  private mutating func typeInNote(_ note: Note, _ key: Key) throws {
+    // What moves or opens means the list as it is by now.
+    try refresh()
     switch key {
-    case .escape, .left: screen = .list
-    case .enter, .text("e"): screen = .edit(note, Editor(note.title + "\n" + note.body))
+    case .up: try window?.move(-1)
+    case .down: try window?.move(1)
+    case .pageUp: try window?.turn(forward: false)
+    case .pageDown: try window?.turn(forward: true)
+    case .end: try window?.moveToEnd()
+    case .enter: if let note = try window?.current?.record() { screen = .reading(note, 0) }
+    case .control("d"):
+      guard let note = try window?.current?.record() else { return }
+      try notebook?.delete(note)
+      try window?.removeCurrent()
+      message = "deleted; ^Z brings it back"
+    default: break
+    }
+  }
+
+  private mutating func look(for text: String) { (search, window) = (text, nil) }
+
+  private mutating func typeInNote(_ note: Note, _ first: Int, _ key: Key) {
+    switch key {
+    case .escape: screen = .list
+    case .enter, .text("e"): screen = .editing(note, Editor(note.title + "\n" + note.body))
+    case .up: screen = .reading(note, max(0, first - 1))
+    case .down: screen = .reading(note, first + 1)
+    case .pageUp: screen = .reading(note, max(0, first - pageCount))
+    case .pageDown: screen = .reading(note, first + pageCount)
     default: break
     }
   }
 
   private mutating func save(_ note: Note, _ editor: Editor) throws {
     var note = note
-    note.title = editor.lines[0]
-    note.body = editor.lines.dropFirst().joined(separator: "\n")
+    let lines = editor.text.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
+    (note.title, note.body) = (String(lines[0]), lines.count > 1 ? String(lines[1]) : "")
+    guard !note.title.isEmpty || !note.body.isEmpty else { return }
     note.time = Date()
-    try opened().save(note)
-    (screen, message) = (.list, "saved")
-    try list()
-    selected = 0
-  }
-}
-
-extension Key {
-  /// Whether it does more than change what is searched for.
-  fileprivate var isCommand: Bool {
-    switch self {
-    case .text, .backspace: false
-    default: true
-    }
-  }
-}
-
-// MARK: - What is shown
-
-extension App {
-  private func draw() {
-    let (_, height) = terminal.size
-    var lines: [String]
-    var inverse: Int?
-    switch screen {
-    case .asking(let question):
-      lines = ["SecureNote", "", prompt(question) + String(repeating: "*", count: typed.count) + "▏", ""]
-      lines += rows(from: 0, height - 6)
-    case .list:
-      let count = max(1, height - 4)
-      let first = max(0, min(selected - count / 2, ids.count - count))
-      lines = ["SecureNote   \(ids.count) notes", "search: \(search)▏"] + rows(from: first, count)
-      inverse = ids.isEmpty ? nil : 2 + selected - first
-    case .view(let note): lines = [note.title, Self.shown(note.time), ""] + Editor(note.body).lines
-    case .edit(_, let editor):
-      let count = max(1, height - 3)
-      lines = ["title, then text:"] + editor.shown.dropFirst(max(0, editor.line - count + 1))
-    }
-    lines = Array(lines.prefix(height - 1))
-    lines += Array(repeating: "", count: height - 1 - lines.count)
-    terminal.draw(lines + [message.isEmpty ? help : message], inverse: inverse)
+    try notebook?.save(note)
+    window = nil
   }
 
-  private var help: String {
-    switch screen {
-    case .asking: "Enter: go on   Ctrl-Q: leave"
-    case .list: "Enter: read   ^N new   ^D delete   ^Z undo   ^P password   ^L lock   ^Q leave"
-    case .view: "E: edit   Esc: back   ^L lock"
-    case .edit: "^S save   Esc: leave it as it was"
-    }
+  // MARK: - The place to go on from
+
+  /// A file beside the store holds a reference, which says nothing about the note but that it was open.
+  private var placeFile: URL { URL(filePath: path + ".place") }
+
+  private func rememberPlace() throws {
+    let note: Note? =
+      switch screen {
+      case .reading(let note, _), .editing(let note, _): note
+      default: nil
+      }
+    guard let note, let store = notebook?.store else { return try Data().write(to: placeFile) }
+    try Data(store.reference(to: Note.self, note.id).description.utf8).write(to: placeFile)
   }
 
-  private func prompt(_ question: Question) -> String {
-    switch question {
-    case .new: "a password for your notes: "
-    case .repeated: "the same once more: "
-    case .unlock: "password: "
-    case .old: "the password so far: "
-    case .replacement: "the new password: "
-    }
-  }
-
-  private func rows(from first: Int, _ count: Int) -> [String] {
-    let page = ids.dropFirst(first).prefix(max(0, count))
-    return ((try? notebook?.page(page)) ?? []).map { Self.shown($0.time) + "  " + $0.title }
-  }
-
-  private static func shown(_ time: Date) -> String {
-    let style = Date.ISO8601FormatStyle(
-      dateSeparator: .dash, dateTimeSeparator: .space, timeSeparator: .colon)
-    return String(
-      time.formatted(style.year().month().day().time(includingFractionalSeconds: false)).prefix(16))
+  private func placeRemembered() throws -> Note? {
+    guard let text = try? String(contentsOf: placeFile, encoding: .utf8),
+      let reference = RecordReference(text)
+    else { return nil }
+    return try notebook?.store.get(Note.self, reference)?.record()
   }
 }

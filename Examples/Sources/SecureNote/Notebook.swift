@@ -1,4 +1,4 @@
-// Everything that SecureNote asks of its store.
+// What SecureNote keeps, and everything that it asks of its store.
 
 import Foundation
 import Notelog
@@ -7,124 +7,94 @@ import Notelog
 struct Note: Record {
   var id = RecordID()
   var time = Date()
-  /// Deleted, and not yet forgotten: that can be undone until the notes are locked.
-  var isDeleted = false
   var title = ""
   var body = ""
+  /// What is searched, in small letters. It is made with each write, and never read back.
+  var searched: String {
+    get { (title + "\n" + body).lowercased() }
+    set {}
+  }
   static let schema = Schema<Note>("note") {
     Plain("time", \.time, indexed: true)
-    Plain("isDeleted", \.isDeleted, indexed: true)
-    Sealed("title", \.title)
-    Sealed("body", \.body, compressed: true)
+    Sealed("title", \.title, padded: true)
+    Sealed("body", \.body, padded: true)
+    Sealed("searched", \.searched, padded: true)
   }
 }
 
-/// The notes, and the keys that open them for as long as it is not locked.
-final class Notebook {
+/// The notes, and for as long as it is unlocked the keys that open them.
+struct Notebook {
   let store: Store
-  /// The note that was deleted last, as long as that can be undone.
-  private(set) var lastDeleted: RecordID?
+  /// What was deleted since it was unlocked, the last at the end.
+  private var deleted: [Note] = []
 
-  /// Opens the notes locked: what stays in the clear can be listed.
-  ///
-  /// - Returns: Nil where there are none yet.
-  init?(at path: String) throws {
+  private static let options = {
     var options = Store.Options()
     options.compaction = .automatic
     options.recordTypes = [Note.self]
-    do { store = try Store.open(at: path, options: options) } catch let error as NotelogError
+    return options
+  }()
+
+  /// Opens the notes locked: how many there are, and of when, is in the clear.
+  ///
+  /// - Returns: Nil where there are none yet.
+  init?(at path: String) throws {
+    do { store = try Store.open(at: path, options: Self.options) } catch let error as NotelogError
       where error.code == .notFound
     { return nil }
   }
 
-  /// Makes a store; the first password typed is the password.
+  /// Makes a store; the first password given is the password.
   init(creatingAt path: String, password: String) throws {
-    var options = Store.Options()
-    options.compaction = .automatic
-    store = try Store.create(at: path, unlocking: .password(password), options: options) { store in
-      try store.putAll([Note(title: "Welcome", body: "Type to search, press Ctrl-N for a new note.")])
-    }
+    store = try Store.create(at: path, unlocking: .password(password), options: Self.options)
   }
 
   var isLocked: Bool { !store.isUnlocked }
 
-  /// - Returns: Whether the password is right.
-  func unlock(_ password: String) throws -> Bool {
-    do { try store.unlock(.password(password)) } catch let error as NotelogError
-      where error.code == .wrongPassword || error.code == .invalidArgument
-    { return false }
-    return true
-  }
-
-  /// Wipes the keys, and forgets what was deleted.
-  func lock() throws {
+  mutating func lock() {
     store.lock(.everything)
-    lastDeleted = nil
-    _ = try store.write { tx in try tx.deleteAll(Note.self, where: .field(\.isDeleted, is: true)) }
+    deleted = []
   }
 
-  func changePassword(from old: String, to new: String) throws -> Bool {
-    do { try store.changeCredential(.password(old), to: .password(new)) } catch let error as NotelogError
-      where error.code == .wrongPassword || error.code == .invalidArgument
-    { return false }
-    return true
+  /// The notes in which a text is; all where it is empty.
+  func list(containing text: String) throws -> NoteList {
+    let query = store.query(Note.self)
+    guard !text.isEmpty else { return NoteList(notes: query, count: try query.count()) }
+    let found = query.contains(\.searched, text.lowercased()).parallel(
+      ProcessInfo.processInfo.activeProcessorCount)
+    // Few are found fastest in the order in which they lie on the disk, many in the order in which they are shown.
+    let few = try found.limit(NoteList.few + 1).entries()
+    if few.count > NoteList.few { return NoteList(notes: found) }
+    return NoteList(notes: found, count: few.count, found: try few.sorted { try $0.time > $1.time })
   }
-
-  /// So many notes are found at most: whoever looks through more types another letter.
-  static let foundMax = 500
-
-  /// The ids of notes in whose title or body a text is, newest first; of all where it is empty.
-  func notes(containing text: String) throws -> [RecordID] {
-    var query = store.query(Note.self).where(\.isDeleted, is: false)
-    if !text.isEmpty {
-      // As typed, and with a capital: 'tea' finds 'Tea', too.
-      let capital = text.prefix(1).uppercased() + text.dropFirst()
-      query = query.where(
-        .field(\.title, contains: text) || .field(\.body, contains: text)
-          || .field(\.title, contains: capital) || .field(\.body, contains: capital))
-    }
-    if !text.isEmpty { query = query.limit(Self.foundMax) }
-    return try query.sorted(by: \.time, .descending).parallel(2).entries().map(\.id)
-  }
-
-  /// The notes of a page: their times, and their titles unless they are locked.
-  func page(_ ids: some Collection<RecordID>) throws -> [(time: Date, title: String)] {
-    try store.getMany(Note.self, Array(ids)).compactMap { entry in
-      guard let entry else { return nil }
-      return (try entry.time, isLocked ? "••••••••" : try entry.title)
-    }
-  }
-
-  func note(_ id: RecordID) throws -> Note? { try store.get(Note.self, id)?.record() }
 
   func save(_ note: Note) throws { try store.write { tx in try tx.put(note) } }
 
-  func delete(_ id: RecordID) throws {
-    try store.write { tx in try tx.update(Note.self, id) { $0.set(\.isDeleted, true) } }
-    lastDeleted = id
+  mutating func delete(_ note: Note) throws {
+    try store.write { tx in try tx.delete(Note.self, note.id) }
+    deleted.append(note)
   }
 
-  func undoDeletion() throws -> Bool {
-    guard let id = lastDeleted else { return false }
-    try store.write { tx in try tx.update(Note.self, id) { $0.set(\.isDeleted, false) } }
-    lastDeleted = nil
-    return true
+  /// Brings back what was deleted last; nil where there is nothing.
+  mutating func undoDeletion() throws -> Note? {
+    guard let note = deleted.last else { return nil }
+    try save(note)
+    return deleted.removeLast()
   }
 
   /// Many notes of chance words, to see how a full notebook feels.
   func fill(_ count: Int) throws {
     let words = [
-      "tea", "river", "Lisbon", "invoice", "garden", "violin", "number", "friday", "glacier", "recipe", "漢字",
-      "☕️",
+      "tea", "river", "Lisbon", "invoice", "garden", "violin", "number", "friday", "glacier", "漢字", "☕️",
     ]
+    func word() -> String { words.randomElement() ?? "" }
     for start in stride(from: 0, to: count, by: 1000) {
       let notes = (start..<min(start + 1000, count)).map { number in
         Note(
           time: Date(timeIntervalSinceReferenceDate: 700_000_000 + Double(number) * 60),
-          title: "\((words.randomElement() ?? "")) \(number)",
-          body: (0..<30).map { _ in (words.randomElement() ?? "") }.joined(separator: " "))
+          title: "\(word()) \(number)", body: (0..<30).map { _ in word() }.joined(separator: " "))
       }
-      try store.putAll(notes, .buffered)
+      try store.putAll(notes, .flushed)
     }
   }
 }

@@ -1,35 +1,30 @@
-// SecureNote: a password screen, a list that is searched while one types, and notes. Usage: SecureNote FOLDER [--idle SECONDS] [--fill N]
+// SecureNote: notes on a terminal, sealed by a password.
 
 import Foundation
+import Notelog
 import TerminalUI
 
-func fail(_ words: String) -> Never {
-  FileHandle.standardError.write(Data("SecureNote: \(words)\n".utf8))
-  exit(1)
-}
+let usage = """
+  usage: SecureNote STORE [--idle SECONDS] [--fill COUNT]
+    --idle SECONDS  locks when nothing was typed for so long (120)
+    --fill COUNT    makes a store of so many notes, with a password from standard input, and ends
+  """
 
-var arguments = Array(CommandLine.arguments.dropFirst())
-@MainActor func option(_ name: String) -> String? {
-  guard let index = arguments.firstIndex(of: name), index + 1 < arguments.count else { return nil }
-  defer { arguments.removeSubrange(index...index + 1) }
-  return arguments[index + 1]
-}
-let idle = option("--idle").flatMap(Double.init) ?? 120
-let fill = option("--fill").flatMap(Int.init)
-guard arguments.count == 1, let path = arguments.first else {
-  fail("usage: SecureNote FOLDER [--idle SECONDS] [--fill N]")
-}
+var arguments = Arguments()
+let idle = arguments.take("--idle").map { Double($0) ?? -1 } ?? 120
+let fill = arguments.take("--fill").map { Int($0) ?? -1 }
+guard arguments.words.count == 1, idle > 0, fill ?? 0 >= 0 else { fail(usage) }
+
 do {
+  let path = arguments.words[0]
   if let fill {
-    // For trying: the password is the first line of standard input.
-    let password = readLine() ?? ""
-    let notebook = try Notebook(creatingAt: path, password: password)
+    let notebook = try Notebook(creatingAt: path, password: askForSecret("a password: "))
     try notebook.fill(fill)
     try notebook.store.close()
   } else {
-    guard let terminal = Terminal() else { fail("it needs a terminal") }
+    guard let terminal = Terminal() else { fail("SecureNote needs a terminal.") }
     defer { terminal.close() }
-    var app = try App(path: path, idleSeconds: idle, on: terminal)
+    var app = try App(path: path, idle: .seconds(idle), on: terminal)
     try app.run()
   }
 } catch {

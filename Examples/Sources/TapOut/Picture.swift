@@ -1,28 +1,38 @@
-// Dots drawn in a terminal, and as SVG. Coordinates go from 0 to 100, from the left and from the top.
+// Dots drawn on a terminal, and as SVG. The canvas goes from 0 to 100, from the left and from the top.
 
-import Foundation
+import TerminalUI
 
 enum Picture {
-  /// A line for each step of 5, two columns for each of 2.5; a dot whose colour is locked is grey.
-  static func text(_ dots: [Dot]) -> String {
-    var rows = Array(repeating: Array(repeating: " ", count: 41), count: 21)
-    for dot in dots {
-      let (row, column) = (Int(min(max(dot.y, 0), 100) / 5), Int(min(max(dot.x, 0), 100) / 2.5))
-      let color = dot.color?.bytes ?? [128, 128, 128]
-      rows[row][column] = "\u{1B}[38;2;\(color[0]);\(color[1]);\(color[2])m●\u{1B}[0m"
+  /// Twenty rows of fifty columns.
+  static func rows(_ dots: [Dot]) -> [Row] {
+    var colors = Array(repeating: [Color?](repeating: nil, count: 50), count: 20)
+    for dot in dots where (0..<100).contains(dot.x) && (0..<100).contains(dot.y) {
+      colors[Int(dot.y / 5)][Int(dot.x / 2)] = dot.color
     }
-    return rows.map { $0.joined() }.joined(separator: "\n")
+    return colors.map { row in row.map { $0.map { Row("●", $0.style) } ?? Row(" ") }.reduce(Row(), +) }
   }
 
   static func svg(_ dots: [Dot]) -> String {
     let circles = dots.map { dot in
-      let color = (dot.color?.bytes ?? [128, 128, 128]).map(String.init).joined(separator: ",")
-      return "  <circle cx=\"\(dot.x)\" cy=\"\(dot.y)\" r=\"\(dot.radius)\" fill=\"rgb(\(color))\"/>"
+      let color = dot.color
+      return """
+          <circle cx="\(dot.x)" cy="\(dot.y)" r="\(dot.radius)" fill="rgb(\(color.red) \(color.green) \(color.blue))"/>
+
+        """
     }
     return """
       <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 100">
-      \(circles.joined(separator: "\n"))
-      </svg>
+      \(circles.joined())</svg>
+
       """
   }
+}
+
+extension Dot {
+  /// A line of the list.
+  func row(_ sign: String) -> Row { Row("\(sign) ") + Row("●", color.style) + Row(" \(x), \(y)") }
+}
+
+extension Color {
+  var style: Row.Style { .color(red: red, green: green, blue: blue) }
 }

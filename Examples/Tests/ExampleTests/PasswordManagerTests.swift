@@ -1,58 +1,133 @@
-// PasswordManager, by its commands.
+// PasswordManager by its commands, and what is left of it in the files.
 
 import Foundation
+import Notelog
 import Testing
 
+@testable import PasswordManager
+
 @Suite struct PasswordManagerTests {
-  private let folder: Folder
-  private var store: String { folder.path + "/passwords.notelog" }
+  let bench: Bench
+  init() throws { bench = try Bench() }
 
-  init() throws { folder = try Folder() }
-
-  private func run(
-    _ words: String..., secret: String? = nil, password: String = "pw", in store: String? = nil
-  ) throws -> String {
-    let input = password + "\n" + (secret.map { $0 + "\n" } ?? "")
-    let answer = try Program.run("PasswordManager", [store ?? self.store] + words, input: input)
-    return answer.code == 0 ? answer.out.trimmingCharacters(in: .newlines) : "failed: " + answer.error
+  /// Gives commands to a store; the first time, a password comes before them.
+  private func run(_ commands: String, on store: String = "my.secrets") throws -> [String] {
+    let answer = try bench.run("PasswordManager", [store], input: commands)
+    #expect(answer.code == 0, "\(answer.out)")
+    return answer.out.split(separator: "\n").map(String.init)
   }
 
-  @Test func `register, check and delete by identifier and group`() throws {
-    #expect(try run("register", "mail", "ada", secret: "s3cret") == "")
-    #expect(try run("check", "mail", "ada") == "yes")
-    #expect(try run("check", "mail", "ada", secret: "s3cret") == "yes")
-    #expect(try run("check", "mail", "ada", secret: "other") == "no")
-    #expect(try run("check", "bank", "ada") == "no")
-    // Registered again, under another protection, it is that and no other.
-    #expect(try run("register", "mail", "ada", "after-first-unlock", secret: "n3w") == "")
-    #expect(try run("check", "mail", "ada", secret: "s3cret") == "no")
-    #expect(try run("check", "mail", "ada", secret: "n3w") == "yes")
-    #expect(try run("delete", "mail", "ada") == "deleted")
-    #expect(try run("delete", "mail", "ada") == "there is none")
-    #expect(try run("check", "mail", "ada") == "no")
-    #expect(try run("check", "mail", "ada", password: "wrong").contains("The password is not right."))
+  @Test func `secrets are registered, checked and deleted by group and identifier`() throws {
+    let answers = try run(
+      """
+      pw
+      register mail ada
+      difference
+      check mail ada
+      difference
+      check mail ada
+      engine
+      check mail ada
+
+      check bank ada
+
+      register mail ada after-first-unlock
+      engine
+      check mail ada
+      engine
+      delete mail ada
+      delete mail ada
+      check mail ada
+
+      """)
+    #expect(
+      answers == [
+        "registered", "yes", "no", "yes", "no", "registered", "yes", "deleted", "there is none", "no",
+      ])
   }
 
-  @Test func `neither secrets nor what they are for are in the files`() throws {
-    _ = try run("register", "mail-server", "ada-lovelace", secret: "difference-engine")
-    _ = try run("register", "bank-of-turin", "charles", "after-first-unlock", secret: "analytical")
-    let bytes = try folder.bytes()
-    for word in [
-      "mail-server", "ada-lovelace", "difference-engine", "bank-of-turin", "charles", "analytical",
-    ] {
-      #expect(bytes.range(of: Data(word.utf8)) == nil, "\(word)")
+  @Test func `each secret is there as long as its protection says`() throws {
+    _ = try run("pw\nregister a guarded\n1\nregister a background after-first-unlock\n2\n")
+    let answers = try run(
+      """
+      count
+      check a background
+      2
+      unlock
+      wrong
+      unlock
+      pw
+      lock
+      check a background
+      2
+      check a guarded
+      1
+      register a another
+      3
+      count
+      unlock
+      pw
+      check a guarded
+      1
+      """)
+    let locked = "It is locked."
+    #expect(
+      answers == [
+        "when-unlocked 1, after-first-unlock 1, always 0", locked, "The password is not right.", "unlocked",
+        "done",
+        "yes",
+        locked, locked, "when-unlocked 1, after-first-unlock 1, always 0", "unlocked", "yes",
+      ])
+  }
+
+  @Test func `neither secrets nor what they are for is in the files`() throws {
+    let words = ["mail.example.org", "ada.lovelace", "difference", "bank-of-turin", "menabrea", "analytical"]
+    _ = try run(
+      "pw\nregister \(words[0]) \(words[1])\n\(words[2])\nregister \(words[3]) \(words[4]) after-first-unlock\n\(words[5])\n"
+    )
+    let files = try bench.bytes(below: "my.secrets")
+    for word in words {
+      for file in files { #expect(file.bytes.range(of: Data(word.utf8)) == nil, "\(word) in \(file.name)") }
     }
-    #expect(bytes.range(of: Data("when-unlocked".utf8)) != nil)
+    // The test could find a word: protections are in the clear.
+    #expect(files.contains { $0.bytes.range(of: Data("after-first-unlock".utf8)) != nil })
   }
 
-  @Test func `only what may move is exported`() throws {
-    _ = try run("register", "a", "moves", secret: "1")
-    _ = try run("register", "a", "moves-too", "after-first-unlock", secret: "2")
-    _ = try run("register", "a", "stays", "--device-only", secret: "3")
-    let target = folder.path + "/exported.notelog"
-    #expect(try run("export", target) == "2 secrets exported")
-    #expect(try run("check", "a", "moves", secret: "1", in: target) == "yes")
-    #expect(try run("check", "a", "moves-too", secret: "2", in: target) == "yes")
-    #expect(try run("check", "a", "stays", in: target) == "no")
+  @Test func `an export moves what is not bound to this store, under another password`() throws {
+    let answers = try run(
+      """
+      pw
+      register a moves
+      1
+      register a moves-too after-first-unlock
+      2
+      register a stays device-only
+      3
+      export moved.secrets
+      other
+      """)
+    #expect(answers.last == "2 exported")
+    let moved = try run(
+      "unlock\nother\ncheck a moves\n1\ncheck a moves-too\n2\ncheck a stays\n\ncount\n", on: "moved.secrets")
+    #expect(moved == ["unlocked", "yes", "yes", "no", "when-unlocked 1, after-first-unlock 1, always 0"])
+  }
+
+  @MainActor
+  @Test func `the shared instance opens a secret once, and again after a purge`() throws {
+    let manager = try PasswordManager.open(at: bench.path("shared.secrets")) { "pw" }
+    let again = try PasswordManager.open(at: "elsewhere") { "" }
+    #expect(again === manager)
+    try manager.register("s", as: Name(group: "a", identifier: "b"), WhenUnlocked.self, isMigratable: true)
+    manager.purge()
+    let metrics = manager.store.metrics
+    let name = Name(group: "a", identifier: "b")
+    let before = metrics.fieldsOpened
+    #expect(try manager.check("s", of: name))
+    #expect(try manager.check(of: name))
+    let once = metrics.fieldsOpened - before
+    #expect(once == 3)
+    manager.purge()
+    #expect(try manager.check(of: name))
+    #expect(metrics.fieldsOpened - before == 2 * once)
   }
 }

@@ -3,160 +3,218 @@
 import Foundation
 import Testing
 
-@Suite(.serialized) struct SecureNoteTests {
-  private let folder: Folder
-  private var store: String { folder.path + "/notes.notelog" }
+@Suite struct SecureNoteTests {
+  let bench: Bench
+  init() throws { bench = try Bench() }
 
-  init() throws { folder = try Folder() }
-
-  /// A notebook with a few notes, open.
-  private func begin(_ options: [String] = []) throws -> TerminalSession {
-    let session = try TerminalSession("SecureNote", [store] + options)
-    try session.expect("a password for your notes")
-    session.type("correct horse\r")
-    try session.expect("the same once more")
-    session.type("correct horse\r")
-    try session.expect("Welcome")
-    try write("Tea with Ada", "the café at four", in: session)
-    try write("漢字 list", "two columns each ☕️", in: session)
-    return session
+  private func start(_ options: String..., columns: Int = 80, rows: Int = 24, hasAlternate: Bool = true)
+    throws
+    -> PseudoTerminal
+  {
+    try PseudoTerminal(
+      "SecureNote", ["my.notelog"] + options, in: bench.folder, columns: columns, rows: rows,
+      hasAlternate: hasAlternate)
   }
 
-  private func write(_ title: String, _ body: String, in session: TerminalSession) throws {
-    session.type("\u{0E}")
-    try session.expect("title, then text")
-    session.type(title + "\r" + body)
-    try session.expect(body)
-    session.type("\u{13}")
-    try session.expect("saved")
-    try session.expect("the list", { $0.lines[2].contains(title) })
+  /// A new notebook with three notes, open at the list.
+  private func begin(_ options: String..., hasAlternate: Bool = true) throws -> PseudoTerminal {
+    let app = try PseudoTerminal(
+      "SecureNote", ["my.notelog"] + options, in: bench.folder, hasAlternate: hasAlternate)
+    try app.expect("a password for your notes:")
+    app.type("open sesame\r")
+    try app.expect("the same once more:")
+    app.type("open sesame\r")
+    try app.expect("0 notes")
+    try write("Shopping", "rye bread, tea", on: app)
+    try write("Lisbon trip", "the night train leaves at nine", on: app)
+    try write("漢字 e\u{301}tudes ☕️", "two columns each", on: app)
+    return app
   }
 
-  @Test func `the first password is the password, and a wrong one is answered later each time`() throws {
-    let session = try begin()
-    session.type("\u{11}")
-    #expect(try session.finish() == 0)
-    let again = try TerminalSession("SecureNote", [store])
-    // Dates and their count show while it is locked, titles don't.
-    try again.expect("••••••••")
-    #expect(!again.screen.text.contains("Tea"))
-    #expect(again.screen.lines.filter { $0.contains("••••") }.count == 3)
-    var pauses: [TimeInterval] = []
-    for _ in 0..<3 {
-      let begin = Date()
-      again.type("wrong\r")
-      try again.expect("the password is not right: wait")
-      try again.expect("the end of the pause", { !$0.text.contains(": wait") })
-      pauses.append(Date().timeIntervalSince(begin))
+  private func write(_ title: String, _ body: String, on app: PseudoTerminal) throws {
+    app.type("\u{0E}")
+    try app.expect("the first line is the title")
+    app.type("\(title)\r\(body)\u{13}")
+    try app.expect("'\(title)' on top") { $0.rows[3].hasSuffix(title) && $0.rows.last == "saved" }
+  }
+
+  /// Ends it, and sees that it left nothing behind.
+  private func leave(_ app: PseudoTerminal, _ location: SourceLocation = #_sourceLocation) throws {
+    app.type("\u{11}")
+    #expect(app.finish() == 0, sourceLocation: location)
+    #expect(app.screen.isEmpty, sourceLocation: location)
+    #expect(app.screen.scrollback == [], sourceLocation: location)
+    #expect(app.screen.isCursorShown && app.screen.mainCells == nil, sourceLocation: location)
+    #expect(app.screen.unknown == [], sourceLocation: location)
+  }
+
+  @Test func `the first password is the password, and a wrong one costs twice the time of the one before`()
+    throws
+  {
+    try leave(try begin())
+    let app = try start()
+    // How many, and of when, is in the clear.
+    try app.expect("3 notes, locked")
+    #expect(app.screen.rows.filter { $0.hasSuffix("••••••••") }.count == 3)
+    for seconds in [1, 2] {
+      app.type("open says me\r")
+      try app.expect("The password is not right. Wait \(seconds) s.")
+      // What is typed meanwhile is not heard.
+      app.type("open sesame\r")
+      try app.expect("the end of the pause") { $0.rows.last == "Enter: go on   ^Q leave" }
+      #expect(app.screen.text.contains("3 notes, locked"))
     }
-    #expect(pauses[2] > 1 && pauses[0] < pauses[2])
-    again.type("correct horse\r")
-    try again.expect("Tea with Ada")
-    again.type("\u{11}")
-    #expect(try again.finish() == 0)
+    app.type("open sesame\r")
+    try app.expect("Lisbon trip")
+    try leave(app)
   }
 
-  @Test func `search as you type, read, edit, delete and undo`() throws {
-    let session = try begin()
-    session.type("café")
-    try session.expect("one note found", { $0.text.contains("1 notes") && $0.text.contains("Tea with Ada") })
-    session.type("\r")
-    try session.expect("the café at four")
-    session.type("e")
-    try session.expect("title, then text")
-    session.type("\u{1B}[B\u{1B}[F o'clock\u{13}")
-    try session.expect("saved")
-    session.type("\u{1B}")
-    try session.expect("3 notes")
-    session.type("o'clock\r")
-    try session.expect("the café at four o'clock")
-    session.type("\u{1B}")
-    try session.expect("search: o'clock")
-    session.type("\u{04}")
-    try session.expect("deleted")
-    try session.expect("   0 notes")
-    session.type("\u{1A}")
-    try session.expect("it is back")
-    try session.expect("1 notes")
-    session.type("\u{11}")
-    #expect(try session.finish() == 0)
-    #expect(session.screen.unknownCount == 0)
+  @Test func `a search finds titles and texts as it is typed, whatever the letters' size`() throws {
+    let app = try begin()
+    app.type("LIS")
+    try app.expect("one found") { $0.rows[0].hasSuffix("1 found") && $0.rows[3].hasSuffix("Lisbon trip") }
+    #expect(app.screen.rows[1] == "search: LIS" && app.screen.rows[4] == "")
+    app.type("\u{7F}\u{7F}\u{7F}tea")
+    try app.expect("a text found") { $0.rows[3].hasSuffix("Shopping") }
+    app.type("cup")
+    try app.expect("0 found")
+    app.type("\u{1B}")
+    try app.expect("3 notes")
+    try leave(app)
   }
 
-  @Test func `a new size is drawn anew, and wide characters stay in their columns`() throws {
-    let session = try begin()
-    session.resize(columns: 40, lines: 10)
-    try session.expect("漢字 list")
-    #expect(session.screen.lines.allSatisfy { $0.count <= 40 })
-    let line = try #require(session.screen.rows.first { $0.contains("漢") })
-    let at = try #require(line.firstIndex(of: "漢"))
-    #expect(line[at + 1] == "" && line[at + 2] == "字" && line[at + 4] == " " && line[at + 5] == "l")
-    session.resize(columns: 100, lines: 30)
-    try session.expect("the last line", { $0.lines[29] == "saved" && $0.text.contains("漢字 list") })
-    session.type("\u{11}")
-    #expect(try session.finish() == 0)
+  @Test func `a note is read, changed, deleted and brought back`() throws {
+    let app = try begin()
+    app.type("train\r")
+    try app.expect("the night train leaves at nine")
+    app.type("e")
+    try app.expect("the first line is the title")
+    // The next line, its end, two words back; a mark joins its letter.
+    app.type("\u{1B}[B\u{1B}[F\u{7F}\u{7F}\u{7F}\u{7F}ten, cafe\u{301}\r\u{1B}[A\u{1B}[H» ")
+    try app.expect("» the night train leaves at ten, cafe\u{301}")
+    app.type("\u{13}")
+    try app.expect("the changed note") { $0.rows[0].hasSuffix("1 found") && $0.rows.last == "saved" }
+    app.type("\r")
+    try app.expect("» the night train leaves at ten, cafe\u{301}")
+    app.type("\u{1B}\u{1B}")
+    try app.expect("3 notes")
+    app.type("\u{1B}[B\u{04}")
+    try app.expect("2 notes")
+    #expect(!app.screen.text.contains("漢字"))
+    app.type("\u{1A}")
+    try app.expect("'漢字 e\u{301}tudes ☕️' is back")
+    try app.expect("3 notes")
+    try leave(app)
   }
 
-  @Test func `after an idle while it locks, and nothing stays on the screen or in the scrollback`() throws {
-    let session = try begin(["--idle", "1"])
-    try session.expect("locked, as nobody typed anything")
-    try session.expect("password:")
-    #expect(!session.screen.text.contains("Tea"))
-    let sentWhenLocked = session.sent.count
-    session.type("\u{11}")
-    #expect(try session.finish() == 0)
-    let last = String(decoding: session.sent[sentWhenLocked...], as: UTF8.self)
-    #expect(!last.contains("Tea") && !last.contains("漢字"))
-    #expect(last.contains("\u{1B}[3J") && last.hasSuffix("\u{1B}[?1049l"))
-    #expect(!session.screen.isAlternate && session.screen.text.allSatisfy { $0.isWhitespace })
-    let bytes = try folder.bytes()
-    for word in ["Tea", "café", "漢字", "correct horse"] { #expect(bytes.range(of: Data(word.utf8)) == nil) }
+  @Test func `it is drawn anew in a new size, and wide characters keep their columns`() throws {
+    let app = try begin()
+    app.type("\u{1B}")
+    app.resize(columns: 31, rows: 8)
+    try app.expect("the rows of a small screen") { $0.rows.last == "Enter read   ^N new   ^D delete" }
+    #expect(app.screen.rows[3].hasSuffix("  漢字 e\u{301}tudes"))
+    let row = app.screen.cells[3].map(\.text)
+    #expect(Array(row[18..<24]) == ["漢", "", "字", "", " ", "e\u{301}"])
+    #expect(app.screen.inverseRow == app.screen.rows[3])
+    app.resize(columns: 100, rows: 30)
+    try app.expect("the rows of a large screen") {
+      $0.rows[29].hasSuffix("^Q leave") && $0.rows[5].hasSuffix("Shopping")
+    }
+    #expect(app.screen.rows[3].hasSuffix("漢字 e\u{301}tudes ☕️"))
+    try leave(app)
+  }
+
+  @Test func `idle, it seals what is being written, locks, and shows nothing of it any more`() throws {
+    let app = try begin("--idle", "5")
+    app.type("\u{0E}Half a thought\rabout glaciers")
+    try app.expect("about glaciers")
+    let shownCount = app.sent.count
+    try app.expect("locked, as nobody typed anything")
+    try app.expect("4 notes, locked")
+    for text in ["Half", "glaciers", "Lisbon", "漢字"] {
+      #expect(!app.screen.text.contains(text))
+    }
+    // Typed blindly it does nothing.
+    app.type("e\u{13}\u{04}\r")
+    try app.expect("The password is not right.")
+    try app.expect("the end of the pause") { $0.rows.last == "Enter: go on   ^Q leave" }
+    let sent = String(decoding: app.sent[shownCount...], as: UTF8.self)
+    for text in ["Half", "glaciers", "Lisbon", "漢字"] { #expect(!sent.contains(text)) }
+    // It goes on where it was.
+    app.type("open sesame\r")
+    try app.expect("Half a thought\n")
+    #expect(app.screen.text.contains("about glaciers"))
+    try leave(app)
+  }
+
+  @Test func `locked by a key, nothing stays on a terminal that has no other screen`() throws {
+    let app = try begin(hasAlternate: false)
+    app.type("\u{0C}")
+    try app.expect("3 notes, locked")
+    for text in ["Shopping", "Lisbon", "漢字"] { #expect(!app.screen.text.contains(text)) }
+    try leave(app)
+  }
+
+  @Test func `ended from outside, it seals what is being written`() throws {
+    let app = try begin()
+    app.type("\u{0E}Kept")
+    try app.expect("Kept")
+    app.send(15)
+    #expect(app.finish() == 0)
+    #expect(app.screen.isEmpty)
+    let again = try start()
+    try again.expect("4 notes, locked")
+    try leave(again)
   }
 
   @Test func `a changed password is the only one`() throws {
-    let session = try begin()
-    session.type("\u{10}")
-    try session.expect("the password so far")
-    session.type("correct horse\r")
-    try session.expect("the new password")
-    session.type("battery staple\r")
-    try session.expect("the password is changed")
-    session.type("\u{0C}")
-    try session.expect("locked")
-    session.type("correct horse\r")
-    try session.expect("the password is not right")
-    try session.expect("the end of the pause", { !$0.text.contains(": wait") })
-    session.type("battery staple\r")
-    try session.expect("Tea with Ada")
-    session.type("\u{11}")
-    #expect(try session.finish() == 0)
+    let app = try begin()
+    app.type("\u{10}")
+    try app.expect("the password so far:")
+    app.type("open sesame\r")
+    try app.expect("the new password:")
+    app.type("friend\r")
+    try app.expect("the same once more:")
+    app.type("friend\r")
+    try app.expect("the password is changed")
+    app.type("\u{0C}")
+    try app.expect("locked")
+    app.type("open sesame\r")
+    try app.expect("The password is not right.")
+    try app.expect("the end of the pause") { $0.rows.last == "Enter: go on   ^Q leave" }
+    app.type("friend\r")
+    try app.expect("Lisbon trip")
+    try leave(app)
   }
 
-  @Test func `a hundred thousand notes scroll and are searched without a wait that is seen`() throws {
-    #expect(try Program.run("SecureNote", [store, "--fill", "100000"], input: "pw\n").code == 0)
-    let session = try TerminalSession("SecureNote", [store])
-    try session.expect("password:")
-    session.type("pw\r")
-    try session.expect("100001 notes")
-    var waits: [String: TimeInterval] = [:]
-    func time(_ what: String, _ keys: String, until holds: (Screen) -> Bool) throws {
-      let begin = Date()
-      session.type(keys)
-      try session.expect(what, holds)
-      waits[what] = Date().timeIntervalSince(begin)
+  @Test func `the files hold no title, no text and no password`() throws {
+    try leave(try begin())
+    for file in try bench.bytes(below: ".") {
+      for text in ["Lisbon", "lisbon", "night train", "漢字", "open sesame"] {
+        #expect(file.bytes.range(of: Data(text.utf8)) == nil, "\(text) in \(file.name)")
+      }
     }
-    let before = session.screen.text
-    try time("a page down", "\u{1B}[6~", until: { $0.text != before && $0.text.contains("100001 notes") })
-    try time("the end", "\u{1B}[F", until: { $0.text.contains("2023") })
-    try time("a letter", "g", until: { $0.text.contains("search: g▏") })
-    try time("three more", "lac", until: { $0.text.contains("search: glac▏") })
-    try time("what is nowhere", "qqq", until: { $0.text.contains("   0 notes") })
-    print(
-      "SecureNote, 100,000 notes:",
-      waits.map { "\($0.key) \(Int($0.value * 1000)) ms" }.sorted().joined(separator: ", "))
-    // What a quiet machine shows is printed; this is for one that does much else.
-    #expect(waits.values.allSatisfy { $0 < 2 })
-    session.type("\u{11}")
-    #expect(try session.finish() == 0)
+  }
+
+  @Test func `a long list is scrolled and searched from end to end`() throws {
+    #expect(try bench.run("SecureNote", ["my.notelog", "--fill", "5000"], input: "open sesame\n").code == 0)
+    let app = try start(rows: 14)
+    try app.expect("5000 notes, locked")
+    app.type("open sesame\r")
+    try app.expect("the newest") { $0.rows[3].hasSuffix(" 4999") && $0.rows[12].hasSuffix(" 4990") }
+    app.type("\u{1B}[6~")
+    try app.expect("the second page") { $0.rows[12].hasSuffix(" 4980") }
+    app.type("\u{1B}[F")
+    try app.expect("the oldest") { $0.rows[12].hasSuffix(" 0") && $0.inverseRow == $0.rows[12] }
+    app.type("\u{1B}[5~\u{1B}[5~\u{1B}[A")
+    try app.expect("two pages up") { $0.rows[3].hasSuffix(" 29") && $0.inverseRow == $0.rows[11] }
+    app.type("e")
+    try app.expect("more than 2000 found")
+    app.type("\u{7F} 49")
+    // 49, 490 to 499, 4900 to 4999.
+    try app.expect("111 found")
+    app.type("\u{1B}[F")
+    try app.expect("the last found") { $0.rows[12].hasSuffix(" 49") }
+    try leave(app)
   }
 }

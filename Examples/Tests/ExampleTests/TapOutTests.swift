@@ -1,74 +1,69 @@
-// TapOut, in both versions, and two of it at once.
+// TapOut in both versions, and two of it at once.
 
 import Foundation
 import Testing
 
 @Suite struct TapOutTests {
-  private let folder: Folder
-  private var store: String { folder.path + "/taps.notelog" }
+  let bench: Bench
+  init() throws { bench = try Bench() }
 
-  init() throws { folder = try Folder() }
-
-  private func run(_ words: String...) throws -> String {
-    let answer = try Program.run("TapOut", [store] + words)
-    #expect(answer.code == 0, "\(answer.error)")
+  @discardableResult
+  private func run(_ words: String..., code: Int32 = 0) throws -> String {
+    let answer = try bench.run("TapOut", ["my.taps"] + words)
+    #expect(answer.code == code, "\(answer.out)")
     return answer.out
   }
 
-  @Test func `taps are drawn in colour and as SVG, and their colours are sealed`() throws {
-    _ = try run("tap", "10", "20", "red")
-    _ = try run("tap", "50", "50", "blue")
-    let drawn = try run("draw").split(separator: "\n", omittingEmptySubsequences: false)
-    #expect(drawn[4].contains("\u{1B}[38;2;230;51;51m●") && drawn[10].contains("\u{1B}[38;2;51;102;230m●"))
-    #expect(drawn[4].hasPrefix("    \u{1B}["))
-    let svg = try run("svg")
-    #expect(svg.contains("<circle cx=\"10.0\" cy=\"20.0\" r=\"2.0\" fill=\"rgb(230,51,51)\"/>"))
-    #expect(try XMLDocumentCheck.isWellFormed(svg))
-    #expect(try folder.bytes().range(of: Data("\"red\":".utf8)) == nil)
+  private func svg(_ version: String) throws -> String {
+    try run("--version", version, "svg", "taps.svg")
+    return try String(contentsOf: bench.folder.appending(path: "taps.svg"), encoding: .utf8)
   }
 
-  @Test func `version 2 opens version 1's store, and version 1 that of version 2`() throws {
-    _ = try run("tap", "10", "20", "red")
-    #expect(try run("--version", "2", "svg").contains("cx=\"10.0\" cy=\"20.0\" r=\"2.0\""))
-    _ = try run("--version", "2", "tap", "30", "40", "green")
-    let svg = try run("--version", "2", "svg")
-    #expect(svg.contains("cx=\"10.0\" cy=\"20.0\" r=\"2.0\" fill=\"rgb(230,51,51)\""))
-    #expect(svg.contains("cx=\"30.0\" cy=\"40.0\" r=\"3.6\" fill=\"rgb(51,179,77)\""))
-    let old = try run("svg")
-    #expect(old.contains("cx=\"30.0\" cy=\"40.0\" r=\"2.0\" fill=\"rgb(51,179,77)\""))
-    _ = try run("tap", "60", "70", "yellow")
-    #expect(try run("--version", "2", "svg").contains("cx=\"60.0\" cy=\"70.0\""))
+  @Test func `taps are drawn in their colours, on the terminal and as SVG, and taken back`() throws {
+    try run("tap", "10", "20", "e63946")
+    try run("tap", "50.5", "99", "1d3557")
+    let rows = try run("draw").split(separator: "\n", omittingEmptySubsequences: false)
+    #expect(rows[4].hasPrefix("     \u{1B}[0;38;2;230;57;70m●"))
+    #expect(rows[19].contains("\u{1B}[0;38;2;29;53;87m●"))
+    let svg = try svg("1")
+    #expect(svg.contains(#"<circle cx="10.0" cy="20.0" r="2.0" fill="rgb(230 57 70)"/>"#))
+    #expect(svg.hasPrefix("<svg xmlns=") && svg.hasSuffix("</svg>\n"))
+    try run("undo")
+    #expect(try !run("draw").contains("29;53;87"))
+    try run("undo")
+    #expect(try run("undo", code: 1) == "There is no tap.\n")
+    #expect(try run("tap", "1", "1", "red", code: 1).hasPrefix("usage:"))
   }
 
-  @Test func `a live list hears what another process taps`() throws {
-    _ = try run("tap", "1", "1", "red")
-    let follower = Process()
-    follower.executableURL = URL(filePath: Program.path("TapOut"))
-    follower.arguments = [store, "follow", "1"]
-    let pipe = Pipe()
-    follower.standardOutput = pipe
-    try follower.run()
-    // The first line says that it follows.
-    var heard = String(decoding: pipe.fileHandleForReading.availableData, as: UTF8.self)
-    #expect(heard.hasPrefix("1 taps"))
-    _ = try run("tap", "2", "2", "green")
-    heard += String(decoding: try pipe.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-    follower.waitUntilExit()
-    #expect(heard.contains("2 taps, 1 new") && follower.terminationStatus == 0)
+  @Test func `where taps were is in the files, their colour is not`() throws {
+    try run("tap", "10.25", "20", "e63946")
+    let bytes = try bench.bytes(below: "my.taps").map(\.bytes)
+    let place = withUnsafeBytes(of: (10.25).bitPattern.littleEndian) { Data($0) }
+    #expect(bytes.contains { $0.range(of: place) != nil })
+    #expect(!bytes.contains { $0.range(of: Data([0xE6, 0x39, 0x46])) != nil })
   }
-}
 
-enum XMLDocumentCheck {
-  /// Whether each tag is closed, one way or the other.
-  static func isWellFormed(_ text: String) throws -> Bool {
-    var open: [Substring] = []
-    for match in text.matches(of: /<(\/?)(\w+)[^>]*?(\/?)>/) {
-      if !match.1.isEmpty {
-        if open.popLast() != match.2 { return false }
-      } else if match.3.isEmpty {
-        open.append(match.2)
-      }
-    }
-    return open.isEmpty
+  @Test func `version 2 opens version 1's store, and version 1 opens version 2's`() throws {
+    try run("tap", "10", "20", "e63946")
+    // What is new has its initial value, what is renamed its old one.
+    #expect(try svg("2").contains(#"cx="10.0" cy="20.0" r="2.0" fill="rgb(230 57 70)""#))
+    try run("--version", "2", "tap", "30", "40", "2a9d8f")
+    #expect(try svg("2").contains(#"cx="30.0" cy="40.0" r="4.0" fill="rgb(42 157 143)""#))
+    // The older version goes on, and so does the newer one after it.
+    #expect(try svg("1").contains(#"cx="30.0" cy="40.0" r="2.0" fill="rgb(42 157 143)""#))
+    try run("tap", "60", "70", "f4a261")
+    #expect(try svg("2").contains(#"cx="60.0" cy="70.0" r="2.0" fill="rgb(244 162 97)""#))
+    #expect(try svg("2").contains(#"cx="30.0" cy="40.0" r="4.0""#))
+  }
+
+  @Test func `a live list shows what another process taps and takes back`() throws {
+    try run("tap", "10", "20", "e63946")
+    let list = try PseudoTerminal("TapOut", ["my.taps", "live", "2"], in: bench.folder)
+    try list.expect("+ ● 10.0, 20.0\n1 taps")
+    try run("--version", "2", "tap", "30", "40", "2a9d8f")
+    try list.expect("+ ● 30.0, 40.0\n2 taps")
+    try run("undo")
+    try list.expect("- ● 30.0, 40.0\n1 taps")
+    #expect(list.finish() == 0)
   }
 }

@@ -20,6 +20,17 @@ extension NotelogError {
       case .tamperedSchema: (.tampered, "a schema was altered; restore the store from a backup")
       case .rootLocked: (.locked, "the store is locked; unlock it")
       case .missingKey(let reference): (.missingKey, "the keyring has no \(reference)")
+      case .elsewhere(let reference):
+        (.missingKey, "\(reference) stayed on the device that it was made on, and opens there only")
+      case .effaced(let reference):
+        (
+          .missingKey,
+          "\(reference) was shredded, or its effaceable file is missing: backups leave it out, so put it here if it is kept"
+        )
+      case .shredded: (.missingKey, "the key was shredded; make one of another name")
+      case .boundToDevice: (.invalidArgument, "a key that is used on this device only can't be granted")
+      case .noDeviceSecret:
+        (.inputOutput, "this device's secret can't be read or made; nobody else may be able to read its file")
       case .unknownKeyName: (.missingKey, "the keyring has no key of this name")
       case .duplicateKeyName: (.alreadyExists, "there is a key of this name already")
       case .missingSlot(let slot): (.notFound, "the keyring has no slot \(slot)")

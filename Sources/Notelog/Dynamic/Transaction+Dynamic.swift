@@ -66,8 +66,12 @@ extension Transaction {
       throw NotelogError(
         .locked, "the schema of \(collection.name) can't be checked: unlock the store to write by field name")
     }
-    prepare(collection.plan)
-    return collection.plan
+    // The collection may have been asked for long ago: what is written follows the schema of now.
+    let number = collection.plan.number
+    let plan =
+      schemas[number]?.plan ?? store.registry.withLock { $0.byNumber[number]?.plan } ?? collection.plan
+    prepare(plan)
+    return plan
   }
 
   private func resolve(

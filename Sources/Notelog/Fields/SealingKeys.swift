@@ -1,14 +1,18 @@
 // The keys of a collection's fields, looked up once a transaction.
 
+import NotelogBase
 import NotelogCrypto
 
 /// The keys that a transaction seals a collection's fields with; each is looked up when it is first needed.
 struct SealingKeys {
   private let vault: Vault
+  /// Whether the schemas were checked that say what is sealed under which key.
+  private let mayBeUsed: Flag
   private var keys: [HeldKey?]
 
-  init(_ vault: Vault, for plan: CollectionPlan) {
+  init(_ vault: Vault, _ mayBeUsed: Flag, for plan: CollectionPlan) {
     self.vault = vault
+    self.mayBeUsed = mayBeUsed
     keys = Array(repeating: nil, count: plan.fields.count)
   }
 
@@ -28,6 +32,13 @@ struct SealingKeys {
     if let held = keys[index] { return held }
     let reference = KeyReference(rawValue: plan.fields[index].keyReference)
     let vault = vault
+    // A key may be open all the same: one that is always, or by a grant.
+    guard mayBeUsed.isSet else {
+      throw NotelogError(
+        .locked,
+        "\(plan.schema.name).\(plan.fields[index].field.name): nothing is sealed before the store was unlocked"
+      )
+    }
     let key = try naming("\(plan.schema.name).\(plan.fields[index].field.name)") { () throws(CryptoError) in
       try vault.sealingKey(reference)
     }

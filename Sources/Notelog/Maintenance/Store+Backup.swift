@@ -19,6 +19,8 @@ public struct BackupSummary: Sendable {
   public let copiedByteCount: Int
   /// What does not check in the store; empty for a sound one. It took the place of nothing that the backup held.
   public let findings: [Verification.Finding]
+  /// How many named keys can't be opened from the backup alone, as they can be shredded: their effaceable files are left out.
+  public let keysWithoutTheirFile: Int
 }
 
 extension Store {
@@ -100,7 +102,9 @@ extension Store {
     return BackupSummary(
       copiedSegments: report.copiedSegments, keptSegments: report.keptSegments,
       healedSegments: report.healedSegments, copiedByteCount: report.copiedByteCount,
-      findings: report.damages.map(Verification.Finding.init) + keyring)
+      findings: report.damages.map(Verification.Finding.init) + keyring,
+      keysWithoutTheirFile: (try? KeyringFiles(storage: target).contents().choose())?.keyring.effaceableKeys
+        .count ?? 0)
   }
 
   /// A folder that is there.
@@ -135,6 +139,13 @@ extension Store {
       }
       return findings + [.init("keyring: neither of the store's two can be read; the backup keeps its own")]
     }
+    // What both have lost of their ends, the backup may still have.
+    let kept = try? KeyringFiles(storage: target).contents().choose(storeID: id)
+    if choice.finding == .tailsUnreadable, let kept, kept.keyring.generation > choice.keyring.generation {
+      return findings + [
+        .init("keyring: the store's two have lost what was added last; the backup keeps its own")
+      ]
+    }
     try found.copy(to: target, choosing: choice)
     return findings + choice.finding.whatWasMended
   }
@@ -149,7 +160,27 @@ extension Store {
     try found.copy(to: target, choosing: choice)
     guard let choice else { return [.init("keyring: neither of the backup's two can be read")] }
     try SchemaFile(storage: backup).copy(to: target, of: choice.keyring.storeID)
-    return choice.finding.whatWasMended
+    return choice.finding.whatWasMended + choice.damagedEnd
+      + choice.keyring.effaceableKeys.map { key in
+        Verification.Finding(
+          part: .keyring, isDamage: false,
+          message:
+            "key \(key.current.rawValue) opens with its file \(FileName.effaceable(key.number)) only, which no backup has: put it here if you kept it",
+          segment: nil, offset: nil, record: nil)
+      }
+  }
+}
+
+extension Keyring {
+  /// The keys that can be shredded, and were not.
+  fileprivate var effaceableKeys: [NamedKey] { namedKeys.filter { $0.isEffaceable && !$0.isShredded } }
+}
+
+extension Keyring.Choice {
+  /// In a backup, whose files are replaced whole, no crash leaves an end that does not check.
+  var damagedEnd: [Verification.Finding] {
+    other?.hasTail == true
+      ? [.init("keyring: one of the two ends in what does not check; the other serves")] : []
   }
 }
 
@@ -158,6 +189,7 @@ extension Keyring.Choice.Finding {
   fileprivate var whatWasMended: [Verification.Finding] {
     switch self {
     case .bothSound, .copyOlder, .keyringOlder: []
+    case .tailsUnreadable: [.init("keyring: what was added last does not check in either file")]
     case .disagree: [.init("keyring: it and its copy differ")]
     case .copyUnreadable:
       [.init("keyring: keyring.copy is missing or does not check; it was made of keyring")]

@@ -19,6 +19,17 @@ public struct CompactionSummary: Sendable {
   public let isUnfinished: Bool
 }
 
+extension CompactionSummary {
+  init(_ result: Journal.CompactionResult) {
+    byteCountBefore = result.byteCountBefore
+    byteCountAfter = result.byteCountAfter
+    removedSegments = result.removedSegments
+    addedSegments = result.addedSegments
+    damagedSegments = result.damagedSegments.map(Int.init)
+    isUnfinished = result.isUnfinished
+  }
+}
+
 /// What a compaction would do.
 public struct CompactionForecast: Sendable {
   /// The numbers of the segments that it would replace.
@@ -70,10 +81,23 @@ extension Store {
   ) throws -> CompactionSummary {
     let result = try journaling(
       at: journal.path, journal.compact(budget.journal) { progress($0.copiedByteCount, $0.plannedByteCount) })
-    return CompactionSummary(
-      byteCountBefore: result.byteCountBefore, byteCountAfter: result.byteCountAfter,
-      removedSegments: result.removedSegments, addedSegments: result.addedSegments,
-      damagedSegments: result.damagedSegments.map(Int.init), isUnfinished: result.isUnfinished)
+    return CompactionSummary(result)
+  }
+
+  /// Leaves nothing dead behind: every segment with anything in it that was overwritten or deleted is replaced, however little that is. After a
+  /// rotation, what was sealed under the old generation is then in no file of the store any more. What crashes tore off (`torn/`) stays.
+  ///
+  /// - Parameter progress: Told, from time to time, how many bytes of about how many are copied; its answer says whether to go on.
+  /// - Returns: What was done.
+  /// - Throws: `full`, `poisoned`, `closed`, `readOnly`.
+  @discardableResult
+  public func purge(
+    progress: (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
+  ) throws -> CompactionSummary {
+    CompactionSummary(
+      try journaling(
+        at: journal.path,
+        journal.compact(.unlimited, .purge) { progress($0.copiedByteCount, $0.plannedByteCount) }))
   }
 
   /// Compacts if the store takes more than 1.4 × what lives in it and a segment, until it no longer does.

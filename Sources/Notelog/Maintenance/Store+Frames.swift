@@ -62,12 +62,13 @@ public struct StoredPiece: Sendable {
     offset = piece.offset
     byteCount = piece.byteCount
     switch piece.content {
-    case .file(let isReadable, let segmentKind, let storeID, let isFinished):
+    case .file(let isReadable, let segmentKind, let storeID, let branch, let isFinished):
       kind = .file
       isSound = isReadable
       let header = segmentKind.map { "\($0)" } ?? "no readable header"
       let store = storeID.map { ", store \(RecordID($0))" } ?? ""
-      note = header + (isFinished ? ", finished" : ", not finished") + store
+      let line = branch.map { ", branch \(RecordID($0))" } ?? ""
+      note = header + (isFinished ? ", finished" : ", not finished") + store + line
     case .frame(let header, let isWhole, let mark):
       kind = Kind(header.kind)
       isSound = isWhole
@@ -85,8 +86,9 @@ public struct StoredPiece: Sendable {
 
   private static func words(_ mark: FrameListing.Piece.Mark) -> String {
     switch mark {
-    case .commit(let frameCount, let firstOffset, let floor):
+    case .commit(let frameCount, let firstOffset, let floor, let time):
       "of \(frameCount) from offset \(firstOffset); floor \(floor.segment):\(floor.offset)"
+        + (time == 0 ? "" : "; at \(time) ms since 1970")
     case .close(let place): "at \(place.segment):\(place.offset)"
     }
   }
@@ -117,10 +119,12 @@ extension Store {
   ///   - body: Called in the order of names and offsets.
   /// - Throws: `notFound` where there is no segment file; `inputOutput`; and what `body` throws.
   public static func forEachPiece(at path: String, _ body: (StoredPiece) throws -> Void) throws {
-    do {
-      try FrameListing.run(SystemStorage(path: path)) { try body(StoredPiece($0)) }
-    } catch let error as JournalError {
+    do { try forEachPiece(in: SystemStorage(path: path), body) } catch let error as JournalError {
       throw NotelogError(journal: error).naming(path)
     }
+  }
+
+  static func forEachPiece(in storage: any Storage, _ body: (StoredPiece) throws -> Void) throws {
+    try FrameListing.run(storage) { try body(StoredPiece($0)) }
   }
 }

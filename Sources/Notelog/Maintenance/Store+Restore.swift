@@ -14,7 +14,8 @@ extension Store {
   ///   - backupPath: The backup's folder.
   ///   - path: The folder of the new store, which is missing or empty.
   ///   - progress: Told, from time to time, how many bytes of how many are done; its answer says whether to go on.
-  /// - Returns: What does not check in the new store or in the backup; empty where store and backup were sound.
+  /// - Returns: What does not check in the new store or in the backup; and, as what is no damage, which keys can't be opened without their
+  ///   effaceable files, which no backup has. Empty where store and backup were sound and there are no such keys.
   /// - Throws: `notFound` where there is no backup, `alreadyExists` where the folder is not empty, `invalidArgument` where one folder
   ///   lies inside the other, `damaged` where neither copy of the backup's manifest checks; `full`, `inputOutput`, `cancelled`. The
   ///   folder is then left empty.

@@ -123,7 +123,7 @@ extension Store {
     let outcome: SalvageSummary.KeyringOutcome =
       switch choice.finding {
       case .bothSound, .copyOlder, .keyringOlder: .sound
-      case .disagree: .damaged
+      case .disagree, .tailsUnreadable: .damaged
       case .copyUnreadable, .keyringUnreadable: .mended
       }
     return (outcome, choice.keyring.storeID)

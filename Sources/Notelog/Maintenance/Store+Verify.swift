@@ -195,7 +195,7 @@ extension Keyring.Choice.Finding {
   fileprivate var isDamage: Bool {
     switch self {
     case .bothSound, .copyOlder, .keyringOlder: false
-    case .copyUnreadable, .keyringUnreadable, .disagree: true
+    case .copyUnreadable, .keyringUnreadable, .disagree, .tailsUnreadable: true
     }
   }
 }

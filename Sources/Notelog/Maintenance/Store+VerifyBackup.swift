@@ -1,6 +1,7 @@
 // Verification of a backup: FORMAT.md 26. It never writes.
 
 import NotelogCare
+import NotelogCrypto
 import NotelogJournal
 
 extension Store {
@@ -15,6 +16,8 @@ extension Store {
       do throws(NotelogError) {
         verification = try verify(
           in: view, unlocking: credential, threadCount: threadCount, progress: progress)
+        let keyring = try? KeyringFiles(storage: view).contents().choose()
+        verification.findings += keyring?.damagedEnd ?? []
       } catch {
         // A backup of which too little is left to be a store is a finding too.
         guard [.damaged, .notFound].contains(error.code) else { throw error }

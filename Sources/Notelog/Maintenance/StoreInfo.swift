@@ -30,6 +30,8 @@ public struct StoreInfo: Sendable {
     public let kind: String
     /// For a password, the exponent of scrypt's *N*.
     public let work: Int?
+    /// The names of the keys that it opens, or their generations' numbers while names are locked; nil for one that unlocks the store.
+    public let grant: [String]?
   }
 
   /// A named key.
@@ -40,10 +42,34 @@ public struct StoreInfo: Sendable {
     public let name: String?
     /// When it may be used.
     public let keyClass: String
+    /// The numbers of its generations that values may be under, the oldest first.
+    public let generations: [UInt32]
+    /// Whether it can be shredded.
+    public let isShreddable: Bool
+    /// What can be done with it now.
+    public let state: KeyState
+  }
+
+  /// What can be done with a named key.
+  public enum KeyState: String, Sendable {
+    /// It is open.
+    case open
+    /// It is locked.
+    case locked
+    /// It stayed on the device that it was made on.
+    case elsewhere
+    /// The file is missing that it can't be opened without: this is a copy of the store, or somebody removed it.
+    case missingFile
+    /// It was shredded.
+    case shredded
   }
 
   /// The store's id: random, the same in every copy.
   public let id: String
+  /// The branch of the store's history, random: a restored and a salvaged store have one of their own.
+  public let branch: String
+  /// Whether commits have their times.
+  public let keepsCommitTimes: Bool
   /// How many records there are, the store's own not counted.
   public let recordCount: Int
   /// The bytes of all segment files.
@@ -100,12 +126,14 @@ extension Store {
     try? journal.loadChunks()
     let statistics = journal.statistics
     let keyring = vault.keyring
+    let generations = keyring.generationsByKey
     // They are listed in memory, also when the store is closed.
     let own = journal.listedRecords.count
     let others = [FileName.index, KeyringFiles.name, KeyringFiles.copyName, SchemaFile.name]
     let written = others.reduce(0) { $0 + journal.byteCount(of: $1) }
     return StoreInfo(
-      id: RecordID(storeID).description,
+      id: RecordID(storeID).description, branch: RecordID(journal.branch.id).description,
+      keepsCommitTimes: journal.branch.keepsTimes,
       recordCount: statistics.recordCount - own, byteCount: statistics.byteCount,
       liveByteCount: statistics.liveByteCount, usedByteCount: statistics.writtenByteCount + written,
       reservedByteCount: statistics.reservedByteCount, deadByteCount: statistics.deadByteCount,
@@ -121,12 +149,16 @@ extension Store {
       },
       slots: keyring.slots.map { slot in
         StoreInfo.Slot(
-          number: slot.id, kind: slot.kind.name, work: slot.kind == .password ? Int(slot.logN) : nil)
+          number: slot.id, kind: slot.kind?.name ?? "of a later version",
+          work: slot.kind == .password ? Int(slot.logN) : nil,
+          grant: slot.grant == 0 ? nil : grantedKeys(slot, keyring))
       },
       keys: keyring.namedKeys.map { key in
         StoreInfo.Key(
-          number: key.current.rawValue, name: vault.name(of: key.current),
-          keyClass: key.accessClass.description)
+          number: key.current.rawValue, name: vault.name(ofKey: key.number),
+          keyClass: key.accessClass.description,
+          generations: generations[key.number, default: []], isShreddable: key.isEffaceable,
+          state: state(of: key))
       },
       keyring: keyringFinding.withLock { $0 }.words(isServedByOther: vault.isServedByOtherCopy),
       schemas: schemaFinding.words,
@@ -134,6 +166,44 @@ extension Store {
       wasClosed: journal.report.wasClosed,
       isUnlocked: vault.isUnlocked, formatVersion: Int(Journal.formatVersion),
       floor: (Int(statistics.floor.segment), statistics.floor.offset), memoryNote: SecretMemory.shared.note)
+  }
+}
+
+extension Store {
+  private func state(of key: Keyring.NamedKey) -> StoreInfo.KeyState {
+    if key.isShredded { return .shredded }
+    if key.isEffaceable, !EffaceableFile(storage: storage, storeID: storeID, number: key.number).isThere {
+      return .missingFile
+    }
+    switch vault.access(to: key.current) {
+    case .open: return .open
+    case .locked: return .locked
+    case .elsewhere: return .elsewhere
+    }
+  }
+
+  private func grantedKeys(_ slot: Keyring.Slot, _ keyring: Keyring) -> [String] {
+    keyring.keys(grantedTo: slot).map { key in vault.name(ofKey: key.number) ?? "\(key.current.rawValue)" }
+  }
+}
+
+extension Keyring {
+  /// The generations of all named keys, the oldest first.
+  fileprivate var generationsByKey: [UInt16: [UInt32]] {
+    var found: [UInt16: [UInt32]] = [:]
+    for key in dataKeys where found[key.number]?.last != key.reference.rawValue {
+      found[key.number, default: []].append(key.reference.rawValue)
+    }
+    return found
+  }
+
+  /// A named key's generations, the oldest first.
+  func generations(of number: UInt16) -> [KeyReference] {
+    var found: [KeyReference] = []
+    for key in dataKeys where key.number == number && found.last != key.reference {
+      found.append(key.reference)
+    }
+    return found
   }
 }
 
@@ -160,6 +230,7 @@ extension Keyring.Choice.Finding {
     case .copyUnreadable: "keyring.copy is unreadable"
     case .keyringUnreadable(nil): "keyring is missing, keyring.copy serves"
     case .keyringUnreadable: "keyring is unreadable, keyring.copy serves"
+    case .tailsUnreadable: "sound, but for what was added last"
     case .disagree: "keyring and keyring.copy disagree: one of them was altered"
     }
   }

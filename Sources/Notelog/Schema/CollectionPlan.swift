@@ -50,9 +50,12 @@ final class CollectionPlan: Sendable {
   let unique: [UniqueRule]
   private let retired: Set<UInt16>
   private let indexByName: [String: Int]
+  /// Says which generations are one key's.
+  private let vault: Vault?
 
-  init(_ schema: StoredSchema, storeID: ID16) throws(NotelogError) {
+  init(_ schema: StoredSchema, storeID: ID16, _ vault: Vault? = nil) throws(NotelogError) {
     self.storeID = storeID
+    self.vault = vault
     self.schema = schema
     number = schema.collection
     var fields: [FieldPlan] = []
@@ -110,8 +113,21 @@ final class CollectionPlan: Sendable {
     }
     // The key in force is that of nearly all values.
     if entry.keyReference == fields[index].keyReference { return }
-    guard !fields[index].isSealed || fields[index].field.keys.contains(entry.keyReference) else {
+    let keys = fields[index].field.keys
+    guard
+      !fields[index].isSealed || keys.contains(entry.keyReference) || isNewer(entry.keyReference, than: keys)
+    else {
       throw NotelogError(.tampered, "\(place(index, id)): sealed under a key that the field never had")
+    }
+  }
+
+  /// Whether a generation is one of a key that a field lists: one that came after this plan was made.
+  private func isNewer(_ reference: UInt32, than keys: [UInt32]) -> Bool {
+    guard let keyring = vault?.keyring, let key = keyring.dataKey(KeyReference(rawValue: reference)) else {
+      return false
+    }
+    return keys.contains {
+      keyring.dataKey(KeyReference(rawValue: $0))?.number == key.number && $0 < reference
     }
   }
 

@@ -28,14 +28,17 @@ struct KeyringFiles: Sendable {
     }
   }
 
-  /// The generation that `keyring` says it is, read without anything else of it; nil where that can't be read.
-  func generation() -> UInt64? {
-    guard let file = try? storage.open(Self.name, .read) else { return nil }
+  /// Whether `keyring` may be another one than this, judged by its length and the generation before additions.
+  func mayDiffer(from keyring: Keyring) -> Bool {
+    guard let file = try? storage.open(Self.name, .read) else { return false }
     defer { file.close() }
     var buffer = Buffer()
-    let count = try? buffer.fill(Keyring.generationOffset + 8, from: file, at: 0)
-    guard count == Keyring.generationOffset + 8 else { return nil }
-    return buffer.bytes.load(UInt64.self, at: Keyring.generationOffset)
+    let offset = Keyring.generationOffset
+    guard (try? buffer.fill(offset + 8, from: file, at: 0)) == offset + 8,
+      let byteCount = try? file.byteCount()
+    else { return false }
+    return byteCount != keyring.bytes.count
+      || buffer.bytes.load(UInt64.self, at: offset) != keyring.bytes.rawSpan.load(UInt64.self, at: offset)
   }
 
   /// What is in both files, whatever it is; nil where there is no such file. One that can't be read has nothing in it: whatever the
@@ -59,11 +62,33 @@ struct KeyringFiles: Sendable {
     try keep(bytes, as: Self.copyName)
   }
 
-  /// Replaces `keyring.copy` by what `keyring` holds already.
-  ///
-  /// - Returns: Whether that went well.
-  func replaceCopy(with bytes: [UInt8]) -> Bool {
-    (try? storage.replaceWhole(Self.copyName, with: bytes)) != nil
+  /// Puts a change into one of the files: behind what is there, where something was added only and the file is known to hold what comes
+  /// before, or in its place. Of the two `keyring` is the first: from then on it is the one that counts.
+  func keep(_ change: Vault.Change, as name: String, isBehind: Bool) throws(NotelogError) {
+    if isBehind, let start = change.additionStart {
+      do throws(StorageError) { return try append(change.bytes, from: start, to: name) } catch {
+        // A file that something else has a name of as well is not changed where it lies, but replaced.
+        if error.isNoSpace { throw NotelogError(storage: error, "writing \(name)") }
+      }
+    }
+    try keep(change.bytes, as: name)
+  }
+
+  /// Writes what comes from a place on. A crash leaves a beginning of it, which counts as nothing; so does what was there, if anything.
+  private func append(_ bytes: [UInt8], from start: Int, to name: String) throws(StorageError) {
+    let file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, .update) }
+    defer { file.close() }
+    guard try file.byteCount() >= start else {
+      throw StorageError(.write, name, errno: SystemErrno.inputOutput)
+    }
+    do {
+      try file.writeAll(bytes.rawSpan.extracting(droppingFirst: start), at: start)
+      if try file.byteCount() > bytes.count { try file.truncate(to: bytes.count) }
+      try file.sync()
+    } catch {
+      try? file.truncate(to: start)
+      throw error
+    }
   }
 
   /// Replaces one file, by whatever it is. Of the two `keyring` is the first: from then on it is the one that counts.
@@ -86,13 +111,13 @@ struct KeyringContents {
     try Keyring.choose(keyring, copy: copy, storeID: storeID)
   }
 
-  /// Copies both into another folder: as they are, or, where one of them was chosen since the other can't be read, that one twice.
+  /// Copies both into another folder: as they are, or, where one of them was chosen since the other is older or can't be read, that one twice.
   func copy(to storage: any Storage, choosing choice: Keyring.Choice? = nil) throws(NotelogError) {
     var files = [(name: KeyringFiles.name, bytes: keyring), (name: KeyringFiles.copyName, bytes: copy)]
     switch choice?.finding {
-    case .copyUnreadable: files[1].bytes = choice?.keyring.bytes
-    case .keyringUnreadable: files[0].bytes = choice?.keyring.bytes
-    case .bothSound, .copyOlder, .keyringOlder, .disagree, nil: break
+    case .copyOlder, .copyUnreadable: files[1].bytes = choice?.keyring.bytes
+    case .keyringOlder, .keyringUnreadable: files[0].bytes = choice?.keyring.bytes
+    case .bothSound, .disagree, .tailsUnreadable, nil: break
     }
     for case (let name, let bytes?) in files where !bytes.isEmpty {
       try KeyringFiles(storage: storage).keep(bytes, as: name)

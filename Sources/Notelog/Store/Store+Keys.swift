@@ -1,36 +1,55 @@
-// Keys: unlocking and locking, named keys, slots.
+// Keys: unlocking and locking, and putting a changed keyring into force.
 
 import NotelogBase
 import NotelogCrypto
 import NotelogJournal
 
-/// When a named key may be used.
-public enum KeyClass: Sendable, Hashable {
+/// When a named key may be used, and whether it travels with the store.
+public enum KeyClass: Sendable, Hashable, CaseIterable {
   /// Between `unlock` and ``Store/lock(_:)``.
   case whenUnlocked
+  /// The same, and on this device only.
+  case whenUnlockedThisDeviceOnly
   /// From the first unlock until the process ends, or ``Store/lock(_:)`` locks everything.
   case afterFirstUnlock
+  /// The same, and on this device only.
+  case afterFirstUnlockThisDeviceOnly
+  /// Without being unlocked, on this device; elsewhere between `unlock` and ``Store/lock(_:)`` of everything. Before the store was unlocked values
+  /// are opened, and none are sealed: nobody has checked its schemas.
+  case always
+  /// The same, and on this device only.
+  case alwaysThisDeviceOnly
 
-  var accessClass: AccessClass { self == .whenUnlocked ? .whenUnlocked : .afterFirstUnlock }
+  var accessClass: AccessClass {
+    switch self {
+    case .whenUnlocked: .whenUnlocked
+    case .whenUnlockedThisDeviceOnly: .whenUnlockedThisDeviceOnly
+    case .afterFirstUnlock: .afterFirstUnlock
+    case .afterFirstUnlockThisDeviceOnly: .afterFirstUnlockThisDeviceOnly
+    case .always: .always
+    case .alwaysThisDeviceOnly: .alwaysThisDeviceOnly
+    }
+  }
 }
 
 /// What ``Store/lock(_:)`` closes.
 public enum LockScope: Sendable {
-  /// The keys of the class ``KeyClass/whenUnlocked``.
+  /// The keys of the classes ``KeyClass/whenUnlocked`` and ``KeyClass/whenUnlockedThisDeviceOnly``.
   case whenUnlocked
-  /// All keys.
+  /// All keys. Those that are open always are opened again when they are asked for.
   case everything
 }
 
 extension Store {
-  /// Whether the store is unlocked.
+  /// Whether the store is unlocked. A credential that opens some keys only does not unlock it.
   public var isUnlocked: Bool { vault.isUnlocked }
 
-  /// Unlocks the keys, and checks that no stored schema was altered.
+  /// Unlocks the keys, and checks that no stored schema was altered. With a credential that was granted some keys, opens those.
   ///
   /// - Throws: `wrongPassword`; `tampered` where a slot, the keyring or a schema was altered: then the store stays locked.
   public func unlock(_ credential: Credential) throws {
     try unlock(credential, "unlocking the store")
+    if journal.holdsLock, isUnlocked { try? finishRootChange() }
   }
 
   /// Unlocks; every schema's MAC is checked before any key is usable: **INV-M2**.
@@ -71,7 +90,7 @@ extension Store {
       vault.lock(.everything)
       throw NotelogError(crypto: error, place)
     }
-    registry.withLock { $0.isVerified = true }
+    if isUnlocked { trustSchemas(true) }
     // Closed meanwhile: nothing may stay open.
     if journal.isClosed { vault.lock(.everything) }
   }
@@ -84,131 +103,42 @@ extension Store {
     }
   }
 
+  /// Notes whether somebody with the unlock root has checked the schemas: before that nothing is sealed as they say.
+  func trustSchemas(_ isVerified: Bool) {
+    registry.withLock { $0.isVerified = isVerified }
+    _ = schemasAreVerified.exchange(isVerified)
+  }
+
   /// Locks keys: their memory is wiped, and reading what they seal throws `locked`.
   public func lock(_ scope: LockScope = .whenUnlocked) {
     vault.lock(scope == .everything ? .everything : .whenUnlocked)
   }
 
-  /// Creates a named key. A key that a schema names and nobody created is made with the class `whenUnlocked`.
-  ///
-  /// - Throws: `locked`; `alreadyExists`; `limitExceeded` where the name has more than 63 bytes.
-  public func createKey(_ name: String, _ keyClass: KeyClass) throws { try makeKey(name, keyClass) }
+  /// Whether values can't be sealed under a key now, and may later, or on another device.
+  func isLocked(_ key: UInt32) -> Bool { lockRefusal(of: key) != nil }
 
-  private func makeKey(_ name: String, _ keyClass: KeyClass) throws(NotelogError) {
-    try changeKeyring("creating a key") { () throws(CryptoError) in
-      try vault.addingKey(named: name, class: keyClass.accessClass)
-    }
-  }
-
-  /// Adds a slot: another password or key that unlocks the same store.
-  ///
-  /// - Parameters:
-  ///   - credential: What unlocks the store too from now on.
-  ///   - work: For a password, the exponent of scrypt's *N*, from 14 to 18. With less than 16 the password is cheap to guess for
-  ///     whoever has the files, and nothing warns of that here.
-  /// - Throws: `locked`; `invalidArgument` for an empty password; `limitExceeded` where there are too many slots, or the work is out of
-  ///   range; `full`, `inputOutput`.
-  public func addCredential(_ credential: Credential, work: UInt8 = 17) throws {
-    try credential.refuseEmpty("adding \(credential)")
-    try changeKeyring("adding \(credential)", credential) { secret throws(CryptoError) in
-      try vault.addingSlot(secret, work: WorkFactor(logN: work))
-    }
-  }
-
-  /// Replaces the password that is in force by another: one slot is written again, and no data.
-  ///
-  /// Afterwards the store is unlocked, also where it was locked before: finding the slot unlocks it, even if the change then
-  /// fails. Whoever kept a copy of the keyring as it was opens it with the old password for ever, and with it keys made since.
-  ///
-  /// - Parameters:
-  ///   - old: The password in force, which finds its slot.
-  ///   - new: What takes its place.
-  ///   - work: For a password, the exponent of scrypt's *N*, from 14 to 18. With less than 16 the password is cheap to guess for
-  ///     whoever has the files, and nothing warns of that here.
-  /// - Throws: `wrongPassword`, `tampered`; `invalidArgument` where the new password is empty; `limitExceeded` where there are too many passwords, or the work is out of range;
-  ///   `full`, `inputOutput`.
-  public func changeCredential(
-    _ old: Credential, to new: Credential, work: UInt8 = 17
-  ) throws {
-    try new.refuseEmpty("changing \(old)")
-    // The same password may stand in several slots: none of them may open the store any longer.
-    let slots = try slots(openedBy: old)
-    try changeKeyring("changing \(old)", new) { secret throws(CryptoError) in
-      try vault.changingSlots(slots, to: secret, work: WorkFactor(logN: work))
-    }
-  }
-
-  /// Removes every slot that a credential opens: it unlocks the store no longer. No data is written again.
-  ///
-  /// Afterwards the store is unlocked. Whoever kept a copy of the keyring as it was opens it with the credential for ever,
-  /// and with it keys made since: where that matters, new data belong in a new store.
-  ///
-  /// - Parameter credential: The one to give up; it finds its slot.
-  /// - Throws: `wrongPassword`; `invalidArgument` where it is the last way to unlock the store; `full`, `inputOutput`.
-  public func removeCredential(_ credential: Credential) throws {
-    let slots = try slots(openedBy: credential)
-    try changeKeyring("removing \(credential)") { () throws(CryptoError) in try vault.removingSlots(slots) }
-  }
-
-  /// Removes a slot by its number in ``StoreInfo/slots``: for a password that nobody knows any more.
-  ///
-  /// - Parameter number: The slot's number.
-  /// - Throws: `locked` where the store is not unlocked; `notFound`; `invalidArgument` where it is the last slot.
-  public func removeSlot(_ number: UInt32) throws {
-    try changeKeyring("removing slot \(number)") { () throws(CryptoError) in try vault.removingSlots([number])
-    }
-  }
-
-  /// Unlocks the store, and finds every slot that a credential opens.
-  private func slots(openedBy credential: Credential) throws(NotelogError) -> [UInt32] {
-    let place = "finding the slots of \(credential)"
-    try unlock(credential, place)
-    return try credential.withSecret(place) { secret throws(CryptoError) in try vault.slots(openedBy: secret)
-    }
-  }
-
-  /// Whether the class of a key is locked.
-  func isLocked(_ key: UInt32) -> Bool {
+  /// Why they can't.
+  func lockRefusal(of key: UInt32) -> CryptoError? {
     do throws(CryptoError) {
       _ = try vault.sealingKey(KeyReference(rawValue: key))
-      return false
+      // It may be open all the same: one that is always, or by a grant.
+      return schemasAreVerified.isSet ? nil : .rootLocked
     } catch {
-      if case .locked = error { return true }
-      return false
-    }
-  }
-
-  /// The reference of a named key's current generation; the key is made where there is none.
-  func keyReference(creating name: String) throws(NotelogError) -> UInt32 {
-    if let known = try keyReference(name) { return known }
-    guard isUnlocked else {
-      throw NotelogError(.locked, "the key that a field names can't be looked up: unlock the store")
-    }
-    try makeKey(name, .whenUnlocked)
-    guard let made = try keyReference(name) else {
-      throw NotelogError(.missingKey, "the key just made is gone")
-    }
-    return made
-  }
-
-  /// The reference of a named key's current generation; nil where there is none, or names are locked.
-  func keyReference(_ name: String) throws(NotelogError) -> UInt32? {
-    do throws(CryptoError) {
-      return try vault.currentReference(ofKeyNamed: name).rawValue
-    } catch {
-      if error == .unknownKeyName || error == .rootLocked { return nil }
-      throw opener.refusal(error, "looking up a key")
+      switch error {
+      case .locked, .elsewhere: return error
+      default: return nil
+      }
     }
   }
 
   /// Changes the keyring: on disk first, then in memory.
-  private func changeKeyring(
+  func changeKeyring(
     _ place: String, _ change: () throws(CryptoError) -> Vault.Change
   ) throws(NotelogError) {
     try alone { () throws(NotelogError) in try putInForce(try naming(place, change)) }
   }
 
-  private func changeKeyring(
+  func changeKeyring(
     _ place: String, _ credential: Credential,
     _ change: (borrowing NotelogCrypto.Credential) throws(CryptoError) -> Vault.Change
   ) throws(NotelogError) {
@@ -216,28 +146,28 @@ extension Store {
   }
 
   /// Only the writing process changes the keyring: another one's may be older, and would undo what was changed since.
-  private func alone(_ change: () throws(NotelogError) -> Void) throws(NotelogError) {
+  func alone(_ change: () throws(NotelogError) -> Void) throws(NotelogError) {
     guard !journal.isClosed else { throw NotelogError(.closed, "the store is closed") }
     let isTaken = try journaling(at: journal.path, journal.beginExclusive())
     defer { if isTaken { journal.endExclusive() } }
     try keyringChange.withLock { _ throws(NotelogError) in try change() }
   }
 
-  /// A change is in force as soon as `keyring` is replaced: from then on it is what the next opening goes by. A copy that
-  /// can't be replaced is older, which is reported, and is replaced with the next change.
-  private func putInForce(_ change: Vault.Change) throws(NotelogError) {
-    do { try keyringFiles.keep(change.bytes, as: KeyringFiles.name) } catch {
-      // On a full disk the reserve has room for it; once it has taken the other's place, that room is there again.
-      guard error.code == .full, journal.releaseReserve() else { throw error }
-      defer { journal.refillReserve() }
-      try keyringFiles.keep(change.bytes, as: KeyringFiles.name)
+  /// A change is in force as soon as `keyring` is replaced, or has what is added: from then on it is what the next opening goes by. A copy that
+  /// can't be written is older, which is reported, and is replaced with the next change.
+  func putInForce(_ change: Vault.Change) throws(NotelogError) {
+    let isBehind = keyringFinding.withLock { $0 } == .bothSound
+    func keep(_ name: String) throws(NotelogError) {
+      do { try keyringFiles.keep(change, as: name, isBehind: isBehind) } catch {
+        // On a full disk the reserve has room for it; once it has taken the other's place, that room is there again.
+        guard error.code == .full, journal.releaseReserve() else { throw error }
+        defer { journal.refillReserve() }
+        try keyringFiles.keep(change, as: name, isBehind: isBehind)
+      }
     }
+    try keep(KeyringFiles.name)
     vault.adopt(change)
-    var isCopied = keyringFiles.replaceCopy(with: change.bytes)
-    if !isCopied, journal.releaseReserve() {
-      isCopied = keyringFiles.replaceCopy(with: change.bytes)
-      journal.refillReserve()
-    }
+    let isCopied = (try? keep(KeyringFiles.copyName)) != nil
     keyringFinding.withLock { $0 = isCopied ? .bothSound : .copyOlder }
   }
 }

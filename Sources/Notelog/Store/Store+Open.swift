@@ -59,6 +59,10 @@ extension Store {
     public var cacheByteCount = 64 << 20
     /// When compaction runs.
     public var compaction = CompactionPolicy.whenAsked
+    /// Whether commits have their times, in a store that is created: for good. Whoever sees the files then sees when each was made.
+    public var keepsCommitTimes = false
+    /// Where this device's secret is: keys that are always open, or used on this device only, need it.
+    public var deviceSecret = DeviceSecret.standard
     /// How much work a guess of the password costs, as the exponent of scrypt's *N*, from 14 to 18. With less than 16 the password
     /// is cheap to guess for whoever has the files, and nothing warns of that here: only for tests.
     public var passwordWork: UInt8 = 17
@@ -76,6 +80,7 @@ extension Store {
       options.cacheByteCount = cacheByteCount
       options.compactsAutomatically = compaction == .automatic
       options.keepsCollections = true
+      options.keepsCommitTimes = keepsCommitTimes
       if case .leased = writing { options.isLeased = true }
       options.patience = patience
       return options
@@ -216,7 +221,8 @@ extension Store {
     let id = RecordID()
     let vault = try credential.withSecret(place) { secret throws(CryptoError) in
       try Keyring.create(
-        storeID: id.bytes, credential: secret, work: WorkFactor(logN: options.passwordWork))
+        storeID: id.bytes, credential: secret, work: WorkFactor(logN: options.passwordWork),
+        outside: OutsideFiles(storage: storage, storeID: id.bytes, device: options.deviceSecret))
     }
     // The keyring first: without it, what the journal holds could never be opened.
     try KeyringFiles(storage: storage).replace(with: vault.keyring.bytes)
@@ -225,7 +231,7 @@ extension Store {
     let store = Store(
       journal: journal, storage: storage, vault: vault, finding: .bothSound,
       schemas: try SchemaCopies(of: journal, and: .missing))
-    store.registry.withLock { $0.isVerified = true }
+    store.trustSchemas(true)
     store.beginSharing(options)
     return store
   }
@@ -246,7 +252,8 @@ extension Store {
     do {
       let storeID = journal.storeID
       let choice = try KeyringFiles(storage: storage).load(storeID: storeID)
-      let vault = Vault(choice)
+      let vault = Vault(
+        choice, outside: OutsideFiles(storage: storage, storeID: storeID, device: options.deviceSecret))
       // The log is read before the file, which is then never older.
       let file = SchemaFile(storage: storage)
       let schemas = try SchemaCopies(of: journal, and: file.read(of: storeID))
@@ -256,6 +263,8 @@ extension Store {
       try unlock(store)
       try store.compareSchemas(of: options.recordTypes)
       if schemas.mend(journal, file, of: storeID) { store.noteSchemas() }
+      // Where it can't be finished now, it is at the next opening; until then both kinds of MACs count.
+      if journal.holdsLock, store.isUnlocked { try? store.finishRootChange() }
       if journal.holdsLock, !isFinished { Creation.noteFinished(in: storage) }
       store.beginSharing(options)
       return store

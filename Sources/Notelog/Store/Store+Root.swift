@@ -31,5 +31,6 @@ extension Store {
         }
       }
     }
+    if journal.holdsLock { try? finishRootChange() }
   }
 }

@@ -9,7 +9,11 @@ extension Store {
   /// Makes the schemas known that were read when the store was opened. Their MACs can't be checked before it is unlocked.
   func take(_ schemas: SchemaCopies) {
     registry.withLock { registry in
-      for stored in schemas.chosen.values { registry.take(stored) }
+      for stored in schemas.chosen.values {
+        // With the vault, which tells generations of one key.
+        let plan = (try? CollectionPlan(stored.plan.schema, storeID: storeID, vault)) ?? stored.plan
+        registry.take(SchemaRegistry.Stored(plan: plan, bytes: stored.bytes, mac: stored.mac))
+      }
       registry.lost = Set(schemas.finding.lost)
     }
     for stored in schemas.chosen.values { hub.name(stored.plan.schema) }
@@ -36,7 +40,7 @@ extension Store {
       let number = try registry.withLock { registry throws(NotelogError) in try registry.nextNumber() }
       let schema = try StoredSchema(declaring: declared, collection: number, key: newKey)
       return RecordReader(
-        plan: try RecordPlan(R.schema, CollectionPlan(schema, storeID: storeID)), opener: opener)
+        plan: try RecordPlan(R.schema, CollectionPlan(schema, storeID: storeID, vault)), opener: opener)
     }
     var schema = stored.plan.schema
     // A key that can't be looked up leaves a field with the one it has: good enough to read, not to write.
@@ -49,7 +53,7 @@ extension Store {
         if reference == nil { isComplete = false }
         return reference
       }, newKey: newKey)
-    let collection = isChanged ? try CollectionPlan(schema, storeID: storeID) : stored.plan
+    let collection = isChanged ? try CollectionPlan(schema, storeID: storeID, vault) : stored.plan
     let reader = RecordReader(
       plan: try RecordPlan(R.schema, collection), opener: opener, isComplete: isComplete)
     if !isChanged { registry.withLock { $0.keep(reader) } }
@@ -82,7 +86,7 @@ extension Store {
     let isChanged = try schema.evolve(
       to: declared,
       key: { name throws(NotelogError) in
-        canCreate ? try keyReference(creating: name) : try keyReference(name)
+        canCreate && !isShredded(name) ? try keyReference(creating: name) : try keyReference(name)
       }, isMigrated: migration == .done)
     return (schema, isChanged, canCreate)
   }
@@ -108,7 +112,8 @@ extension Store {
     let mac = try naming("storing the schema of \(schema.name)") { () throws(CryptoError) in
       try vault.schemaMAC(bytes.rawSpan)
     }
-    return SchemaRegistry.Stored(plan: try CollectionPlan(schema, storeID: storeID), bytes: bytes, mac: mac)
+    return SchemaRegistry.Stored(
+      plan: try CollectionPlan(schema, storeID: storeID, vault), bytes: bytes, mac: mac)
   }
 }
 

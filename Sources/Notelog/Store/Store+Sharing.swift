@@ -72,9 +72,7 @@ extension Store {
   /// Takes in what others have changed beside records: the keyring, and schemas. Nothing is written before.
   private func takeInOthers() {
     defer { hub.settle() }
-    if let generation = keyringFiles.generation(), generation > vault.keyring.generation,
-      let choice = try? keyringFiles.load(storeID: storeID)
-    {
+    if keyringFiles.mayDiffer(from: vault.keyring), let choice = try? keyringFiles.load(storeID: storeID) {
       keyringChange.withLock { _ in
         if vault.follow(choice) { keyringFinding.withLock { $0 = choice.finding } }
       }
@@ -82,13 +80,16 @@ extension Store {
     let revisions = currentSchemaRevisions()
     guard schemaRevisions.withLock({ $0 != revisions }) else { return }
     // Without the unlock root nobody can check them: what is open yet is not to be used with them.
-    if !vault.isUnlocked { vault.lock(.everything) }
+    if !vault.isUnlocked {
+      vault.lock(.everything)
+      trustSchemas(false)
+    }
     // A schema whose MAC does not check opens nothing, as at unlocking: INV-M2.
     let file = SchemaFile(storage: storage).read(of: storeID)
     guard let copies = try? SchemaCopies(of: journal, and: file),
       (try? vault.check(copies.chosen.values.map { SealedSchema(bytes: $0.bytes, mac: $0.mac) })) != nil
     else {
-      registry.withLock { $0.isVerified = false }
+      trustSchemas(false)
       return vault.lock(.everything)
     }
     take(copies)

@@ -4,6 +4,7 @@ import NotelogStorage
 import NotelogBase
 import NotelogCrypto
 import NotelogJournal
+import Synchronization
 
 /// A store of records, some of whose fields are sealed.
 ///
@@ -31,6 +32,12 @@ public final class Store: Sendable {
   let keyringChange = Lock(())
   /// What the keyring's two files are like: as they were found, or as the last change left them.
   let keyringFinding: Lock<Keyring.Choice.Finding>
+  /// Whether somebody with the unlock root has checked the stored schemas since the store was opened, and no other has come since.
+  let schemasAreVerified = Flag(false)
+  /// How many transactions are committed that store schemas, and not taken in yet: whoever has the turn waits for that.
+  let schemasUnderWay = Atomic<Int>(0)
+  /// How far rotations of keys are, by the keys' numbers; held while one of them goes on.
+  let rotating = Lock<[UInt16: RotationProgress]>([:])
   /// What the two places of the schemas were like when the store was opened.
   let schemaFinding: SchemaFinding
   /// The revisions of the schemas that are known.

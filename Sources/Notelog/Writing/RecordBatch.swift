@@ -23,7 +23,7 @@ import NotelogJournal
 public struct RecordBatch<R: Record>: ~Copyable {
   private let store: Store
   private var plan: RecordPlan<R>
-  private var epoch: UInt64
+  fileprivate private(set) var epoch: UInt64
   private var batch = Batch()
   private var encoder = RecordEncoder()
   private var nonces = NonceRun()
@@ -40,8 +40,10 @@ public struct RecordBatch<R: Record>: ~Copyable {
     self.store = store
     epoch = store.readers.epoch
     plan = try store.storedPlan(for: R.self)
-    keys = SealingKeys(store.vault, for: plan.collection)
+    keys = SealingKeys(store.vault, store.schemasAreVerified, for: plan.collection)
   }
+
+  fileprivate var collection: CollectionPlan { plan.collection }
 
   /// How many records were put since the last commit.
   public var count: Int { written.count }
@@ -80,7 +82,7 @@ public struct RecordBatch<R: Record>: ~Copyable {
   ///
   /// - Parameter durability: What the commit survives.
   /// - Returns: The revision that all of the records have now.
-  /// - Throws: `conflict` where a record of another type has one of the ids, or another record has what is ``Unique``; `full`, and `limitExceeded` where they take more than ``Limits/transactionBytes``: the records are then still in
+  /// - Throws: `conflict` where a record of another type has one of the ids, or another record has what is ``Unique``, or a key was rotated since they were put: put them again; `full`, and `limitExceeded` where they take more than ``Limits/transactionBytes``: the records are then still in
   ///   the batch; `poisoned`, `closed`.
   @discardableResult
   public mutating func commit(_ durability: Durability = .durable) throws -> UInt64 {
@@ -90,12 +92,22 @@ public struct RecordBatch<R: Record>: ~Copyable {
       if let ticket { store.indexes.end(ticket) }
       if batch.isEmpty { forget() }
     }
-    guard !plan.collection.unique.isEmpty else {
-      return try journaling(at: store.journal.path, store.journal.commit(&batch, durability.journal))
+    let (store, collection, epoch) = (store, plan.collection, epoch)
+    func requireKeysInForce() throws(JournalError) {
+      guard store.isInForce(collection, epoch) else {
+        throw JournalError(.conflict, "a key was rotated since these records were put; put them again")
+      }
+    }
+    guard !collection.unique.isEmpty else {
+      return try journaling(
+        at: store.journal.path,
+        store.journal.commit(&batch, durability.journal) { () throws(JournalError) in try requireKeysInForce()
+        })
     }
     do throws(WriteError<any Error>) {
-      return try store.journal.commit(&batch, durability.journal) { [store, plan] batch throws(any Error) in
-        try UniqueCheck.run(store, batch, plan.collection)
+      return try store.journal.commit(&batch, durability.journal) { batch throws(any Error) in
+        try journaling(at: store.journal.path, requireKeysInForce())
+        try UniqueCheck.run(store, batch, collection)
       }
     } catch {
       switch error {
@@ -177,7 +189,30 @@ extension Store {
   ) throws -> UInt64 {
     var batch = try batch(of: R.self)
     for record in records { try batch.put(record) }
-    return try batch.commit(durability)
+    do { return try batch.commit(durability) } catch let error as NotelogError {
+      // Where a key was rotated meanwhile, once more under the new one: what can be gone through twice.
+      guard error.code == .conflict, !isInForce(batch.collection, batch.epoch), let again = records as? [R]
+      else {
+        throw error
+      }
+      batch.removeAll()
+      for record in again { try batch.put(record) }
+      return try batch.commit(durability)
+    }
+  }
+
+  /// Whether values that were sealed by a collection's plan at some time are under the keys in force still. Asked with the turn in hand, it stays
+  /// so until what is asked for is committed.
+  func isInForce(_ plan: CollectionPlan, _ epoch: UInt64) -> Bool {
+    registry.withLock(when: { $0.storingCount == 0 }) { registry in
+      if readers.epoch == epoch { return true }
+      guard let now = registry.byNumber[plan.number]?.plan, now !== plan else { return true }
+      return plan.fields.allSatisfy { field in
+        !field.isSealed
+          || now.fields.contains { $0.number == field.number && $0.keyReference == field.keyReference }
+          || !now.fields.contains { $0.number == field.number }
+      }
+    }
   }
 
   /// A record type's plan, its schema stored.

@@ -26,11 +26,9 @@ extension Store {
     let stored = try read(record.id, in: plan.collection.number, &buffer)
     for slot in plan.slots {
       let field = plan.collection.fields[slot.index]
-      guard field.isSealed, isLocked(field.keyReference) else { continue }
+      guard field.isSealed, let refusal = lockRefusal(of: field.keyReference) else { continue }
       guard try isLeft(slot, of: record, over: stored, plan) else {
-        throw NotelogError(
-          .locked,
-          "sealing \(plan.collection.place(slot.index, record.id)): its key is locked; unlock the store")
+        throw NotelogError(crypto: refusal, "sealing \(plan.collection.place(slot.index, record.id))")
       }
     }
   }

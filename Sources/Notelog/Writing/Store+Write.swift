@@ -3,6 +3,7 @@
 import NotelogBase
 import NotelogCrypto
 import NotelogJournal
+import Synchronization
 
 extension Store {
   /// Runs a closure that reads and writes, alone; what it wrote is committed when it has returned.
@@ -44,6 +45,7 @@ extension Store {
           registry.storingCount -= 1
           if isCommitted { for schema in stored { registry.take(schema) } }
         }
+        schemasUnderWay.subtract(1, ordering: .releasing)
       }
     }
     var ticket: UInt64?
@@ -52,6 +54,10 @@ extension Store {
     do throws(WriteError<any Error>) {
       result = try journal.write(durability.journal, numbered: numbered) {
         (turn: inout Turn) throws(any Error) in
+        // What is written next must not be sealed as an older schema says.
+        if schemasUnderWay.load(ordering: .acquiring) > 0 {
+          registry.withLock(when: { $0.storingCount == 0 }) { _ in }
+        }
         var transaction = Transaction(self, turn)
         do {
           let result = try body(&transaction)
@@ -60,7 +66,10 @@ extension Store {
           stored = Array(transaction.schemas.values)
           uploads = transaction.uploads
           for schema in stored { hub.name(schema.plan.schema) }
-          if !stored.isEmpty { registry.withLock { $0.storingCount += 1 } }
+          if !stored.isEmpty {
+            schemasUnderWay.add(1, ordering: .releasing)
+            registry.withLock { $0.storingCount += 1 }
+          }
           ticket = indexes.begin(transaction.additions)
           turn = transaction.end()
           return result

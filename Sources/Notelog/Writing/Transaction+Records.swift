@@ -94,7 +94,14 @@ extension Transaction {
     for (slot, isSet) in draft.isSet.enumerated() where isSet { changed[plan.slots[slot].index] = slot }
     var uploaded: [Int: SealedContent] = [:]
     for (slot, upload) in draft.uploads {
-      uploaded[plan.slots[slot].index] = upload.content
+      let index = plan.slots[slot].index
+      guard upload.content.keyReference == plan.collection.fields[index].keyReference else {
+        throw NotelogError(
+          .conflict,
+          "\(plan.collection.place(index, stored.id)): its key was rotated since the value was uploaded; upload it again"
+        )
+      }
+      uploaded[index] = upload.content
       uploads.append(upload)
     }
     try merge(stored, plan.collection, changed: Set(changed.keys), uploaded, dropping: dropped) {

@@ -114,16 +114,22 @@ public struct Transaction: ~Copyable {
       throw NotelogError(.notFound, "collection \(declared.name) is gone")
     }
     let stored = try store.sealSchema(schema)
-    schemas[schema.collection] = stored
-    collections[schema.collection] = nil
-    stored.put(in: &turn.batch)
+    put(stored)
     return (stored.plan, isComplete)
+  }
+
+  /// Stores a schema with this transaction.
+  mutating func put(_ stored: SchemaRegistry.Stored) {
+    schemas[stored.plan.number] = stored
+    collections[stored.plan.number] = nil
+    stored.put(in: &turn.batch)
   }
 
   /// Makes a collection ready to be written to.
   mutating func prepare(_ plan: CollectionPlan) {
     guard collections[plan.schema.collection]?.plan !== plan else { return }
     if !plan.unique.isEmpty { hasRules = true }
-    collections[plan.schema.collection] = Writing(plan: plan, keys: SealingKeys(store.vault, for: plan))
+    collections[plan.schema.collection] = Writing(
+      plan: plan, keys: SealingKeys(store.vault, store.schemasAreVerified, for: plan))
   }
 }

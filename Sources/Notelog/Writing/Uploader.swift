@@ -36,6 +36,9 @@ struct Uploader: ~Copyable {
     guard !id.isReserved else {
       throw NotelogError(.invalidArgument, "id \(id) is one of those that the store keeps for itself")
     }
+    guard store.schemasAreVerified.isSet else {
+      throw NotelogError(.locked, "\(place): nothing is sealed before the store was unlocked")
+    }
     let reference = KeyReference(rawValue: field.keyReference)
     let key = try naming(place) { () throws(CryptoError) in try store.vault.sealingKey(reference) }
     self.store = store

@@ -48,6 +48,14 @@ public func onWaitingThread(_ body: @escaping @Sendable () -> Void) {
 /// Gives the processor away for a short time, for whoever waits for what nobody will wake it for.
 public func pauseThread() { usleep(50) }
 
+/// The time of the system's clock.
+package func millisecondsSince1970() -> UInt64 {
+  var time = timespec()
+  // SAFETY: the call writes one `timespec`, which `time` is.
+  guard unsafe clock_gettime(CLOCK_REALTIME, &time) == 0, time.tv_sec >= 0 else { return 0 }
+  return UInt64(time.tv_sec) * 1000 + UInt64(time.tv_nsec) / 1_000_000
+}
+
 /// Lets a time pass.
 package func pauseThread(_ duration: Duration) {
   let parts = duration.components

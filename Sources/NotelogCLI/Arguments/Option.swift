@@ -58,6 +58,12 @@ extension Option {
   static let keyFile = Option(
     long: "key-file", value: "FILE", completion: .file,
     help: "read a 32-byte key from FILE; one newline at its end is dropped")
+  static let recoveryFile = Option(
+    long: "recovery-file", value: "FILE", completion: .file,
+    help: "read a recovery key from FILE, as it was printed")
+  static let deviceSecret = Option(
+    long: "device-secret", value: "FILE", completion: .file,
+    help: "this device's secret, which some keys need; $XDG_STATE_HOME/notelog/device-secret unless given")
   static let json = Option(long: "json", help: "print JSON")
 
   static let field = Option(
@@ -79,7 +85,10 @@ extension Option {
     help: "wait so long for another process that is writing to the store; not at all unless given")
 
   /// Understood by every command, anywhere on the command line.
-  static let common = [help, version, passwordFile, passwordDescriptor, passwordCommand, keyFile, wait]
+  static let common = [
+    help, version, passwordFile, passwordDescriptor, passwordCommand, keyFile, recoveryFile, deviceSecret,
+    wait,
+  ]
 }
 
 extension Positional {

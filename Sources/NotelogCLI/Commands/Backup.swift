@@ -62,6 +62,12 @@ private func backUp(_ invocation: Invocation, _ console: Console) throws(ToolErr
       "segmentsCopied": done.copiedSegments, "segmentsKept": done.keptSegments,
       "segmentsHealed": done.healedSegments, "bytesCopied": done.copiedByteCount, "findings": done.findings,
     ], on: console)
+  if done.keysWithoutTheirFile > 0 {
+    console.say(
+      "note",
+      "\(counted(done.keysWithoutTheirFile, "key")) can be shredded: the backup leaves out the effaceable files, without which "
+        + "nothing under them opens")
+  }
   return console.sayFindings(done.findings)
 }
 
@@ -78,7 +84,8 @@ private func restoreBackup(_ invocation: Invocation, _ console: Console) throws(
     }
   }
   try invocation.print(
-    findings.isEmpty ? "restored and verified\n" : "restored, with \(counted(findings.count, "finding"))\n",
+    findings.filter(\.isDamage).isEmpty
+      ? "restored and verified\n" : "restored, with \(counted(findings.count, "finding"))\n",
     or: ["findings": findings], on: console)
   return console.sayFindings(findings)
 }
@@ -86,7 +93,7 @@ private func restoreBackup(_ invocation: Invocation, _ console: Console) throws(
 extension Console {
   /// Says what does not check, and what that means for the exit code.
   fileprivate func sayFindings(_ findings: [Verification.Finding]) -> ExitCode {
-    for finding in findings { say("error", finding.words) }
-    return findings.isEmpty ? .done : .damage
+    for finding in findings { say(finding.isDamage ? "error" : "note", finding.words) }
+    return findings.contains(where: \.isDamage) ? .damage : .done
   }
 }

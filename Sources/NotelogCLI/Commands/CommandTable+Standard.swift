@@ -7,6 +7,7 @@ extension CommandTable {
     .info,
     .salvage, .backup, .restore,
     .unlock, .lock, .agentStatus, .agentLock, .agentStop, .agent,
-    .passwordAdd, .passwordChange, .passwordRemove, .keyList, .keyAdd, .generateMan, .generateCompletions,
+    .passwordAdd, .passwordChange, .passwordRemove, .keyList, .keyAdd, .keyRotate,
+    .keyShred, .keyRecovery, .keyGrant, .generateMan, .generateCompletions,
   ])
 }

@@ -17,18 +17,21 @@ private func showInfo(_ invocation: Invocation, _ console: Console) throws(ToolE
     let info = store.info
     let isWhole = try store.hasAllSchemas(console)
     let collections = try store.collections.map { collection in (collection, try collection.count) }
+    let counted = try store.countSealedValues()
     try invocation.print(
-      text(info, store.damage, collections, console), or: json(info, store.damage, collections), on: console)
+      text(info, store.damage, collections, counted, console),
+      or: json(info, store.damage, collections, counted), on: console)
     return isWhole ? .done : .damage
   }
 }
 
 private func text(
   _ info: StoreInfo, _ damage: DamageReport, _ collections: [(DynamicCollection, recordCount: Int)],
-  _ console: Console
+  _ sealed: SealedValueCounts, _ console: Console
 ) -> String {
   var text = """
     store       \(info.id)
+    branch      \(info.branch)\(info.keepsCommitTimes ? ", commits have their times" : "")
     condition   \(info.condition.rawValue), \(info.wasClosed ? "closed in order" : "not closed in order")
     format      version \(info.formatVersion)
     floor       segment \(info.floor.segment), offset \(info.floor.offset)
@@ -51,11 +54,12 @@ private func text(
     text += "\n"
   }
   for slot in info.slots {
-    text += "slot        \(slot.number), \(slot.kind)\(slot.work.map { ", scrypt 2^\($0)" } ?? "")\n"
+    let grant = slot.grant.map { ", opens " + $0.map(console.line).joined(separator: ", ") } ?? ""
+    text += "slot        \(slot.number), \(slot.kind)\(slot.work.map { ", scrypt 2^\($0)" } ?? "")\(grant)\n"
   }
   for key in info.keys {
     let name = key.name.map(console.line) ?? "its name is sealed"
-    text += "key         \(key.number), \(name), \(key.keyClass)\n"
+    text += "key         \(key.number), \(name), \(key.keyClass), \(key.words(sealed))\n"
   }
   let largest = info.segments.map(\.byteCount).max() ?? 1
   for segment in info.segments {
@@ -89,7 +93,8 @@ extension FieldInfo {
 }
 
 private func json(
-  _ info: StoreInfo, _ damage: DamageReport, _ collections: [(DynamicCollection, recordCount: Int)]
+  _ info: StoreInfo, _ damage: DamageReport, _ collections: [(DynamicCollection, recordCount: Int)],
+  _ sealed: SealedValueCounts
 ) -> JSONValue {
   let damage: JSONValue = [
     "verdict": damage.verdict.rawValue, "lostRecords": damage.lostRecordCount,
@@ -97,7 +102,8 @@ private func json(
   ]
   let floor: JSONValue = ["segment": info.floor.segment, "offset": info.floor.offset]
   return [
-    "id": info.id, "condition": info.condition.rawValue, "damage": damage, "closedInOrder": info.wasClosed,
+    "id": info.id, "branch": info.branch, "commitTimes": info.keepsCommitTimes,
+    "condition": info.condition.rawValue, "damage": damage, "closedInOrder": info.wasClosed,
     "keyring": info.keyring, "schemas": info.schemas, "records": info.recordCount,
     "nextRevision": info.nextRevision, "bytes": info.byteCount, "liveBytes": info.liveByteCount,
     "deadBytes": info.deadByteCount, "usedBytes": info.usedByteCount,
@@ -107,16 +113,14 @@ private func json(
       let fields = collection.fields.filter { !$0.isRetired }
       return ["name": collection.name, "records": count, "fields": fields]
     },
-    "slots": info.slots, "keys": info.keys, "segments": info.segments,
+    "slots": info.slots, "keys": info.keys.map { $0.json(sealed) }, "segments": info.segments,
   ]
 }
 
 extension StoreInfo.Slot: JSONRepresentable {
-  var json: JSONValue { ["number": number, "kind": kind, "scryptLogN": work] }
-}
-
-extension StoreInfo.Key: JSONRepresentable {
-  var json: JSONValue { ["number": number, "name": name, "class": keyClass] }
+  var json: JSONValue {
+    ["number": number, "kind": kind, "scryptLogN": work, "opens": grant]
+  }
 }
 
 extension StoreInfo.Segment: JSONRepresentable {

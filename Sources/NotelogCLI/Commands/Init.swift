@@ -14,9 +14,12 @@ extension Command {
       sealed one "padded", "compressed", or under a "key" of its own.
       """,
     ],
-    positionals: [.store], options: [schemaFile, .scryptLogN, .segmentSize],
+    positionals: [.store], options: [schemaFile, .scryptLogN, .segmentSize, commitTimes],
     examples: [.init(line: "notelog init my.notelog", does: "asks for a password, and makes the store")],
     run: makeStore)
+
+  fileprivate static let commitTimes = Option(
+    long: "commit-times", help: "keep the time of each commit; whoever sees the files sees them")
 
   fileprivate static let schemaFile = Option(
     long: "schema", value: "FILE", completion: .file, help: "take the collections and fields from FILE")
@@ -29,6 +32,8 @@ private func makeStore(_ invocation: Invocation, _ console: Console) throws(Tool
   var options = Store.Options()
   if let work = try invocation.passwordWork(console) { options.passwordWork = work }
   options.segmentByteCount = try invocation.segmentByteCount()
+  options.keepsCommitTimes = invocation.has(Command.commitTimes)
+  if let path = invocation.value(of: .deviceSecret) { options.deviceSecret = .file(path) }
   let credential = try SecretSource(invocation).requireNew()
   try asking {
     let store = try Store.create(at: invocation.store, unlocking: credential, options: options) { store in

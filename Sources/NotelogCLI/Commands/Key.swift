@@ -1,41 +1,205 @@
-// `notelog key list STORE` and `key add STORE NAME`.
+// `notelog key list STORE`, `key add`, `key rotate`, `key shred` and `key recovery`, and `key grant`.
 import Notelog
 
 extension Command {
   static let keyList: Command = Command(
     words: ["key", "list"], summary: "list the named keys",
-    discussion: ["Without a password the keys' names stay sealed, and only their numbers are shown."],
+    discussion: [
+      """
+      Each with its number, when it may be used, and how many values are sealed under it, counted in all records. Without a \
+      password the keys' names stay sealed.
+      """
+    ],
     positionals: [.store], options: [.json], run: listKeys)
 
   static let keyAdd: Command = Command(
     words: ["key", "add"], summary: "make a named key",
-    positionals: [.store, Positional(name: "NAME", help: "the key's name")], options: [keyClass], run: addKey)
+    discussion: [
+      """
+      Keys of the classes ThisDeviceOnly stay behind when the store is moved; keys of the classes always need no password where \
+      this device's secret is, a file that --device-secret names.
+      """
+    ],
+    positionals: [.store, .keyName], options: [keyClass, shreddable], run: addKey)
+
+  static let keyRotate: Command = Command(
+    words: ["key", "rotate"], summary: "seal everything under a key anew, under a new generation of it",
+    discussion: [
+      """
+      New values are under the new generation at once. It may be interrupted, and goes on when it is called again. At the end the \
+      old generation is given up, and what was sealed under it is compacted away; copies of the store made before still hold it.
+      """
+    ],
+    positionals: [.store, .keyName], options: [startAnew, .json], run: rotateKey)
+
+  static let keyShred: Command = Command(
+    words: ["key", "shred"], summary: "make everything under a key unreadable, in all copies of the store",
+    discussion: [
+      "Only for keys that were added with --shreddable. " + Store.shreddingLimits
+    ],
+    positionals: [.store, .keyName], options: [], run: shredKey)
+
+  static let keyRecovery: Command = Command(
+    words: ["key", "recovery"], summary: "make a recovery key, and print it once",
+    discussion: [
+      """
+      It opens the store like a password, is written down and kept elsewhere, and read back with --recovery-file: letters typed \
+      wrongly or exchanged are found. 'password remove STORE SLOT' takes it away.
+      """
+    ],
+    positionals: [.store], options: [], run: makeRecoveryKey)
+
+  static let keyGrant: Command = Command(
+    words: ["key", "grant"], summary: "add a password that opens some keys only",
+    discussion: [
+      """
+      Whoever has it reads what is sealed under these keys, and writes nothing that is sealed. 'password remove STORE SLOT' takes it away, \
+      but nothing that was read or copied before: rotate the keys then.
+      """
+    ],
+    positionals: [.store, Positional(name: "NAME", repeats: true, help: "the keys' names")],
+    options: [.newPasswordFile, .scryptLogN], run: grantKeys)
 
   fileprivate static let keyClass = Option(
-    long: "class", value: "CLASS", completion: .words(["whenUnlocked", "afterFirstUnlock"]),
-    help: "whenUnlocked: gone when the store is locked; afterFirstUnlock: kept until the process ends")
+    long: "class", value: "CLASS", completion: .words(KeyClass.names.map { $0.name }),
+    help:
+      "when it may be used: whenUnlocked (until the store is locked), afterFirstUnlock (until the process ends) or always; "
+      + "with ThisDeviceOnly behind it, on this device only")
+  fileprivate static let shreddable = Option(
+    long: "shreddable",
+    help: "make it so that it can be shredded: its data then need a file that no backup has")
+  fileprivate static let startAnew = Option(
+    long: "anew", help: "make another generation, also while values are left under an older one")
+}
+
+extension Positional {
+  fileprivate static let keyName = Positional(name: "NAME", help: "the key's name")
+}
+
+extension KeyClass {
+  fileprivate static let names: [(name: String, keyClass: KeyClass)] = allCases.map { ("\($0)", $0) }
 }
 
 @Sendable
 private func listKeys(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
   try invocation.withStore(.ifGiven, readOnly: true) { store in
+    let counted = try store.countSealedValues()
     for key in store.info.keys {
       let name = key.name.map(console.line) ?? "its name is sealed"
-      try invocation.print("\(key.number)  \(key.keyClass)  \(name)\n", or: key.json, on: console)
+      try invocation.print(
+        "\(key.number)  \(key.keyClass)  \(key.words(counted))  \(name)\n", or: key.json(counted), on: console
+      )
+    }
+    if !counted.isExact {
+      console.say("warning", "something can't be read: there may be more values than counted")
+    }
+    return .done
+  }
+}
+
+extension StoreInfo.Key {
+  /// How many values are under it, and what else is to be known of it.
+  func words(_ sealed: SealedValueCounts) -> String {
+    let old = generations.filter { $0 != number }.map { ", \(sealed.counts[$0] ?? 0) under \($0)" }.joined()
+    let note: String? =
+      switch state {
+      case .open, .locked: nil
+      case .elsewhere: "stayed on another device"
+      case .missingFile: "its effaceable file is missing"
+      case .shredded: "shredded"
+      }
+    let values = counted(sealed.counts[number] ?? 0, "value") + old
+    return note.map { state == .shredded ? $0 : values + ", " + $0 } ?? values
+  }
+
+  func json(_ counted: SealedValueCounts) -> JSONValue {
+    [
+      "number": number, "name": name, "class": keyClass, "shreddable": isShreddable, "state": state.rawValue,
+      "generations": generations.map { number -> JSONValue in
+        ["number": number, "values": counted.counts[number] ?? 0]
+      },
+    ]
+  }
+}
+
+@Sendable
+private func addKey(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+  let name = invocation.value(of: Command.keyClass) ?? "whenUnlocked"
+  guard let keyClass = KeyClass.names.first(where: { $0.name == name })?.keyClass else {
+    let names = KeyClass.names.map { $0.name }.joined(separator: ", ")
+    throw .usage("there is no class '\(name)'", hint: "the classes are \(names)")
+  }
+  let isShreddable = invocation.has(Command.shreddable)
+  return try invocation.withStore(.required) { store in
+    try store.createKey(invocation.positionals[1], keyClass, isShreddable: isShreddable)
+    if isShreddable {
+      console.say(
+        "note", "backups leave the key's effaceable file out; who loses it loses what is sealed under the key"
+      )
     }
     return .done
   }
 }
 
 @Sendable
-private func addKey(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
-  let classes: [String: KeyClass] = ["whenUnlocked": .whenUnlocked, "afterFirstUnlock": .afterFirstUnlock]
-  let name = invocation.value(of: Command.keyClass) ?? "whenUnlocked"
-  guard let keyClass = classes[name] else {
-    throw .usage("there is no class '\(name)'", hint: "the classes are whenUnlocked and afterFirstUnlock")
-  }
+private func rotateKey(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+  let name = invocation.positionals[1]
   return try invocation.withStore(.required) { store in
-    try store.createKey(invocation.positionals[1], keyClass)
+    if invocation.has(Command.startAnew) { try store.beginRotation(of: name) }
+    let total = try store.countSealedValues().counts.values.reduce(0, +)
+    var (resealed, retired): (Int, [UInt32]) = (0, [])
+    let last = try console.withProgress("sealing anew") { progress in
+      while true {
+        let step = try store.rotate(name, .bytes(1 << 20))
+        resealed += step.resealedCount
+        retired += step.retired
+        let isStuck = step.obstacle != nil || (step.failedCount > 0 && step.resealedCount == 0)
+        if step.isFinished || isStuck || !progress(resealed, total) { return step }
+      }
+    }
+    if last.isFinished { _ = try console.withProgress("compacting") { try store.purge(progress: $0) } }
+    if Interrupt.isRequested { throw ToolError.interrupted }
+    let given = retired.isEmpty ? "" : "; \(retired.map(String.init).joined(separator: ", ")) given up"
+    try invocation.print(
+      "\(counted(resealed, "value")) sealed anew under \(last.generation)\(given)\n",
+      or: [
+        "resealed": resealed, "generation": last.generation, "retired": retired, "finished": last.isFinished,
+      ],
+      on: console)
+    if let obstacle = last.obstacle { console.say("warning", "\(obstacle): rotate again later") }
+    if last.failedCount > 0 {
+      console.say(
+        "error", "\(counted(last.failedCount, "record")) could not be sealed anew: verify the store")
+    }
+    console.say("note", "copies of the store that were made before still open with the old key")
+    return last.failedCount > 0 ? .damage : .done
+  }
+}
+
+@Sendable
+private func shredKey(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+  try invocation.withStore(.required) { store in
+    try store.shredKey(invocation.positionals[1])
+    console.say("note", Store.shreddingLimits)
+    return .done
+  }
+}
+
+@Sendable
+private func makeRecoveryKey(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+  try invocation.withStore(.required) { store in
+    try console.out.write(try store.addRecoveryKey() + "\n")
+    console.say("note", "this is shown once: write it down, and keep it apart from the store")
+    return .done
+  }
+}
+
+@Sendable
+private func grantKeys(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+  try invocation.withStore(.required) { store in
+    try store.grant(
+      Array(invocation.positionals.dropFirst()), to: try invocation.newPassword(),
+      work: try invocation.passwordWork(console) ?? 17)
     return .done
   }
 }

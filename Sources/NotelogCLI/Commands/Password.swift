@@ -9,9 +9,16 @@ extension Command {
   static let passwordChange: Command = Command(
     words: ["password", "change"], summary: "replace the password that is given by another",
     discussion: [
-      "Only the password's slot is written anew, no record is. An old copy of the store still opens with the old one."
+      "Only the password's slot is written anew, no record is. An old copy of the store still opens with the old one.",
+      """
+      With --rekey there is a new unlock root too, and new keys: whoever knew the old password and had a copy of the keyring opens nothing that is \
+      written from then on. Other passwords, recovery keys and grants are gone then; 'notelog key rotate' seals anew what is there.
+      """,
     ],
-    positionals: [.store], options: [.newPasswordFile, .scryptLogN], run: changePassword)
+    positionals: [.store], options: [.newPasswordFile, .scryptLogN, rekey], run: changePassword)
+
+  fileprivate static let rekey = Option(
+    long: "rekey", help: "make a new unlock root and new keys, which nobody knows who knew the old ones")
 }
 
 extension Command {
@@ -28,13 +35,13 @@ extension Command {
 }
 
 extension Option {
-  fileprivate static let newPasswordFile = Option(
+  static let newPasswordFile = Option(
     long: "new-password-file", value: "FILE", completion: .file, help: "read the new password from FILE")
 }
 
 extension Invocation {
   /// The new password: from its file, or asked for twice.
-  fileprivate func newPassword() throws(ToolError) -> Credential {
+  func newPassword() throws(ToolError) -> Credential {
     try SecretSource(passwordFile: value(of: .newPasswordFile)).requireNew()
   }
 }
@@ -52,6 +59,17 @@ private func changePassword(_ invocation: Invocation, _ console: Console) throws
   try invocation.withStore(.never) { store in
     let old = try SecretSource(invocation).require()
     try store.unlock(old)
+    if invocation.has(Command.rekey) {
+      let gone = store.info.slots.count - 1
+      try store.rekey(old, to: try invocation.newPassword(), work: try invocation.passwordWork(console) ?? 17)
+      if gone > 0 {
+        console.say("note", "\(counted(gone, "other way")) to open the store, or a part of it, went")
+      }
+      console.say(
+        "note",
+        "what was written before is under keys that the old password leads to, until 'notelog key rotate'")
+      return .done
+    }
     try store.changeCredential(
       old, to: try invocation.newPassword(), work: try invocation.passwordWork(console) ?? 17)
     return .done

@@ -32,6 +32,7 @@ extension Invocation {
     options.examinesAllSegments = true
     options.segmentByteCount = try segmentByteCount()
     options.compaction = .automatic
+    if let path = value(of: .deviceSecret) { options.deviceSecret = .file(path) }
     options.patience = .seconds(try number(of: .wait, in: 0...86_400) ?? 0)
     // What stands in the way of opening is said before a password is asked for.
     let opened = try asking(missing: noStore) { try Store.open(at: store, options: options) }

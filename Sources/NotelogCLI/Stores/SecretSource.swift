@@ -10,17 +10,21 @@ struct SecretSource: Sendable {
     case passwordDescriptor(Int32)
     case passwordCommand([String])
     case keyFile(String)
+    case recoveryFile(String)
   }
 
   var place: Place?
 
   init(_ invocation: Invocation) throws(ToolError) {
-    let given = [Option.passwordFile, .passwordDescriptor, .passwordCommand, .keyFile].filter(invocation.has)
+    let given = [
+      Option.passwordFile, .passwordDescriptor, .passwordCommand, .keyFile, .recoveryFile,
+    ].filter(invocation.has)
     guard given.count <= 1 else {
       throw .usage("--\(given[0].long) and --\(given[1].long) are both given, and one is enough")
     }
     if let path = invocation.value(of: .passwordFile) { place = .passwordFile(path) }
     if let path = invocation.value(of: .keyFile) { place = .keyFile(path) }
+    if let path = invocation.value(of: .recoveryFile) { place = .recoveryFile(path) }
     if let number = try invocation.number(of: .passwordDescriptor, in: Int32(0)...Int32.max) {
       place = .passwordDescriptor(number)
     }
@@ -39,6 +43,7 @@ struct SecretSource: Sendable {
     case .passwordDescriptor(let number): .passwordBytes(try Self.password(from: number))
     case .passwordCommand(let words): .passwordBytes(try Self.password(of: words))
     case .keyFile(let path): .keyBytes(try Self.key(in: path))
+    case .recoveryFile(let path): try Self.recoveryKey(in: path)
     case nil: nil
     }
   }
@@ -108,6 +113,16 @@ extension SecretSource {
       throw ToolError(.failed, "the key file '\(path)' holds \(contents.byteCount) bytes, not 32")
     }
     return key
+  }
+
+  /// The letters of `--recovery-file`.
+  private static func recoveryKey(in path: String) throws(ToolError) -> Credential {
+    let contents = try contents(path, what: "recovery key's file")
+    let text = contents.withBytes { bytes in
+      guard let text = try? UTF8Span(validating: Span<UInt8>(_bytes: bytes)) else { return "" }
+      return String(copying: text)
+    }
+    return try asking { () throws -> Credential in try .recoveryKey(text: text) }
   }
 
   /// A secret's file: read no further than a secret can reach.

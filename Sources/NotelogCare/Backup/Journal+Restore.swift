@@ -33,10 +33,11 @@ extension Journal {
     }
     let parts = BackupView(manifest, in: backup).parts.values
     var damages: [Damage] = []
+    let branch = ID16(low: JournalOptions().random(), high: JournalOptions().random())
     // The newest first: a store whose newest segments are missing would pass for a whole one, an older one.
     var progress = WorkProgress(total: parts.reduce(0) { $0 + $1.entry.byteCount }, report)
     for part in parts.sorted(by: { $0.entry.number > $1.entry.number }) {
-      do { damages += try restore(part, of: manifest, from: backup, to: target) } catch {
+      do { damages += try restore(part, of: manifest, branch, from: backup, to: target) } catch {
         throw JournalError(error)
       }
       try progress.advance(by: part.entry.byteCount)
@@ -49,11 +50,29 @@ extension Journal {
       // What can't be opened can still be salvaged.
       guard error.code == .damaged, !damages.isEmpty else { throw error }
     }
+    if manifest.end == nil, damages.isEmpty { try beginBranch(branch, in: target, of: manifest.storeID) }
     return damages
   }
 
+  /// Begins a branch where the log's last segment is finished, and so never changed: in a next one, with nothing in it yet.
+  private static func beginBranch(
+    _ id: ID16, in target: any Storage, of storeID: ID16
+  ) throws(JournalError) {
+    let now = try Examination(target, storeID: storeID)
+    guard !now.needsRecovery else { return }
+    let number = try FileName.segmentNumber(after: now.highestKnownNumber)
+    let header = SegmentHeader(
+      .log, number: number, storeID: storeID, branch: Branch(id: id, keepsTimes: now.branch.keepsTimes),
+      salt: JournalOptions().random(), firstSequence: now.nextSequence,
+      floor: LogPosition(segment: number, offset: Layout.firstFrameOffset), live: now.live)
+    var start = Buffer(capacity: Layout.firstFrameOffset * 2)
+    header.appendStart(to: &start, live: now.live)
+    try fromStorage(target.replaceWhole(FileName.segment(number), with: start.bytes.array()))
+  }
+
   private static func restore(
-    _ part: BackupManifest.Part, of manifest: BackupManifest, from backup: any Storage, to target: any Storage
+    _ part: BackupManifest.Part, of manifest: BackupManifest, _ branch: ID16, from backup: any Storage,
+    to target: any Storage
   ) throws(StorageError) -> [Damage] {
     let name = FileName.segment(part.entry.number)
     let end = manifest.isEnd(part) ? manifest.end : nil
@@ -68,9 +87,23 @@ extension Journal {
     }
     let isSound = try part.hasItsBytes(file)
     if !isSound, let end { try end.write(to: file, at: manifest.position) }
+    if isSound, let end { try beginBranch(branch, in: file, of: end.header) }
     try file.sync()
     try target.move(name + FileName.partialSuffix, to: name)
     return isSound ? [] : [Damage(.backupFile, segment: part.entry.number)]
+  }
+}
+
+extension Journal {
+  /// Begins a branch in the log's last segment, which is not finished. A header that does not check stays as it is: the damage is to be seen.
+  private static func beginBranch(
+    _ id: ID16, in file: any StorageFile, of header: SegmentHeader
+  ) throws(StorageError) {
+    guard let found = try? Survey.read(file, header.number), found.badCopies.isEmpty, found.header == header
+    else { return }
+    var header = header
+    header.branch = Branch(id: id, keepsTimes: header.branch.keepsTimes)
+    try header.write(to: file)
   }
 }
 

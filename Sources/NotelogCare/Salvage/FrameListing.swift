@@ -11,7 +11,7 @@ package struct FrameListing {
   package struct Piece: Sendable {
     package enum Content: Sendable {
       /// The file itself, as its header and its end describe it.
-      case file(isHeaderReadable: Bool, kind: SegmentKind?, storeID: ID16?, isFinished: Bool)
+      case file(isHeaderReadable: Bool, kind: SegmentKind?, storeID: ID16?, branch: ID16?, isFinished: Bool)
       /// A frame whose header checks.
       case frame(FrameHeader, isWhole: Bool, Mark?)
       /// What ends a finished segment.
@@ -24,7 +24,7 @@ package struct FrameListing {
 
     /// What a commit or a close mark says.
     package enum Mark: Sendable {
-      case commit(frameCount: Int, firstOffset: Int, floor: LogPosition)
+      case commit(frameCount: Int, firstOffset: Int, floor: LogPosition, time: UInt64)
       case close(place: LogPosition)
     }
 
@@ -62,6 +62,7 @@ package struct FrameListing {
       file, 0, file.byteCount,
       .file(
         isHeaderReadable: header != nil, kind: header?.kind, storeID: header?.storeID,
+        branch: header?.branch.id,
         isFinished: file.trailer != nil))
     do {
       if file.salt == nil { file.salt = try SaltSolver.solve(file.file, byteCount: file.byteCount) }
@@ -92,7 +93,7 @@ package struct FrameListing {
     switch header.kind {
     case .commit:
       return CommitMark(payload: try reader.payload(of: header, at: place)).map {
-        .commit(frameCount: $0.frameCount, firstOffset: $0.firstOffset, floor: $0.floor)
+        .commit(frameCount: $0.frameCount, firstOffset: $0.firstOffset, floor: $0.floor, time: $0.time)
       }
     case .close:
       return CloseMark(payload: try reader.payload(of: header, at: place)).map { .close(place: $0.place) }

@@ -9,6 +9,8 @@ import NotelogStorage
 struct SalvageWriter {
   private let target: any Storage
   private let storeID: ID16
+  /// What is saved begins a history of its own.
+  private let branch: Branch
   private let options: JournalOptions
   private let pile: SalvagePile
   private let aim: Int
@@ -20,6 +22,7 @@ struct SalvageWriter {
   init(to target: any Storage, storeID: ID16, options: JournalOptions, pile: SalvagePile) {
     self.target = target
     self.storeID = storeID
+    branch = options.newBranch(keepsTimes: options.keepsCommitTimes)
     self.options = options
     self.pile = pile
     aim = options.segmentByteCount ?? SegmentSize.largest
@@ -71,8 +74,8 @@ struct SalvageWriter {
       throw error
     }
     let header = SegmentHeader(
-      .compacted, number: number, storeID: storeID, salt: salt, firstSequence: 0, floor: .zero,
-      live: LiveSet())
+      .compacted, number: number, storeID: storeID, branch: branch, salt: salt, firstSequence: 0,
+      floor: .zero, live: LiveSet())
     live.insert(try builder.publish { _ in header })
     number += 1
     return next
@@ -112,7 +115,8 @@ struct SalvageWriter {
   /// The segment that appending will go on in. It is what makes the segments before it a store, so it comes last.
   private func writeLogSegment(firstSequence: UInt64) throws(StorageError) {
     let header = SegmentHeader(
-      .log, number: number, storeID: storeID, salt: options.random(), firstSequence: firstSequence,
+      .log, number: number, storeID: storeID, branch: branch, salt: options.random(),
+      firstSequence: firstSequence,
       floor: LogPosition(segment: number, offset: Layout.firstFrameOffset), live: live)
     var start = Buffer(capacity: Layout.firstFrameOffset * 2)
     header.appendStart(to: &start, live: live)

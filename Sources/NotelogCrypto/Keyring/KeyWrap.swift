@@ -21,11 +21,10 @@ struct KeyWrap: Equatable, Sendable {
   }
 
   /// Wraps a key.
-  init(
-    _ key: borrowing Secret, under wrappingKey: borrowing Secret, additionalData: [UInt8],
-    memory: SecretMemory
-  ) throws(CryptoError) {
-    let context = try SealingContext(key: wrappingKey, memory: memory)
+  init(_ key: borrowing Secret, under wrappingKey: borrowing Secret, additionalData: [UInt8])
+    throws(CryptoError)
+  {
+    let context = try SealingContext(key: wrappingKey)
     self.bytes = try context.sealCommitting(
       key.bytes, additionalData: additionalData, nonce: try Random.bytes(SealedValue.nonceSize))
   }
@@ -34,10 +33,8 @@ struct KeyWrap: Equatable, Sendable {
   ///
   /// - Throws: ``CryptoError/wrongKey`` where the wrapping key is another, ``CryptoError/tampered`` where it
   ///   is the right one and the wrap, or what it is bound to, was altered.
-  func open(
-    under wrappingKey: borrowing Secret, additionalData: [UInt8], memory: SecretMemory
-  ) throws(CryptoError) -> Secret {
-    let context = try SealingContext(key: wrappingKey, memory: memory)
+  func open(under wrappingKey: borrowing Secret, additionalData: [UInt8]) throws(CryptoError) -> Secret {
+    let context = try SealingContext(key: wrappingKey)
     return try context.openCommitting(bytes, additionalData: additionalData)
   }
 }
@@ -55,18 +52,13 @@ extension WrappedKey {
   func additionalData(storeID: ID16) -> [UInt8] { Array(Self.domain.utf8) + header + storeID.array }
 
   /// Wraps the entry's key.
-  mutating func wrap(
-    _ key: borrowing Secret, under wrappingKey: borrowing Secret, storeID: ID16, memory: SecretMemory
-  ) throws(CryptoError) {
-    wrap = try KeyWrap(
-      key, under: wrappingKey, additionalData: additionalData(storeID: storeID), memory: memory)
-  }
+  mutating func wrap(_ key: borrowing Secret, under wrappingKey: borrowing Secret, storeID: ID16)
+    throws(CryptoError)
+  { wrap = try KeyWrap(key, under: wrappingKey, additionalData: additionalData(storeID: storeID)) }
 
   /// The entry's key.
-  func unwrap(
-    under wrappingKey: borrowing Secret, storeID: ID16, memory: SecretMemory
-  ) throws(CryptoError) -> Secret {
-    try wrap.open(under: wrappingKey, additionalData: additionalData(storeID: storeID), memory: memory)
+  func unwrap(under wrappingKey: borrowing Secret, storeID: ID16) throws(CryptoError) -> Secret {
+    try wrap.open(under: wrappingKey, additionalData: additionalData(storeID: storeID))
   }
 
   func append(to bytes: inout [UInt8]) { bytes += header + wrap.bytes }
@@ -76,9 +68,9 @@ extension SealingContext {
   static let commitmentSize = 32
 
   /// KC-XAES-256-GCM: the sealed value, with the commitment behind the tag.
-  borrowing func sealCommitting(
-    _ plaintext: RawSpan, additionalData: [UInt8], nonce: [UInt8]
-  ) throws(CryptoError) -> [UInt8] {
+  borrowing func sealCommitting(_ plaintext: RawSpan, additionalData: [UInt8], nonce: [UInt8])
+    throws(CryptoError) -> [UInt8]
+  {
     let words = Self.words(nonce)
     var output = try sealWhole(plaintext, additionalData: additionalData, nonce: nonce)
     output += try commitment(to: words)
@@ -96,9 +88,9 @@ extension SealingContext {
   }
 
   /// Seals under a given nonce, into new memory. For wraps, names and tests; not a hot path.
-  borrowing func sealWhole(
-    _ plaintext: RawSpan, additionalData: [UInt8], nonce: [UInt8]
-  ) throws(CryptoError) -> [UInt8] {
+  borrowing func sealWhole(_ plaintext: RawSpan, additionalData: [UInt8], nonce: [UInt8]) throws(CryptoError)
+    -> [UInt8]
+  {
     let words = Self.words(nonce)
     var output = [UInt8](repeating: 0, count: plaintext.byteCount + SealedValue.overhead)
     // SAFETY: the output has the plaintext's length and forty bytes.
@@ -119,7 +111,7 @@ extension SealingContext {
   borrowing func openWhole(_ sealed: [UInt8], additionalData: [UInt8]) throws(CryptoError) -> Secret {
     guard sealed.count >= SealedValue.overhead else { throw .tampered }
     let count = sealed.count - SealedValue.overhead
-    let secret = try Secret(byteCount: count, in: secretMemory)
+    let secret = try Secret(byteCount: count, in: memory)
     // SAFETY: the secret has the sealed value's length less forty bytes.
     let outcome = unsafe sealed.withUnsafeBytes { sealed in
       unsafe additionalData.withUnsafeBytes { additionalData in
@@ -134,8 +126,6 @@ extension SealingContext {
   /// A nonce as three little-endian words.
   static func words(_ nonce: [UInt8]) -> InlineArray<3, UInt64> {
     precondition(nonce.count == SealedValue.nonceSize)
-    return InlineArray { word in
-      (0..<8).reduce(0) { $0 | UInt64(nonce[8 * word + $1]) << UInt64(8 * $1) }
-    }
+    return InlineArray { word in (0..<8).reduce(0) { $0 | UInt64(nonce[8 * word + $1]) << UInt64(8 * $1) } }
   }
 }

@@ -14,6 +14,8 @@ extension Keyring {
       case copyUnreadable(CryptoError?), keyringUnreadable(CryptoError?)
       /// Of the same generation and yet different: somebody wrote one of them.
       case disagree
+      /// What was added last does not check in either of them: a crash in between, or damage.
+      case tailsUnreadable
     }
 
     package let keyring: Keyring
@@ -43,7 +45,10 @@ extension Keyring {
     let two = first == second ? one : read(second, storeID, workFactorLimit)
     switch (one, two) {
     case (.success(let one), .success(let two)):
-      if one == two { return Choice(keyring: one, finding: .bothSound, other: nil) }
+      if one == two {
+        let finding = one.hasTail && two.hasTail ? Choice.Finding.tailsUnreadable : .bothSound
+        return Choice(keyring: one, finding: finding, other: nil)
+      }
       if one.generation > two.generation { return Choice(keyring: one, finding: .copyOlder, other: two) }
       if one.generation < two.generation { return Choice(keyring: two, finding: .keyringOlder, other: one) }
       return Choice(keyring: one, finding: .disagree, other: two)
@@ -51,14 +56,13 @@ extension Keyring {
       return Choice(keyring: one, finding: .copyUnreadable(second == nil ? nil : error), other: nil)
     case (.failure(let error), .success(let two)):
       return Choice(keyring: two, finding: .keyringUnreadable(first == nil ? nil : error), other: nil)
-    case (.failure(let error), .failure(let other)):
-      throw first == nil ? other : error
+    case (.failure(let error), .failure(let other)): throw first == nil ? other : error
     }
   }
 
-  private static func read(
-    _ bytes: [UInt8]?, _ storeID: ID16?, _ limit: WorkFactor
-  ) -> Result<Keyring, CryptoError> {
+  private static func read(_ bytes: [UInt8]?, _ storeID: ID16?, _ limit: WorkFactor) -> Result<
+    Keyring, CryptoError
+  > {
     guard let bytes else { return .failure(.damagedKeyring(.length)) }
     return Result { () throws(CryptoError) in
       let keyring = try Keyring(parsing: bytes, workFactorLimit: limit)

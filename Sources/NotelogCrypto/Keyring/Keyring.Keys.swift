@@ -1,23 +1,31 @@
-// The keyring's tables of keys: class keys, named keys, data keys (FORMAT.md 10.4 to 10.6).
+// The keyring's tables of keys: wrapping keys, named keys, data keys (FORMAT.md 10.4 to 10.6).
 
 import NotelogBase
 
 extension Keyring {
-  /// The key of an access class, wrapped under the unlock root.
-  struct ClassKey: WrappedKey, Equatable, Sendable {
+  /// A key that wraps data keys: that of an access class, or of a grant; or the key that schemas' MACs were made with before the root was
+  /// changed.
+  struct WrappingKey: WrappedKey, Equatable, Sendable {
     static let domain = "NL1class"
     static let byteCount = 24 + KeyWrap.byteCount
-    /// Wrapped under the unlock root. 2 (the device's secret) and 3 (both) are kept for classes to come.
-    static let parentRoot: UInt8 = 1
+    /// What is no access class's.
+    static let (grantRole, formerSchemaRole): (UInt8, UInt8) = (0, 7)
 
-    let accessClass: AccessClass
+    let number: UInt32
+    /// The access class, or one of the above.
+    let role: UInt8
+    let parent: UInt8
     let rootGeneration: UInt32
     var wrap = KeyWrap.none
 
+    var accessClass: AccessClass? { AccessClass(rawValue: role) }
+
     var header: [UInt8] {
-      var bytes = [accessClass.rawValue, Self.parentRoot, Suite.wraps.rawValue, 0]
+      var bytes: [UInt8] = []
+      bytes.append(littleEndian: number)
+      bytes += [role, parent, Suite.wraps.rawValue, 0]
       bytes.append(littleEndian: rootGeneration)
-      bytes.append(zeros: 16)
+      bytes.append(zeros: 12)
       return bytes
     }
   }
@@ -30,8 +38,11 @@ extension Keyring {
 
     package let number: UInt16
     package let accessClass: AccessClass
+    /// Whether its wraps need the effaceable secret too, and whether that was effaced.
+    package let isEffaceable: Bool
+    package internal(set) var isShredded = false
     package internal(set) var current: KeyReference
-    let sealedName: [UInt8]
+    var sealedName: [UInt8]
 
     static func additionalData(number: UInt16, _ accessClass: AccessClass, storeID: ID16) -> [UInt8] {
       var bytes = Array("NL1kname".utf8)
@@ -42,13 +53,13 @@ extension Keyring {
 
     func append(to bytes: inout [UInt8]) {
       bytes.append(littleEndian: number)
-      bytes += [accessClass.rawValue, 0]
+      bytes += [accessClass.rawValue, (isEffaceable ? 1 : 0) | (isShredded ? 2 : 0)]
       bytes.append(littleEndian: current.rawValue)
       bytes += sealedName
     }
   }
 
-  /// One generation of a named key, wrapped under its class key.
+  /// One generation of a named key, wrapped under its class's key, or under a grant's.
   package struct DataKey: WrappedKey, Equatable, Sendable {
     static let domain = "NL1dkey\0"
     static let byteCount = 24 + KeyWrap.byteCount
@@ -58,6 +69,9 @@ extension Keyring {
     /// The named key it belongs to.
     package let number: UInt16
     package let generation: UInt32
+    /// The number of the key that wraps it.
+    let wrappingKey: UInt32
+    let isEffaceable: Bool
     var wrap = KeyWrap.none
 
     var header: [UInt8] {
@@ -66,41 +80,51 @@ extension Keyring {
       bytes += [accessClass.rawValue, Suite.wraps.rawValue]
       bytes.append(littleEndian: number)
       bytes.append(littleEndian: generation)
-      bytes.append(zeros: 12)
+      bytes.append(littleEndian: wrappingKey)
+      bytes += [isEffaceable ? 1 : 0]
+      bytes.append(zeros: 7)
       return bytes
     }
+
+    /// What both tables ascend by.
+    var order: UInt64 { UInt64(reference.rawValue) << 32 | UInt64(wrappingKey) }
   }
 }
 
+/// Which secret wraps a wrapping key. Others are a later version's, and open nothing here.
+enum KeyParent { static let (root, device, both): (UInt8, UInt8, UInt8) = (1, 2, 3) }
+
 extension AccessClass {
-  /// Reads a class that this version can use.
   init(_ reader: inout KeyringCursor) throws(CryptoError) {
     let raw = try reader.integer(as: UInt8.self)
-    guard let value = AccessClass(rawValue: raw), value.isSupported else {
-      throw .unsupported(.accessClass(raw))
-    }
+    guard let value = AccessClass(rawValue: raw) else { throw .unsupported(.accessClass(raw)) }
     self = value
   }
 }
 
-extension Keyring.ClassKey {
+extension Keyring.WrappingKey {
   init(_ reader: inout KeyringCursor) throws(CryptoError) {
-    accessClass = try AccessClass(&reader)
-    let parent = try reader.integer(as: UInt8.self)
-    guard parent == Self.parentRoot else { throw .unsupported(.wrapParent(parent)) }
+    number = try reader.integer()
+    role = try reader.integer()
+    guard role <= Self.formerSchemaRole else { throw .unsupported(.accessClass(role)) }
+    parent = try reader.integer()
     try reader.wrapSuite()
     try reader.reserved(1)
     rootGeneration = try reader.integer()
-    try reader.reserved(16)
+    try reader.reserved(12)
     wrap = KeyWrap(bytes: try reader.array(KeyWrap.byteCount))
   }
+
+  /// What both tables ascend by.
+  var order: UInt64 { UInt64(number) << 8 | UInt64(parent) }
 }
 
 extension Keyring.NamedKey {
   init(_ reader: inout KeyringCursor) throws(CryptoError) {
     number = try reader.integer()
     accessClass = try AccessClass(&reader)
-    try reader.reserved(1)
+    let flags = try reader.flags(upTo: 3)
+    (isEffaceable, isShredded) = (flags & 1 != 0, flags & 2 != 0)
     current = KeyReference(rawValue: try reader.integer())
     sealedName = try reader.array(Self.sealedNameSize)
   }
@@ -113,7 +137,9 @@ extension Keyring.DataKey {
     try reader.wrapSuite()
     number = try reader.integer()
     generation = try reader.integer()
-    try reader.reserved(12)
+    wrappingKey = try reader.integer()
+    isEffaceable = try reader.flags(upTo: 1) != 0
+    try reader.reserved(7)
     wrap = KeyWrap(bytes: try reader.array(KeyWrap.byteCount))
   }
 }
@@ -126,5 +152,12 @@ extension KeyringCursor {
   mutating func wrapSuite() throws(CryptoError) {
     let suite = try integer(as: UInt8.self)
     guard suite == Suite.wraps.rawValue else { throw .unsupported(.suite(suite)) }
+  }
+
+  /// Flags, of which none but these are known.
+  mutating func flags(upTo known: UInt8) throws(CryptoError) -> UInt8 {
+    let flags = try integer(as: UInt8.self)
+    guard flags <= known else { throw .damagedKeyring(.reserved) }
+    return flags
   }
 }

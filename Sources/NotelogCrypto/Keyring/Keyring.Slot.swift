@@ -1,16 +1,17 @@
-// A slot: one way to unlock the store (FORMAT.md 10.3).
+// A slot: one way to unlock the store, or some of its keys (FORMAT.md 10.3).
 
 import NotelogBase
 
 extension Keyring {
-  /// One credential's wrap of the unlock root.
+  /// One credential's wrap of the unlock root, or of a grant's key.
   package struct Slot: WrappedKey, Equatable, Sendable {
     static let domain = "NL1slot\0"
     static let byteCount = 144
+    static let byteCountMax = 4096
     static let saltSize = 16
-    /// The block size and parallelism that scrypt is used with; nothing else is accepted.
-    static let blockSize: UInt8 = 8
-    static let parallelism: UInt8 = 1
+    /// The block size and parallelism that scrypt is used with.
+    static let blockSize: UInt64 = 8
+    static let parallelism: UInt64 = 1
 
     /// What kind of credential opens it.
     package enum Kind: UInt8, Sendable {
@@ -19,80 +20,85 @@ extension Keyring {
       case recoveryKey = 3
     }
 
-    package let kind: Kind
+    /// Nil for a kind of a later version: such a slot is kept, and opens nothing here.
+    package let kind: Kind?
     /// log2 of scrypt's N; zero where there is no password.
     package let logN: UInt8
     package let id: UInt32
+    /// The number of the grant that it opens; 0 for the unlock root.
+    package let grant: UInt32
     let rootGeneration: UInt32
     /// scrypt's salt; zeros where there is no password.
     let salt: [UInt8]
     var wrap = KeyWrap.none
+    /// All of a slot of an unknown kind.
+    private let unknown: [UInt8]
 
     /// The first forty bytes: everything that is not the wrap.
     var header: [UInt8] {
-      let isPassword = kind == .password
-      var bytes = [kind.rawValue, logN, isPassword ? Self.blockSize : 0, isPassword ? Self.parallelism : 0]
-      bytes.append(littleEndian: id)
-      bytes.append(littleEndian: rootGeneration)
-      bytes.append(zeros: 12)
+      var bytes: [UInt8] = []
+      bytes.append(littleEndian: UInt16(Self.byteCount))
+      bytes += [kind?.rawValue ?? 0, logN]
+      for number in [id, grant, rootGeneration] { bytes.append(littleEndian: number) }
+      bytes.append(zeros: 8)
       return bytes + salt
     }
 
+    func append(to bytes: inout [UInt8]) { bytes += kind == nil ? unknown : header + wrap.bytes }
+
     /// Reads a slot. Work factors are compared with their limits here, before anybody does the work.
     init(_ reader: inout KeyringCursor, workFactorLimit: WorkFactor) throws(CryptoError) {
+      let byteCount = Int(try reader.integer(as: UInt16.self))
       let type = try reader.integer(as: UInt8.self)
-      guard let kind = Kind(rawValue: type) else { throw .unsupported(.slotType(type)) }
-      self.kind = kind
       logN = try reader.integer()
-      let r = try reader.integer(as: UInt8.self)
-      let p = try reader.integer(as: UInt8.self)
-      if kind == .password {
-        guard r == Self.blockSize, p == Self.parallelism else { throw .limitExceeded(.workFactor) }
-        guard logN >= WorkFactor.leastRead.logN, logN <= workFactorLimit.logN else {
-          throw .limitExceeded(.workFactor)
-        }
-      } else {
-        guard logN == 0, r == 0, p == 0 else { throw .damagedKeyring(.reserved) }
-      }
       id = try reader.integer()
-      rootGeneration = try reader.integer()
-      try reader.reserved(12)
-      if kind == .password {
-        salt = try reader.array(Self.saltSize)
-      } else {
-        try reader.reserved(Self.saltSize)
-        salt = [UInt8](repeating: 0, count: Self.saltSize)
+      kind = Kind(rawValue: type)
+      guard (8...Self.byteCountMax).contains(byteCount), type != 0 else { throw .damagedKeyring(.length) }
+      guard let kind else {
+        var bytes: [UInt8] = []
+        bytes.append(littleEndian: UInt16(byteCount))
+        bytes += [type, logN]
+        bytes.append(littleEndian: id)
+        unknown = bytes + (try reader.array(byteCount - 8))
+        (grant, rootGeneration, salt) = (0, 0, [])
+        return
       }
+      unknown = []
+      guard byteCount == Self.byteCount else { throw .damagedKeyring(.length) }
+      let works = kind == .password ? WorkFactor.leastRead.logN...workFactorLimit.logN : 0...0
+      guard works.contains(logN) else { throw .limitExceeded(.workFactor) }
+      grant = try reader.integer()
+      rootGeneration = try reader.integer()
+      try reader.reserved(8)
+      salt = try reader.array(Self.saltSize)
+      guard kind == .password || salt.allSatisfy({ $0 == 0 }) else { throw .damagedKeyring(.reserved) }
       wrap = KeyWrap(bytes: try reader.array(KeyWrap.byteCount))
     }
 
-    /// A new slot for a credential.
+    /// A new slot for a credential, around the unlock root or a grant's key.
     init(
-      id: UInt32, rootGeneration: UInt32, storeID: ID16, credential: borrowing Credential,
-      work: WorkFactor,
-      root: borrowing Secret, memory: SecretMemory
+      id: UInt32, grant: UInt32, in keyring: Keyring, _ credential: borrowing Credential, work: WorkFactor,
+      around key: borrowing Secret
     ) throws(CryptoError) {
-      kind = credential.kind
-      self.id = id
-      self.rootGeneration = rootGeneration
-      logN = kind == .password ? work.logN : 0
-      salt =
-        kind == .password ? try Random.bytes(Self.saltSize) : [UInt8](repeating: 0, count: Self.saltSize)
-      let key = try credential.slotKey(salt: salt, logN: logN, storeID: storeID, memory: memory)
-      try wrap(root, under: key, storeID: storeID, memory: memory)
+      guard (WorkFactor.leastRead.logN...WorkFactor.mostRead.logN).contains(work.logN) else {
+        throw .limitExceeded(.workFactor)
+      }
+      let isPassword = credential.kind == .password
+      (kind, self.id, self.grant, rootGeneration) = (credential.kind, id, grant, keyring.rootGeneration)
+      logN = isPassword ? work.logN : 0
+      salt = isPassword ? try Random.bytes(Self.saltSize) : [UInt8](repeating: 0, count: Self.saltSize)
+      unknown = []
+      let slotKey = try credential.slotKey(salt: salt, logN: logN, storeID: keyring.storeID)
+      try wrap(key, under: slotKey, storeID: keyring.storeID)
     }
 
-    /// The unlock root.
+    /// What it wraps.
     ///
     /// - Throws: ``CryptoError/wrongKey`` where the credential is not this slot's,
     ///   ``CryptoError/tamperedSlot(_:)`` where it is and the slot was altered.
-    func open(
-      _ credential: borrowing Credential, storeID: ID16, memory: SecretMemory
-    ) throws(CryptoError) -> Secret {
-      let key = try credential.slotKey(salt: salt, logN: logN, storeID: storeID, memory: memory)
-      do throws(CryptoError) {
-        return try unwrap(under: key, storeID: storeID, memory: memory)
-      } catch {
+    func open(_ credential: borrowing Credential, storeID: ID16) throws(CryptoError) -> Secret {
+      let key = try credential.slotKey(salt: salt, logN: logN, storeID: storeID)
+      do throws(CryptoError) { return try unwrap(under: key, storeID: storeID) } catch {
         throw error == .tampered ? .tamperedSlot(id) : error
       }
     }

@@ -7,23 +7,21 @@ package import NotelogBase
 /// A value: a change makes a new one, of the next generation, and the ``Vault`` seals it with its MAC.
 package struct Keyring: Equatable, Sendable {
   package static let version: UInt16 = 1
-  package static let slotsMax = 8 + 8
+  package static let slotsMax = 64
   package static let passwordSlotsMax = 8
   package static let namedKeysMax = 65_535
   package static let dataKeysMax = 131_072
   package static let keyNameByteCountMax = 63
-  /// What is read at most: header, every table at its limit, digest and MAC.
-  package static let byteCountMax =
-    Header.byteCount + slotsMax * Slot.byteCount + classKeysMax * ClassKey.byteCount
-    + namedKeysMax * NamedKey.byteCount + dataKeysMax * DataKey.byteCount + digestSize + macSize
-
-  static let classKeysMax = 7
+  static let wrappingKeysMax = 256
   static let magic = Array("NLkeys\r\n".utf8)
+  static let headerSize = 64
   static let digestSize = 32
   static let macSize = 32
-
-  /// The sizes of the header and the tables' entries.
-  enum Header { static let byteCount = 64 }
+  /// What is read at most: twice what every table takes at its limit.
+  package static let byteCountMax =
+    2
+    * (headerSize + slotsMax * Slot.byteCountMax + wrappingKeysMax * WrappingKey.byteCount + namedKeysMax
+      * NamedKey.byteCount + dataKeysMax * DataKey.byteCount + digestSize + macSize)
 
   /// Which store it belongs to.
   package let storeID: ID16
@@ -33,23 +31,47 @@ package struct Keyring: Equatable, Sendable {
   var rootGeneration: UInt32
   /// The next key reference; references are never given out twice.
   var nextKeyReference: UInt32
-  /// The next slot's id; never given out twice either.
+  /// The next slot's id, and the next wrapping key's number; never given out twice either.
   var nextSlotID: UInt32
+  var nextWrappingNumber: UInt16
   /// By ascending id.
   package internal(set) var slots: [Slot]
-  /// By ascending class.
-  var classKeys: [ClassKey]
+  /// By ascending number, and then parent.
+  var wrappingKeys: [WrappingKey]
   /// By ascending number.
   package internal(set) var namedKeys: [NamedKey]
-  /// By ascending reference.
+  /// By ascending reference, and then wrapping key.
   package internal(set) var dataKeys: [DataKey]
   /// HMAC-SHA256 under a key from the unlock root, over everything before it.
-  var mac: [UInt8]
+  var mac: [UInt8] = []
   /// SHA-256 of everything before it, the MAC included: finds damage without a key.
-  var digest: [UInt8]
+  var digest: [UInt8] = []
+  /// As it is written to disk: the keyring, and additions behind it.
+  package internal(set) var bytes: [UInt8] = []
+  /// How many of them are not an addition.
+  var baseByteCount = 0
+  /// Whether something is behind them that does not check: what a crash left of an addition, or what damage did.
+  package internal(set) var hasTail = false
+
+  package static func == (one: Keyring, other: Keyring) -> Bool { one.bytes == other.bytes }
 
   /// One generation of a named key.
-  package func dataKey(_ reference: KeyReference) -> DataKey? {
-    dataKeys.find(reference.rawValue) { $0.reference.rawValue }
+  package func dataKey(_ reference: KeyReference) -> DataKey? { rows(of: reference).first }
+
+  /// The wraps of a generation of a named key.
+  func rows(of reference: KeyReference) -> ArraySlice<DataKey> {
+    let start = dataKeys.firstPlace(notBelow: reference.rawValue) { $0.reference.rawValue }
+    return dataKeys[start...].prefix { $0.reference == reference }
+  }
+
+  /// The named keys that a slot opens, where it doesn't open all.
+  package func keys(grantedTo slot: Slot) -> [NamedKey] {
+    let numbers = Set(dataKeys.lazy.filter { $0.wrappingKey == slot.grant }.map(\.number))
+    return namedKeys.filter { numbers.contains($0.number) }
+  }
+
+  /// A named key.
+  package func namedKey(_ number: UInt16) -> NamedKey? {
+    namedKeys.find(UInt32(number)) { UInt32($0.number) }
   }
 }

@@ -1,4 +1,4 @@
-// Changing a keyring: slots, named keys, generations; and the MAC of the schema (FORMAT.md 10.7, 10.9).
+// Changing a keyring: slots, grants, named keys, generations, the root; and the MAC of the schema (FORMAT.md 10.7, 21.4).
 
 package import NotelogBase
 import Synchronization
@@ -6,80 +6,159 @@ import Synchronization
 extension Vault {
   /// A changed keyring, not yet in force.
   ///
-  /// Write ``bytes`` to both files, safely, then ``Vault/adopt(_:)`` it. A change that is never adopted is as
+  /// Write its bytes to both files, safely, then ``Vault/adopt(_:)`` it. A change that is never adopted is as
   /// if it had not been made. One change at a time: the next is made from what was adopted last.
   package struct Change: Sendable {
     package let keyring: Keyring
-    /// The name of a key that the change adds.
-    fileprivate let added: (number: UInt16, name: String)?
+    /// Where in its bytes an addition begins that is all that is new; nil where all bytes are.
+    package let additionStart: Int?
+    let root: SharedSecret
+    let wrappingKeys: [UInt32: SharedSecret]
+    let names: [UInt16: String]
 
     package var bytes: [UInt8] { keyring.bytes }
   }
 
-  /// A further way to unlock the store.
+  /// A further way to unlock the store, or to open some of its keys.
   ///
   /// - Parameters:
   ///   - credential: What the new slot accepts.
   ///   - work: What a guess of a password costs.
+  ///   - names: The named keys that it opens, in all their generations; empty for the unlock root, which opens all.
   /// - Returns: The change, with a slot whose id is new.
-  /// - Throws: ``CryptoError/rootLocked``, ``CryptoError/limitExceeded(_:)``.
+  /// - Throws: ``CryptoError/rootLocked``, ``CryptoError/limitExceeded(_:)``; ``CryptoError/boundToDevice`` for a key that
+  ///   is to be used on this device only.
   package func addingSlot(
-    _ credential: borrowing Credential, work: WorkFactor = .standard
+    _ credential: borrowing Credential, work: WorkFactor = .standard, opening names: [String] = []
   ) throws(CryptoError) -> Change {
-    try changingSlots([], to: credential, work: work)
+    var draft = try draft(isWhole: true)
+    let grant = names.isEmpty ? 0 : try addGrant(names, to: &draft)
+    try addSlot(credential, grant, work, to: &draft)
+    return try finish(draft)
   }
 
   /// Another password or key in place of the present one of a slot, or of several. Nothing else is rewritten.
   package func changingSlots(
     _ slots: [UInt32], to credential: borrowing Credential, work: WorkFactor = .standard
   ) throws(CryptoError) -> Change {
-    let now = try unlocked()
-    var changed = now.keyring
-    try changed.removeSlots(slots)
-    let passwords = changed.slots.count { $0.kind == .password }
-    guard changed.slots.count < Keyring.slotsMax, changed.nextSlotID < .max,
-      credential.kind != .password || passwords < Keyring.passwordSlotsMax
-    else { throw .limitExceeded(.slots) }
-    changed.slots.append(
-      try changed.makeSlot(
-        credential, id: changed.nextSlotID, work: work, root: now.root, memory: memory))
-    changed.nextSlotID += 1
-    return try seal(changed, root: now.root)
+    var draft = try draft(isWhole: true)
+    let grants = try draft.keyring.removeSlots(slots)
+    for grant in grants { try addSlot(credential, grant, work, to: &draft) }
+    return try finish(draft)
   }
 
-  /// Fewer ways to unlock the store.
+  /// Fewer ways to unlock the store. A grant goes with the last slot that opens it.
   package func removingSlots(_ slots: [UInt32]) throws(CryptoError) -> Change {
-    let now = try unlocked()
-    var changed = now.keyring
-    try changed.removeSlots(slots)
-    guard !changed.slots.isEmpty else { throw .lastSlot }
-    return try seal(changed, root: now.root)
+    var draft = try draft(isWhole: true)
+    for grant in try draft.keyring.removeSlots(slots)
+    where grant != 0 && !draft.keyring.slots.contains(where: { $0.grant == grant }) {
+      draft.keyring.wrappingKeys.removeAll { $0.number == grant }
+      draft.keyring.dataKeys.removeAll { $0.wrappingKey == grant }
+    }
+    guard draft.keyring.slots.contains(where: { $0.kind != nil && $0.grant == 0 }) else { throw .lastSlot }
+    return try finish(draft)
   }
+
+  /// The number that the next named key gets. Named keys are never removed, so their numbers are 0, 1, 2, …
+  package var nextKeyNumber: UInt16 { UInt16(clamping: keyring.namedKeys.count) }
 
   /// A new named key, with its first generation.
   ///
   /// - Parameters:
   ///   - name: One to sixty-three bytes of UTF-8.
   ///   - accessClass: When it may be used; for good.
+  ///   - isEffaceable: Whether it can be shredded; its effaceable secret must be there.
   /// - Returns: The change.
   /// - Throws: ``CryptoError/rootLocked``, ``CryptoError/duplicateKeyName``,
   ///   ``CryptoError/limitExceeded(_:)``.
-  package func addingKey(named name: String, class accessClass: AccessClass) throws(CryptoError) -> Change {
-    guard accessClass.isSupported else { throw .unsupported(.accessClass(accessClass.rawValue)) }
-    let now = try unlocked()
-    guard try !now.keyring.openNames(root: now.root, memory: memory).values.contains(name) else {
-      throw .duplicateKeyName
+  package func addingKey(named name: String, class accessClass: AccessClass, isEffaceable: Bool = false)
+    throws(CryptoError) -> Change
+  {
+    var draft = try draft()
+    guard !draft.names.values.contains(name) else { throw .duplicateKeyName }
+    guard draft.keyring.namedKeys.count < Keyring.namedKeysMax else { throw .limitExceeded(.namedKeys) }
+    let number = UInt16(draft.keyring.namedKeys.count)
+    let sealedName = try draft.keyring.sealName(name, number: number, accessClass, root: draft.root.secret)
+    draft.names[number] = name
+    let key = Keyring.NamedKey(
+      number: number, accessClass: accessClass, isEffaceable: isEffaceable,
+      current: KeyReference(rawValue: 0), sealedName: sealedName)
+    try addGeneration(of: key, to: &draft)
+    return try finish(draft)
+  }
+
+  /// Another generation of a named key, which new values are sealed under from then on; old ones are opened still.
+  package func rotating(_ key: Keyring.NamedKey) throws(CryptoError) -> Change {
+    var draft = try draft()
+    guard !key.isShredded else { throw .shredded }
+    try addGeneration(of: key, to: &draft)
+    return try finish(draft)
+  }
+
+  /// Without a generation that is not in force, for good.
+  package func retiring(_ reference: KeyReference) throws(CryptoError) -> Change {
+    var draft = try draft(isWhole: true)
+    precondition(!draft.keyring.namedKeys.contains { $0.current == reference }, "the one in force stays")
+    draft.keyring.dataKeys.removeAll { $0.reference == reference }
+    return try finish(draft)
+  }
+
+  /// Without any generation of a named key, for good.
+  package func shredding(_ key: Keyring.NamedKey) throws(CryptoError) -> Change {
+    var draft = try draft(isWhole: true)
+    var key = key
+    (key.isShredded, key.current) = (true, KeyReference(rawValue: 0))
+    draft.keyring.dataKeys.removeAll { $0.number == key.number }
+    draft.named = [key]
+    return try finish(draft)
+  }
+
+  /// A new unlock root, which one credential opens; new wrapping keys, and data keys wrapped anew; and for each named key a generation
+  /// that nobody knows who had the old root. Other slots, and grants, go. Schemas' MACs of before are accepted until
+  /// ``finishingRootChange()``.
+  ///
+  /// - Throws: ``CryptoError/elsewhere(_:)`` where a key can't be opened on this device.
+  package func changingRoot(to credential: borrowing Credential, work: WorkFactor = .standard)
+    throws(CryptoError) -> Change
+  {
+    let old = try draft()
+    var new = old
+    guard old.keyring.rootGeneration < .max else { throw .limitExceeded(.keyGenerations) }
+    new.isWhole = true
+    new.root = SharedSecret(try Secret.random(byteCount: Credential.keySize))
+    new.keyring.rootGeneration += 1
+    (new.keyring.slots, new.keyring.wrappingKeys, new.keyring.dataKeys) = ([], [], [])
+    new.wrappingKeys = [:]
+    let schemaKey = try old.keyring.derive("NL1/schema", root: old.root.secret)
+    let number = try new.keyring.takeWrappingNumber()
+    try new.keyring.wrap(
+      schemaKey, number: number, role: Keyring.WrappingKey.formerSchemaRole, parent: KeyParent.root,
+      under: new.root.secret)
+    try addSlot(credential, 0, work, to: &new)
+    for (index, key) in new.keyring.namedKeys.enumerated() {
+      new.keyring.namedKeys[index].sealedName = try new.keyring.sealName(
+        old.names[key.number] ?? "", number: key.number, key.accessClass, root: new.root.secret)
     }
-    guard now.keyring.namedKeys.count < Keyring.namedKeysMax else { throw .limitExceeded(.namedKeys) }
-    var changed = now.keyring
-    // Named keys are never removed, so their numbers are 0, 1, 2, …
-    let number = UInt16(now.keyring.namedKeys.count)
-    let sealedName = try now.keyring.sealName(
-      name, number: number, accessClass, root: now.root, memory: memory)
-    let reference = try changed.appendDataKey(of: number, accessClass, root: now.root, memory: memory)
-    changed.namedKeys.append(
-      Keyring.NamedKey(number: number, accessClass: accessClass, current: reference, sealedName: sealedName))
-    return try seal(changed, root: now.root, added: (number, name))
+    for row in old.keyring.dataKeys where !old.keyring.isGrant(row.wrappingKey) {
+      guard let wrappingKey = old.wrappingKeys[row.wrappingKey] else { throw .elsewhere(row.reference) }
+      let secret = try open(row, under: wrappingKey.secret, of: old.keyring)
+      let number = try self.wrappingKey(of: row.accessClass, in: &new)
+      new.keyring.dataKeys.append(try wrap(secret, row, under: number, in: new))
+    }
+    for key in new.keyring.namedKeys where !key.isShredded { try addGeneration(of: key, to: &new) }
+    return try finish(new)
+  }
+
+  /// Whether schemas' MACs of before a change of the root are accepted still.
+  package var isRootChangeUnfinished: Bool {
+    keyring.wrappingKeys.contains { $0.role == Keyring.WrappingKey.formerSchemaRole }
+  }
+
+  /// No longer accepting schemas' MACs of before a change of the root: all were made anew.
+  package func finishingRootChange() throws(CryptoError) -> Change {
+    var draft = try draft(isWhole: true)
+    draft.keyring.wrappingKeys.removeAll { $0.role == Keyring.WrappingKey.formerSchemaRole }
+    return try finish(draft)
   }
 
   /// Puts a change into force, once its bytes are safe.
@@ -88,11 +167,22 @@ extension Vault {
       precondition(
         change.keyring.generation > state.keyring.generation, "changes are adopted one by one, in their order"
       )
-      state.keyring = change.keyring
-      state.other = nil
-      state.servedByOther = false
-      if let added = change.added, state.root != nil { state.names[added.number] = added.name }
+      take(change.keyring, other: nil, &state)
+      guard state.root != nil else { return }
+      state.root = change.root
+      state.wrappingKeys = change.wrappingKeys
+      state.names = change.names
     }
+  }
+
+  /// Another keyring in the place of the one before; what it no longer has is wiped.
+  private func take(_ keyring: Keyring, other: Keyring?, _ state: inout State) {
+    state.keyring = keyring
+    state.other = other
+    state.servedByOther = false
+    let numbers = Set(keyring.wrappingKeys.map(\.number))
+    state.wrappingKeys = state.wrappingKeys.filter { numbers.contains($0.key) }
+    wipe(&state) { keyring.dataKey($0.reference) == nil }
   }
 
   /// Takes in a keyring that another process has put into force. What is open stays open: the unlock root, which the keyring's MAC is made
@@ -103,20 +193,20 @@ extension Vault {
     let keyring = choice.keyring
     guard keyring.generation > self.keyring.generation else { return false }
     var names: [UInt16: String] = [:]
+    var wrappingKeys: [UInt32: SharedSecret] = [:]
     if isUnlocked {
       do throws(CryptoError) {
-        let now = try unlocked()
-        guard try keyring.verifyMAC(root: now.root, memory: memory) else { throw .tamperedKeyring }
-        names = try keyring.openNames(root: now.root, memory: memory)
+        let now = try draft()
+        guard try keyring.verifyMAC(root: now.root.secret) else { throw .tamperedKeyring }
+        names = try keyring.openNames(root: now.root.secret)
+        wrappingKeys = try openWrappingKeys(keyring.wrappingKeys, of: keyring, root: now.root)
       } catch { lock(.everything) }
     }
     state.withLock { state in
       // Whoever is unlocking has checked the one before.
       if state.root == nil { epoch.add(1, ordering: .acquiringAndReleasing) }
-      state.keyring = keyring
-      state.other = choice.other
-      state.servedByOther = false
-      if state.root != nil { state.names = names }
+      take(keyring, other: choice.other, &state)
+      if state.root != nil { (state.names, state.wrappingKeys) = (names, wrappingKeys) }
     }
     return true
   }
@@ -126,117 +216,74 @@ extension Vault {
   /// - Throws: ``CryptoError/tamperedSchema(_:)``.
   package func check(_ schemas: [SealedSchema]) throws(CryptoError) {
     guard isUnlocked else { return }
-    let now = try unlocked()
-    try now.keyring.check(schemas, root: now.root, memory: memory)
+    let now = try draft()
+    try now.keyring.check(schemas, root: now.root.secret)
   }
 
   /// HMAC-SHA256 of the stored schema, under a key from the unlock root.
   package func schemaMAC(_ schema: RawSpan) throws(CryptoError) -> [UInt8] {
-    let now = try unlocked()
-    return try now.keyring.schemaMAC(schema, root: now.root, memory: memory)
-  }
-
-  /// The keyring of one moment and the root that belongs to it, for the length of one call, so that scrypt runs outside the
-  /// vault's lock.
-  private func unlocked() throws(CryptoError) -> Unlocked {
-    guard memory.isOriginalProcess else { throw .forked }
-    return try state.withLock { state throws(CryptoError) in
-      switch state.root {
-      case .some(let root): return Unlocked(keyring: state.keyring, root: try root.copy())
-      case .none: throw state.isClosed ? .closed : .rootLocked
-      }
-    }
-  }
-
-  private func seal(
-    _ keyring: Keyring, root: borrowing Secret, added: (number: UInt16, name: String)? = nil
-  ) throws(CryptoError) -> Change {
-    var keyring = keyring
-    guard keyring.generation < .max else { throw .limitExceeded(.keyGenerations) }
-    keyring.generation += 1
-    try keyring.seal(root: root, memory: memory)
-    return Change(keyring: keyring, added: added)
+    let now = try draft()
+    return try now.keyring.schemaMAC(schema, root: now.root.secret)
   }
 }
 
 extension Keyring {
-  /// A new keyring with one slot and the two classes of keys, unlocked.
+  /// A new keyring with one slot and the keys of the two classes that need no device's secret, unlocked.
   ///
   /// - Parameters:
   ///   - storeID: The store's id: random, and bound into every wrap.
   ///   - credential: What the first slot accepts.
   ///   - work: What a guess of a password costs.
-  ///   - memory: Where secrets are kept.
+  ///   - outside: Where the secrets are that no keyring has.
   /// - Returns: The vault that holds it; its keyring's bytes are still to be written.
   /// - Throws: ``CryptoError/limitExceeded(_:)``, and what the system refuses.
   package static func create(
     storeID: ID16, credential: borrowing Credential, work: WorkFactor = .standard,
-    memory: SecretMemory = .shared
+    outside: any OutsideSecrets = NoOutsideSecrets()
   ) throws(CryptoError) -> Vault {
-    let root = try Secret.random(byteCount: Credential.keySize, in: memory)
-    var keyring = Keyring(
-      storeID: storeID, generation: 1, rootGeneration: 1, nextKeyReference: 1, nextSlotID: 1, slots: [],
-      classKeys: [], namedKeys: [], dataKeys: [], mac: [], digest: [])
-    keyring.slots = [try keyring.makeSlot(credential, id: 0, work: work, root: root, memory: memory)]
-    var classKeys: [AccessClass: ClassSecret] = [:]
-    for accessClass in AccessClass.allCases where accessClass.isSupported {
-      let secret = try Secret.random(byteCount: Credential.keySize, in: memory)
-      keyring.classKeys.append(try keyring.wrapClassKey(secret, accessClass, root: root, memory: memory))
-      classKeys[accessClass] = ClassSecret(secret)
-    }
-    try keyring.seal(root: root, memory: memory)
-    return Vault(keyring, root: root, classKeys: classKeys, memory: memory)
+    let root = SharedSecret(try Secret.random(byteCount: Credential.keySize))
+    let empty = Keyring(
+      storeID: storeID, generation: 0, rootGeneration: 1, nextKeyReference: 1, nextSlotID: 0,
+      nextWrappingNumber: 1, slots: [], wrappingKeys: [], namedKeys: [], dataKeys: [])
+    let vault = Vault(empty, root: root, outside: outside)
+    vault.adopt(try vault.beginning(with: credential, work))
+    return vault
   }
 
-  fileprivate mutating func removeSlots(_ ids: [UInt32]) throws(CryptoError) {
-    for id in ids {
-      guard let index = slots.firstIndex(where: { $0.id == id }) else { throw .missingSlot(id) }
-      slots.remove(at: index)
-    }
+  func isGrant(_ number: UInt32) -> Bool {
+    wrappingKeys.first { $0.number == number }?.role == WrappingKey.grantRole
   }
 
-  /// Computes MAC and digest, the last step of every change.
-  fileprivate mutating func seal(root: borrowing Secret, memory: SecretMemory) throws(CryptoError) {
-    mac = try computeMAC(root: root, memory: memory)
-    digest = try Derivation.sha256(body + mac)
-  }
-
-  fileprivate func makeSlot(
-    _ credential: borrowing Credential, id: UInt32, work: WorkFactor, root: borrowing Secret,
-    memory: SecretMemory
-  ) throws(CryptoError) -> Slot {
-    guard work.logN >= WorkFactor.leastRead.logN, work.logN <= WorkFactor.mostRead.logN else {
-      throw .limitExceeded(.workFactor)
-    }
-    return try Slot(
-      id: id, rootGeneration: rootGeneration, storeID: storeID, credential: credential, work: work,
-      root: root,
-      memory: memory)
-  }
-
-  /// Adds a named key's first data key, a random one, and says under which reference.
-  fileprivate mutating func appendDataKey(
-    of number: UInt16, _ accessClass: AccessClass, root: borrowing Secret, memory: SecretMemory
-  ) throws(CryptoError) -> KeyReference {
-    guard dataKeys.count < Self.dataKeysMax, nextKeyReference < .max else {
+  mutating func takeWrappingNumber() throws(CryptoError) -> UInt32 {
+    guard wrappingKeys.count + 2 <= Self.wrappingKeysMax, nextWrappingNumber < .max else {
       throw .limitExceeded(.keyGenerations)
     }
-    guard let entry = classKeys.first(where: { $0.accessClass == accessClass }) else {
-      throw .unsupported(.accessClass(accessClass.rawValue))
+    nextWrappingNumber += 1
+    return UInt32(nextWrappingNumber - 1)
+  }
+
+  /// Removes slots.
+  ///
+  /// - Returns: What they opened.
+  fileprivate mutating func removeSlots(_ ids: [UInt32]) throws(CryptoError) -> Set<UInt32> {
+    var grants: Set<UInt32> = []
+    for id in ids {
+      guard let index = slots.firstIndex(where: { $0.id == id }) else { throw .missingSlot(id) }
+      grants.insert(slots.remove(at: index).grant)
     }
-    let reference = KeyReference(rawValue: nextKeyReference)
-    let classKey = try open(entry, root: root, memory: memory)
-    let key = try Secret.random(byteCount: Credential.keySize, in: memory)
-    var dataKey = DataKey(reference: reference, accessClass: accessClass, number: number, generation: 1)
-    try dataKey.wrap(key, under: classKey, storeID: storeID, memory: memory)
-    dataKeys.append(dataKey)
-    nextKeyReference += 1
-    return reference
+    return grants
   }
 }
 
-/// A keyring, and its unlock root.
-private struct Unlocked: ~Copyable {
-  let keyring: Keyring
-  let root: Secret
+extension Vault {
+  fileprivate func beginning(with credential: borrowing Credential, _ work: WorkFactor) throws(CryptoError)
+    -> Change
+  {
+    var draft = try draft(isWhole: true)
+    try addSlot(credential, 0, work, to: &draft)
+    for accessClass in [AccessClass.whenUnlocked, .afterFirstUnlock] {
+      _ = try wrappingKey(of: accessClass, in: &draft)
+    }
+    return try finish(draft)
+  }
 }

@@ -7,12 +7,10 @@ extension Vault {
   ///
   /// - Throws: ``CryptoError/rootLocked``, ``CryptoError/closed``.
   package func rootCopy() throws(CryptoError) -> Secret {
-    guard memory.isOriginalProcess else { throw .forked }
+    guard SecretMemory.shared.isOriginalProcess else { throw .forked }
     return try state.withLock { state throws(CryptoError) in
-      switch state.root {
-      case .some(let root): return try root.copy()
-      case .none: throw state.isClosed ? .closed : .rootLocked
-      }
+      guard let root = state.root else { throw state.isClosed ? .closed : .rootLocked }
+      return try root.secret.copy()
     }
   }
 
@@ -21,17 +19,14 @@ extension Vault {
   ///
   /// - Throws: ``CryptoError/wrongKey``, also where the keyring was altered: a credential tells which;
   ///   ``CryptoError/tamperedSchema(_:)``, ``CryptoError/tamperedKeyring``, ``CryptoError/lockedMeanwhile``.
-  package func unlock(
-    root: borrowing Secret, checking schemas: [SealedSchema] = []
-  ) throws(CryptoError) {
-    guard memory.isOriginalProcess else { throw .forked }
+  package func unlock(root: borrowing Secret, checking schemas: [SealedSchema] = []) throws(CryptoError) {
+    guard SecretMemory.shared.isOriginalProcess else { throw .forked }
     let (keyring, other, epoch) = state.withLock { ($0.keyring, $0.other, lockEpoch) }
-    if try keyring.verifyMAC(root: root, memory: memory) {
-      return try open(keyring, root: root, isOther: false, schemas, epoch)
+    if try keyring.verifyMAC(root: root) {
+      return try open(keyring, SharedSecret(try root.copy()), isOther: false, schemas, epoch)
     }
-    guard let other, CryptoError.wrongKey.permits(other, insteadOf: keyring),
-      try other.verifyMAC(root: root, memory: memory)
+    guard let other, CryptoError.wrongKey.permits(other, insteadOf: keyring), try other.verifyMAC(root: root)
     else { throw .wrongKey }
-    try open(other, root: root, isOther: true, schemas, epoch)
+    try open(other, SharedSecret(try root.copy()), isOther: true, schemas, epoch)
   }
 }

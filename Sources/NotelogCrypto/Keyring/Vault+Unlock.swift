@@ -1,10 +1,10 @@
-// Unlocking: from a credential to the unlock root, and from there to class keys and names (FORMAT.md 10.3,
+// Unlocking: from a credential to the unlock root, or to a grant's key, and from there to wrapping keys and names (FORMAT.md 10.3,
 // 10.4).
 
 import NotelogBase
 
 extension Vault {
-  /// Opens the keyring.
+  /// Opens the keyring, or what of it a credential may open.
   ///
   /// The work of scrypt is done outside the vault's lock, so that keys open already stay usable meanwhile.
   /// Where the keyring proves to be tampered with and the other copy is not, that one takes its place. So does a copy of the same
@@ -13,15 +13,14 @@ extension Vault {
   /// - Parameters:
   ///   - credential: A password, raw key or recovery key.
   ///   - slot: The slot to try; nil tries each of the credential's kind.
-  ///   - schemas: Stored schemas, which must bear their MACs before any key is usable.
+  ///   - schemas: Stored schemas, which must bear their MACs before any key is usable. A grant can't check them.
   /// - Returns: The id of the slot that accepted it.
   /// - Throws: ``CryptoError/tamperedSchema(_:)``, ``CryptoError/lockedMeanwhile``, ``CryptoError/wrongPassword``, ``CryptoError/wrongKey``, ``CryptoError/tamperedSlot(_:)``,
   ///   ``CryptoError/tamperedKeyring``, ``CryptoError/missingSlot(_:)``.
-  @discardableResult
-  package func unlock(
+  @discardableResult package func unlock(
     _ credential: borrowing Credential, slot: UInt32? = nil, checking schemas: [SealedSchema] = []
   ) throws(CryptoError) -> UInt32 {
-    guard memory.isOriginalProcess else { throw .forked }
+    guard SecretMemory.shared.isOriginalProcess else { throw .forked }
     let (keyring, other, epoch) = state.withLock { ($0.keyring, $0.other, lockEpoch) }
     do throws(CryptoError) {
       return try unlock(keyring, credential, slot: slot, isOther: false, schemas, epoch)
@@ -30,9 +29,7 @@ extension Vault {
       // The first finding is the one to report: the fallback's would only say that it was no help.
       do throws(CryptoError) {
         return try unlock(other, credential, slot: slot, isOther: true, schemas, epoch)
-      } catch _ {
-        throw error
-      }
+      } catch _ { throw error }
     }
   }
 
@@ -41,28 +38,29 @@ extension Vault {
     _ keyring: Keyring, _ credential: borrowing Credential, slot: UInt32?, isOther: Bool,
     _ schemas: [SealedSchema], _ epoch: UInt64
   ) throws(CryptoError) -> UInt32 {
-    let opened = try keyring.openRoot(credential, slot: slot, memory: memory)
-    let id = opened.slot
-    guard try keyring.verifyMAC(root: opened.root, memory: memory) else { throw .tamperedKeyring }
-    try open(keyring, root: opened.root, isOther: isOther, schemas, epoch)
-    return id
+    let opened = try keyring.openSlot(credential, slot: slot)
+    if opened.grant == 0, try !keyring.verifyMAC(root: opened.key.secret) { throw .tamperedKeyring }
+    try open(keyring, opened.key, grant: opened.grant, isOther: isOther, schemas, epoch)
+    return opened.slot
   }
 
-  /// Opens what lies under a root that is this keyring's: its MAC was verified.
+  /// Opens what lies under a root that is this keyring's, as its MAC was verified; or under a grant's key.
   func open(
-    _ keyring: Keyring, root opened: borrowing Secret, isOther: Bool, _ schemas: [SealedSchema],
+    _ keyring: Keyring, _ key: SharedSecret, grant: UInt32 = 0, isOther: Bool, _ schemas: [SealedSchema],
     _ epoch: UInt64
   ) throws(CryptoError) {
-    var classKeys: [AccessClass: ClassSecret] = [:]
-    for entry in keyring.classKeys {
-      classKeys[entry.accessClass] = ClassSecret(try keyring.open(entry, root: opened, memory: memory))
+    var names: [UInt16: String] = [:]
+    var wrappingKeys = [grant: key]
+    if grant == 0 {
+      wrappingKeys = try openWrappingKeys(keyring.wrappingKeys, of: keyring, root: key)
+      try keyring.check(schemas, root: key.secret)
+      names = try keyring.openNames(root: key.secret)
     }
-    try keyring.check(schemas, root: opened, memory: memory)
-    let names = try keyring.openNames(root: opened, memory: memory)
-    var root: Secret? = try opened.copy()
     try state.withLock { state throws(CryptoError) in
-      // Whoever locked the vault while scrypt was at work meant it.
-      guard epoch == lockEpoch else { throw .lockedMeanwhile }
+      // Whoever locked the vault while scrypt was at work meant it; whoever changed the root, too.
+      guard epoch == lockEpoch, isOther || state.keyring.rootGeneration == keyring.rootGeneration else {
+        throw .lockedMeanwhile
+      }
       // A change adopted meanwhile was made from the other copy: it is not to be undone.
       guard !isOther || state.other != nil else { throw .tamperedKeyring }
       if isOther {
@@ -70,10 +68,43 @@ extension Vault {
         state.other = nil
         state.servedByOther = true
       }
-      // A change adopted while scrypt was at work has the same root and class keys; it may have more names.
+      // A change adopted while scrypt was at work may have made more names and wrapping keys.
       state.names.merge(names) { current, _ in current }
-      state.root = root.take()
-      state.classKeys = classKeys
+      state.wrappingKeys.merge(wrappingKeys) { current, _ in current }
+      if grant == 0 { state.root = key }
+    }
+  }
+
+  /// Opens wrapping keys, as far as this device and the root open them. Where the root is the parent alone, it must.
+  func openWrappingKeys(_ entries: [Keyring.WrappingKey], of keyring: Keyring, root: SharedSecret?)
+    throws(CryptoError) -> [UInt32: SharedSecret]
+  {
+    let needsDevice = entries.contains { $0.parent == KeyParent.device || $0.parent == KeyParent.both }
+    let device = needsDevice ? try deviceSecret(making: false) : nil
+    var opened: [UInt32: SharedSecret] = [:]
+    for entry in entries where opened[entry.number] == nil {
+      guard let parent = try parentSecret(entry.parent, root, device) else { continue }
+      do throws(CryptoError) {
+        opened[entry.number] = SharedSecret(try keyring.open(entry, under: parent))
+      } catch {
+        // What another device's secret wraps stayed behind there.
+        guard entry.parent != KeyParent.root, error == .wrongKey else {
+          throw error == .wrongKey || error == .tampered ? .tamperedKeyring : error
+        }
+      }
+    }
+    return opened
+  }
+
+  /// The secret that wraps wrapping keys; nil where a part of it is not there.
+  func parentSecret(_ parent: UInt8, _ root: SharedSecret?, _ device: SharedSecret?) throws(CryptoError)
+    -> Secret?
+  {
+    switch (parent, root, device) {
+    case (KeyParent.root, let root?, _): return try root.secret.copy()
+    case (KeyParent.device, _, let device?): return try device.secret.copy()
+    case (KeyParent.both, let root?, let device?): return try Secret(joining: root.secret, device.secret)
+    default: return nil
     }
   }
 }
@@ -96,7 +127,7 @@ extension Vault {
     var found: [UInt32] = []
     for slot in keyring.slots where slot.kind == credential.kind {
       do throws(CryptoError) {
-        _ = try keyring.openRoot(credential, slot: slot.id, memory: memory)
+        _ = try keyring.openSlot(credential, slot: slot.id)
         found.append(slot.id)
       } catch { guard error == .wrongPassword || error == .wrongKey else { throw error } }
     }
@@ -118,15 +149,21 @@ extension CryptoError {
 }
 
 extension Keyring {
-  /// The unlock root, by whichever slot accepts the credential.
-  func openRoot(
-    _ credential: borrowing Credential, slot id: UInt32?, memory: SecretMemory
-  ) throws(CryptoError) -> OpenedRoot {
+  /// What a slot opened: the unlock root, or a grant's key.
+  struct OpenedSlot {
+    let key: SharedSecret
+    let grant: UInt32
+    let slot: UInt32
+  }
+
+  /// What the credential opens, by whichever slot accepts it.
+  func openSlot(_ credential: borrowing Credential, slot id: UInt32?) throws(CryptoError) -> OpenedSlot {
     try credential.checkSize()
     if let id, !slots.contains(where: { $0.id == id }) { throw .missingSlot(id) }
     for slot in slots where slot.kind == credential.kind && (id == nil || slot.id == id) {
       do throws(CryptoError) {
-        return OpenedRoot(root: try slot.open(credential, storeID: storeID, memory: memory), slot: slot.id)
+        let key = SharedSecret(try slot.open(credential, storeID: storeID))
+        return OpenedSlot(key: key, grant: slot.grant, slot: slot.id)
       } catch {
         // The commitment says that this slot is another credential's; anything else is final.
         guard error == .wrongKey else { throw error }
@@ -136,71 +173,56 @@ extension Keyring {
   }
 
   /// A key for one purpose, from the unlock root.
-  func derive(_ purpose: String, root: borrowing Secret, memory: SecretMemory) throws(CryptoError) -> Secret {
-    try Derivation.hkdfSHA256(root.bytes, salt: storeID.array, info: Array(purpose.utf8), in: memory)
-  }
-
-  /// HMAC-SHA256 over everything before the MAC.
-  func computeMAC(root: borrowing Secret, memory: SecretMemory) throws(CryptoError) -> [UInt8] {
-    let key = try derive("NL1/keyring", root: root, memory: memory)
-    let message = body
-    // SAFETY: bytes of an array of bytes are all initialised.
-    return try Derivation.hmacSHA256(key: key.bytes, unsafe message.span.bytes)
-  }
-
-  func verifyMAC(root: borrowing Secret, memory: SecretMemory) throws(CryptoError) -> Bool {
-    Derivation.areEqual(try computeMAC(root: root, memory: memory), mac)
+  func derive(_ purpose: String, root: borrowing Secret) throws(CryptoError) -> Secret {
+    try Derivation.hkdfSHA256(root.bytes, salt: storeID.array, info: Array(purpose.utf8))
   }
 
   /// HMAC-SHA256 of a stored schema, under a key of its own.
-  func schemaMAC(_ schema: RawSpan, root: borrowing Secret, memory: SecretMemory) throws(CryptoError)
-    -> [UInt8]
-  {
-    let key = try derive("NL1/schema", root: root, memory: memory)
+  func schemaMAC(_ schema: RawSpan, root: borrowing Secret) throws(CryptoError) -> [UInt8] {
+    let key = try derive("NL1/schema", root: root)
     return try Derivation.hmacSHA256(key: key.bytes, schema)
   }
 
-  func check(
-    _ schemas: [SealedSchema], root: borrowing Secret, memory: SecretMemory
-  ) throws(CryptoError) {
+  /// Checks schemas' MACs. Those of before a change of the root count until all schemas have been stored anew.
+  func check(_ schemas: [SealedSchema], root: borrowing Secret) throws(CryptoError) {
+    let former = wrappingKeys.first { $0.role == WrappingKey.formerSchemaRole }
     for (index, schema) in schemas.enumerated() {
-      // SAFETY: bytes of an array of bytes are all initialised.
-      let mac = try schemaMAC(unsafe schema.bytes.span.bytes, root: root, memory: memory)
-      guard Derivation.areEqual(mac, schema.mac) else { throw .tamperedSchema(index) }
+      let mac = try schemaMAC(schema.bytes.rawSpan, root: root)
+      if Derivation.areEqual(mac, schema.mac) { continue }
+      guard let former else { throw .tamperedSchema(index) }
+      let key = try open(former, under: root)
+      let formerMAC = try Derivation.hmacSHA256(key: key.bytes, schema.bytes.rawSpan)
+      guard Derivation.areEqual(formerMAC, schema.mac) else { throw .tamperedSchema(index) }
     }
   }
 
-  /// The wrapping key of an access class.
-  private func classWrappingKey(
-    _ accessClass: AccessClass, root: borrowing Secret, memory: SecretMemory
-  ) throws(CryptoError) -> Secret {
-    try Derivation.hkdfSHA256(
-      root.bytes, salt: storeID.array, info: Array("NL1/class".utf8) + [accessClass.rawValue], in: memory)
+  /// What wraps a wrapping key, from its parent.
+  private func parentKey(of entry: WrappingKey, _ parent: borrowing Secret) throws(CryptoError) -> Secret {
+    let info = Array("NL1/class".utf8) + [entry.role, entry.parent]
+    return try Derivation.hkdfSHA256(parent.bytes, salt: storeID.array, info: info)
   }
 
-  func open(_ entry: ClassKey, root: borrowing Secret, memory: SecretMemory) throws(CryptoError) -> Secret {
-    let key = try classWrappingKey(entry.accessClass, root: root, memory: memory)
-    do throws(CryptoError) {
-      return try entry.unwrap(under: key, storeID: storeID, memory: memory)
-    } catch {
-      throw error == .wrongKey || error == .tampered ? .tamperedKeyring : error
-    }
+  func open(_ entry: WrappingKey, under parent: borrowing Secret) throws(CryptoError) -> Secret {
+    let key = try parentKey(of: entry, parent)
+    return try entry.unwrap(under: key, storeID: storeID)
   }
 
-  func wrapClassKey(
-    _ secret: borrowing Secret, _ accessClass: AccessClass, root: borrowing Secret, memory: SecretMemory
-  ) throws(CryptoError) -> ClassKey {
-    let key = try classWrappingKey(accessClass, root: root, memory: memory)
-    var entry = ClassKey(accessClass: accessClass, rootGeneration: rootGeneration)
-    try entry.wrap(secret, under: key, storeID: storeID, memory: memory)
-    return entry
+  /// Adds a wrapping key's entry.
+  mutating func wrap(
+    _ secret: borrowing Secret, number: UInt32, role: UInt8, parent: UInt8,
+    under parentSecret: borrowing Secret
+  ) throws(CryptoError) {
+    var entry = WrappingKey(number: number, role: role, parent: parent, rootGeneration: rootGeneration)
+    let key = try parentKey(of: entry, parentSecret)
+    try entry.wrap(secret, under: key, storeID: storeID)
+    wrappingKeys.append(entry)
   }
 
   /// The names of all named keys, by number.
-  func openNames(root: borrowing Secret, memory: SecretMemory) throws(CryptoError) -> [UInt16: String] {
+  func openNames(root: borrowing Secret) throws(CryptoError) -> [UInt16: String] {
     guard !namedKeys.isEmpty else { return [:] }
-    let key = try derive("NL1/names", root: root, memory: memory)
-    let context = try SealingContext(key: key, memory: memory)
+    let key = try derive("NL1/names", root: root)
+    let context = try SealingContext(key: key)
     var names: [UInt16: String] = [:]
     for entry in namedKeys {
       let data = NamedKey.additionalData(number: entry.number, entry.accessClass, storeID: storeID)
@@ -208,30 +230,22 @@ extension Keyring {
         let padded = try context.openWhole(entry.sealedName, additionalData: data)
         let count = try Padding.valueCount(in: padded.bytes)
         names[entry.number] = String(decoding: padded.array(0..<count), as: UTF8.self)
-      } catch {
-        throw error == .tampered ? .tamperedKeyring : error
-      }
+      } catch { throw error == .tampered ? .tamperedKeyring : error }
     }
     return names
   }
 
-  func sealName(
-    _ name: String, number: UInt16, _ accessClass: AccessClass, root: borrowing Secret, memory: SecretMemory
-  ) throws(CryptoError) -> [UInt8] {
+  func sealName(_ name: String, number: UInt16, _ accessClass: AccessClass, root: borrowing Secret)
+    throws(CryptoError) -> [UInt8]
+  {
     let bytes = Array(name.utf8)
     guard !bytes.isEmpty, bytes.count <= Self.keyNameByteCountMax else { throw .limitExceeded(.keyName) }
-    let key = try derive("NL1/names", root: root, memory: memory)
-    let context = try SealingContext(key: key, memory: memory)
-    var padded = try Secret(byteCount: NamedKey.paddedNameSize, in: memory)
+    let key = try derive("NL1/names", root: root)
+    let context = try SealingContext(key: key)
+    var padded = try Secret(byteCount: NamedKey.paddedNameSize)
     padded.fill(bytes + [Padding.marker])
     return try context.sealWhole(
       padded.bytes, additionalData: NamedKey.additionalData(number: number, accessClass, storeID: storeID),
       nonce: try Random.bytes(SealedValue.nonceSize))
   }
-}
-
-/// The unlock root, and the slot that gave it.
-struct OpenedRoot: ~Copyable {
-  let root: Secret
-  let slot: UInt32
 }

@@ -3,6 +3,14 @@
 import NotelogBase
 import Synchronization
 
+/// Secrets that lie outside of the keyring, and mostly outside of the store.
+package protocol OutsideSecrets: Sendable {
+  /// This device's secret; nil where it has none, and none is to be made.
+  func deviceSecret(making: Bool) throws(CryptoError) -> Secret?
+  /// The secret without which a named key's wraps don't open; nil where it is not there.
+  func effaceableSecret(ofKey number: UInt16) throws(CryptoError) -> Secret?
+}
+
 /// Holds a store's keyring, and the keys that are open now.
 ///
 /// Data keys are unwrapped when first asked for. ``lock(_:)`` wipes by access class; a ``SealingKey`` that
@@ -10,9 +18,9 @@ import Synchronization
 package final class Vault: Sendable {
   /// What ``lock(_:)`` closes.
   package enum LockScope: Sendable {
-    /// The unlock root and the keys of the class `whenUnlocked`.
+    /// The unlock root, the keys of the classes `whenUnlocked`, and grants.
     case whenUnlocked
-    /// All keys.
+    /// All keys. Those of the classes `always` are open again as soon as they are asked for.
     case everything
   }
 
@@ -20,8 +28,9 @@ package final class Vault: Sendable {
   struct State: ~Copyable {
     var keyring: Keyring
     var other: Keyring?
-    var root: Secret?
-    var classKeys: [AccessClass: ClassSecret] = [:]
+    var root: SharedSecret?
+    /// The keys that wrap data keys, by number.
+    var wrappingKeys: [UInt32: SharedSecret] = [:]
     var names: [UInt16: String] = [:]
     var sealingKeys: [KeyReference: SealingKey] = [:]
     var servedByOther = false
@@ -29,7 +38,7 @@ package final class Vault: Sendable {
   }
 
   let state: Lock<State>
-  let memory: SecretMemory
+  let outside: any OutsideSecrets
   /// The data keys that are open, once more: for threads that look them up millions of times a second.
   private let openKeys = ReadMostly<[KeyReference: SealingKey]>([:])
   let epoch = Atomic<UInt64>(0)
@@ -38,22 +47,17 @@ package final class Vault: Sendable {
   ///
   /// - Parameters:
   ///   - choice: The keyring that counts, and the one to fall back on.
-  ///   - memory: Where secrets are kept.
-  package convenience init(_ choice: Keyring.Choice, memory: SecretMemory = .shared) {
-    self.init(choice.keyring, other: choice.other, memory: memory)
+  ///   - outside: Where the secrets are that no keyring has.
+  package convenience init(_ choice: Keyring.Choice, outside: any OutsideSecrets = NoOutsideSecrets()) {
+    self.init(choice.keyring, other: choice.other, outside: outside)
   }
 
-  init(_ keyring: Keyring, other: Keyring? = nil, memory: SecretMemory = .shared) {
-    state = Lock(State(keyring: keyring, other: other))
-    self.memory = memory
-  }
-
-  /// An unlocked vault, just created.
   init(
-    _ keyring: Keyring, root: consuming Secret, classKeys: [AccessClass: ClassSecret], memory: SecretMemory
+    _ keyring: Keyring, other: Keyring? = nil, root: SharedSecret? = nil,
+    wrappingKeys: [UInt32: SharedSecret] = [:], outside: any OutsideSecrets = NoOutsideSecrets()
   ) {
-    state = Lock(State(keyring: keyring, root: root, classKeys: classKeys))
-    self.memory = memory
+    state = Lock(State(keyring: keyring, other: other, root: root, wrappingKeys: wrappingKeys))
+    self.outside = outside
   }
 
   /// The keyring in force, without any secret.
@@ -71,45 +75,57 @@ package final class Vault: Sendable {
   /// Wipes keys. Waits for calls under way on other threads.
   package func lock(_ scope: LockScope = .whenUnlocked) {
     // In a forked child all of it is zero already, and another thread may have held the mutex.
-    guard memory.isOriginalProcess else { return }
+    guard SecretMemory.shared.isOriginalProcess else { return }
     state.withLock { state in
       epoch.add(1, ordering: .acquiringAndReleasing)
       state.root = nil
-      state.classKeys = scope == .everything ? [:] : state.classKeys.filter { $0.key != .whenUnlocked }
-      for (reference, key) in state.sealingKeys where scope == .everything || key.accessClass == .whenUnlocked
-      {
-        key.wipe()
-        state.sealingKeys[reference] = nil
+      let lasting = state.keyring.wrappingKeys.filter {
+        scope != .everything && $0.accessClass?.isLasting == true
       }
-      let left = state.sealingKeys
-      openKeys.change { $0 = left }
-      let open = state.keyring.namedKeys.filter {
-        scope != .everything && $0.accessClass == .afterFirstUnlock
-      }
-      let numbers = Set(open.map(\.number))
-      state.names = state.names.filter { numbers.contains($0.key) }
+      let numbers = Set(lasting.map(\.number))
+      state.wrappingKeys = state.wrappingKeys.filter { numbers.contains($0.key) }
+      wipe(&state) { scope == .everything || !$0.accessClass.isLasting }
+      let open = state.keyring.namedKeys.filter { scope != .everything && $0.accessClass.isLasting }
+      let named = Set(open.map(\.number))
+      state.names = state.names.filter { named.contains($0.key) }
     }
+  }
+
+  /// Wipes data keys.
+  func wipe(_ state: inout State, where isDoomed: (SealingKey) -> Bool) {
+    for (reference, key) in state.sealingKeys where isDoomed(key) {
+      key.wipe()
+      state.sealingKeys[reference] = nil
+    }
+    let left = state.sealingKeys
+    openKeys.change { $0 = left }
   }
 
   /// Wipes all keys for good: asking for one throws ``CryptoError/closed`` from now on.
   package func close() {
-    guard memory.isOriginalProcess else { return }
+    guard SecretMemory.shared.isOriginalProcess else { return }
     state.withLock { $0.isClosed = true }
     lock(.everything)
   }
 
   /// A data key, ready to use.
   ///
-  /// - Throws: ``CryptoError/missingKey(_:)``, ``CryptoError/locked(_:)`` or ``CryptoError/closed``, before any cryptography.
+  /// - Throws: ``CryptoError/missingKey(_:)``, ``CryptoError/locked(_:)``, ``CryptoError/elsewhere(_:)``, ``CryptoError/effaced(_:)`` or ``CryptoError/closed``, before any cryptography.
   package func sealingKey(_ reference: KeyReference) throws(CryptoError) -> SealingKey {
-    guard memory.isOriginalProcess else { throw .forked }
+    guard SecretMemory.shared.isOriginalProcess else { throw .forked }
     if let key = openKeys.read({ $0[reference] }) { return key }
     return try state.withLock { state throws(CryptoError) in
       if let key = state.sealingKeys[reference] { return key }
-      guard let entry = state.keyring.dataKey(reference) else { throw .missingKey(reference) }
-      let secret = try Self.unwrap(entry, state, memory)
-      let key = SealingKey(
-        reference: reference, accessClass: entry.accessClass, key: secret, memory: memory)
+      let rows = state.keyring.rows(of: reference)
+      guard let accessClass = rows.first?.accessClass else { throw .missingKey(reference) }
+      if state.isClosed { throw .closed }
+      if accessClass.isAlways { try openAlways(&state) }
+      let open = state.wrappingKeys
+      guard let row = rows.first(where: { open[$0.wrappingKey] != nil }),
+        let wrappingKey = open[row.wrappingKey]
+      else { throw state.root == nil ? .locked(accessClass) : .elsewhere(reference) }
+      let secret = try self.open(row, under: wrappingKey.secret, of: state.keyring)
+      let key = SealingKey(reference: reference, accessClass: row.accessClass, key: secret)
       state.sealingKeys[reference] = key
       openKeys.change { $0[reference] = key }
       return key
@@ -119,41 +135,99 @@ package final class Vault: Sendable {
   /// The generation of a named key that new values are sealed under.
   ///
   /// - Throws: ``CryptoError/rootLocked`` while names can't be read, ``CryptoError/unknownKeyName`` where
-  ///   there is no such name.
+  ///   there is no such name, ``CryptoError/shredded``.
   package func currentReference(ofKeyNamed name: String) throws(CryptoError) -> KeyReference {
+    let key = try namedKey(name)
+    if key.isShredded { throw .shredded }
+    return key.current
+  }
+
+  /// The named key of a name.
+  package func namedKey(_ name: String) throws(CryptoError) -> Keyring.NamedKey {
     try state.withLock { state throws(CryptoError) in
       let number = state.names.first { $0.value == name }?.key
-      if let key = state.keyring.namedKeys.first(where: { $0.number == number }) { return key.current }
+      let keyring = state.keyring
+      if let key = number.flatMap({ keyring.namedKey($0) }) { return key }
       if state.isClosed { throw .closed }
       throw state.root == nil ? .rootLocked : .unknownKeyName
     }
   }
 
+  /// A named key's name; nil while its class is locked.
+  package func name(ofKey number: UInt16) -> String? { state.withLock { $0.names[number] } }
+
   /// A named key's name; nil while its class is locked, or where there is no such key.
   package func name(of reference: KeyReference) -> String? {
+    keyring.dataKey(reference).flatMap { name(ofKey: $0.number) }
+  }
+
+  /// Whether a data key can be opened now.
+  package enum Access: Sendable { case open, locked, elsewhere }
+
+  /// Whether a data key can be opened, without opening it.
+  package func access(to reference: KeyReference) -> Access {
     state.withLock { state in
-      guard let entry = state.keyring.dataKey(reference) else { return nil }
-      return state.names[entry.number]
+      let rows = state.keyring.rows(of: reference)
+      if rows.first?.accessClass.isAlways == true { try? openAlways(&state) }
+      let open = state.wrappingKeys
+      if rows.contains(where: { open[$0.wrappingKey] != nil }) { return .open }
+      return state.root == nil ? .locked : .elsewhere
     }
   }
 
-  private static func unwrap(
-    _ entry: Keyring.DataKey, _ state: borrowing State, _ memory: SecretMemory
-  ) throws(CryptoError) -> Secret {
-    if state.isClosed { throw .closed }
-    guard let key = state.classKeys[entry.accessClass] else { throw .locked(entry.accessClass) }
+  /// Opens the keys that need nothing but this device's secret.
+  private func openAlways(_ state: inout State) throws(CryptoError) {
+    let entries = state.keyring.wrappingKeys.filter { $0.parent == KeyParent.device }
+    let open = state.wrappingKeys
+    guard entries.contains(where: { open[$0.number] == nil }) else { return }
+    let opened = try openWrappingKeys(entries, of: state.keyring, root: nil)
+    state.wrappingKeys.merge(opened) { known, _ in known }
+  }
+
+  /// This device's secret; nil where it has none.
+  func deviceSecret(making: Bool) throws(CryptoError) -> SharedSecret? {
+    guard let secret = try outside.deviceSecret(making: making) else { return nil }
+    return SharedSecret(secret)
+  }
+
+  /// A data key.
+  func open(_ row: Keyring.DataKey, under key: borrowing Secret, of keyring: Keyring) throws(CryptoError)
+    -> Secret
+  {
     do throws(CryptoError) {
-      return try entry.unwrap(under: key.secret, storeID: state.keyring.storeID, memory: memory)
+      guard row.isEffaceable else { return try row.unwrap(under: key, storeID: keyring.storeID) }
+      let both = try effaceable(key, ofKey: row.number, keyring)
+      return try row.unwrap(under: both, storeID: keyring.storeID)
     } catch {
-      // Under a class key that is the right one, a wrap that does not open was altered.
-      throw error == .wrongKey || error == .tampered ? .tamperedKeyring : error
+      // Under a key that is the right one, a wrap that does not open was altered; or the effaceable secret is another's.
+      guard error == .wrongKey || error == .tampered else { throw error }
+      throw row.isEffaceable && error == .wrongKey ? .effaced(row.reference) : .tamperedKeyring
     }
+  }
+
+  /// What wraps the data keys of an effaceable key.
+  func effaceable(_ key: borrowing Secret, ofKey number: UInt16, _ keyring: Keyring) throws(CryptoError)
+    -> Secret
+  {
+    guard let secret = try outside.effaceableSecret(ofKey: number) else {
+      throw .effaced(keyring.namedKey(number)?.current ?? KeyReference(rawValue: 0))
+    }
+    let both = try Secret(joining: key, secret)
+    return try Derivation.hkdfSHA256(
+      both.bytes, salt: keyring.storeID.array, info: Array("NL1/effaceable".utf8))
   }
 }
 
-/// The key of a class, which is wiped when the vault lets go of it.
-final class ClassSecret: Sendable {
+/// A secret that several hold; it is wiped when the last of them lets go of it.
+final class SharedSecret: Sendable {
   let secret: Secret
 
   init(_ secret: consuming Secret) { self.secret = secret }
+}
+
+/// No device's secret, and no effaceable one.
+package struct NoOutsideSecrets: OutsideSecrets {
+  package init() {}
+  package func deviceSecret(making: Bool) throws(CryptoError) -> Secret? { nil }
+  package func effaceableSecret(ofKey number: UInt16) throws(CryptoError) -> Secret? { nil }
 }

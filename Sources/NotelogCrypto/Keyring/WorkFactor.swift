@@ -14,7 +14,5 @@ package struct WorkFactor: Equatable, Sendable {
   /// The most that is read where nothing else is asked for: 256 MiB.
   package static let mostRead = WorkFactor(logN: 18)
 
-  package init(logN: UInt8) {
-    self.logN = logN
-  }
+  package init(logN: UInt8) { self.logN = logN }
 }

@@ -1,9 +1,6 @@
 // When a named key may be used (FORMAT.md 10.4).
 
 /// When the keys of a class are open, and whether they travel with the store.
-///
-/// Version 1 writes and reads the two migratable classes that need a password. The other four have their
-/// numbers and their place in the layout, and are refused by name until they are built.
 package enum AccessClass: UInt8, Hashable, Sendable, CaseIterable, CustomStringConvertible {
   /// Open between `unlock` and `lock`.
   case whenUnlocked = 1
@@ -18,17 +15,15 @@ package enum AccessClass: UInt8, Hashable, Sendable, CaseIterable, CustomStringC
   /// Open without a password, and only where this device's secret is.
   case alwaysThisDeviceOnly = 6
 
-  /// Whether this version can create and open keys of this class.
-  package var isSupported: Bool { self == .whenUnlocked || self == .afterFirstUnlock }
+  /// Whether its keys stay open when what is open only while unlocked is locked.
+  package var isLasting: Bool { rawValue > 2 }
+  /// Whether its keys are open without being unlocked.
+  package var isAlways: Bool { rawValue > 4 }
+  /// Whether its keys stay behind when the store is moved to another device.
+  package var isThisDeviceOnly: Bool { rawValue.isMultiple(of: 2) }
 
   package var description: String {
-    switch self {
-    case .whenUnlocked: "whenUnlocked"
-    case .whenUnlockedThisDeviceOnly: "whenUnlocked, this device only"
-    case .afterFirstUnlock: "afterFirstUnlock"
-    case .afterFirstUnlockThisDeviceOnly: "afterFirstUnlock, this device only"
-    case .always: "always"
-    case .alwaysThisDeviceOnly: "always, this device only"
-    }
+    let time = rawValue <= 2 ? "whenUnlocked" : rawValue <= 4 ? "afterFirstUnlock" : "always"
+    return isThisDeviceOnly ? time + ", this device only" : time
   }
 }

@@ -29,6 +29,16 @@ package enum CryptoError: Error, Equatable, Sendable {
   case rootLocked
   /// No such key in the keyring.
   case missingKey(KeyReference)
+  /// The key can be opened on the device only that it was made on.
+  case elsewhere(KeyReference)
+  /// The effaceable secret is not there that the key can't be opened without.
+  case effaced(KeyReference)
+  /// The key was shredded.
+  case shredded
+  /// A key that is to be used on this device only is granted to nobody.
+  case boundToDevice
+  /// This device has no secret, and none could be made.
+  case noDeviceSecret
   /// No key of this name in the keyring.
   case unknownKeyName
   /// A key of this name is there already.
@@ -61,9 +71,7 @@ package enum CryptoError: Error, Equatable, Sendable {
   package enum Unsupported: Equatable, Sendable {
     case keyringVersion(UInt16)
     case suite(UInt8)
-    case slotType(UInt8)
     case accessClass(UInt8)
-    case wrapParent(UInt8)
   }
 
   /// Which limit was exceeded.

@@ -5,9 +5,7 @@
 package struct KeyReference: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible {
   package let rawValue: UInt32
 
-  package init(rawValue: UInt32) {
-    self.rawValue = rawValue
-  }
+  package init(rawValue: UInt32) { self.rawValue = rawValue }
 
   package static func < (one: KeyReference, other: KeyReference) -> Bool { one.rawValue < other.rawValue }
 

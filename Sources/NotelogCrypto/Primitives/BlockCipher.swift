@@ -4,8 +4,7 @@
 import COpenSSL
 
 /// AES-256 under one key, a block at a time and without a mode, for deriving keys.
-@safe
-struct BlockCipher: ~Copyable {
+@safe struct BlockCipher: ~Copyable {
   // SAFETY: fetched once and never freed; OpenSSL counts references to it atomically.
   /// Fetched once: fetching costs 200 ns, and the implicit fetch of older calls contends between threads.
   @unsafe private nonisolated(unsafe) static let cipher: OpaquePointer? = unsafe EVP_CIPHER_fetch(
@@ -34,10 +33,9 @@ struct BlockCipher: ~Copyable {
   }
 
   /// Encrypts whole blocks.
-  @inline(__always)
-  borrowing func encrypt(_ input: UnsafeRawPointer, to output: UnsafeMutableRawPointer, byteCount: Int32)
-    -> Bool
-  {
+  @inline(__always) borrowing func encrypt(
+    _ input: UnsafeRawPointer, to output: UnsafeMutableRawPointer, byteCount: Int32
+  ) -> Bool {
     var written: Int32 = 0
     // SAFETY: both hold `byteCount` bytes, a multiple of sixteen; without padding exactly as many come out.
     return unsafe EVP_EncryptUpdate(

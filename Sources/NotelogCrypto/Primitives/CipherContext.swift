@@ -1,8 +1,7 @@
 // What a provider's cipher keeps between calls.
 
 /// A key that is set up, and the message under way. Used in one direction, by one thread at a time.
-@safe
-struct CipherContext: ~Copyable {
+@safe struct CipherContext: ~Copyable {
   // SAFETY: ours alone, from the functions that free it.
   let pointer: UnsafeMutableRawPointer
   private let free: @convention(c) (UnsafeMutableRawPointer?) -> Void

@@ -11,8 +11,7 @@ import COpenSSL
 /// Which implementation it is, is EVP's business still: what the process's configuration says of providers holds here too. EVP itself
 /// serves under the same interface where the provider's functions can't be used: ``evp(_:)``.
 // SAFETY: @unchecked because the provider may be called from any thread, which EVP does too; nothing here changes.
-@safe
-struct CipherFunctions: @unchecked Sendable {
+@safe struct CipherFunctions: @unchecked Sendable {
   /// Begins a message: context, key and its length, IV and its length, parameters.
   typealias Start =
     @convention(c) (
@@ -27,9 +26,8 @@ struct CipherFunctions: @unchecked Sendable {
     ) -> Int32
   /// Ends a message: context, where to put what comes out, how much that is, room for it.
   typealias Finish =
-    @convention(c) (
-      UnsafeMutableRawPointer?, UnsafeMutablePointer<UInt8>?, UnsafeMutablePointer<Int>?, Int
-    ) -> Int32
+    @convention(c) (UnsafeMutableRawPointer?, UnsafeMutablePointer<UInt8>?, UnsafeMutablePointer<Int>?, Int)
+    -> Int32
 
   var startSealing: Start
   var startOpening: Start
@@ -66,8 +64,7 @@ extension CipherFunctions {
       finish: { context, target, _, _ in
         var written: Int32 = 0
         return unsafe EVP_CipherFinal_ex(OpaquePointer(context), target, &written)
-      },
-      getParameters: { unsafe EVP_CIPHER_CTX_get_params(OpaquePointer($0), $1) },
+      }, getParameters: { unsafe EVP_CIPHER_CTX_get_params(OpaquePointer($0), $1) },
       freeContext: { unsafe EVP_CIPHER_CTX_free(OpaquePointer($0)) },
       makeContext: { cipher in
         guard let context = unsafe EVP_CIPHER_CTX_new() else { return nil }
@@ -124,14 +121,16 @@ extension CipherFunctions {
       let makeContext = unsafe entry(OSSL_FUNC_CIPHER_NEWCTX).flatMap({ unsafe OSSL_FUNC_cipher_newctx($0) }),
       let freeContext = unsafe entry(OSSL_FUNC_CIPHER_FREECTX).flatMap({ unsafe OSSL_FUNC_cipher_freectx($0) }
       ),
-      let startSealing = unsafe entry(OSSL_FUNC_CIPHER_ENCRYPT_INIT)
-        .flatMap({ unsafe OSSL_FUNC_cipher_encrypt_init($0) }),
-      let startOpening = unsafe entry(OSSL_FUNC_CIPHER_DECRYPT_INIT)
-        .flatMap({ unsafe OSSL_FUNC_cipher_decrypt_init($0) }),
-      let update = unsafe entry(OSSL_FUNC_CIPHER_UPDATE).flatMap({ unsafe OSSL_FUNC_cipher_update($0) }),
+      let startSealing = unsafe entry(OSSL_FUNC_CIPHER_ENCRYPT_INIT).flatMap({
+        unsafe OSSL_FUNC_cipher_encrypt_init($0)
+      }),
+      let startOpening = unsafe entry(OSSL_FUNC_CIPHER_DECRYPT_INIT).flatMap({
+        unsafe OSSL_FUNC_cipher_decrypt_init($0)
+      }), let update = unsafe entry(OSSL_FUNC_CIPHER_UPDATE).flatMap({ unsafe OSSL_FUNC_cipher_update($0) }),
       let finish = unsafe entry(OSSL_FUNC_CIPHER_FINAL).flatMap({ unsafe OSSL_FUNC_cipher_final($0) }),
-      let getParameters = unsafe entry(OSSL_FUNC_CIPHER_GET_CTX_PARAMS)
-        .flatMap({ unsafe OSSL_FUNC_cipher_get_ctx_params($0) })
+      let getParameters = unsafe entry(OSSL_FUNC_CIPHER_GET_CTX_PARAMS).flatMap({
+        unsafe OSSL_FUNC_cipher_get_ctx_params($0)
+      })
     else { return nil }
     unsafe self.init(
       startSealing: startSealing, startOpening: startOpening, update: update, finish: finish,

@@ -39,10 +39,10 @@ enum Derivation {
   }
 
   /// HKDF-SHA256 (RFC 5869), extract and expand.
-  static func hkdfSHA256(
-    _ inputKey: RawSpan, salt: [UInt8], info: [UInt8], byteCount: Int = 32, in memory: SecretMemory
-  ) throws(CryptoError) -> Secret {
-    let output = try Secret(byteCount: byteCount, in: memory)
+  static func hkdfSHA256(_ inputKey: RawSpan, salt: [UInt8], info: [UInt8], byteCount: Int = 32)
+    throws(CryptoError) -> Secret
+  {
+    let output = try Secret(byteCount: byteCount)
     guard let context = unsafe EVP_PKEY_CTX_new_id(EVP_PKEY_HKDF, nil) else { throw .outOfMemory }
     // SAFETY: the context is this call's own, and cleanses its copy of the key when it is freed.
     defer { unsafe EVP_PKEY_CTX_free(context) }
@@ -50,8 +50,7 @@ enum Derivation {
     // SAFETY: all is read within its size, and the output is as long as asked for.
     let isDone = unsafe inputKey.withUnsafeBytes { key in
       let start = unsafe key.baseAddress?.assumingMemoryBound(to: UInt8.self)
-      return unsafe EVP_PKEY_derive_init(context) == 1
-        && EVP_PKEY_CTX_set_hkdf_md(context, EVP_sha256()) == 1
+      return unsafe EVP_PKEY_derive_init(context) == 1 && EVP_PKEY_CTX_set_hkdf_md(context, EVP_sha256()) == 1
         && EVP_PKEY_CTX_set1_hkdf_salt(context, salt, Int32(salt.count)) == 1
         && EVP_PKEY_CTX_set1_hkdf_key(context, start, Int32(key.count)) == 1
         && EVP_PKEY_CTX_add1_hkdf_info(context, info, Int32(info.count)) == 1
@@ -62,11 +61,10 @@ enum Derivation {
   }
 
   /// scrypt (RFC 7914). The work factor has been checked by the caller.
-  static func scrypt(
-    password: RawSpan, salt: [UInt8], n: UInt64, r: UInt64, p: UInt64, byteCount: Int = 32,
-    in memory: SecretMemory
-  ) throws(CryptoError) -> Secret {
-    let output = try Secret(byteCount: byteCount, in: memory)
+  static func scrypt(password: RawSpan, salt: [UInt8], n: UInt64, r: UInt64, p: UInt64, byteCount: Int = 32)
+    throws(CryptoError) -> Secret
+  {
+    let output = try Secret(byteCount: byteCount)
     // OpenSSL's own default of 32 MiB refuses N = 2^15; this is what RFC 7914 needs, and some slack.
     let memoryMax = 128 * r * (n + p) + (2 << 20)
     // SAFETY: the password is read within its size, `target` is as long as asked for. A nil password would
@@ -76,8 +74,7 @@ enum Derivation {
       let target = unsafe output.pointer.assumingMemoryBound(to: UInt8.self)
       return unsafe EVP_PBE_scrypt(
         start ?? UnsafeRawPointer(target).assumingMemoryBound(to: CChar.self), password.count, salt,
-        salt.count,
-        n, r, p, memoryMax, target, byteCount) == 1
+        salt.count, n, r, p, memoryMax, target, byteCount) == 1
     }
     guard done else { throw .library }
     return output

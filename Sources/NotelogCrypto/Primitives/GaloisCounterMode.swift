@@ -7,8 +7,7 @@ import COpenSSL
 /// Traps of OpenSSL 3.0 that this type is built around: a key without an IV on a fresh context takes a random
 /// IV, silently, so each message gives an IV; an opening context keeps the tag of the message before, so each
 /// `open` sets one; a tag of one byte is accepted, so the tag's size is part of the prepared parameter.
-@safe
-struct GaloisCounterMode: ~Copyable {
+@safe struct GaloisCounterMode: ~Copyable {
   static let keySize = 32
   static let tagSize = 16
   private static let vectorSize = 12
@@ -52,12 +51,10 @@ struct GaloisCounterMode: ~Copyable {
   func makeContext() throws(CryptoError) -> CipherContext { try CipherContext(functions) }
 
   /// One message, its tag left where the parameter points. A nil key keeps the key of the message before.
-  @inline(__always)
-  borrowing func seal(
+  @inline(__always) borrowing func seal(
     in context: borrowing CipherContext, key: UnsafePointer<UInt8>?,
-    initialisationVector: UnsafePointer<UInt8>,
-    additionalData: UnsafeRawBufferPointer, _ plaintext: UnsafeRawBufferPointer,
-    to output: UnsafeMutableRawPointer
+    initialisationVector: UnsafePointer<UInt8>, additionalData: UnsafeRawBufferPointer,
+    _ plaintext: UnsafeRawBufferPointer, to output: UnsafeMutableRawPointer
   ) -> Bool {
     // SAFETY: the IV has twelve bytes, the key thirty-two, the output room for the plaintext's length.
     unsafe start(functions.startSealing, context, key, initialisationVector, nil)
@@ -69,20 +66,17 @@ struct GaloisCounterMode: ~Copyable {
   ///
   /// - Returns: Whether it authenticates; where not, `output` holds unauthenticated bytes that the caller
   ///   wipes.
-  @inline(__always)
-  borrowing func open(
+  @inline(__always) borrowing func open(
     in context: borrowing CipherContext, key: UnsafePointer<UInt8>?,
-    initialisationVector: UnsafePointer<UInt8>,
-    additionalData: UnsafeRawBufferPointer, _ ciphertext: UnsafeRawBufferPointer,
-    to output: UnsafeMutableRawPointer
+    initialisationVector: UnsafePointer<UInt8>, additionalData: UnsafeRawBufferPointer,
+    _ ciphertext: UnsafeRawBufferPointer, to output: UnsafeMutableRawPointer
   ) -> Bool {
     // SAFETY: as for `seal`; the tag is set for each message, in the same call as the IV.
     unsafe start(functions.startOpening, context, key, initialisationVector, parameters)
       && run(context, additionalData, ciphertext, to: output)
   }
 
-  @inline(__always)
-  private borrowing func start(
+  @inline(__always) private borrowing func start(
     _ start: CipherFunctions.Start, _ context: borrowing CipherContext, _ key: UnsafePointer<UInt8>?,
     _ initialisationVector: UnsafePointer<UInt8>, _ parameters: UnsafePointer<OSSL_PARAM>?
   ) -> Bool {
@@ -91,8 +85,7 @@ struct GaloisCounterMode: ~Copyable {
     return unsafe start(context.pointer, key, keySize, initialisationVector, Self.vectorSize, parameters) == 1
   }
 
-  @inline(__always)
-  private borrowing func run(
+  @inline(__always) private borrowing func run(
     _ context: borrowing CipherContext, _ additionalData: UnsafeRawBufferPointer,
     _ input: UnsafeRawBufferPointer, to output: UnsafeMutableRawPointer
   ) -> Bool {
@@ -166,8 +159,7 @@ extension GaloisCounterMode {
           unsafe memory[tag - sealed] ^= 1
           return unsafe mode.open(
             in: opening, key: nil, initialisationVector: vector, additionalData: bound, ciphertext,
-            to: sealed + 2 * end)
-            && memory[2 * end..<2 * end + message.count].elementsEqual(message)
+            to: sealed + 2 * end) && memory[2 * end..<2 * end + message.count].elementsEqual(message)
         }
       }
       guard agrees else { return false }

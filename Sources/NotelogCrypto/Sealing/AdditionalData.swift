@@ -20,9 +20,7 @@ package struct AdditionalData: Sendable {
   private let size: Int
 
   /// The additional data of a field sealed inline.
-  package init(
-    store: ID16, record: ID16, name: ID16, type: UInt8, flags: UInt16, key: KeyReference
-  ) {
+  package init(store: ID16, record: ID16, name: ID16, type: UInt8, flags: UInt16, key: KeyReference) {
     self.init(
       store: store, record: record, name: name, type: type, flags: flags, key: key, size: Self.fieldSize)
     words[0] = Self.fieldDomain.littleEndian
@@ -30,8 +28,8 @@ package struct AdditionalData: Sendable {
 
   /// The additional data of a large value: of one chunk, or of what refers to them.
   package init(
-    store: ID16, record: ID16, name: ID16, type: UInt8, flags: UInt16, key: KeyReference,
-    value: ID16, chunk: UInt64, isLast: Bool
+    store: ID16, record: ID16, name: ID16, type: UInt8, flags: UInt16, key: KeyReference, value: ID16,
+    chunk: UInt64, isLast: Bool
   ) {
     self.init(
       store: store, record: record, name: name, type: type, flags: flags, key: key, size: Self.chunkSize)
@@ -60,8 +58,7 @@ package struct AdditionalData: Sendable {
 
   /// The bytes, as they are authenticated.
   package var bytes: RawSpan {
-    @_lifetime(borrow self)
-    borrowing get {
+    @_lifetime(borrow self) borrowing get {
       // SAFETY: a UInt64 has no padding, so all of its bytes are initialised.
       unsafe words.span.bytes.extracting(0..<size)
     }

@@ -7,8 +7,7 @@ import Synchronization
 /// Setting up a derived key is a third of opening a short value, and the values of a transaction share a salt. A salt has a set of
 /// four entries, by some of its bits. Where it is in none of them, its value is opened in a context that all such salts share;
 /// one miss in eight takes an entry of the set instead, so that a scan of notes saved one by one stays in one context.
-@safe
-struct DerivedKeyCache: ~Copyable {
+@safe struct DerivedKeyCache: ~Copyable {
   /// How many contexts there are at most, beside the shared one: a quarter of a megabyte.
   static let capacityMax = 256
   private static let setSize = 4
@@ -21,8 +20,9 @@ struct DerivedKeyCache: ~Copyable {
 
     static let none = Salt(low: 0, high: 0)
 
-    @inline(__always)
-    init(_ nonce: InlineArray<3, UInt64>) { self.init(low: nonce[0], high: nonce[1] & 0xFFFF_FFFF | 1 << 32) }
+    @inline(__always) init(_ nonce: InlineArray<3, UInt64>) {
+      self.init(low: nonce[0], high: nonce[1] & 0xFFFF_FFFF | 1 << 32)
+    }
 
     private init(low: UInt64, high: UInt64) { (self.low, self.high) = (low, high) }
   }
@@ -61,23 +61,20 @@ struct DerivedKeyCache: ~Copyable {
   }
 
   /// The entry for a value with this salt; whether it has the key, ``isKeyed(_:at:)`` says.
-  @inline(__always)
-  borrowing func index(of salt: Salt) -> Int {
+  @inline(__always) borrowing func index(of salt: Salt) -> Int {
     if isKeyed(salt, at: 0) || capacity == 0 { return 0 }
     let first = firstIndex(of: salt)
     for index in first..<first + Self.setSize where isKeyed(salt, at: index) { return index }
     return indexAfterMiss(of: salt)
   }
 
-  @inline(__always)
-  borrowing func isKeyed(_ salt: Salt, at index: Int) -> Bool {
+  @inline(__always) borrowing func isKeyed(_ salt: Salt, at index: Int) -> Bool {
     // SAFETY: here and below, an index is one of an entry that was made.
     unsafe entries[index].salt == salt
   }
 
   /// One message. A nil key keeps the entry's; what is refused leaves the entry without one.
-  @inline(__always)
-  borrowing func open(
+  @inline(__always) borrowing func open(
     at index: Int, _ salt: Salt, key: UnsafePointer<UInt8>?, initialisationVector: UnsafePointer<UInt8>,
     additionalData: UnsafeRawBufferPointer, _ ciphertext: UnsafeRawBufferPointer,
     to output: UnsafeMutableRawPointer
@@ -106,8 +103,7 @@ struct DerivedKeyCache: ~Copyable {
   }
 
   /// The shared entry, or after so many misses one of the salt's set, in turn.
-  @inline(never)
-  private borrowing func indexAfterMiss(of salt: Salt) -> Int {
+  @inline(never) private borrowing func indexAfterMiss(of salt: Salt) -> Int {
     let count = misses.load(ordering: .relaxed) &+ 1
     misses.store(count, ordering: .relaxed)
     guard count.isMultiple(of: Self.missesPerEntry) else { return 0 }

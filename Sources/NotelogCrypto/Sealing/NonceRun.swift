@@ -17,16 +17,14 @@ package struct NonceRun: ~Copyable, Sendable {
   /// Moves on to the next nonce: the last two bytes of the IV count up from where they started, and around.
   ///
   /// - Returns: Whether there is one; not where the system gives no random bytes.
-  @inline(__always)
-  mutating func advance() -> Bool {
+  @inline(__always) mutating func advance() -> Bool {
     guard left > 0 else { return draw() }
     left -= 1
     words[2] &+= 1 << 48
     return true
   }
 
-  @inline(never)
-  private mutating func draw() -> Bool {
+  @inline(never) private mutating func draw() -> Bool {
     var span = words.mutableSpan
     // SAFETY: three words are the nonce's twenty-four bytes; any bits are words.
     let isDrawn = unsafe span.withUnsafeMutableBytes { bytes in

@@ -48,8 +48,7 @@ struct SealingContext: ~Copyable {
   private let page: Secret
   /// Whether the page would survive a fork, so that the process must be asked.
   private let checksProcess: Bool
-  private let memory: SecretMemory
-  var secretMemory: SecretMemory { memory }
+  let memory: SecretMemory
 
   /// - Parameters:
   ///   - key: Thirty-two bytes.
@@ -58,7 +57,7 @@ struct SealingContext: ~Copyable {
   ///   - functions: What implements AES-256-GCM; another implementation only in tests.
   /// - Throws: ``CryptoError/outOfMemory``, ``CryptoError/forked``, ``CryptoError/library``.
   init(
-    key: borrowing Secret, cachedKeys: Int = 0, memory: SecretMemory,
+    key: borrowing Secret, cachedKeys: Int = 0, memory: SecretMemory = .shared,
     functions: CipherFunctions = GaloisCounterMode.functions
   ) throws(CryptoError) {
     precondition(key.byteCount == 32)
@@ -84,8 +83,7 @@ struct SealingContext: ~Copyable {
   // MARK: sealing
 
   /// Seals under the next nonce of a run, and with the run's derived key where this context still has it.
-  @inline(__always)
-  borrowing func seal(
+  @inline(__always) borrowing func seal(
     _ plaintext: UnsafeRawBufferPointer, additionalData: UnsafeRawBufferPointer, nonces run: inout NonceRun,
     to output: UnsafeMutableRawPointer
   ) -> Outcome {
@@ -98,11 +96,9 @@ struct SealingContext: ~Copyable {
 
   /// Seals under a nonce given as three little-endian words, which is also written in front of the
   /// ciphertext.
-  @inline(__always)
-  borrowing func seal(
+  @inline(__always) borrowing func seal(
     _ plaintext: UnsafeRawBufferPointer, additionalData: UnsafeRawBufferPointer,
-    nonce: InlineArray<3, UInt64>,
-    reusesKey: Bool, to output: UnsafeMutableRawPointer
+    nonce: InlineArray<3, UInt64>, reusesKey: Bool, to output: UnsafeMutableRawPointer
   ) -> Outcome {
     // SAFETY: `output` has room for nonce, ciphertext and tag; all page offsets are constants within the
     // page.
@@ -134,8 +130,7 @@ struct SealingContext: ~Copyable {
 
   /// Opens a sealed value of at least 40 bytes; `output` has 40 bytes fewer, and is wiped where it is
   /// refused.
-  @inline(__always)
-  borrowing func open(
+  @inline(__always) borrowing func open(
     _ sealed: UnsafeRawBufferPointer, additionalData: UnsafeRawBufferPointer,
     to output: UnsafeMutableRawBufferPointer
   ) -> Outcome {
@@ -198,8 +193,7 @@ struct SealingContext: ~Copyable {
   // MARK: keys
 
   /// Kx = AES(M1 ⊕ K1) ‖ AES(M2 ⊕ K1): the field's own key, left in the page.
-  @inline(__always)
-  private borrowing func deriveKey(_ nonce: InlineArray<3, UInt64>) -> Bool {
+  @inline(__always) private borrowing func deriveKey(_ nonce: InlineArray<3, UInt64>) -> Bool {
     // SAFETY: all offsets are constants within the page, aligned to eight.
     let base = unsafe page.pointer
     let low = (nonce[0] << 32).littleEndian
@@ -215,9 +209,9 @@ struct SealingContext: ~Copyable {
   }
 
   /// K1 = dbl(AES(0)), and the two blocks that only lack a salt.
-  private static func prepareDerivation(
-    _ cipher: borrowing BlockCipher, _ base: UnsafeMutableRawPointer
-  ) throws(CryptoError) {
+  private static func prepareDerivation(_ cipher: borrowing BlockCipher, _ base: UnsafeMutableRawPointer)
+    throws(CryptoError)
+  {
     // SAFETY: all offsets are constants within the page, aligned to eight.
     unsafe (base + Page.cmacKey).initializeMemory(as: UInt8.self, repeating: 0, count: 16)
     guard unsafe cipher.encrypt(base + Page.cmacKey, to: base + Page.cmacKey, byteCount: 16) else {
@@ -236,16 +230,18 @@ struct SealingContext: ~Copyable {
     }
   }
 
-  @inline(__always)
-  private borrowing func keyed(with nonce: InlineArray<3, UInt64>, at memo: UnsafeMutableRawPointer) -> Bool {
+  @inline(__always) private borrowing func keyed(
+    with nonce: InlineArray<3, UInt64>, at memo: UnsafeMutableRawPointer
+  ) -> Bool {
     // SAFETY: the memo is three aligned words of the page.
     unsafe memo.load(as: UInt64.self) == nonce[0]
       && memo.load(fromByteOffset: 8, as: UInt64.self) == nonce[1] & 0xFFFF_FFFF
       && memo.load(fromByteOffset: 16, as: UInt64.self) == 1
   }
 
-  @inline(__always)
-  private borrowing func remember(_ nonce: InlineArray<3, UInt64>, at memo: UnsafeMutableRawPointer) {
+  @inline(__always) private borrowing func remember(
+    _ nonce: InlineArray<3, UInt64>, at memo: UnsafeMutableRawPointer
+  ) {
     // SAFETY: the memo is three aligned words of the page.
     unsafe memo.storeBytes(of: nonce[0], as: UInt64.self)
     unsafe memo.storeBytes(of: nonce[1] & 0xFFFF_FFFF, toByteOffset: 8, as: UInt64.self)
@@ -256,8 +252,7 @@ struct SealingContext: ~Copyable {
   borrowing func pageBytes(_ range: Range<Int>) -> [UInt8] { page.array(range) }
 
   /// Whether the page is this process's own; a forked child finds zeros.
-  @inline(__always)
-  private var isAlive: Bool {
+  @inline(__always) private var isAlive: Bool {
     // SAFETY: the mark is the page's first word.
     guard unsafe page.pointer.load(fromByteOffset: Page.mark, as: UInt64.self) == Self.markValue else {
       return false

@@ -83,9 +83,9 @@ package final class SealingKey: Sendable {
   ///     refused.
   /// - Throws: ``CryptoError/tampered`` where it does not authenticate, or is too short to be a sealed value.
   /// - Complexity: O(*n*); allocates nothing, but a context where the derived-key cache takes an entry.
-  package func open(
-    _ sealed: RawSpan, additionalData: RawSpan, into output: inout MutableRawSpan
-  ) throws(CryptoError) {
+  package func open(_ sealed: RawSpan, additionalData: RawSpan, into output: inout MutableRawSpan)
+    throws(CryptoError)
+  {
     guard sealed.byteCount >= SealedValue.overhead else { throw .tampered }
     try check(sealed.byteCount - SealedValue.overhead, additionalData, output.byteCount)
     // SAFETY: as for sealing.
@@ -116,15 +116,13 @@ package final class SealingKey: Sendable {
 
   // MARK: lanes
 
-  @inline(__always)
-  private func lane(_ index: Int) -> UnsafeMutablePointer<SealingLane> {
+  @inline(__always) private func lane(_ index: Int) -> UnsafeMutablePointer<SealingLane> {
     // SAFETY: the address came from a pointer that was not nil, and the index is below the lanes' count.
     unsafe UnsafeMutablePointer<SealingLane>(bitPattern: lanes).unsafelyUnwrapped + index
   }
 
   /// A lane for this thread, with a context in it: the first choice is the one that its number hashes to.
-  @inline(__always)
-  private func takeLane() throws(CryptoError) -> UnsafeMutablePointer<SealingLane> {
+  @inline(__always) private func takeLane() throws(CryptoError) -> UnsafeMutablePointer<SealingLane> {
     if isClosed.load(ordering: .relaxed) { throw .locked(accessClass) }
     let first = ThreadNumber.current
     // SAFETY: a thread's number has six bits, which are below the lanes' count.
@@ -134,8 +132,9 @@ package final class SealingKey: Sendable {
   }
 
   /// The next free lane after one that another thread is in.
-  @inline(never)
-  private func takeAnotherLane(than first: Int) throws(CryptoError) -> UnsafeMutablePointer<SealingLane> {
+  @inline(never) private func takeAnotherLane(than first: Int) throws(CryptoError) -> UnsafeMutablePointer<
+    SealingLane
+  > {
     while memory.isOriginalProcess {
       for step in 1...Self.laneCount {
         // SAFETY: below the lanes' count.
@@ -150,10 +149,9 @@ package final class SealingKey: Sendable {
   }
 
   /// Makes the context of a lane that the caller holds.
-  @inline(never)
-  private func fill(_ lane: UnsafeMutablePointer<SealingLane>) throws(CryptoError) -> UnsafeMutablePointer<
-    SealingLane
-  > {
+  @inline(never) private func fill(_ lane: UnsafeMutablePointer<SealingLane>) throws(CryptoError)
+    -> UnsafeMutablePointer<SealingLane>
+  {
     do throws(CryptoError) {
       guard memory.isOriginalProcess else { throw .forked }
       let context = try makeContext()
@@ -172,8 +170,7 @@ package final class SealingKey: Sendable {
       switch key {
       case .none: throw .locked(accessClass)
       case .some(let key):
-        let context = try SealingContext(
-          key: key, cachedKeys: DerivedKeyCache.capacityMax, memory: memory)
+        let context = try SealingContext(key: key, cachedKeys: DerivedKeyCache.capacityMax, memory: memory)
         let pointer = UnsafeMutablePointer<SealingContext>.allocate(capacity: 1)
         // SAFETY: freed by the lane's `wipe`.
         unsafe pointer.initialize(to: context)
@@ -184,8 +181,8 @@ package final class SealingKey: Sendable {
 
   // MARK: checks
 
-  @inline(__always)
-  private func check(_ plaintextCount: Int, _ additionalData: RawSpan, _ outputCount: Int) throws(CryptoError)
+  @inline(__always) private func check(_ plaintextCount: Int, _ additionalData: RawSpan, _ outputCount: Int)
+    throws(CryptoError)
   {
     guard plaintextCount <= SealedValue.plaintextMax else { throw .limitExceeded(.plaintext) }
     guard additionalData.byteCount <= SealedValue.additionalDataMax else {
@@ -199,8 +196,7 @@ package final class SealingKey: Sendable {
 // closures keeps the hot path in one function.
 extension RawSpan {
   /// The bytes, for use within a function that has the span as its parameter.
-  @inline(__always)
-  fileprivate var buffer: UnsafeRawBufferPointer {
+  @inline(__always) fileprivate var buffer: UnsafeRawBufferPointer {
     // SAFETY: see above.
     unsafe withUnsafeBytes { unsafe $0 }
   }
@@ -208,8 +204,7 @@ extension RawSpan {
 
 extension MutableRawSpan {
   /// Where the bytes start, for use within a function that has the span as its parameter.
-  @inline(__always)
-  fileprivate var start: UnsafeMutableRawPointer? {
+  @inline(__always) fileprivate var start: UnsafeMutableRawPointer? {
     mutating get {
       // SAFETY: see above.
       unsafe withUnsafeMutableBytes { $0.baseAddress }

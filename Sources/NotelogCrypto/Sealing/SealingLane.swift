@@ -5,8 +5,7 @@ import Synchronization
 /// A sealing context and who may use it now.
 ///
 /// A lane fills two cache lines, so that threads on neighbouring lanes don't slow each other down.
-@safe
-struct SealingLane: ~Copyable {
+@safe struct SealingLane: ~Copyable {
   private enum Use {
     static let free: UInt32 = 0
     static let taken: UInt32 = 1
@@ -21,8 +20,7 @@ struct SealingLane: ~Copyable {
   private let padding = InlineArray<14, UInt64>(repeating: 0)
 
   /// The context, once whoever holds the lane has made one.
-  @inline(__always)
-  var context: UnsafeMutablePointer<SealingContext>? {
+  @inline(__always) var context: UnsafeMutablePointer<SealingContext>? {
     // SAFETY: the address came from a pointer to a context, which lives until `wipe`.
     unsafe UnsafeMutablePointer(bitPattern: address.load(ordering: .relaxed))
   }
@@ -31,16 +29,12 @@ struct SealingLane: ~Copyable {
   borrowing func keep(_ context: UInt) { address.store(context, ordering: .relaxed) }
 
   /// Takes the lane, where it is free.
-  @inline(__always)
-  borrowing func take() -> Bool {
+  @inline(__always) borrowing func take() -> Bool {
     use.compareExchange(expected: Use.free, desired: Use.taken, ordering: .acquiring).exchanged
   }
 
   /// Gives the lane back: a plain store, because nobody else writes while it is taken.
-  @inline(__always)
-  borrowing func giveBack() {
-    use.store(Use.free, ordering: .releasing)
-  }
+  @inline(__always) borrowing func giveBack() { use.store(Use.free, ordering: .releasing) }
 
   /// Takes the lane for good, once whoever holds it has given it back. To be called once.
   borrowing func close() {

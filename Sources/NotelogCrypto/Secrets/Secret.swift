@@ -30,6 +30,14 @@ package struct Secret: ~Copyable, Sendable {
     }
   }
 
+  /// Two secrets, one behind the other.
+  init(joining one: borrowing Secret, _ other: borrowing Secret) throws(CryptoError) {
+    try self.init(byteCount: one.byteCount + other.byteCount)
+    // SAFETY: the memory is new, and holds as many bytes as both.
+    unsafe pointer.copyMemory(from: one.pointer, byteCount: one.byteCount)
+    unsafe (pointer + one.byteCount).copyMemory(from: other.pointer, byteCount: other.byteCount)
+  }
+
   /// The UTF-8 bytes of a text. The text itself stays where Swift keeps it, beyond our reach.
   package init(utf8 text: String, in memory: SecretMemory = .shared) throws(CryptoError) {
     var text = text
@@ -43,9 +51,8 @@ package struct Secret: ~Copyable, Sendable {
   }
 
   /// Bytes from the system's generator.
-  package static func random(
-    byteCount: Int, in memory: SecretMemory = .shared
-  ) throws(CryptoError) -> Secret {
+  package static func random(byteCount: Int, in memory: SecretMemory = .shared) throws(CryptoError) -> Secret
+  {
     let secret = try Secret(byteCount: byteCount, in: memory)
     // SAFETY: the memory is new and holds `byteCount` bytes.
     try unsafe Random.system(secret.pointer, byteCount: byteCount)
@@ -59,8 +66,7 @@ package struct Secret: ~Copyable, Sendable {
 
   /// The secret bytes, to read.
   package var bytes: RawSpan {
-    @_lifetime(borrow self)
-    borrowing get {
+    @_lifetime(borrow self) borrowing get {
       // SAFETY: the memory lives as long as this value, which the span borrows.
       let span = unsafe RawSpan(_unsafeStart: pointer, byteCount: byteCount)
       return unsafe _overrideLifetime(span, borrowing: self)
@@ -69,8 +75,7 @@ package struct Secret: ~Copyable, Sendable {
 
   /// The secret bytes, to write.
   package var mutableBytes: MutableRawSpan {
-    @_lifetime(&self)
-    mutating get {
+    @_lifetime(&self) mutating get {
       // SAFETY: the memory lives as long as this value, which the span borrows exclusively.
       let span = unsafe MutableRawSpan(_unsafeStart: pointer, byteCount: byteCount)
       return unsafe _overrideLifetime(span, mutating: &self)
@@ -87,14 +92,10 @@ package struct Secret: ~Copyable, Sendable {
   }
 
   /// A part of it in ordinary memory: for what turned out to be no key, such as a key's name.
-  borrowing func array(_ range: Range<Int>) -> [UInt8] {
-    range.map { bytes.byte(at: $0) }
-  }
+  borrowing func array(_ range: Range<Int>) -> [UInt8] { range.map { bytes.byte(at: $0) } }
 
   /// Another copy, as a value of its own.
-  package borrowing func copy() throws(CryptoError) -> Secret {
-    try Secret(copying: bytes, in: memory)
-  }
+  package borrowing func copy() throws(CryptoError) -> Secret { try Secret(copying: bytes, in: memory) }
 
   // SAFETY: for this file and the primitives; whoever takes it keeps the secret alive meanwhile.
   /// Where the bytes are. Valid while the secret lives.

@@ -94,8 +94,7 @@ package final class SecretMemory: Sendable {
   }
 
   /// Whether this is still the process that made it, and not a forked child.
-  @inline(__always)
-  var isOriginalProcess: Bool {
+  @inline(__always) var isOriginalProcess: Bool {
     // SAFETY: the word lives as long as this object, and is only read.
     guard wipesOnFork, let alive = unsafe UnsafeRawPointer(bitPattern: alive) else {
       return Platform.processID() == owner

@@ -4,23 +4,29 @@ package import NotelogBase
 
 /// The payload of a commit mark.
 package struct CommitMark: Equatable, Sendable {
-  package static let byteCount = 16
+  package static let byteCount = 24
+  /// What may stand behind it: room for a seal of the commit, which this version writes none of and does not read.
+  package static let byteCountMax = 128
 
   package var frameCount: Int
   package var firstOffset: Int
   package var floor: LogPosition
+  /// When it was committed, in milliseconds since 1970; 0 where the store keeps no times.
+  package var time: UInt64
 
-  package init(frameCount: Int, firstOffset: Int, floor: LogPosition) {
+  package init(frameCount: Int, firstOffset: Int, floor: LogPosition, time: UInt64 = 0) {
     self.frameCount = frameCount
     self.firstOffset = firstOffset
     self.floor = floor
+    self.time = time
   }
 
   package init?(payload bytes: RawSpan) {
-    guard bytes.byteCount == Self.byteCount else { return nil }
+    guard (Self.byteCount...Self.byteCountMax).contains(bytes.byteCount) else { return nil }
     frameCount = Int(bytes.load(UInt32.self, at: 0))
     firstOffset = Int(bytes.load(UInt32.self, at: 4))
     floor = LogPosition(bytes, at: 8)
+    time = bytes.load(UInt64.self, at: 16)
     guard floor.isValid else { return nil }
   }
 
@@ -29,6 +35,7 @@ package struct CommitMark: Equatable, Sendable {
     bytes.store(UInt32(frameCount), at: offset)
     bytes.store(UInt32(firstOffset), at: offset + 4)
     floor.write(into: &bytes, at: offset + 8)
+    bytes.store(time, at: offset + 16)
   }
 }
 

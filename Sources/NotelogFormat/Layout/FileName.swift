@@ -17,6 +17,11 @@ package enum FileName {
   package static let created = "created"
   package static let partialSuffix = ".partial"
 
+  /// The name of the file with a named key's effaceable secret.
+  package static func effaceable(_ number: UInt16) -> String {
+    String(100_000 + UInt32(number)).dropFirst() + ".effaceable"
+  }
+
   /// The name of a segment's file.
   package static func segment(_ number: UInt32) -> String {
     // With a digit before them, the zeros need not be counted.

@@ -32,7 +32,8 @@ public enum FrameKind: UInt8, Sendable, BitwiseCopyable {
     case .record: Limits.maximumRecordByteCount
     case .tombstone: 0
     case .chunk: Limits.maximumChunkPayloadByteCount
-    case .commit, .close: 16
+    case .commit: 128
+    case .close: 16
     case .liveChange, .liveSet: Limits.maximumTransactionByteCount
     case .footer: Limits.maximumSegmentByteCount
     }

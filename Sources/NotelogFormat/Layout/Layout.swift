@@ -17,7 +17,7 @@ public enum Layout {
 
 /// The largest values that are accepted. What passes one is refused before anything is allocated or skipped.
 public enum Limits {
-  @inlinable public static var maximumSources: Int { 52 }
+  @inlinable public static var maximumSources: Int { 50 }
   @inlinable public static var maximumSegmentNumber: Int { 4_000_000_000 }
   @inlinable public static var maximumSequence: Int { 281_474_976_710_655 }
   @inlinable public static var maximumSegmentByteCount: Int { 2_147_483_648 }

@@ -10,7 +10,9 @@ package struct LostBytes: Sendable {
   /// Whether a record, a deletion or a chunk may have been in it. In a segment of the log the neighbours can tell that nothing was
   /// lost but a mark, which no record depends on once it is below the floor.
   package func mayHoldContent(in kind: SegmentKind) -> Bool {
-    guard kind.isLog, range.count == Self.markFrameByteCount, let previous else { return true }
+    guard kind.isLog, let previous else { return true }
+    let markByteCount = previous.kind.isWithinTransaction ? CommitMark.byteCount : CloseMark.byteCount
+    guard range.count == aligned(Layout.frameHeaderByteCount + markByteCount) else { return true }
     if previous.kind.isWithinTransaction {
       // The transaction ends in the gap if another unit follows: then the gap is its mark, and has no room for more.
       return next.map { $0.kind == .commit || $0.sequence == previous.sequence } ?? false
@@ -21,9 +23,6 @@ package struct LostBytes: Sendable {
 
   /// The highest sequence number that a frame in it can have had; nothing where its neighbours don't tell.
   package func highestSequence(in kind: SegmentKind) -> UInt64? { kind.isLog ? next?.sequence : nil }
-
-  /// The bytes of a commit mark's frame, and of a close mark's.
-  private static let markFrameByteCount = aligned(Layout.frameHeaderByteCount + CommitMark.byteCount)
 }
 
 extension FrameKind {

@@ -24,6 +24,19 @@ package struct SegmentSource: Equatable, Sendable {
   }
 }
 
+/// The line of a store's history that a segment was written in. Copies of a store part ways: a restored and a salvaged store begin another.
+package struct Branch: Equatable, Sendable {
+  /// Random.
+  package let id: ID16
+  /// Whether commits have their times, which is chosen when the store is created.
+  package let keepsTimes: Bool
+
+  package init(id: ID16, keepsTimes: Bool) {
+    self.id = id
+    self.keepsTimes = keepsTimes
+  }
+}
+
 /// The 512 bytes that a segment starts with, has again at 4,096, and a third time in its footer.
 package struct SegmentHeader: Equatable, Sendable {
   package static let magic: UInt64 = 0x1A0A_0D47_4F4C_4E89
@@ -38,6 +51,7 @@ package struct SegmentHeader: Equatable, Sendable {
   package var liveCount: Int
   package var liveChecksum: UInt32
   package var sources: [SegmentSource]
+  package var branch: Branch
   /// Bits that only a writer must know.
   package var writeFlags: UInt32 = 0
 
@@ -55,16 +69,17 @@ package struct SegmentHeader: Equatable, Sendable {
       throw .unsupportedVersion
     }
     guard let kind = SegmentKind(rawValue: bytes.load(UInt16.self, at: 10)),
-      bytes.load(UInt32.self, at: 76) == 0, bytes.extracting(496..<508).isZero
+      bytes.load(UInt32.self, at: 76) <= 1, bytes.extracting(496..<508).isZero
     else { throw .notAHeader }
     let sourceCount = Int(bytes.load(UInt32.self, at: 72))
-    guard sourceCount <= Limits.maximumSources, bytes.extracting(80 + 8 * sourceCount..<496).isZero else {
+    guard sourceCount <= Limits.maximumSources, bytes.extracting(80 + 8 * sourceCount..<480).isZero else {
       throw .notAHeader
     }
     self.kind = kind
     writeFlags = bytes.load(UInt32.self, at: 16)
     number = bytes.load(UInt32.self, at: 20)
     storeID = ID16(bytes, at: 24)
+    branch = Branch(id: ID16(bytes, at: 480), keepsTimes: bytes.load(UInt32.self, at: 76) == 1)
     salt = bytes.load(UInt64.self, at: 40)
     firstSequence = bytes.load(UInt64.self, at: 48)
     floor = LogPosition(bytes, at: 56)
@@ -83,12 +98,13 @@ package struct SegmentHeader: Equatable, Sendable {
   }
 
   package init(
-    _ kind: SegmentKind, number: UInt32, storeID: ID16, salt: UInt64, firstSequence: UInt64,
+    _ kind: SegmentKind, number: UInt32, storeID: ID16, branch: Branch, salt: UInt64, firstSequence: UInt64,
     floor: LogPosition, live: LiveSet, sources: [SegmentSource] = []
   ) {
     self.kind = kind
     self.number = number
     self.storeID = storeID
+    self.branch = branch
     self.salt = salt
     self.firstSequence = firstSequence
     self.floor = floor
@@ -100,7 +116,7 @@ package struct SegmentHeader: Equatable, Sendable {
   /// Writes the header into 512 zeros at an offset.
   @_lifetime(bytes: copy bytes)
   package func write(into bytes: inout MutableRawSpan, at start: Int) {
-    precondition(sources.count <= Limits.maximumSources, "a header names at most 52 sources")
+    precondition(sources.count <= Limits.maximumSources, "a header names at most 50 sources")
     bytes.store(Self.magic, at: start)
     bytes.store(Self.version, at: start + 8)
     bytes.store(kind.rawValue, at: start + 10)
@@ -113,6 +129,8 @@ package struct SegmentHeader: Equatable, Sendable {
     bytes.store(UInt32(liveCount), at: start + 64)
     bytes.store(liveChecksum, at: start + 68)
     bytes.store(UInt32(sources.count), at: start + 72)
+    bytes.store(UInt32(branch.keepsTimes ? 1 : 0), at: start + 76)
+    branch.id.write(into: &bytes, at: start + 480)
     for (index, source) in sources.enumerated() {
       bytes.store(source.segment, at: start + 80 + 8 * index)
       bytes.store(UInt32(source.keptByteCount), at: start + 84 + 8 * index)

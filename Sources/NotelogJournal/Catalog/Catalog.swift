@@ -269,7 +269,8 @@ package final class Catalog: Sendable {
     segments.insert(output)
     changes.add(copies.count + dropped.count, ordering: .relaxed)
     var left: [MovedFrame] = []
-    var source: Segment?
+    // The threads that follow would all wait for the totals: a source's frames are counted in one step.
+    var (source, oldByteCount, newByteCount): (Segment?, Int, Int) = (nil, 0, 0)
     for (number, copy) in copies.enumerated() {
       if number + Self.lookahead < copies.count { prefetch(copies[number + Self.lookahead].id) }
       if let chunk = copy.old.chunk {
@@ -283,9 +284,14 @@ package final class Catalog: Sendable {
         left.append(copy)
         continue
       }
-      if source?.number != copy.old.segment { source = segments[copy.old.segment] }
-      segments.replaceLive(copy.old.liveByteCount, in: source, with: copy.new.liveByteCount, in: output)
+      if source?.number != copy.old.segment {
+        segments.replaceLive(oldByteCount, in: source, with: newByteCount, in: output)
+        (source, oldByteCount, newByteCount) = (segments[copy.old.segment], 0, 0)
+      }
+      oldByteCount += copy.old.liveByteCount
+      newByteCount += copy.new.liveByteCount
     }
+    segments.replaceLive(oldByteCount, in: source, with: newByteCount, in: output)
     for tombstone in dropped
     where try index.remove(index.fingerprint(of: tombstone.id), at: tombstone.location.place) {
       addLive(-tombstone.location.liveByteCount, in: tombstone.location.segment)

@@ -1,5 +1,8 @@
 // What a caller may choose when opening a journal.
 
+import NotelogBase
+package import NotelogFormat
+
 /// Options of a journal.
 package struct JournalOptions: Sendable {
   /// The size segments are aimed at; chosen by what the store holds where nothing is said.
@@ -29,6 +32,16 @@ package struct JournalOptions: Sendable {
   package var smallIndex = 16_384
   /// Makes salts, store ids and the like.
   package var random: @Sendable () -> UInt64 = { UInt64.random(in: 0...UInt64.max) }
+
+  /// Whether the commits of a store that is created have their times.
+  package var keepsCommitTimes = false
+  /// The time of a commit, in milliseconds since 1970.
+  package var clock: @Sendable () -> UInt64 = { max(1, millisecondsSince1970()) }
+
+  /// A branch of its own, for a store that is created.
+  package func newBranch(keepsTimes: Bool) -> Branch {
+    Branch(id: ID16(low: random(), high: random()), keepsTimes: keepsTimes)
+  }
 
   /// The most memory that blocks of finished segments are kept in, sealed as they are on disk, and an eighth as much again what
   /// their footers list. It is taken as it is used.

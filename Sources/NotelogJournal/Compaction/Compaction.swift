@@ -101,9 +101,12 @@ struct Compaction: ~Copyable, Sendable {
   }
 
   /// Finishes the output and gives it its name; that it is live only a transaction can say.
-  consuming func publish(storeID: ID16, floor: LogPosition) throws(StorageError) -> Output {
+  consuming func publish(
+    storeID: ID16, branch: Branch, floor: LogPosition
+  ) throws(StorageError) -> Output {
     let header = SegmentHeader(
-      .compacted, number: builder.number, storeID: storeID, salt: builder.salt.value, firstSequence: 0,
+      .compacted, number: builder.number, storeID: storeID, branch: branch, salt: builder.salt.value,
+      firstSequence: 0,
       floor: floor, live: LiveSet(),
       sources: sources.map { SegmentSource(segment: $0.number, keptByteCount: 0) })
     return Output(entry: try builder.publish { _ in header }, copies: copies, dropped: dropped)

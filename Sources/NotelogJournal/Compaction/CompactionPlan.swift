@@ -26,9 +26,11 @@ struct CompactionCandidate {
 }
 
 /// How much of a segment must be dead, as one part in so many, for its copy to be worth it.
-enum CompactionShare: Int {
+package enum CompactionShare: Int {
   /// As small as it gets: well within what the space contract leaves.
   case onDemand = 40
+  /// Whatever is dead, however little.
+  case purge = 0x8000_0000
   /// What keeps the contract, and no more than that.
   case automatic = 8
 
@@ -36,7 +38,7 @@ enum CompactionShare: Int {
   /// all other segments for what they delete to be worth it.
   var tombstoneShare: Int {
     switch self {
-    case .onDemand: .max
+    case .onDemand, .purge: .max
     case .automatic: 20
     }
   }

@@ -28,11 +28,13 @@ extension Journal {
   ///
   /// - Parameters:
   ///   - budget: What it may spend. What is not done then, the next call goes on with.
+  ///   - share: How much of a segment must be dead.
   ///   - progress: Called after each piece; what it began is given up when it returns false.
   /// - Returns: What was done.
   /// - Throws: `full` where even the reserve is not enough; `poisoned` and `closed` as writing does.
   package func compact(
-    _ budget: WorkBudget = .unlimited, progress: (CompactionProgress) -> Bool = { _ in true }
+    _ budget: WorkBudget = .unlimited, _ share: CompactionShare = .onDemand,
+    progress: (CompactionProgress) -> Bool = { _ in true }
   ) throws(JournalError) -> CompactionResult {
     try checkWritable()
     try enterCompactor()
@@ -46,7 +48,7 @@ extension Journal {
     try fromStorage(catalog.index.loadAll())
     // Where it can't be found out which chunks live, all of them are taken to.
     try? loadChunks()
-    var run = CompactionRun(share: .onDemand, budget: budget)
+    var run = CompactionRun(share: share, budget: budget)
     run.result.byteCountBefore = statistics.byteCount
     do { try finishHeadWithDeadBytes() } catch {
       // There may be room for it when something has been freed.
@@ -252,7 +254,8 @@ extension Journal {
     let output: Compaction.Output
     let file: any StorageFile
     do {
-      output = try compaction.publish(storeID: storeID, floor: log.state.withLock { $0.floor })
+      output = try compaction.publish(
+        storeID: storeID, branch: log.branch, floor: log.state.withLock { $0.floor })
       file = try storage.openFile(FileName.segment(number), .read)
     } catch {
       // Nobody names it: what stays of it is deleted at the next opening.

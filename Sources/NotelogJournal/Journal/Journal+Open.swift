@@ -21,6 +21,7 @@ extension Journal {
     let catalog = Catalog(key: options.fingerprintKey, cacheByteCount: options.cacheByteCount)
     let log = Log(
       storage, catalog: catalog, options: options, storeID: storeID,
+      branch: options.newBranch(keepsTimes: options.keepsCommitTimes),
       state: LogState(
         head: nil, nextSequence: 1, nextVisible: 1, nextDurable: 1, visibleEnd: .zero, floor: .zero,
         live: LiveSet(),
@@ -102,7 +103,9 @@ extension Journal {
     // Another process may be writing there this very moment: a reader passes no verdict above the floor.
     if options.isReadOnly { report.torn = [] }
     let state = try logState(examination, catalog, storage, options)
-    let log = Log(storage, catalog: catalog, options: options, storeID: examination.storeID, state: state)
+    let log = Log(
+      storage, catalog: catalog, options: options, storeID: examination.storeID,
+      branch: examination.branch, state: state)
     options.isReadOnly = options.isReadOnly && !(given.isLeased && report.verdict != .unproven)
     let journal = Journal(
       storage, options: options, catalog: catalog, log: log, lock: lock, report: report)
@@ -232,12 +235,25 @@ extension Journal {
 
   /// Takes the writing process's lock.
   package static func takeLock(_ storage: any Storage) throws(JournalError) -> any StorageFile {
-    do { return try storage.openLocked(FileName.lock, .createIfMissing, .exclusive) } catch {
-      if error.call == .lock, error.errno == SystemErrno.wouldBlock {
-        throw JournalError.busy("the store is open for writing", FileName.lock, in: storage, cause: error)
-      }
-      if error.isMissing { throw JournalError(.notAStore, "there is no such folder", cause: error) }
-      throw JournalError(error)
-    }
+    do { return try openLock(storage) } catch { throw refusal(of: error, storage) }
   }
+
+  /// The same, for who tries again where it is refused: saying who has it takes milliseconds.
+  static func openLock(_ storage: any Storage) throws(StorageError) -> any StorageFile {
+    try storage.openLocked(FileName.lock, .createIfMissing, .exclusive)
+  }
+
+  /// What is said of a lock that could not be taken.
+  static func refusal(of error: StorageError, _ storage: any Storage) -> JournalError {
+    if error.isRefusedLock {
+      return JournalError.busy("the store is open for writing", FileName.lock, in: storage, cause: error)
+    }
+    if error.isMissing { return JournalError(.notAStore, "there is no such folder", cause: error) }
+    return JournalError(error)
+  }
+}
+
+extension StorageError {
+  /// Whether somebody else has the lock.
+  var isRefusedLock: Bool { call == .lock && errno == SystemErrno.wouldBlock }
 }

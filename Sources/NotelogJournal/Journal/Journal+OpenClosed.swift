@@ -19,7 +19,8 @@ extension ClosedStore {
       live: live, highestNumber: highestNumber)
     state.head = try Journal.reopenHead(head, end: end.offset, unproven: closing.range, catalog, storage)
     let log = Log(
-      storage, catalog: catalog, options: options, storeID: checkpoint.head.storeID, state: state)
+      storage, catalog: catalog, options: options, storeID: checkpoint.head.storeID,
+      branch: head.header.branch, state: state)
     var report = RecoveryReport()
     report.floor = floor
     report.checkpoint = .used

@@ -55,6 +55,12 @@ extension Journal {
   /// The number that the next transaction will have.
   package var nextRevision: UInt64 { log.state.withLock { $0.nextSequence } }
 
+  /// The branch that is written in.
+  package var branch: Branch { log.branch }
+
+  /// Whether a reader in another process, or a backup, needs segments to stay.
+  package var isPinned: Bool { Pins(storage).isAnyHeld() }
+
   /// Figures as of now.
   package var statistics: Statistics {
     var statistics = Statistics()

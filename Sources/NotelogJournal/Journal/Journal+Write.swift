@@ -11,20 +11,27 @@ extension Journal {
   /// A batch that was committed is empty; one for which there was no room may be committed again. An empty one writes
   /// nothing, and keeps the promise all the same: a durable one returns when everything before it is durable.
   ///
+  /// - Parameters:
+  ///   - batch: The batch.
+  ///   - durability: What it survives.
+  ///   - check: Called when nobody else decides any more what is written before it; what it throws refuses the batch.
   /// - Returns: The transaction's sequence number: the revision of what it wrote.
+  /// - Throws: `full`, `poisoned`, `closed`, `conflict`, `limitExceeded`, and what the check throws.
   @discardableResult
-  package func commit(_ batch: inout Batch, _ durability: Durability = .durable) throws(JournalError)
-    -> UInt64
-  {
+  package func commit(
+    _ batch: inout Batch, _ durability: Durability = .durable,
+    checking check: () throws(JournalError) -> Void = { () throws(JournalError) in }
+  ) throws(JournalError) -> UInt64 {
     try checkWritable()
     if batch.isEmpty { return try commitNothing(durability) }
     let byteCount = batch.byteCount
-    if options.isLeased { return try commitLeased(&batch, durability) }
+    if options.isLeased { return try commitLeased(&batch, durability, check) }
     let previousVersions = try log.previousVersions(of: &batch)
     let reservation: Log.Reservation
     do {
       try takeTurn()
       defer { log.turn.leave() }
+      try check()
       reservation = try reserve(for: batch, durability)
     }
     let sequence = try finish(reservation, &batch, after: previousVersions, durability)
@@ -33,12 +40,15 @@ extension Journal {
   }
 
   /// The same with a lock that may have to be taken first: what the batch replaces may be another process's until then.
-  private func commitLeased(_ batch: inout Batch, _ durability: Durability) throws(JournalError) -> UInt64 {
+  private func commitLeased(
+    _ batch: inout Batch, _ durability: Durability, _ check: () throws(JournalError) -> Void
+  ) throws(JournalError) -> UInt64 {
     let byteCount = batch.byteCount
     let sequence: UInt64
     do {
       try takeTurn()
       defer { log.turn.leave() }
+      try check()
       let previousVersions = try log.previousVersions(of: &batch)
       let reservation = try reserve(for: batch, durability)
       sequence = try finish(reservation, &batch, after: previousVersions, durability)

@@ -194,7 +194,7 @@ package struct Batch: ~Copyable {
   }
 
   /// Completes the frame headers and appends the commit mark: now the bytes are what the log will hold at `place`.
-  mutating func complete(sequence: UInt64, salt: SegmentSalt, place: Int, floor: LogPosition) {
+  mutating func complete(sequence: UInt64, salt: SegmentSalt, place: Int, floor: LogPosition, time: UInt64) {
     let markStart = buffer.count
     var mark = FrameHeader(.commit, payloadByteCount: CommitMark.byteCount, sequence: sequence)
     buffer.appendZeros(mark.frameByteCount)
@@ -205,7 +205,7 @@ package struct Batch: ~Copyable {
       frame.header.write(into: &bytes, at: frame.start, salt: salt, place: place + frame.start)
     }
     let payloadStart = markStart + Layout.frameHeaderByteCount
-    CommitMark(frameCount: frames.count, firstOffset: place, floor: floor).write(
+    CommitMark(frameCount: frames.count, firstOffset: place, floor: floor, time: time).write(
       into: &bytes, at: payloadStart)
     mark.payloadChecksum = Checksum.of(
       bytes.bytes.extracting(payloadStart..<payloadStart + CommitMark.byteCount))

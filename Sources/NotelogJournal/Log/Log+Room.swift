@@ -238,8 +238,8 @@ extension Log {
   ) throws(JournalError) {
     let salt = options.random()
     let header = SegmentHeader(
-      .log, number: number, storeID: storeID, salt: salt, firstSequence: firstSequence, floor: floor,
-      live: live)
+      .log, number: number, storeID: storeID, branch: branch, salt: salt, firstSequence: firstSequence,
+      floor: floor, live: live)
     var start = Buffer(capacity: Layout.firstFrameOffset * 2)
     header.appendStart(to: &start, live: live)
     let name = FileName.segment(number)

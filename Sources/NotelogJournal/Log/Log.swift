@@ -20,6 +20,8 @@ final class Log: Sendable {
   let catalog: Catalog
   let options: JournalOptions
   let storeID: ID16
+  /// The branch that everything is written in.
+  let branch: Branch
   let turn = Gate()
   private let gate = Gate()
   /// Who wants to know what becomes visible.
@@ -39,13 +41,14 @@ final class Log: Sendable {
   private let promised = Atomic<Int>(0)
 
   init(
-    _ storage: any Storage, catalog: Catalog, options: JournalOptions, storeID: ID16,
+    _ storage: any Storage, catalog: Catalog, options: JournalOptions, storeID: ID16, branch: Branch,
     state: consuming LogState
   ) {
     self.storage = storage
     self.catalog = catalog
     self.options = options
     self.storeID = storeID
+    self.branch = branch
     allocatedByteCount = Atomic(state.head?.allocatedEnd ?? 0)
     // What was there when the store was opened may be kept in the cache.
     catalog.segments[state.visibleEnd.segment]?.show(upTo: state.visibleEnd.offset)
@@ -156,7 +159,7 @@ final class Log: Sendable {
   ) throws(JournalError) {
     batch.complete(
       sequence: reservation.sequence, salt: reservation.segment.salt, place: reservation.offset,
-      floor: reservation.floor)
+      floor: reservation.floor, time: branch.keepsTimes ? options.clock() : 0)
     do { try reservation.segment.file.writeAll(batch.buffer.bytes, at: reservation.offset) } catch {
       throw poison(error)
     }

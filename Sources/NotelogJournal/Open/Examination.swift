@@ -92,6 +92,9 @@ package struct Examination {
   /// The log's last segment that is not cut.
   package var newest: LogSegment? { log.last }
 
+  /// The branch that writing goes on in.
+  package var branch: Branch { newest?.found.header.branch ?? Branch(id: .zero, keepsTimes: false) }
+
   /// Whether a writer has to write a recovered segment before it goes on.
   package var needsRecovery: Bool { !report.wasClosed }
 

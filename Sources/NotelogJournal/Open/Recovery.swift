@@ -198,7 +198,8 @@ struct Recovery {
     }
     _ = try builder.publish { end in
       SegmentHeader(
-        .recovered, number: number, storeID: examination.storeID, salt: salt, firstSequence: firstSequence,
+        .recovered, number: number, storeID: examination.storeID, branch: examination.branch, salt: salt,
+        firstSequence: firstSequence,
         floor: LogPosition(segment: number, offset: end), live: live, sources: cuts.map(\.source))
     }
   }
@@ -235,7 +236,8 @@ struct Recovery {
       place += header.frameByteCount
     }
     guard frameCount > 0 else { return }
-    let mark = CommitMark(frameCount: frameCount, firstOffset: start, floor: kept.range.mark.floor)
+    let mark = CommitMark(
+      frameCount: frameCount, firstOffset: start, floor: kept.range.mark.floor, time: kept.range.mark.time)
     var payload = Buffer(capacity: CommitMark.byteCount)
     mark.append(to: &payload)
     try builder.append(

@@ -7,15 +7,22 @@ import NotelogStorage
 extension Segment {
   /// The entries of a finished segment's footer.
   func footerEntries() throws(StorageError) -> [FooterEntry] {
-    guard let entry else { return [] }
-    var reader = SegmentReader(file, salt: salt, end: entry.byteCount)
     var entries: [FooterEntry] = []
+    if let entry, let trailer = try trailer() {
+      entries.reserveCapacity(min(trailer.footerByteCount, entry.byteCount) / Layout.footerEntryByteCount)
+    }
+    try forEachFooterEntry { entries.append($0) }
+    return entries
+  }
+
+  /// Calls `body` with each entry of a finished segment's footer, for who needs them but once.
+  func forEachFooterEntry(_ body: (FooterEntry) -> Void) throws(StorageError) {
+    guard let entry else { return }
+    var reader = SegmentReader(file, salt: salt, end: entry.byteCount)
     let unreadable = StorageError(.read, name, errno: SystemErrno.inputOutput)
     guard let trailer = try trailer() else { throw unreadable }
-    entries.reserveCapacity(min(trailer.footerByteCount, entry.byteCount) / Layout.footerEntryByteCount)
-    let state = try reader.forEachFooterEntry(trailer) { entry, _ in entries.append(entry) }
+    let state = try reader.forEachFooterEntry(trailer) { entry, _ in body(entry) }
     guard state == .complete else { throw unreadable }
-    return entries
   }
 
   /// Where the frames are that are still there: those that the footer lists, complete or not; without a trailer, those that are found.

@@ -75,7 +75,7 @@ extension Catalog {
     copies.reserveCapacity(results.count)
     var dropped: [(id: ID16, location: Location)] = []
     for source in sources {
-      for entry in try source.footerEntries() {
+      try source.forEachFooterEntry { entry in
         let old = Location(entry, segment: source.number)
         if copies.count < results.count, results[copies.count].isCopy(of: entry) {
           let new = Location(results[copies.count], segment: output.number)
@@ -133,6 +133,13 @@ extension Catalog {
       guard try index.remove(fingerprint, at: frame.location.place) else { continue }
       segments.addLive(-frame.location.liveByteCount, in: segment)
     }
+  }
+
+  /// Closes segments' files on another thread: who closes the last descriptor of a file without a name waits while its blocks are freed.
+  static func letGo(of segments: consuming [Segment]) {
+    if segments.isEmpty { return }
+    let held = Lock(segments)
+    onWaitingThread { held.withLock { $0 = [] } }
   }
 }
 

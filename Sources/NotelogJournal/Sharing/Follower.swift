@@ -344,5 +344,6 @@ struct Follower: ~Copyable {
       catalog.remove(removed)
       known.noteDeleted(removed.reduce(0) { $0 + $1.byteCount })
     } catch { throw JournalError(error) }
+    Catalog.letGo(of: consume removed)
   }
 }

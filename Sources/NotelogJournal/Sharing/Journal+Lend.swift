@@ -232,25 +232,27 @@ extension LogState {
 }
 
 extension Journal {
-  /// How long to wait before the lock is asked for again, at first and at most.
-  private static let lockPauses = (first: Duration.microseconds(100), longest: Duration.milliseconds(5))
-  /// How often who comes later lets those go first who wait already.
-  private static let courtesyCount = 20
+  /// How long to wait before the lock is asked for again: so often as a lease takes to be given back, and from then on longer and longer.
+  private static let lockPauses = (
+    first: Duration.microseconds(50), count: 20, longest: Duration.milliseconds(5)
+  )
+  /// How often who comes later lets those go first who wait already, and for how long each time.
+  private static let courtesy = (count: 20, pause: Duration.microseconds(100))
 
   /// Takes the writing process's lock, and waits for it as long as that.
   static func takeLock(
     _ storage: any Storage, waiting patience: Duration
   ) throws(JournalError) -> any StorageFile {
     let end = ContinuousClock.now.advanced(by: patience)
-    var pause = lockPauses.first
+    var (pause, count) = (lockPauses.first, 0)
     var request: (any StorageFile)?
     defer { request?.close() }
     if patience > .zero {
-      for _ in 0..<courtesyCount where isLockWanted(in: storage) { pauseThread(pause) }
+      for _ in 0..<courtesy.count where isLockWanted(in: storage) { pauseThread(courtesy.pause) }
     }
     while true {
-      do { return try takeLock(storage) } catch {
-        guard error.code == .busy, ContinuousClock.now < end else { throw error }
+      do { return try openLock(storage) } catch {
+        guard error.isRefusedLock, ContinuousClock.now < end else { throw refusal(of: error, storage) }
         // Who has it looks whether anybody asks, and is woken by what is written.
         if request == nil {
           request = try? storage.openLocked(FileName.waiting, .createIfMissing, .shared)
@@ -259,7 +261,8 @@ extension Journal {
           _ = try? request?.write(byte.bytes, at: 0)
         }
         pauseThread(pause)
-        pause = min(pause + pause / 4, lockPauses.longest)
+        count += 1
+        if count > lockPauses.count { pause = min(pause + pause / 4, lockPauses.longest) }
       }
     }
   }

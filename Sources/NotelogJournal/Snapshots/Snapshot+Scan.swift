@@ -5,6 +5,11 @@ import NotelogStorage
 import NotelogBase
 
 extension Snapshot {
+  /// The segments that it sees, one for each part where they are shared by as many threads as there are segments.
+  package var segmentFigures: [(number: UInt32, isFinished: Bool, byteCount: Int)] {
+    segments.map { ($0.number, $0.entry != nil, $0.entry?.byteCount ?? 0) }
+  }
+
   /// Calls `body` with every record of a collection, or of all, in the order in which they lie on disk: its header, its
   /// envelope and its body, all checked. It stops when `body` returns false.
   ///

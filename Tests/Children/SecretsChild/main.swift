@@ -109,6 +109,36 @@ private func searchVault() throws {
   waitForTest("everything")
 }
 
+/// The effaceable secret of every key, as the test knows it too.
+private struct PatternedSecrets: OutsideSecrets {
+  func deviceSecret(making: Bool) throws(CryptoError) -> Secret? { nil }
+  func effaceableSecret(ofKey number: UInt16) throws(CryptoError) -> Secret? {
+    do { return try patternedSecret(seed: 7) } catch { throw .outOfMemory }
+  }
+}
+
+/// A vault with a key that is shredded while another one stays open.
+private func searchShredded() throws {
+  let vault: Vault
+  do {
+    let credential = Credential.rawKey(try patternedSecret(seed: 3))
+    vault = try Keyring.create(
+      storeID: ID16(low: 1, high: 2), credential: credential, outside: PatternedSecrets())
+    vault.adopt(try vault.addingKey(named: "first", class: .whenUnlocked, isEffaceable: true))
+    vault.adopt(try vault.addingKey(named: "second", class: .whenUnlocked))
+  }
+  say("KEYRING", vault.keyring.bytes)
+  for reference in [UInt32(1), 2] {
+    let key = try vault.sealingKey(KeyReference(rawValue: reference))
+    let sealed = try seal(key, message)
+    try open(key, sealed, message)
+    say("SEALED", sealed)
+  }
+  waitForTest("open")
+  vault.adopt(try vault.shredding(vault.namedKey("first")))
+  waitForTest("shredded")
+}
+
 /// Seals, forks, and tries everything in the child.
 private func forkAndTry() throws {
   let key = SealingKey(
@@ -164,6 +194,7 @@ switch CommandLine.arguments.dropFirst().first {
 case "key": try searchKey()
 case "secret": try searchSecret()
 case "vault": try searchVault()
+case "shred": try searchShredded()
 case "fork": try forkAndTry()
-default: print("usage: SecretsChild key|secret|vault|fork")
+default: print("usage: SecretsChild key|secret|vault|shred|fork")
 }

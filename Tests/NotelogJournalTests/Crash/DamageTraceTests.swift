@@ -68,6 +68,8 @@ extension `Damage to a closed store` {
     var journal = try Journal.create(in: disk, storeID: key(99), options: .small)
     for number in 0..<300 { try journal.put(key(number), [UInt8](repeating: 1, count: 300), .buffered) }
     let finished = try #require(journal.catalog.segments.all.first { $0.entry != nil })
+    let lost = try #require(try journal.catalog.location(of: key(5)))
+    try #require(lost.segment == finished.number)
     try journal.close()
     try disk.unlink(FileName.index)
     var bytes = try #require(disk.contents(finished.name))
@@ -78,8 +80,8 @@ extension `Damage to a closed store` {
     for number in 0..<300 { #expect(try journal.body(of: key(number)) != nil, "\(number)") }
     try journal.put(key(1), [2])
     try journal.close()
-    // Without a frame, too, nobody knows.
-    bytes[Layout.firstFrameOffset + 2000] ^= 8
+    // Without a frame's header, too, nobody knows.
+    bytes[Int(lost.offset) + 20] ^= 8
     disk.replace(finished.name, with: bytes)
     try disk.unlink(FileName.index)
     #expect(throws: JournalError(.damaged, "")) { try Journal.open(in: disk, options: .small) }

@@ -35,8 +35,8 @@ import Testing
       let end = builder.end
       let entry = try builder.publish { _ in
         SegmentHeader(
-          .log, number: number, storeID: key(99), salt: salt, firstSequence: UInt64(number), floor: .zero,
-          live: live)
+          .log, number: number, storeID: key(99), branch: Branch(id: key(7), keepsTimes: false), salt: salt,
+          firstSequence: UInt64(number), floor: .zero, live: live)
       }
       live.insert(entry)
       if number == segmentCount {
@@ -46,7 +46,7 @@ import Testing
     return disk
   }
 
-  /// A recovered segment's header names 52 sources, and what was made of more trapped.
+  /// A recovered segment's header names 50 sources, and what was made of more trapped.
   @Test func `what a recovered segment can't take the place of is refused, and left as it is`() throws {
     let most = try disk(segmentCount: UInt32(Limits.maximumSources))
     let journal = try Journal.open(in: most, options: .small)

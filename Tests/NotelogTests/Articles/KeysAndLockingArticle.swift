@@ -24,8 +24,17 @@ private struct Memo: Record {
     try store.addCredential(.key(keychainKey))
     try store.changeCredential(.password(old), to: .password(new))
     try store.removeCredential(.key(keychainKey))
+    let text = try store.addRecoveryKey()
+    let letters = text.lowercased()
+    try store.unlock(.recoveryKey(text: letters))
+    try store.createKey("diagnostics", .whenUnlocked)
+    let support = "for support"
+    try store.grant(["diagnostics"], to: .password(support))
     try store.createKey("drafts", .afterFirstUnlock)
-    #expect(store.info.slots.count == 1)
+    try store.createKey("patient 7", .whenUnlocked, isShreddable: true)
+    try store.shredKey("patient 7")
+    #expect(store.info.slots.count == 3)
+    #expect(store.info.keys.last?.state == .shredded)
 
     let password = new
     let memo = Memo(text: "remember")
@@ -56,6 +65,13 @@ private struct Memo: Record {
     let typed = try SecretBytes(capacity: 1024) { memory in try readPassword(into: &memory) }
     try store.unlock(.passwordBytes(typed))
     #expect(store.isUnlocked)
+
+    let newer = "the newest password"
+    try store.rekey(.password(new), to: .password(newer))
+    while try !store.rotate("default", .time(.milliseconds(50))).isFinished {}
+    try store.purge()
+    #expect(store.info.slots.count == 1)
+    #expect(try store.get(Memo.self, id)?.text == "remember")
 
     let entered = "the old password"
     var shown = ""

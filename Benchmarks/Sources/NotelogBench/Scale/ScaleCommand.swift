@@ -7,14 +7,14 @@ import NotelogBenchmarks
 /// One store that grows from step to step and is measured after each; and what a compaction makes others wait.
 struct ScaleCommand {
   static let usage = """
-    notelog-bench scale [--steps 10000,100000,1000000,10000000] [--part growth,openings,queries,pages,pause]
+    notelog-bench scale [--steps 10000,100000,1000000,10000000] [--part growth,openings,queries,pages,pause,rotation]
                         [--bytes N] [--folder PATH] [--json]
     """
   private static let batch = 1000
   private static let sample = 20_000
 
   var steps = [10_000, 100_000, 1_000_000, 10_000_000]
-  var parts: Set<String> = ["growth", "openings", "queries", "pages", "pause"]
+  var parts: Set<String> = ["growth", "openings", "queries", "pages", "pause", "rotation"]
   /// What lives in the store whose compaction is measured: of this, a gibibyte is copied.
   var pauseByteCount = 9 << 28
   var isJSON = false
@@ -63,6 +63,9 @@ struct ScaleCommand {
     }
     if parts.contains("pause") {
       try CompactionPause(byteCount: pauseByteCount).run(at: scratch.appending(path: "pause").path, report)
+    }
+    if parts.contains("rotation"), let count = steps.last {
+      try RotationPause(count: count).run(at: scratch.appending(path: "rotation").path, report)
     }
   }
 

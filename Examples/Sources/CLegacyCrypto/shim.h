@@ -1,0 +1,2 @@
+// OpenSSL, for what the ancestors sealed.
+#include <openssl/evp.h>

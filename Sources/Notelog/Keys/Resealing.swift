@@ -1,0 +1,269 @@
+// Sealing values anew under another generation of their key, without unpacking them.
+
+import NotelogBase
+import NotelogCrypto
+import NotelogFormat
+import NotelogJournal
+
+/// One step of a rotation: finds records with values under old generations, newest segment first, and seals those values anew.
+struct Resealing {
+  /// What one transaction takes at most: nobody waits for longer than that for the turn.
+  private static let (recordsMax, bytesMax) = (64, 256 << 10)
+  /// How many chunks are committed at a time.
+  private static let chunksATransaction = 4
+
+  private let store: Store
+  private let old: Set<UInt32>
+  private let budget: NotelogJournal.WorkBudget
+  private var spent = 0
+
+  init(_ store: Store, _ key: Keyring.NamedKey, _ budget: NotelogJournal.WorkBudget) {
+    self.store = store
+    old = Set(store.vault.keyring.generations(of: key.number).map(\.rawValue)).subtracting([
+      key.current.rawValue
+    ])
+    self.budget = budget
+  }
+
+  /// Whether the budget is spent.
+  var isOver: Bool { spent >= budget.byteCount || budget.isOver() }
+
+  /// Goes on until nothing is left, or the budget is spent.
+  mutating func run(_ state: inout RotationProgress, _ step: inout RotationStep) throws {
+    repeat {
+      while !state.pending.isEmpty {
+        try resealSome(&state, &step)
+        if isOver { return try finish() }
+      }
+      if let segment = state.segment, segment.isFinished { state.clean.insert(segment.number) }
+      state.segment = nil
+    } while try findSome(&state)
+    step.failedCount = state.failed.count
+    try finish()
+  }
+
+  private func finish() throws {
+    if spent > 0 { try journaling(at: store.journal.path, store.journal.synchronize()) }
+  }
+
+  /// Looks for records in the newest segment that may have any.
+  ///
+  /// - Returns: Whether there was one.
+  private mutating func findSome(_ state: inout RotationProgress) throws -> Bool {
+    let moment = store.journal.snapshot()
+    let segments = moment.segmentFigures
+    for part in segments.indices.reversed() where !state.clean.contains(segments[part].number) {
+      var found: [(id: ID16, collection: UInt16)] = []
+      try store.forEachSealed(in: moment, part: part, of: segments.count, damaged: {}) { record, references in
+        guard !state.failed.contains(record.id), references.contains(where: old.contains) else { return }
+        found.append((record.id, record.collection))
+      }
+      spent += segments[part].byteCount / 64
+      guard found.isEmpty else {
+        state.pending = found
+        state.segment = segments[part]
+        return true
+      }
+      if segments[part].isFinished { state.clean.insert(segments[part].number) }
+    }
+    return false
+  }
+
+  /// Seals the values of some records anew, in one transaction; those of large values before, in some of their own.
+  private mutating func resealSome(_ state: inout RotationProgress, _ step: inout RotationStep) throws {
+    var group: [(id: ID16, collection: UInt16)] = []
+    var large: [ID16: ResealedValue] = [:]
+    // One record with large values at a time: they may be a step by themselves.
+    for (id, collection) in state.pending.suffix(Self.recordsMax).reversed() where large.isEmpty {
+      group.append((id, collection))
+      do { try prepareLarge(RecordID(id), collection, &large) } catch let error as NotelogError {
+        guard error.isOfOneRecord else { throw error }
+        state.failed.insert(id)
+      }
+    }
+    var (done, count, byteCount) = (0, 0, 0)
+    var failed: [ID16] = []
+    try store.write(.buffered) { tx in
+      (done, count, byteCount) = (0, 0, 0)
+      for (id, collection) in group where byteCount < Self.bytesMax {
+        done += 1
+        guard !state.failed.contains(id) else { continue }
+        do throws(NotelogError) {
+          let resealed = try reseal(RecordID(id), collection, large, &tx)
+          count += resealed.count
+          byteCount += resealed.byteCount
+        } catch {
+          guard error.isOfOneRecord else { throw error }
+          failed.append(id)
+        }
+      }
+    }
+    withExtendedLifetime(large) {}
+    state.failed.formUnion(failed)
+    state.pending.removeLast(done)
+    step.resealedCount += count
+    step.failedCount = state.failed.count
+    spent += byteCount + large.values.reduce(0) { $0 + $1.byteCount } + 64 * done
+  }
+
+  /// Writes a record's next version, with its values sealed anew. One that has none under an old generation any more stays as it is.
+  private func reseal(
+    _ id: RecordID, _ collection: UInt16, _ large: [ID16: ResealedValue], _ tx: inout Transaction
+  ) throws(NotelogError) -> (count: Int, byteCount: Int) {
+    guard let plan = plan(collection) else { throw Self.unknownField(id) }
+    guard let stored = try tx.read(id, plan) else { return (0, 0) }
+    var contents: [Int: SealedContent] = [:]
+    var isAnyOld = false
+    for entry in try stored.entries() where old.contains(entry.keyReference) {
+      guard let index = plan.index(of: entry.number) else {
+        // A retired field's value goes with the record's next version; one that the schema doesn't know can't be opened.
+        guard plan.isRetired(entry.number) else { throw Self.unknownField(id) }
+        isAnyOld = true
+        continue
+      }
+      isAnyOld = true
+      let bytes = stored.body.rawSpan.extracting(entry.range)
+      guard entry.flags.contains(.chunked) else {
+        contents[index] = try resealed(entry, bytes, id, index, plan, &tx.nonces)
+        continue
+      }
+      // Where it was replaced meanwhile by another one, that is found in the next round, if it is under an old generation at all.
+      guard let value = large[ValueReference.value(in: bytes)],
+        value.content.keyReference == plan.fields[index].keyReference
+      else { return (0, 0) }
+      contents[index] = value.content
+    }
+    guard isAnyOld else { return (0, 0) }
+    tx.prepare(plan)
+    try tx.merge(stored, plan, changed: Set(contents.keys), contents) { _, _ in }
+    return (max(1, contents.count), stored.body.count)
+  }
+
+  private func plan(_ collection: UInt16) -> CollectionPlan? {
+    store.registry.withLock { $0.byNumber[collection]?.plan }
+  }
+
+  private static func unknownField(_ id: RecordID) -> NotelogError {
+    NotelogError(.damaged, "record \(id) has a value of a field that its schema doesn't know")
+  }
+
+  /// A value as it is when it is sealed under the new generation: opened and sealed, padding and all.
+  private func resealed(
+    _ entry: FieldEntry, _ sealed: RawSpan, _ id: RecordID, _ index: Int, _ plan: CollectionPlan,
+    _ nonces: inout NonceRun
+  ) throws(NotelogError) -> SealedContent {
+    try plan.check(entry, index, id)
+    var plaintext = Buffer(capacity: sealed.byteCount, isSecret: true)
+    plaintext.resizeForReading(to: sealed.byteCount - RecordBody.sealOverhead)
+    var output = [UInt8](repeating: 0, count: sealed.byteCount)
+    let vault = store.vault
+    // The field's key in force: of this key or, where the field has been given another one, of that.
+    let new = KeyReference(rawValue: plan.fields[index].keyReference)
+    do throws(CryptoError) {
+      var target = plaintext.mutableBytes
+      let key = try vault.sealingKey(KeyReference(rawValue: entry.keyReference))
+      let oldData = plan.additionalData(entry, index, id)
+      try key.open(sealed, additionalData: oldData.bytes, into: &target)
+      let data = AdditionalData(
+        store: plan.storeID, record: id.bytes, name: plan.fields[index].nameHash, type: entry.type.rawValue,
+        flags: UInt16(entry.flags.rawValue), key: new)
+      let newKey = try vault.sealingKey(new)
+      try output.withBytes(in: 0..<output.count) { (bytes: inout MutableRawSpan) throws(CryptoError) in
+        try newKey.seal(plaintext.bytes, additionalData: data.bytes, nonces: &nonces, into: &bytes)
+      }
+    } catch {
+      plaintext.wipe()
+      throw NotelogError(crypto: error, plan.place(index, id))
+    }
+    plaintext.wipe()
+    return SealedContent(type: entry.type, flags: entry.flags, keyReference: new.rawValue, bytes: output)
+  }
+
+  /// Seals a record's large values anew, chunk by chunk, ahead of the record.
+  private func prepareLarge(
+    _ id: RecordID, _ collection: UInt16, _ large: inout [ID16: ResealedValue]
+  ) throws {
+    guard let plan = plan(collection) else { return }
+    var buffer = ReadBuffer()
+    let found = try journaling(at: store.journal.path, store.journal.read(id.bytes, into: &buffer))
+    guard let stored = try OwnedRecord(found, in: collection, buffer) else { return }
+    for entry in try stored.entries() where old.contains(entry.keyReference) && entry.flags.contains(.chunked)
+    {
+      guard let index = plan.index(of: entry.number) else { continue }
+      try plan.check(entry, index, id)
+      let chunks = try ChunkOpener(store.opener, entry, in: stored.body.rawSpan, of: id, index, plan)
+      large[chunks.reference.value] = try resealed(chunks)
+    }
+  }
+
+  private func resealed(_ chunks: ChunkOpener) throws -> ResealedValue {
+    let reference = ValueReference(.randomValue, byteCount: chunks.reference.byteCount)
+    let (plan, index, entry) = (chunks.plan, chunks.index, chunks.entry)
+    let new = KeyReference(rawValue: plan.fields[index].keyReference)
+    let key = try naming(plan.place(index, chunks.id)) { () throws(CryptoError) in
+      try store.vault.sealingKey(new)
+    }
+    var data = plan.chunkData(
+      index, of: chunks.id, type: entry.type, flags: entry.flags, key: new, value: reference.value)
+    let begun = BegunUpload(reference.value, store.journal)
+    var batch = Batch()
+    try chunks.open(0..<reference.byteCount) { (part, offset) throws(NotelogError) in
+      let number = offset / Limits.chunkBytes
+      let isLast = number == reference.chunkCount - 1
+      data.setChunk(UInt64(number), isLast: isLast)
+      var nonces = NonceRun()
+      var plaintext = part.array()
+      defer { plaintext.wipe() }
+      do throws(CryptoError) {
+        try batch.putChunk(
+          ChunkMark(UInt32(number), isLast: isLast), of: reference.value,
+          sealedByteCount: plaintext.count + RecordBody.sealOverhead
+        ) { (target: inout MutableRawSpan) throws(CryptoError) in
+          try key.seal(plaintext.rawSpan, additionalData: data.bytes, nonces: &nonces, into: &target)
+        }
+      } catch { throw NotelogError(crypto: error, plan.place(index, chunks.id)) }
+      if batch.count == Self.chunksATransaction || isLast {
+        _ = try journaling(at: store.journal.path, store.journal.commit(&batch, .buffered))
+      }
+    }
+    var bytes = [UInt8](repeating: 0, count: ValueReference.storedByteCount)
+    var nonces = NonceRun()
+    do {
+      try bytes.withBytes(in: 0..<bytes.count) { (target: inout MutableRawSpan) throws(CryptoError) in
+        try reference.write(data, under: key, nonces: &nonces, into: &target)
+      }
+    } catch { throw NotelogError(crypto: error, plan.place(index, chunks.id)) }
+    let content = SealedContent(
+      type: entry.type, flags: entry.flags, keyReference: new.rawValue, bytes: bytes)
+    return ResealedValue(content: content, byteCount: reference.byteCount, begun: begun)
+  }
+}
+
+/// A large value that was sealed anew, and that no record refers to yet.
+private struct ResealedValue {
+  let content: SealedContent
+  let byteCount: Int
+  /// Keeps its chunks alive.
+  let begun: BegunUpload
+}
+
+/// Keeps the chunks of a value alive.
+private final class BegunUpload: Sendable {
+  private let value: ID16
+  private let journal: Journal
+
+  init(_ value: ID16, _ journal: Journal) {
+    (self.value, self.journal) = (value, journal)
+    journal.beginUpload(value)
+  }
+
+  deinit { journal.endUpload(value) }
+}
+
+extension NotelogError {
+  /// Whether it says something of one record, and others may be better.
+  fileprivate var isOfOneRecord: Bool {
+    [.tampered, .damaged, .typeMismatch, .limitExceeded, .missingKey, .snapshotExpired, .notFound].contains(
+      code)
+  }
+}

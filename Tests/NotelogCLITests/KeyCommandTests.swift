@@ -1,0 +1,154 @@
+// Keys on the command line: recovery keys, a new root, rotation, grants, classes and shredding.
+import Foundation
+import Testing
+
+@Suite struct KeyCommandTests {
+  let bench: Workbench
+
+  init() throws { bench = try Workbench() }
+
+  func expect(
+    _ script: String, _ expected: Workbench.Answer, _ location: SourceLocation = #_sourceLocation
+  ) throws {
+    try bench.expect(storePrelude + "export XDG_STATE_HOME=$PWD/state\n" + script, expected, location)
+  }
+
+  @Test func `a recovery key is printed once, opens the store, and a typing error in it is found`() throws {
+    let script = """
+      notelog add my.notelog title=Hello $quick >/dev/null
+      notelog key recovery my.notelog $quick >key 2>/dev/null
+      grep -cE '^N1[0-9A-Z]{4}(-[0-9A-Z]{6}){9}$' key
+      notelog list my.notelog --recovery-file key | sed 's/.* //'
+      tr 'A-Z' 'a-z' <key | tr '-' ' ' >lower
+      notelog list my.notelog --recovery-file lower | sed 's/.* //'
+      sed 's/^N1./N1-/; s/-//; s/$/Z/' key >wrong
+      notelog list my.notelog --recovery-file wrong 2>&1 | grep -c 'the recovery key is not right'
+      sed 's/.$/!/' key >sign
+      notelog list my.notelog --recovery-file sign
+      """
+    let out = """
+      1
+      Hello
+      Hello
+      1
+
+      """
+    try expect(
+      script,
+      .init(
+        2, out: out,
+        err: "notelog: error: the recovery key is not right: group 10 has a letter that no recovery key has\n"
+      ))
+  }
+
+  @Test func `rotating seals everything anew, and list shows how much is under which generation`() throws {
+    let script = """
+      for n in 1 2 3; do notelog add my.notelog title=$n body=$n $quick >/dev/null; done
+      notelog key list my.notelog $quick
+      notelog key rotate my.notelog default $quick
+      notelog key list my.notelog $quick
+      notelog key list my.notelog $quick --json
+      notelog list my.notelog $quick | sed 's/.* //' | sort
+      notelog verify my.notelog $quick >/dev/null; echo $?
+      """
+    let out = """
+      1  whenUnlocked  6 values  default
+      6 values sealed anew under 2; 1 given up
+      2  whenUnlocked  6 values  default
+      {"number":2,"name":"default","class":"whenUnlocked","shreddable":false,"state":"open","generations":[{"number":2,"values":6}]}
+      1
+      2
+      3
+      0
+
+      """
+    try expect(
+      script,
+      .init(
+        out: out,
+        err: "notelog: note: copies of the store that were made before still open with the old key\n"))
+  }
+
+  @Test func `a new root leaves one way in, and says what went`() throws {
+    let script = """
+      notelog add my.notelog title=Hello $quick >/dev/null
+      echo second >second; echo third >third
+      notelog password add my.notelog $quick --new-password-file second --scrypt-log-n 14 2>/dev/null
+      notelog password change my.notelog $quick --new-password-file third --rekey --scrypt-log-n 14 2>&1 | grep -v warning
+      for p in password second third; do notelog list my.notelog --password-file $p 2>/dev/null | sed 's/.* //'; done
+      notelog key list my.notelog --password-file third
+      """
+    let out = """
+      notelog: note: 1 other way to open the store, or a part of it, went
+      notelog: note: what was written before is under keys that the old password leads to, until 'notelog key rotate'
+      Hello
+      2  whenUnlocked  0 values, 1 under 1  default
+
+      """
+    try expect(script, .init(out: out))
+  }
+
+  @Test func `a grant shows its fields and no others`() throws {
+    try bench.write(
+      "schema.json",
+      """
+      {"collections": [{"name": "visit", "fields": [{"name": "notes", "type": "text", "sealed": true, "key": "notes"},
+      {"name": "log", "type": "text", "sealed": true, "key": "diagnostics"}]}]}
+      """)
+    let script = """
+      notelog init visits $quick --schema schema.json --scrypt-log-n 14 2>/dev/null
+      id=$(notelog add visits notes=private log=lines $quick)
+      echo support >support
+      notelog key grant visits diagnostics $quick --new-password-file support --scrypt-log-n 14 2>/dev/null
+      notelog get visits $id log --password-file support; echo
+      notelog get visits $id notes --password-file support 2>/dev/null; echo $?
+      notelog set visits $id log=forged --password-file support 2>/dev/null; echo $?
+      notelog info visits $quick | grep slot
+      """
+    let out = """
+      lines
+      12
+      12
+      slot        0, password, scrypt 2^14
+      slot        1, password, scrypt 2^14, opens diagnostics
+
+      """
+    try expect(script, .init(out: out))
+  }
+
+  @Test func `a key for this device only stays behind, and a shredded one is gone, also from copies`() throws
+  {
+    let script = """
+      notelog key add my.notelog here --class whenUnlockedThisDeviceOnly $quick
+      notelog key add my.notelog patient --shreddable $quick 2>/dev/null
+      stat -c %a state/notelog/device-secret
+      cp -r my.notelog copy
+      XDG_STATE_HOME=$PWD/other notelog key list my.notelog $quick
+      notelog backup my.notelog backup 2>&1 >/dev/null
+      notelog restore backup restored 2>note; echo $?
+      sed 's/key [0-9]*/key N/' note
+      notelog key list restored $quick | tail -1
+      notelog key shred my.notelog patient $quick 2>&1 | head -c 40; echo
+      rm copy/00002.effaceable
+      for s in my.notelog copy; do notelog key list $s $quick | tail -1; done
+      ls my.notelog | grep -c effaceable
+      """
+    let out = """
+      600
+      1  whenUnlocked  0 values  default
+      2  whenUnlocked, this device only  0 values, stayed on another device  here
+      3  whenUnlocked  0 values  patient
+      notelog: note: 1 key can be shredded: the backup leaves out the effaceable files, without which nothing under them opens
+      restored and verified
+      0
+      notelog: note: key N opens with its file 00002.effaceable only, which no backup has: put it here if you kept it
+      3  whenUnlocked  0 values, its effaceable file is missing  patient
+      notelog: note: What was read, exported o
+      0  whenUnlocked  shredded  patient
+      3  whenUnlocked  0 values, its effaceable file is missing  patient
+      0
+
+      """
+    try expect(script, .init(1, out: out))
+  }
+}
