@@ -145,6 +145,15 @@ import Testing
     #expect(answer.err.contains(message) && answer.code == 2, "\(answer.err)")
   }
 
+  @Test func `one table goes into two collections`() throws {
+    let script = """
+      printf 'a\\n1\\n' >t.csv
+      for name in one two; do notelog import my.notelog t.csv --from csv --into $name --yes $quick | tail -n 1; done
+      """
+    let line = "compared   1 rows and as many records: all the same\n"
+    try expect(script, .init(out: line + line))
+  }
+
   @Test func `lines of JSON become fields, and lists stay JSON`() throws {
     let script = #"""
       printf '{"a":1,"b":"x","c":[1,{"d":null}]}\n\n{"a":2.5,"e":true}\n' >t.jsonl

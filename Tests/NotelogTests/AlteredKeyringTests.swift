@@ -112,6 +112,37 @@ private final class UnreadableName: Storage {
     if fitting, name == "keyring" { #expect(found.keyring == "keyring was altered, keyring.copy serves") }
   }
 
+  /// The bug: a file in whose last addition one bit was flipped passed for one that a crash had left older.
+  @Test(arguments: ["keyring", "keyring.copy"])
+  func `a bit altered in what was added last is damage, and a beginning of it is none`(file: String) throws {
+    let disk = try Self.makeDisk()
+    let store = try Store.open(in: disk, unlocking: Self.right, options: Store.Options())
+    try store.createKey("one", .whenUnlocked)
+    let before = try #require(disk.contents(file)).count
+    try store.createKey("two", .whenUnlocked)
+    try store.close()
+    let whole = try #require(disk.contents(file))
+    try #require(whole.count > before && disk.contents("keyring") == disk.contents("keyring.copy"))
+    func verify(_ bytes: [UInt8]) throws -> (condition: StoreCondition, keys: Int) {
+      let copy = disk.copy()
+      copy.replace(file, with: bytes)
+      let opened = try Store.open(in: copy, unlocking: Self.right, options: Store.Options())
+      defer { try? opened.close() }
+      let intact = disk.copy()
+      intact.replace(file, with: bytes)
+      return (try Store.verify(in: intact, unlocking: nil).condition, opened.info.keys.count)
+    }
+    let keys = try verify(whole).keys
+    for offset in stride(from: before, to: whole.count, by: 13) {
+      var bytes = whole
+      bytes[offset] ^= bytes[offset] == 0x10 ? 1 : 0x10
+      #expect(try verify(bytes) == (.damaged, keys), "\(offset)")
+      #expect(try verify(Array(whole[..<offset])) == (.clean, keys), "\(offset)")
+      let zeros = [UInt8](repeating: 0, count: whole.count - offset)
+      #expect(try verify(Array(whole[..<offset]) + zeros) == (.clean, keys), "\(offset)")
+    }
+  }
+
   @Test func `with both files sound, a wrong password is that, for verify too`() throws {
     let disk = try Self.makeDisk()
     #expect(throws: NotelogError(.wrongPassword, "")) { try Store.verify(in: disk, unlocking: Self.wrong) }

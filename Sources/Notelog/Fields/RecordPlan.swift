@@ -44,6 +44,8 @@ final class RecordPlan<R: Record>: Sendable {
   let firstStep: Step?
   /// Declared fields that another version of the app has retired.
   let retired: [FieldDefinition<R>]
+  /// Whether there are any: each put and each read of a field asks, and asking an array whose type is known at run time only takes longer.
+  let hasRetired: Bool
   /// Whether the collection has fields in use that the type does not declare.
   let leavesFields: Bool
   /// A record with initial values, copied instead of made.
@@ -64,6 +66,7 @@ final class RecordPlan<R: Record>: Sendable {
       }
     }
     self.retired = retired
+    hasRetired = !retired.isEmpty
     leavesFields = collection.fields.count > order.count
     order.sort { $0.index < $1.index }
     var slots: [Slot] = []

@@ -26,7 +26,7 @@ final class RecordReader<R: Record>: Sendable {
   func value<Value>(
     of path: KeyPath<R, Value>, _ id: RecordID, _ body: RawSpan, _ opening: inout Opening
   ) throws -> Value {
-    if !plan.retired.isEmpty, plan.isRetired(path) { return plan.prototype[keyPath: path] }
+    if plan.hasRetired, plan.isRetired(path) { return plan.prototype[keyPath: path] }
     var record = plan.prototype
     let slot = plan.slots[try plan.slot(of: path)]
     try load(slot.index, slot.definition.access, id, RecordBody(checked: body), into: &record, &opening)

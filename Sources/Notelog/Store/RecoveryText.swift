@@ -1,4 +1,4 @@
-// Recovery keys as people write them down: docs/recovery keys in FORMAT.md 10.3 are their 32 bytes.
+// Recovery keys as people write them down (FORMAT.md 10.3).
 
 import NotelogBase
 import NotelogCrypto

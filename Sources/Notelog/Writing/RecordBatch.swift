@@ -55,7 +55,7 @@ public struct RecordBatch<R: Record>: ~Copyable {
   ///   value's encoding throws. The record is then not in the batch, and the others are.
   public mutating func put(_ record: R) throws {
     if batch.isEmpty, waiting.isEmpty { try begin() }
-    if !plan.retired.isEmpty { try plan.refuseRetired(record) }
+    if plan.hasRetired { try plan.refuseRetired(record) }
     let id = record.id
     guard !id.isReserved, written.insert(id.bytes) else {
       throw NotelogError(.invalidArgument, "id \(id) is the store's own, or occurs twice")

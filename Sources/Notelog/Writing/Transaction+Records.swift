@@ -24,7 +24,7 @@ extension Transaction {
   {
     let plan = try plan(for: R.self)
     try check(condition, record.id, plan.collection)
-    if !plan.retired.isEmpty { try plan.refuseRetired(record) }
+    if plan.hasRetired { try plan.refuseRetired(record) }
     if plan.leavesFields {
       try putOver(record, plan)
       return record.id

@@ -178,7 +178,9 @@ struct SQLiteTable: SourceTable {
     let file = path.hasPrefix("-") ? "./" + path : path
     let program: Program
     do {
-      program = try Program.start(["sqlite3", "-readonly", "-batch", "-noheader", "-list", file, sql])
+      program = try Program.start([
+        "sqlite3", "-init", "/dev/null", "-readonly", "-batch", "-noheader", "-list", file, sql,
+      ])
     } catch {
       throw ToolError(error.code, "cannot run 'sqlite3'", hint: "install it: apt-get install sqlite3")
     }

@@ -24,13 +24,12 @@ protocol SourceTable {
 }
 
 extension SourceTable {
-  /// The id of a row's record: always the same, so that an import that was interrupted knows what it has.
-  func recordID(of row: Int64) -> RecordID { RecordID(high: idPrefix, low: UInt64(bitPattern: row)) }
-
-  /// The first half of all ids of this table's records.
-  var idPrefix: UInt64 {
+  /// The first half of the ids of this table's records in a collection, the second being the row's number: always the same, so that an import
+  /// that was interrupted knows what it has.
+  func idPrefix(in collection: String) -> UInt64 {
     // FNV-1a: two tables whose prefixes are equal by chance would be noticed when counts are compared.
-    identity.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 } | 1
+    (identity + "\n" + collection).utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+      | 1
   }
 }
 

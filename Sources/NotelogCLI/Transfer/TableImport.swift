@@ -67,18 +67,20 @@ struct TableImport {
   private var batch: [(id: RecordID, values: [String: DynamicValue])] = []
   private var byteCount = 0
   private var rows = Digest()
+  private let idPrefix: UInt64
 
   init(_ table: any SourceTable, into collection: DynamicCollection, of store: Store) {
     (self.table, self.collection, self.store) = (table, collection, store)
+    idPrefix = table.idPrefix(in: collection.name)
   }
 
   /// Writes what is not there yet. What was interrupted goes on when it is run again.
   mutating func run(_ progress: Progress) throws(ToolError) {
     let names = table.columns.map(\.name)
-    // Exclusivity: the closure changes what the table is not part of.
+    // The closure changes a copy: the table it is called by is a part of this.
     var state = self
     try table.forEachRow { row, values throws(ToolError) in
-      let id = state.table.recordID(of: row)
+      let id = RecordID(high: state.idPrefix, low: UInt64(bitPattern: row))
       state.rows.add(id, values)
       if try asking({ try state.collection.get(id) }) != nil {
         state.knownCount += 1
@@ -109,7 +111,7 @@ struct TableImport {
   func compare() throws(ToolError) -> (isEqual: Bool, rows: Int, records: Int) {
     let names = table.columns.map(\.name)
     var records = Digest()
-    let prefix = table.idPrefix
+    let prefix = idPrefix
     try asking {
       try collection.forEach { entry in
         guard entry.id.high == prefix else { return true }

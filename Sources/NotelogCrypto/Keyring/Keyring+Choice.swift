@@ -49,8 +49,16 @@ extension Keyring {
         let finding = one.hasTail && two.hasTail ? Choice.Finding.tailsUnreadable : .bothSound
         return Choice(keyring: one, finding: finding, other: nil)
       }
-      if one.generation > two.generation { return Choice(keyring: one, finding: .copyOlder, other: two) }
-      if one.generation < two.generation { return Choice(keyring: two, finding: .keyringOlder, other: one) }
+      if one.generation > two.generation {
+        let isCut = two.isCut(second, beside: first)
+        let finding = isCut ? Choice.Finding.copyOlder : .copyUnreadable(.damagedKeyring(.digest))
+        return Choice(keyring: one, finding: finding, other: two)
+      }
+      if one.generation < two.generation {
+        let isCut = one.isCut(first, beside: second)
+        let finding = isCut ? Choice.Finding.keyringOlder : .keyringUnreadable(.damagedKeyring(.digest))
+        return Choice(keyring: two, finding: finding, other: one)
+      }
       return Choice(keyring: one, finding: .disagree, other: two)
     case (.success(let one), .failure(let error)):
       return Choice(keyring: one, finding: .copyUnreadable(second == nil ? nil : error), other: nil)
@@ -58,6 +66,13 @@ extension Keyring {
       return Choice(keyring: two, finding: .keyringUnreadable(first == nil ? nil : error), other: nil)
     case (.failure(let error), .failure(let other)): throw first == nil ? other : error
     }
+  }
+
+  /// Whether a file may have been left so by a crash: behind what checks it has nothing, or a beginning or pieces of what the other has there.
+  private func isCut(_ file: [UInt8]?, beside other: [UInt8]?) -> Bool {
+    guard hasTail, let file, let other else { return true }
+    return file.count <= other.count
+      && file.indices.dropFirst(bytes.count).allSatisfy { file[$0] == 0 || file[$0] == other[$0] }
   }
 
   private static func read(_ bytes: [UInt8]?, _ storeID: ID16?, _ limit: WorkFactor) -> Result<
