@@ -36,20 +36,31 @@ struct CandidateReader<R: Record>: ~Copyable {
   ) throws -> Result? {
     try part.check(at: seen)
     seen += 1
-    var found: StoredRecord?
-    let isFound = try query.reading(entry.id) { () throws -> Bool? in
-      found = try journaling(at: query.store.journal.path, moment.read(entry.id.bytes, into: &buffer))
-      guard let found else { return false }
-      return try isCurrent(entry, found)
-    }
-    guard let found, isFound == true else {
-      if isFound == false { passed += 1 }
+    // Not `reading`: a generic function asks the runtime for types at each call.
+    let found: StoredRecord
+    do {
+      guard let current = try find(entry) else { return nil }
+      found = current
+    } catch {
+      try query.leaveOut(error, entry.id)
       return nil
     }
-    if !earlier.isEmpty, try query.reading(entry.id, { try isFoundEarlier(entry.id) }) != false { return nil }
     let candidate = ScannedRecord(found, RecordBody(checked: buffer.body))
-    guard try query.reading(entry.id, { try holds(candidate) }) == true else { return nil }
+    do { guard try holds(candidate) else { return nil } } catch {
+      try query.leaveOut(error, entry.id)
+      return nil
+    }
     return try body(ScannedEntry(candidate, scanner))
+  }
+
+  /// Reads the record that an entry leads to, if no other entry does.
+  private mutating func find(_ entry: OrderedEntry) throws -> StoredRecord? {
+    let found = try journaling(at: query.store.journal.path, moment.read(entry.id.bytes, into: &buffer))
+    guard let found, try isCurrent(entry, found) else {
+      passed += 1
+      return nil
+    }
+    return try earlier.isEmpty || !isFoundEarlier(entry.id) ? found : nil
   }
 
   /// Whether the record that was read is the one that an entry is about. With another key it is found there, if it is to

@@ -38,25 +38,38 @@ enum Derivation {
     return mac
   }
 
+  /// OpenSSL's HKDF, looked up once: unlocking derives seven keys.
+  nonisolated(unsafe) private static let hkdf = unsafe EVP_KDF_fetch(nil, "HKDF", nil)
+
   /// HKDF-SHA256 (RFC 5869), extract and expand.
   static func hkdfSHA256(_ inputKey: RawSpan, salt: [UInt8], info: [UInt8], byteCount: Int = 32)
     throws(CryptoError) -> Secret
   {
     let output = try Secret(byteCount: byteCount)
-    guard let context = unsafe EVP_PKEY_CTX_new_id(EVP_PKEY_HKDF, nil) else { throw .outOfMemory }
+    guard let context = unsafe EVP_KDF_CTX_new(hkdf) else { throw .outOfMemory }
     // SAFETY: the context is this call's own, and cleanses its copy of the key when it is freed.
-    defer { unsafe EVP_PKEY_CTX_free(context) }
-    var count = byteCount
-    // SAFETY: all is read within its size, and the output is as long as asked for.
+    defer { unsafe EVP_KDF_CTX_free(context) }
+    var salt = salt
+    var info = info
+    // SAFETY: all is read within its size and not written to, and the output is as long as asked for.
     let isDone = unsafe inputKey.withUnsafeBytes { key in
-      let start = unsafe key.baseAddress?.assumingMemoryBound(to: UInt8.self)
-      return unsafe EVP_PKEY_derive_init(context) == 1 && EVP_PKEY_CTX_set_hkdf_md(context, EVP_sha256()) == 1
-        && EVP_PKEY_CTX_set1_hkdf_salt(context, salt, Int32(salt.count)) == 1
-        && EVP_PKEY_CTX_set1_hkdf_key(context, start, Int32(key.count)) == 1
-        && EVP_PKEY_CTX_add1_hkdf_info(context, info, Int32(info.count)) == 1
-        && EVP_PKEY_derive(context, output.pointer.assumingMemoryBound(to: UInt8.self), &count) == 1
+      unsafe salt.withUnsafeMutableBytes { salt in
+        unsafe info.withUnsafeMutableBytes { info in
+          let digest = unsafe UnsafeMutablePointer(mutating: parameterName("SHA256"))
+          let key = unsafe UnsafeMutableRawBufferPointer(mutating: key)
+          let parameters = unsafe [
+            OSSL_PARAM_construct_utf8_string(parameterName("digest"), digest, 0),
+            OSSL_PARAM_construct_octet_string(parameterName("key"), key.baseAddress, key.count),
+            OSSL_PARAM_construct_octet_string(parameterName("salt"), salt.baseAddress, salt.count),
+            OSSL_PARAM_construct_octet_string(parameterName("info"), info.baseAddress, info.count),
+            OSSL_PARAM_construct_end(),
+          ]
+          let target = unsafe output.pointer.assumingMemoryBound(to: UInt8.self)
+          return unsafe EVP_KDF_derive(context, target, byteCount, parameters) == 1
+        }
+      }
     }
-    guard isDone, count == byteCount else { throw .library }
+    guard isDone else { throw .library }
     return output
   }
 
