@@ -17,10 +17,10 @@ import Testing
   @Test func `an implementation is found by any of its names, and another cipher's is not used`() throws {
     for name in ["id-aes256-GCM", "aes-256-gcm"] {
       let functions = try #require(Self.implementation(of: name))
-      #expect(GaloisCounterMode.agreesWithEVP(functions))
+      #expect(OpenSSL.agreesWithEVP(functions))
     }
     let other = try #require(Self.implementation(of: "AES-128-GCM"))
-    #expect(!GaloisCounterMode.agreesWithEVP(other))
+    #expect(!OpenSSL.agreesWithEVP(other))
     let ofNothing = unsafe CipherFunctions(of: nil)
     #expect(ofNothing == nil)
   }
@@ -32,10 +32,10 @@ import Testing
     let key = try secret([UInt8](repeating: 5, count: 32))
     let usual = try SealingContext(key: key, memory: .shared)
     for candidate in [broken, nil] {
-      let functions = GaloisCounterMode.choose(candidate)
+      let functions = OpenSSL.choose(candidate)
       // Also with a key given before, with empty messages, and with tags that are wrong.
-      #expect(GaloisCounterMode.agreesWithEVP(functions))
-      let context = try SealingContext(key: key, memory: .shared, functions: functions)
+      #expect(OpenSSL.agreesWithEVP(functions))
+      let context = try XAES<EVPAlone>(key: key, memory: .shared)
       for length in [1, 16, 37, 5_000] {
         let plaintext = try secret((0..<length).map { UInt8(truncatingIfNeeded: $0) })
         let nonce = [UInt8](repeating: UInt8(length % 251), count: 24)
@@ -53,7 +53,7 @@ import Testing
 
   @Test func `what agrees with EVP is used`() throws {
     let functions = try #require(Self.whole)
-    #expect(GaloisCounterMode.agreesWithEVP(functions))
+    #expect(OpenSSL.agreesWithEVP(functions))
   }
 
   @Test func `an implementation that accepts any tag is not used`() throws {
@@ -62,7 +62,7 @@ import Testing
       if let whole = CipherFunctionsTests.whole { _ = unsafe whole.finish(context, target, count, room) }
       return 1
     }
-    #expect(!GaloisCounterMode.agreesWithEVP(functions))
+    #expect(!OpenSSL.agreesWithEVP(functions))
   }
 
   @Test func `an implementation that leaves bytes as they are is not used`() throws {
@@ -73,19 +73,19 @@ import Testing
       }
       return 1
     }
-    #expect(!GaloisCounterMode.agreesWithEVP(functions))
+    #expect(!OpenSSL.agreesWithEVP(functions))
   }
 
   @Test func `an implementation that gives no tag is not used`() throws {
     var functions = try #require(Self.whole)
     unsafe functions.getParameters = { _, _ in 1 }
-    #expect(!GaloisCounterMode.agreesWithEVP(functions))
+    #expect(!OpenSSL.agreesWithEVP(functions))
   }
 
   @Test func `an implementation that does not open is not used`() throws {
     var functions = try #require(Self.whole)
     unsafe functions.startOpening = { _, _, _, _, _, _ in 0 }
-    #expect(!GaloisCounterMode.agreesWithEVP(functions))
+    #expect(!OpenSSL.agreesWithEVP(functions))
   }
 
   @Test func `an implementation that wants its key each time is not used`() throws {
@@ -94,7 +94,7 @@ import Testing
       guard unsafe key != nil, let whole = CipherFunctionsTests.whole else { return 0 }
       return unsafe whole.startOpening(context, key, keySize, vector, vectorSize, parameters)
     }
-    #expect(!GaloisCounterMode.agreesWithEVP(functions))
+    #expect(!OpenSSL.agreesWithEVP(functions))
   }
 
   @Test func `an implementation that refuses empty messages is not used`() throws {
@@ -105,6 +105,67 @@ import Testing
       if unsafe vector[0] == 102 { return 0 }
       return unsafe whole.startSealing(context, key, keySize, vector, vectorSize, parameters)
     }
-    #expect(!GaloisCounterMode.agreesWithEVP(functions))
+    #expect(!OpenSSL.agreesWithEVP(functions))
   }
+}
+
+/// OpenSSL where the provider's functions are not used.
+private struct EVPAlone: ~Copyable, CryptoLibrary {
+  private let library: OpenSSL
+
+  // SAFETY: all pointers, here and below, go on as they came.
+  init(key: UnsafePointer<UInt8>, tag: UnsafeMutableRawPointer) throws(CryptoError) {
+    library = try unsafe OpenSSL(key: key, tag: tag, OpenSSL.choose(nil))
+  }
+
+  borrowing func encrypt(
+    _ input: UnsafeRawPointer, to output: UnsafeMutableRawPointer, byteCount: Int32
+  ) -> Bool {
+    // SAFETY: as above.
+    unsafe library.encrypt(input, to: output, byteCount: byteCount)
+  }
+
+  borrowing func makeContext() throws(CryptoError) -> CipherContext { try library.makeContext() }
+
+  borrowing func seal(
+    in context: borrowing CipherContext, key: UnsafePointer<UInt8>?,
+    initialisationVector: UnsafePointer<UInt8>, additionalData: UnsafeRawBufferPointer,
+    _ plaintext: UnsafeRawBufferPointer, to output: UnsafeMutableRawPointer
+  ) -> Bool {
+    // SAFETY: as above.
+    unsafe library.seal(
+      in: context, key: key, initialisationVector: initialisationVector, additionalData: additionalData,
+      plaintext, to: output)
+  }
+
+  borrowing func open(
+    in context: borrowing CipherContext, key: UnsafePointer<UInt8>?,
+    initialisationVector: UnsafePointer<UInt8>, additionalData: UnsafeRawBufferPointer,
+    _ ciphertext: UnsafeRawBufferPointer, to output: UnsafeMutableRawPointer
+  ) -> Bool {
+    // SAFETY: as above.
+    unsafe library.open(
+      in: context, key: key, initialisationVector: initialisationVector, additionalData: additionalData,
+      ciphertext, to: output)
+  }
+
+  static func sha256(_ bytes: [UInt8]) throws(CryptoError) -> [UInt8] { try OpenSSL.sha256(bytes) }
+
+  static func hmacSHA256(key: RawSpan, _ message: RawSpan) throws(CryptoError) -> [UInt8] {
+    try OpenSSL.hmacSHA256(key: key, message)
+  }
+
+  static func hkdfSHA256(_ inputKey: RawSpan, salt: [UInt8], info: [UInt8], byteCount: Int)
+    throws(CryptoError) -> Secret
+  {
+    try OpenSSL.hkdfSHA256(inputKey, salt: salt, info: info, byteCount: byteCount)
+  }
+
+  static func scrypt(password: RawSpan, salt: [UInt8], n: UInt64, r: UInt64, p: UInt64, byteCount: Int)
+    throws(CryptoError) -> Secret
+  {
+    try OpenSSL.scrypt(password: password, salt: salt, n: n, r: r, p: p, byteCount: byteCount)
+  }
+
+  static func areEqual(_ one: [UInt8], _ other: [UInt8]) -> Bool { OpenSSL.areEqual(one, other) }
 }

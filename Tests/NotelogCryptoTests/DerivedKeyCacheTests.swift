@@ -77,7 +77,7 @@ private final class Cache {
   }
 
   private let tag: UnsafeMutableRawPointer
-  private let mode: GaloisCounterMode
+  private let library: OpenSSL
   private let sealing: CipherContext
   private let keys: DerivedKeyCache
 
@@ -87,16 +87,16 @@ private final class Cache {
     // SAFETY: freed in deinit, when nobody uses what points to it.
     let tag = UnsafeMutableRawPointer.allocate(byteCount: 16, alignment: 8)
     unsafe self.tag = unsafe tag
-    mode = unsafe GaloisCounterMode(tag: tag)
-    sealing = try mode.makeContext()
-    keys = try unsafe DerivedKeyCache(GaloisCounterMode(tag: tag), capacity: capacity)
+    library = try unsafe OpenSSL(key: [UInt8](repeating: 0, count: 32), tag: tag)
+    sealing = try library.makeContext()
+    keys = DerivedKeyCache(shared: try library.makeContext(), capacity: capacity)
   }
 
   deinit { unsafe tag.deallocate() }
 
   func open(_ low: UInt64, _ high: UInt32 = 0, isForged: Bool = false) throws -> Opening {
     let salt = DerivedKeyCache.Salt([low, UInt64(high), 0])
-    let index = keys.index(of: salt)
+    let index = keys.index(of: salt, library)
     let wasKeyed = keys.isKeyed(salt, at: index)
     var key = [UInt8](repeating: 1, count: 32)
     for place in 0..<8 { key[place] = UInt8(truncatingIfNeeded: low >> (8 * place)) }
@@ -109,15 +109,17 @@ private final class Cache {
       let none = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
       // SAFETY: in place, which GCM may; key and vector have their sizes.
       guard
-        unsafe mode.seal(
+        unsafe library.seal(
           in: sealing, key: key, initialisationVector: vector, additionalData: none, text, to: start)
       else { return false }
       if isForged { unsafe tag.storeBytes(of: ~tag.load(as: UInt8.self), as: UInt8.self) }
       return unsafe wasKeyed
         ? keys.open(
-          at: index, salt, key: nil, initialisationVector: vector, additionalData: none, text, to: start)
+          at: index, salt, library, key: nil, initialisationVector: vector, additionalData: none, text,
+          to: start)
         : keys.open(
-          at: index, salt, key: key, initialisationVector: vector, additionalData: none, text, to: start)
+          at: index, salt, library, key: key, initialisationVector: vector, additionalData: none, text,
+          to: start)
     }
     return Opening(isOwn: index != 0, wasKeyed: wasKeyed, isOpened: isOpened)
   }

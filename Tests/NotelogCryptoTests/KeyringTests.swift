@@ -249,7 +249,7 @@ import Testing
       var forged = Array(keyring.bytes.dropLast(32))
       forged[offset] ^= 1
       let before = Array(keyring.bytes[start - 32..<start])
-      forged += try Derivation.sha256(before + forged[start...])
+      forged += try Crypto.sha256(before + forged[start...])
       let choice = try Keyring.choose(forged, copy: keyring.bytes)
       let vault = Vault(choice)
       try vault.unlock(Self.rawKey(1))
@@ -323,6 +323,6 @@ import Testing
 
   private static func fixDigest(_ bytes: [UInt8]) throws -> [UInt8] {
     let body = Array(bytes.dropLast(Keyring.digestSize))
-    return try body + Derivation.sha256(body)
+    return try body + Crypto.sha256(body)
   }
 }

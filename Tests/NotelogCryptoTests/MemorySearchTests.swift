@@ -93,7 +93,7 @@
       let classKey = try keyring.open(entry, under: opened.key.secret)
       let effaceable = try secret(Self.pattern(seed: 7))
       let both = try Secret(joining: classKey, effaceable)
-      let wrapping = try Derivation.hkdfSHA256(
+      let wrapping = try Crypto.hkdfSHA256(
         both.bytes, salt: keyring.storeID.array, info: Array("NL1/effaceable".utf8))
       let first = reveal(
         try keyring.dataKeys[0].unwrap(under: wrapping, storeID: keyring.storeID))

@@ -70,7 +70,7 @@ import Testing
     func forge(_ offset: Int) throws -> Vault {
       var forged = Array(bytes.dropLast(32))
       forged[offset] ^= 1
-      forged += try Derivation.sha256(forged)
+      forged += try Crypto.sha256(forged)
       return Vault(try Keyring.choose(forged, copy: nil))
     }
     #expect(throws: CryptoError.wrongPassword) { try forge(64 + 24).unlock(password("password")) }

@@ -72,7 +72,7 @@ private final class UnreadableName: Storage {
     var (start, end) = (0, Int(bytes.rawSpan.load(UInt32.self, at: 12)))
     var before: [UInt8] = []
     while true {
-      before = try Derivation.sha256(before + bytes[start..<end - 32])
+      before = try Crypto.sha256(before + bytes[start..<end - 32])
       bytes.replaceSubrange(end - 32..<end, with: before)
       guard end < bytes.count else { return }
       start = end

@@ -47,6 +47,10 @@ import Testing
     #expect(lines("Sources/NotelogJournal/A.swift", "import Synchronization\nimport Foundation", rule) == [2])
     #expect(lines("Sources/NotelogJournal/A.swift", "package import NotelogCrypto", rule) == [1])
     #expect(lines("Sources/NotelogCLI/A.swift", "import struct NotelogJournal.Frame", rule) == [1])
+    for room in ["Keyring", "Keys", "Sealing"] {
+      #expect(lines("Sources/NotelogCrypto/\(room)/A.swift", "import COpenSSL", rule) == [1])
+    }
+    #expect(lines("Sources/NotelogCrypto/Primitives/A.swift", "import COpenSSL", rule).isEmpty)
     #expect(lines("Sources/Notelog/A.swift", "public import Foundation\nimport NotelogJournal", rule).isEmpty)
     #expect(
       lines("Sources/NotelogCrypto/A.swift", "import NotelogCryptography // import Foundation", rule).isEmpty)

@@ -39,11 +39,11 @@ package struct Credential: ~Copyable, Sendable {
     try checkSize()
     let info = Array("NL1/kek".utf8) + [kind.rawValue]
     guard kind == .password else {
-      return try Derivation.hkdfSHA256(secret.bytes, salt: storeID.array, info: info)
+      return try Crypto.hkdfSHA256(secret.bytes, salt: storeID.array, info: info)
     }
-    let stretched = try Derivation.scrypt(
+    let stretched = try Crypto.scrypt(
       password: secret.bytes, salt: Array("NL1/pw".utf8) + salt, n: 1 << UInt64(logN),
       r: Keyring.Slot.blockSize, p: Keyring.Slot.parallelism)
-    return try Derivation.hkdfSHA256(stretched.bytes, salt: storeID.array, info: info)
+    return try Crypto.hkdfSHA256(stretched.bytes, salt: storeID.array, info: info)
   }
 }

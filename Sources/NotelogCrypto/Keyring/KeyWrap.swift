@@ -64,8 +64,8 @@ extension WrappedKey {
   func append(to bytes: inout [UInt8]) { bytes += header + wrap.bytes }
 }
 
-extension SealingContext {
-  static let commitmentSize = 32
+extension XAES where Library: ~Copyable {
+  private static var commitmentSize: Int { 32 }
 
   /// KC-XAES-256-GCM: the sealed value, with the commitment behind the tag.
   borrowing func sealCommitting(_ plaintext: RawSpan, additionalData: [UInt8], nonce: [UInt8])
@@ -83,7 +83,7 @@ extension SealingContext {
     let split = sealed.count - Self.commitmentSize
     let expected = try commitment(to: Self.words(Array(sealed[0..<SealedValue.nonceSize])))
     let found = Array(sealed[split...])
-    guard Derivation.areEqual(expected, found) else { throw .wrongKey }
+    guard Crypto.areEqual(expected, found) else { throw .wrongKey }
     return try openWhole(Array(sealed[..<split]), additionalData: additionalData)
   }
 
@@ -94,14 +94,9 @@ extension SealingContext {
     let words = Self.words(nonce)
     var output = [UInt8](repeating: 0, count: plaintext.byteCount + SealedValue.overhead)
     // SAFETY: the output has the plaintext's length and forty bytes.
-    let outcome = unsafe plaintext.withUnsafeBytes { plaintext in
-      unsafe additionalData.withUnsafeBytes { additionalData in
-        unsafe output.withUnsafeMutableBytes { output -> Outcome in
-          guard let target = output.baseAddress else { return .library }
-          return unsafe seal(
-            plaintext, additionalData: additionalData, nonce: words, reusesKey: false, to: target)
-        }
-      }
+    let outcome = unsafe additionalData.withUnsafeBytes { additionalData in
+      unsafe seal(
+        plaintext.buffer, additionalData: additionalData, nonce: words, reusesKey: false, to: &output)
     }
     guard outcome == .done else { throw .library }
     return output

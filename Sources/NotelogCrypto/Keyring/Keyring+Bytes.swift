@@ -25,7 +25,7 @@ extension Keyring {
     }
     let end = size - Self.macSize - Self.digestSize
     digest = Array(bytes[(end + Self.macSize)..<size])
-    guard try Derivation.sha256(Array(bytes[..<(end + Self.macSize)])) == digest else {
+    guard try Crypto.sha256(Array(bytes[..<(end + Self.macSize)])) == digest else {
       throw .damagedKeyring(.digest)
     }
     mac = Array(bytes[end..<end + Self.macSize])
@@ -100,8 +100,8 @@ extension Keyring {
   mutating func seal(root: borrowing Secret) throws(CryptoError) {
     bytes = body
     let key = try macKey(root)
-    mac = try Derivation.hmacSHA256(key: key.bytes, bytes.rawSpan)
-    digest = try Derivation.sha256(bytes + mac)
+    mac = try Crypto.hmacSHA256(key: key.bytes, bytes.rawSpan)
+    digest = try Crypto.sha256(bytes + mac)
     bytes += mac + digest
     (baseByteCount, hasTail) = (bytes.count, false)
   }
@@ -119,8 +119,8 @@ extension Keyring {
       let macStart = end - Self.macSize - Self.digestSize
       let found = Array(bytes[macStart..<macStart + Self.macSize])
       let message = before + bytes[start..<macStart]
-      let expected = try Derivation.hmacSHA256(key: key.bytes, message.rawSpan)
-      guard Derivation.areEqual(found, expected) else { return false }
+      let expected = try Crypto.hmacSHA256(key: key.bytes, message.rawSpan)
+      guard Crypto.areEqual(found, expected) else { return false }
       guard end < bytes.count else { return true }
       (before, start) = (found, end)
       end += Int(bytes.rawSpan.load(UInt32.self, at: end))
@@ -184,8 +184,8 @@ extension Keyring {
     Self.store(addition.count + Self.macSize + Self.digestSize, in: &addition, at: 0)
     let message = mac + addition
     let key = try macKey(root)
-    addition += try Derivation.hmacSHA256(key: key.bytes, message.rawSpan)
-    addition += try Derivation.sha256(digest + addition)
+    addition += try Crypto.hmacSHA256(key: key.bytes, message.rawSpan)
+    addition += try Crypto.sha256(digest + addition)
     try add(addition, from: 0)
   }
 
@@ -204,7 +204,7 @@ extension Keyring {
     let bytes = Array(all[start..<start + size])
     let end = size - Self.digestSize
     let digest = Array(bytes[end...])
-    guard try Derivation.sha256(self.digest + bytes[..<end]) == digest else { throw .damagedKeyring(.digest) }
+    guard try Crypto.sha256(self.digest + bytes[..<end]) == digest else { throw .damagedKeyring(.digest) }
     var reader = KeyringCursor(bytes.rawSpan.extracting(first: end - Self.macSize), failure: Self.fault)
     _ = try reader.array(4)
     let namedCount = try reader.integer(as: UInt16.self)

@@ -174,13 +174,13 @@ extension Keyring {
 
   /// A key for one purpose, from the unlock root.
   func derive(_ purpose: String, root: borrowing Secret) throws(CryptoError) -> Secret {
-    try Derivation.hkdfSHA256(root.bytes, salt: storeID.array, info: Array(purpose.utf8))
+    try Crypto.hkdfSHA256(root.bytes, salt: storeID.array, info: Array(purpose.utf8))
   }
 
   /// HMAC-SHA256 of a stored schema, under a key of its own.
   func schemaMAC(_ schema: RawSpan, root: borrowing Secret) throws(CryptoError) -> [UInt8] {
     let key = try derive("NL1/schema", root: root)
-    return try Derivation.hmacSHA256(key: key.bytes, schema)
+    return try Crypto.hmacSHA256(key: key.bytes, schema)
   }
 
   /// Checks schemas' MACs. Those of before a change of the root count until all schemas have been stored anew.
@@ -188,18 +188,18 @@ extension Keyring {
     let former = wrappingKeys.first { $0.role == WrappingKey.formerSchemaRole }
     for (index, schema) in schemas.enumerated() {
       let mac = try schemaMAC(schema.bytes.rawSpan, root: root)
-      if Derivation.areEqual(mac, schema.mac) { continue }
+      if Crypto.areEqual(mac, schema.mac) { continue }
       guard let former else { throw .tamperedSchema(index) }
       let key = try open(former, under: root)
-      let formerMAC = try Derivation.hmacSHA256(key: key.bytes, schema.bytes.rawSpan)
-      guard Derivation.areEqual(formerMAC, schema.mac) else { throw .tamperedSchema(index) }
+      let formerMAC = try Crypto.hmacSHA256(key: key.bytes, schema.bytes.rawSpan)
+      guard Crypto.areEqual(formerMAC, schema.mac) else { throw .tamperedSchema(index) }
     }
   }
 
   /// What wraps a wrapping key, from its parent.
   private func parentKey(of entry: WrappingKey, _ parent: borrowing Secret) throws(CryptoError) -> Secret {
     let info = Array("NL1/class".utf8) + [entry.role, entry.parent]
-    return try Derivation.hkdfSHA256(parent.bytes, salt: storeID.array, info: info)
+    return try Crypto.hkdfSHA256(parent.bytes, salt: storeID.array, info: info)
   }
 
   func open(_ entry: WrappingKey, under parent: borrowing Secret) throws(CryptoError) -> Secret {

@@ -213,7 +213,7 @@ package final class Vault: Sendable {
       throw .effaced(keyring.namedKey(number)?.current ?? KeyReference(rawValue: 0))
     }
     let both = try Secret(joining: key, secret)
-    return try Derivation.hkdfSHA256(
+    return try Crypto.hkdfSHA256(
       both.bytes, salt: keyring.storeID.array, info: Array("NL1/effaceable".utf8))
   }
 }

@@ -1,4 +1,4 @@
-// What a provider's cipher keeps between calls.
+// What a library's cipher keeps between calls.
 
 /// A key that is set up, and the message under way. Used in one direction, by one thread at a time.
 @safe struct CipherContext: ~Copyable {
@@ -6,12 +6,16 @@
   let pointer: UnsafeMutableRawPointer
   private let free: @convention(c) (UnsafeMutableRawPointer?) -> Void
 
+  /// Takes what a library has made, and what frees it; nil where there was no memory.
+  ///
   /// - Throws: ``CryptoError/outOfMemory``.
-  init(_ functions: CipherFunctions) throws(CryptoError) {
+  init(
+    _ pointer: UnsafeMutableRawPointer?, free: @escaping @convention(c) (UnsafeMutableRawPointer?) -> Void
+  ) throws(CryptoError) {
     // SAFETY: freed in deinit.
-    guard let pointer = unsafe functions.newContext() else { throw .outOfMemory }
+    guard let pointer = unsafe pointer else { throw .outOfMemory }
     unsafe self.pointer = unsafe pointer
-    unsafe free = functions.freeContext
+    unsafe self.free = unsafe free
   }
 
   // SAFETY: nobody else has it. OpenSSL cleanses key schedule and hash key as it frees them.

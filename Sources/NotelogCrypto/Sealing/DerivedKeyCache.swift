@@ -33,7 +33,6 @@ import Synchronization
     var context: CipherContext?
   }
 
-  private let mode: GaloisCounterMode
   private let capacity: Int
   /// The shared entry, and behind it as many as the capacity says.
   private let entries: UnsafeMutablePointer<Entry>
@@ -41,15 +40,12 @@ import Synchronization
   private let misses = Atomic<Int>(0)
 
   /// - Parameters:
-  ///   - mode: What the values are opened with; its tag is set before each.
+  ///   - shared: The context of salts without an entry, without a key.
   ///   - capacity: How many keys are kept: ``capacityMax``, or 0 where few values are opened.
-  /// - Throws: ``CryptoError/outOfMemory``.
-  init(_ mode: consuming GaloisCounterMode, capacity: Int) throws(CryptoError) {
-    let shared = try mode.makeContext()
+  init(shared: consuming CipherContext, capacity: Int) {
     self.capacity = capacity
     // SAFETY: freed in deinit.
     unsafe entries = .allocate(capacity: 1 + capacity)
-    self.mode = mode
     unsafe entries.initialize(to: Entry(context: shared))
     for index in 0..<capacity { unsafe (entries + 1 + index).initialize(to: Entry()) }
   }
@@ -60,12 +56,14 @@ import Synchronization
     unsafe entries.deallocate()
   }
 
-  /// The entry for a value with this salt; whether it has the key, ``isKeyed(_:at:)`` says.
-  @inline(__always) borrowing func index(of salt: Salt) -> Int {
+  /// The entry for a value with this salt; whether it has the key, ``isKeyed(_:at:)`` says. The library makes the contexts of all of them.
+  @inline(__always) borrowing func index(
+    of salt: Salt, _ library: borrowing some CryptoLibrary & ~Copyable
+  ) -> Int {
     if isKeyed(salt, at: 0) || capacity == 0 { return 0 }
     let first = firstIndex(of: salt)
     for index in first..<first + Self.setSize where isKeyed(salt, at: index) { return index }
-    return indexAfterMiss(of: salt)
+    return indexAfterMiss(of: salt, library)
   }
 
   @inline(__always) borrowing func isKeyed(_ salt: Salt, at index: Int) -> Bool {
@@ -75,7 +73,8 @@ import Synchronization
 
   /// One message. A nil key keeps the entry's; what is refused leaves the entry without one.
   @inline(__always) borrowing func open(
-    at index: Int, _ salt: Salt, key: UnsafePointer<UInt8>?, initialisationVector: UnsafePointer<UInt8>,
+    at index: Int, _ salt: Salt, _ library: borrowing some CryptoLibrary & ~Copyable,
+    key: UnsafePointer<UInt8>?, initialisationVector: UnsafePointer<UInt8>,
     additionalData: UnsafeRawBufferPointer, _ ciphertext: UnsafeRawBufferPointer,
     to output: UnsafeMutableRawPointer
   ) -> Bool {
@@ -83,7 +82,7 @@ import Synchronization
     switch unsafe entries[index].context {
     case .some(let context):
       // SAFETY: the caller's pointers, as they came.
-      unsafe isOpened = mode.open(
+      unsafe isOpened = library.open(
         in: context, key: key, initialisationVector: initialisationVector, additionalData: additionalData,
         ciphertext, to: output)
     case .none: break
@@ -103,13 +102,15 @@ import Synchronization
   }
 
   /// The shared entry, or after so many misses one of the salt's set, in turn.
-  @inline(never) private borrowing func indexAfterMiss(of salt: Salt) -> Int {
+  @inline(never) private borrowing func indexAfterMiss(
+    of salt: Salt, _ library: borrowing some CryptoLibrary & ~Copyable
+  ) -> Int {
     let count = misses.load(ordering: .relaxed) &+ 1
     misses.store(count, ordering: .relaxed)
     guard count.isMultiple(of: Self.missesPerEntry) else { return 0 }
     let index = firstIndex(of: salt) + count / Self.missesPerEntry & (Self.setSize - 1)
     // SAFETY: as above. Where there is no memory for a context, the shared one serves.
-    if unsafe entries[index].context == nil { unsafe entries[index].context = try? mode.makeContext() }
+    if unsafe entries[index].context == nil { unsafe entries[index].context = try? library.makeContext() }
     return unsafe entries[index].context == nil ? 0 : index
   }
 }

@@ -12,6 +12,6 @@ package enum FieldName {
       message.append(littleEndian: UInt32(clamping: name.utf8.count))
       message += Array(name.utf8)
     }
-    return ID16(try Derivation.sha256(message))
+    return ID16(try Crypto.sha256(message))
   }
 }

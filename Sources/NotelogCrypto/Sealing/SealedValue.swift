@@ -4,7 +4,7 @@
 package enum SealedValue {
   package static let saltSize = 12
   package static let initialisationVectorSize = 12
-  package static let tagSize = GaloisCounterMode.tagSize
+  package static let tagSize = Crypto.tagSize
   /// Salt and IV together are the 24-byte nonce of XAES-256-GCM.
   package static let nonceSize = saltSize + initialisationVectorSize
   /// What sealing adds to a plaintext.

@@ -65,7 +65,7 @@ package final class SealingKey: Sendable {
     // SAFETY: the lane is ours until it is given back; the spans keep their bytes alive; sizes were checked
     // above.
     let lane = unsafe try takeLane()
-    var outcome = SealingContext.Outcome.library
+    var outcome = SealingOutcome.library
     if let context = unsafe lane.pointee.context, let target = unsafe output.start {
       outcome = unsafe context.pointee.seal(
         plaintext.buffer, additionalData: additionalData.buffer, nonces: &nonces, to: target)
@@ -90,7 +90,7 @@ package final class SealingKey: Sendable {
     try check(sealed.byteCount - SealedValue.overhead, additionalData, output.byteCount)
     // SAFETY: as for sealing.
     let lane = unsafe try takeLane()
-    var outcome = SealingContext.Outcome.library
+    var outcome = SealingOutcome.library
     if let context = unsafe lane.pointee.context {
       let target = unsafe UnsafeMutableRawBufferPointer(start: output.start, count: output.byteCount)
       outcome = unsafe context.pointee.open(sealed.buffer, additionalData: additionalData.buffer, to: target)
@@ -196,7 +196,7 @@ package final class SealingKey: Sendable {
 // closures keeps the hot path in one function.
 extension RawSpan {
   /// The bytes, for use within a function that has the span as its parameter.
-  @inline(__always) fileprivate var buffer: UnsafeRawBufferPointer {
+  @inline(__always) var buffer: UnsafeRawBufferPointer {
     // SAFETY: see above.
     unsafe withUnsafeBytes { unsafe $0 }
   }

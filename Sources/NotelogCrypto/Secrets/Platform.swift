@@ -1,6 +1,8 @@
 // The few calls to the operating system that secrets need; the only file of this module with platform
 // conditions.
 
+import COpenSSL
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Musl)
@@ -59,6 +61,12 @@ enum Platform {
       if unsafe madvise(usable, byteCount, adviceWipeOnFork) == 0 { granted.insert(.wipedOnFork) }
     #endif
     return granted
+  }
+
+  /// Overwrites memory, also where nobody reads it any more.
+  static func wipe(_ start: UnsafeMutableRawPointer, byteCount: Int) {
+    // SAFETY: the caller's memory holds `byteCount` bytes.
+    unsafe OPENSSL_cleanse(start, byteCount)
   }
 
   /// At most 256 bytes from the system's generator.

@@ -14,14 +14,6 @@ enum Random {
 
   /// Random bytes that are no secret: salts, nonces of wraps, ids.
   static func bytes(_ count: Int) throws(CryptoError) -> [UInt8] {
-    var bytes = [UInt8](repeating: 0, count: count)
-    // SAFETY: the array's own bytes.
-    let result = unsafe bytes.withUnsafeMutableBytes { buffer -> Bool in
-      guard let start = buffer.baseAddress else { return true }
-      do throws(CryptoError) { try unsafe system(start, byteCount: count) } catch { return false }
-      return true
-    }
-    guard result else { throw .noRandomness }
-    return bytes
+    try Secret.random(byteCount: count).array(0..<count)
   }
 }

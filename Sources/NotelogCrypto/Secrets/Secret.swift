@@ -1,6 +1,5 @@
 // Secret bytes: a key, a password, a buffer of nonces to come.
 
-import COpenSSL
 import NotelogBase
 
 /// Bytes that nobody else may see, in memory of their own (``SecretMemory``), cleansed when it ends.

@@ -1,6 +1,5 @@
 // Memory that holds secrets and nothing else: locked, out of core dumps, wiped on fork and on release.
 
-import COpenSSL
 import NotelogBase
 
 /// Hands out memory for secrets.
@@ -120,7 +119,7 @@ package final class SecretMemory: Sendable {
   /// Cleanses the memory and takes it back.
   func release(_ pointer: UnsafeMutableRawPointer, byteCount: Int) {
     // SAFETY: the owner gives back what `allocate` gave it, once; nobody else holds a pointer into it.
-    unsafe OPENSSL_cleanse(pointer, byteCount)
+    unsafe Platform.wipe(pointer, byteCount: byteCount)
     // In a forked child another thread's lock may be held for ever; the memory there is zero already.
     guard isOriginalProcess else { return }
     let address = UInt(bitPattern: pointer)

@@ -6,6 +6,12 @@ enum LayoutRules {
     ("Sources/NotelogBase/", ["Foundation", "COpenSSL"]),
     ("Sources/NotelogStorage/", ["Foundation", "COpenSSL", "CZlib"]),
     ("Sources/NotelogFormat/", ["Foundation", "COpenSSL", "CZlib", "CSystem"]),
+    // The library is called in the rooms Primitives and Secrets alone.
+    ("Sources/NotelogCrypto/Ke", ["Foundation", "NotelogStorage", "NotelogFormat", "CZlib", "COpenSSL"]),
+    (
+      "Sources/NotelogCrypto/Sealing/",
+      ["Foundation", "NotelogStorage", "NotelogFormat", "CZlib", "COpenSSL"]
+    ),
     ("Sources/NotelogCrypto/", ["Foundation", "NotelogStorage", "NotelogFormat", "CZlib"]),
     ("Sources/NotelogJournal/", ["Foundation", "NotelogCrypto", "COpenSSL", "CZlib"]),
     ("Sources/NotelogCare/", ["Foundation", "NotelogCrypto", "COpenSSL", "CZlib", "CSystem"]),

@@ -1,10 +1,9 @@
-// What makes keys of passwords and of other keys: SHA-256, HMAC, HKDF, scrypt, through OpenSSL 3.0's EVP.
+// What makes keys of passwords and of other keys: SHA-256, HMAC, HKDF, scrypt, through OpenSSL 3.0's EVP. None of them is on a hot path.
 
 import COpenSSL
 
-/// SHA-256, HMAC-SHA256, HKDF-SHA256 and scrypt. None of them is on a hot path.
-enum Derivation {
-  static let digestSize = 32
+extension OpenSSL {
+  private static let digestSize = 32
 
   static func sha256(_ bytes: [UInt8]) throws(CryptoError) -> [UInt8] {
     var digest = [UInt8](repeating: 0, count: digestSize)
@@ -15,7 +14,6 @@ enum Derivation {
     return digest
   }
 
-  /// Compares in a time that says nothing about the bytes.
   static func areEqual(_ one: [UInt8], _ other: [UInt8]) -> Bool {
     guard one.count == other.count else { return false }
     // SAFETY: both hold as many bytes as are compared.
@@ -41,7 +39,6 @@ enum Derivation {
   /// OpenSSL's HKDF, looked up once: unlocking derives seven keys.
   nonisolated(unsafe) private static let hkdf = unsafe EVP_KDF_fetch(nil, "HKDF", nil)
 
-  /// HKDF-SHA256 (RFC 5869), extract and expand.
   static func hkdfSHA256(_ inputKey: RawSpan, salt: [UInt8], info: [UInt8], byteCount: Int = 32)
     throws(CryptoError) -> Secret
   {
@@ -73,7 +70,6 @@ enum Derivation {
     return output
   }
 
-  /// scrypt (RFC 7914). The work factor has been checked by the caller.
   static func scrypt(password: RawSpan, salt: [UInt8], n: UInt64, r: UInt64, p: UInt64, byteCount: Int = 32)
     throws(CryptoError) -> Secret
   {

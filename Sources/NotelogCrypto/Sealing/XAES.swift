@@ -1,48 +1,47 @@
 // XAES-256-GCM under one key, for one thread at a time (FORMAT.md 11.1, 21.5; C2SP XAES-256-GCM).
 
-import COpenSSL
+/// The contexts that this module uses.
+typealias SealingContext = XAES<Crypto>
+
+/// How a call ended. Not an error yet, so that the path within the pointers' closures stays flat.
+enum SealingOutcome {
+  case done, tampered, forked, library, noRandomness
+
+  var error: CryptoError {
+    switch self {
+    case .tampered: .tampered
+    case .forked: .forked
+    case .noRandomness: .noRandomness
+    case .library, .done: .library
+    }
+  }
+}
+
+/// The secret memory.
+private enum Page {
+  static let size = 256
+  /// Not zero, but in a forked child.
+  static let mark = 0
+  static let markValue: UInt64 = 0x4E4C_4E4F_4E43_4553
+  /// The salt that the sealing context is keyed with: a word, half a word, and 1 where there is one.
+  static let sealingSalt = 8
+  static let tag = 96
+  /// CMAC's first subkey K1.
+  static let cmacKey = 112
+  /// `00 01 "X" 00 0…` ⊕ K1 and `00 02 "X" 00 0…` ⊕ K1: what a salt is laid over.
+  static let prefixes = 128
+  static let blocks = 160
+  static let subkey = 192
+  /// The IV of the value being sealed, as one aligned store: what OpenSSL reads back at once.
+  static let initialisationVector = 224
+}
 
 /// Everything that one call of seal or open touches: the key's block cipher, a context for sealing and those for opening, and
 /// secret memory that holds the derived keys.
 ///
 /// Used by one thread at a time; who uses it is the business of ``SealingKey``.
-struct SealingContext: ~Copyable {
-  /// How a call ended. Not an error yet, so that the path within the pointers' closures stays flat.
-  enum Outcome {
-    case done, tampered, forked, library, noRandomness
-
-    var error: CryptoError {
-      switch self {
-      case .tampered: .tampered
-      case .forked: .forked
-      case .noRandomness: .noRandomness
-      case .library, .done: .library
-      }
-    }
-  }
-
-  /// The secret memory.
-  private enum Page {
-    static let size = 256
-    /// Not zero, but in a forked child.
-    static let mark = 0
-    /// The salt that the sealing context is keyed with: a word, half a word, and 1 where there is one.
-    static let sealingSalt = 8
-    static let tag = 96
-    /// CMAC's first subkey K1.
-    static let cmacKey = 112
-    /// `00 01 "X" 00 0…` ⊕ K1 and `00 02 "X" 00 0…` ⊕ K1: what a salt is laid over.
-    static let prefixes = 128
-    static let blocks = 160
-    static let subkey = 192
-    /// The IV of the value being sealed, as one aligned store: what OpenSSL reads back at once.
-    static let initialisationVector = 224
-  }
-
-  private static let markValue: UInt64 = 0x4E4C_4E4F_4E43_4553
-
-  private let cipher: BlockCipher
-  private let mode: GaloisCounterMode
+struct XAES<Library: CryptoLibrary & ~Copyable>: ~Copyable {
+  private let library: Library
   private let sealing: CipherContext
   private let opening: DerivedKeyCache
   private let page: Secret
@@ -54,26 +53,20 @@ struct SealingContext: ~Copyable {
   ///   - key: Thirty-two bytes.
   ///   - cachedKeys: How many derived keys are kept for opening: ``DerivedKeyCache/capacityMax``, or 0.
   ///   - memory: Where its page is taken from.
-  ///   - functions: What implements AES-256-GCM; another implementation only in tests.
   /// - Throws: ``CryptoError/outOfMemory``, ``CryptoError/forked``, ``CryptoError/library``.
-  init(
-    key: borrowing Secret, cachedKeys: Int = 0, memory: SecretMemory = .shared,
-    functions: CipherFunctions = GaloisCounterMode.functions
-  ) throws(CryptoError) {
+  init(key: borrowing Secret, cachedKeys: Int = 0, memory: SecretMemory = .shared) throws(CryptoError) {
     precondition(key.byteCount == 32)
     let page = try Secret(byteCount: Page.size, in: memory)
     // SAFETY: the key has thirty-two bytes, and all offsets lie within the page.
     let base = unsafe page.pointer
-    let cipher = try unsafe BlockCipher(key: key.pointer.assumingMemoryBound(to: UInt8.self))
-    let mode = unsafe GaloisCounterMode(functions, tag: base + Page.tag)
-    let sealing = try mode.makeContext()
-    let opening = try unsafe DerivedKeyCache(
-      GaloisCounterMode(functions, tag: base + Page.tag), capacity: cachedKeys)
-    unsafe base.storeBytes(of: Self.markValue, toByteOffset: Page.mark, as: UInt64.self)
-    try unsafe Self.prepareDerivation(cipher, base)
+    let library = try unsafe Library(
+      key: key.pointer.assumingMemoryBound(to: UInt8.self), tag: base + Page.tag)
+    let sealing = try library.makeContext()
+    let opening = DerivedKeyCache(shared: try library.makeContext(), capacity: cachedKeys)
+    unsafe base.storeBytes(of: Page.markValue, toByteOffset: Page.mark, as: UInt64.self)
+    try unsafe Self.prepareDerivation(library, base)
     self.page = page
-    self.cipher = cipher
-    self.mode = mode
+    self.library = library
     self.sealing = sealing
     self.opening = opening
     self.memory = memory
@@ -86,7 +79,7 @@ struct SealingContext: ~Copyable {
   @inline(__always) borrowing func seal(
     _ plaintext: UnsafeRawBufferPointer, additionalData: UnsafeRawBufferPointer, nonces run: inout NonceRun,
     to output: UnsafeMutableRawPointer
-  ) -> Outcome {
+  ) -> SealingOutcome {
     guard isAlive else { return .forked }
     guard run.advance() else { return .noRandomness }
     // SAFETY: the caller's pointers, as they came.
@@ -99,7 +92,7 @@ struct SealingContext: ~Copyable {
   @inline(__always) borrowing func seal(
     _ plaintext: UnsafeRawBufferPointer, additionalData: UnsafeRawBufferPointer,
     nonce: InlineArray<3, UInt64>, reusesKey: Bool, to output: UnsafeMutableRawPointer
-  ) -> Outcome {
+  ) -> SealingOutcome {
     // SAFETY: `output` has room for nonce, ciphertext and tag; all page offsets are constants within the
     // page.
     let base = unsafe page.pointer
@@ -113,7 +106,7 @@ struct SealingContext: ~Copyable {
       guard deriveKey(nonce) else { return .library }
       unsafe remember(nonce, at: base + Page.sealingSalt)
     }
-    let sealed = unsafe mode.seal(
+    let sealed = unsafe library.seal(
       in: sealing, key: isKeyed ? nil : (base + Page.subkey).assumingMemoryBound(to: UInt8.self),
       initialisationVector: (base + Page.initialisationVector).assumingMemoryBound(to: UInt8.self),
       additionalData: additionalData, plaintext, to: output + SealedValue.nonceSize)
@@ -133,7 +126,7 @@ struct SealingContext: ~Copyable {
   @inline(__always) borrowing func open(
     _ sealed: UnsafeRawBufferPointer, additionalData: UnsafeRawBufferPointer,
     to output: UnsafeMutableRawBufferPointer
-  ) -> Outcome {
+  ) -> SealingOutcome {
     guard isAlive else { return .forked }
     // SAFETY: the page lives as long as this value; a sealed value starts with its twenty-four bytes of nonce
     // and ends with its tag; `output` is as long as the ciphertext.
@@ -147,7 +140,7 @@ struct SealingContext: ~Copyable {
     }
     let count = sealed.count - SealedValue.overhead
     let salt = DerivedKeyCache.Salt(nonce)
-    let index = opening.index(of: salt)
+    let index = opening.index(of: salt, library)
     let isKeyed = opening.isKeyed(salt, at: index)
     guard isKeyed || deriveKey(nonce) else { return .library }
     // SAFETY: as above; the tag is the sealed value's last sixteen bytes.
@@ -157,11 +150,11 @@ struct SealingContext: ~Copyable {
     let target = unsafe output.baseAddress ?? base + Page.tag
     let ciphertext = unsafe UnsafeRawBufferPointer(start: start + SealedValue.nonceSize, count: count)
     let opened = unsafe opening.open(
-      at: index, salt, key: isKeyed ? nil : (base + Page.subkey).assumingMemoryBound(to: UInt8.self),
+      at: index, salt, library, key: isKeyed ? nil : (base + Page.subkey).assumingMemoryBound(to: UInt8.self),
       initialisationVector: (start + SealedValue.saltSize).assumingMemoryBound(to: UInt8.self),
       additionalData: additionalData, ciphertext, to: target)
     if opened { return .done }
-    if count > 0 { unsafe OPENSSL_cleanse(target, count) }
+    if count > 0 { unsafe Platform.wipe(target, byteCount: count) }
     return .tampered
   }
 
@@ -176,7 +169,7 @@ struct SealingContext: ~Copyable {
     unsafe blocks.storeBytes(of: (0x544D_4358 | nonce[0] << 32).littleEndian, as: UInt64.self)
     unsafe blocks.storeBytes(
       of: (nonce[0] >> 32 | nonce[1] << 32).littleEndian, toByteOffset: 8, as: UInt64.self)
-    guard unsafe cipher.encrypt(blocks, to: blocks, byteCount: 16) else { throw .library }
+    guard unsafe library.encrypt(blocks, to: blocks, byteCount: 16) else { throw .library }
     let mask0 = unsafe blocks.load(as: UInt64.self) ^ (base + Page.cmacKey).load(as: UInt64.self)
     let mask1 = unsafe (blocks + 8).load(as: UInt64.self) ^ (base + Page.cmacKey + 8).load(as: UInt64.self)
     let first = nonce[1] >> 32 | nonce[2] << 32
@@ -185,7 +178,7 @@ struct SealingContext: ~Copyable {
       unsafe blocks.storeBytes(of: first.littleEndian ^ mask0, toByteOffset: 16 * half, as: UInt64.self)
       unsafe blocks.storeBytes(of: second.littleEndian ^ mask1, toByteOffset: 16 * half + 8, as: UInt64.self)
     }
-    guard unsafe cipher.encrypt(blocks, to: blocks, byteCount: 32) else { throw .library }
+    guard unsafe library.encrypt(blocks, to: blocks, byteCount: 32) else { throw .library }
     for index in 0..<32 { unsafe result[index] = blocks.load(fromByteOffset: index, as: UInt8.self) }
     return result
   }
@@ -205,16 +198,16 @@ struct SealingContext: ~Copyable {
       unsafe block.storeBytes(
         of: prefix.load(fromByteOffset: 8, as: UInt64.self) ^ high, toByteOffset: 8, as: UInt64.self)
     }
-    return unsafe cipher.encrypt(base + Page.blocks, to: base + Page.subkey, byteCount: 32)
+    return unsafe library.encrypt(base + Page.blocks, to: base + Page.subkey, byteCount: 32)
   }
 
   /// K1 = dbl(AES(0)), and the two blocks that only lack a salt.
-  private static func prepareDerivation(_ cipher: borrowing BlockCipher, _ base: UnsafeMutableRawPointer)
+  private static func prepareDerivation(_ library: borrowing Library, _ base: UnsafeMutableRawPointer)
     throws(CryptoError)
   {
     // SAFETY: all offsets are constants within the page, aligned to eight.
     unsafe (base + Page.cmacKey).initializeMemory(as: UInt8.self, repeating: 0, count: 16)
-    guard unsafe cipher.encrypt(base + Page.cmacKey, to: base + Page.cmacKey, byteCount: 16) else {
+    guard unsafe library.encrypt(base + Page.cmacKey, to: base + Page.cmacKey, byteCount: 16) else {
       throw .library
     }
     let high = unsafe UInt64(bigEndian: (base + Page.cmacKey).load(as: UInt64.self))
@@ -254,7 +247,7 @@ struct SealingContext: ~Copyable {
   /// Whether the page is this process's own; a forked child finds zeros.
   @inline(__always) private var isAlive: Bool {
     // SAFETY: the mark is the page's first word.
-    guard unsafe page.pointer.load(fromByteOffset: Page.mark, as: UInt64.self) == Self.markValue else {
+    guard unsafe page.pointer.load(fromByteOffset: Page.mark, as: UInt64.self) == Page.markValue else {
       return false
     }
     return !checksProcess || memory.isOriginalProcess

@@ -1,0 +1,178 @@
+// AES-256 by OpenSSL 3.0: a block at a time through EVP, and AES-256-GCM by the functions of its provider.
+
+import COpenSSL
+
+/// AES-256 under one key, and AES-256-GCM in contexts that are keyed again and again.
+///
+/// Traps of OpenSSL 3.0 that this type is built around: a key without an IV on a fresh context takes a random
+/// IV, silently, so each message gives an IV; an opening context keeps the tag of the message before, so each
+/// `open` sets one; a tag of one byte is accepted, so the tag's size is part of the prepared parameter.
+@safe struct OpenSSL: ~Copyable, CryptoLibrary {
+  static let tagSize = 16
+
+  // SAFETY: fetched once and never freed; OpenSSL counts references to it atomically. Fetching costs 200 ns, and the implicit fetch of older
+  // calls contends between threads.
+  @unsafe private nonisolated(unsafe) static let cipher: OpaquePointer? = unsafe EVP_CIPHER_fetch(
+    nil, "AES-256-GCM", nil)
+  @unsafe private nonisolated(unsafe) static let blockCipher: OpaquePointer? = unsafe EVP_CIPHER_fetch(
+    nil, "AES-256-ECB", nil)
+
+  // SAFETY: the cipher is never freed; here and below.
+  static let functions = unsafe choose(CipherFunctions(of: cipher))
+
+  /// The functions of whatever provider EVP would use; EVP's own where they don't do what EVP does.
+  static func choose(_ functions: CipherFunctions?) -> CipherFunctions {
+    if let functions, agreesWithEVP(functions) { return functions }
+    // SAFETY: as above, the cipher is never freed.
+    return unsafe CipherFunctions.evp(cipher)
+  }
+
+  private let functions: CipherFunctions
+  /// The block cipher, its key set up.
+  private let block: OpaquePointer
+  /// The tag as an OpenSSL parameter, ended by an empty one; it points to `tag`.
+  private let parameters: UnsafeMutablePointer<OSSL_PARAM>
+
+  init(key: UnsafePointer<UInt8>, tag: UnsafeMutableRawPointer) throws(CryptoError) {
+    // SAFETY: the caller's pointers, as they came.
+    try unsafe self.init(key: key, tag: tag, Self.functions)
+  }
+
+  /// The same, by functions that implement AES-256-GCM: others than the process's own in tests only.
+  init(key: UnsafePointer<UInt8>, tag: UnsafeMutableRawPointer, _ functions: CipherFunctions)
+    throws(CryptoError)
+  {
+    // SAFETY: the context is new, and this value's alone; the key has the cipher's size, ECB takes no IV.
+    guard let block = unsafe EVP_CIPHER_CTX_new() else { throw .outOfMemory }
+    guard unsafe EVP_EncryptInit_ex2(block, Self.blockCipher, key, nil, nil) == 1,
+      unsafe EVP_CIPHER_CTX_set_padding(block, 0) == 1
+    else {
+      unsafe EVP_CIPHER_CTX_free(block)
+      throw .library
+    }
+    self.functions = functions
+    unsafe self.block = unsafe block
+    unsafe parameters = UnsafeMutablePointer<OSSL_PARAM>.allocate(capacity: 2)
+    let name = unsafe parameterName("tag")
+    // SAFETY: the name lives for ever, and the tag outlives this value.
+    unsafe parameters.initialize(to: OSSL_PARAM_construct_octet_string(name, tag, Self.tagSize))
+    unsafe (parameters + 1).initialize(to: OSSL_PARAM_construct_end())
+  }
+
+  deinit {
+    // SAFETY: ours alone; OpenSSL cleanses the key schedule as it frees it.
+    unsafe EVP_CIPHER_CTX_free(block)
+    unsafe parameters.deallocate()
+  }
+
+  @inline(__always) borrowing func encrypt(
+    _ input: UnsafeRawPointer, to output: UnsafeMutableRawPointer, byteCount: Int32
+  ) -> Bool {
+    var written: Int32 = 0
+    // SAFETY: both hold `byteCount` bytes, a multiple of sixteen; without padding exactly as many come out.
+    return unsafe EVP_EncryptUpdate(
+      block, output.assumingMemoryBound(to: UInt8.self), &written,
+      input.assumingMemoryBound(to: UInt8.self), byteCount) == 1
+  }
+
+  // SAFETY: what makes a context and what frees it are the same provider's.
+  borrowing func makeContext() throws(CryptoError) -> CipherContext {
+    try unsafe CipherContext(functions.newContext(), free: functions.freeContext)
+  }
+
+  @inline(__always) borrowing func seal(
+    in context: borrowing CipherContext, key: UnsafePointer<UInt8>?,
+    initialisationVector: UnsafePointer<UInt8>, additionalData: UnsafeRawBufferPointer,
+    _ plaintext: UnsafeRawBufferPointer, to output: UnsafeMutableRawPointer
+  ) -> Bool {
+    // SAFETY: the IV has twelve bytes, the key thirty-two, the output room for the plaintext's length.
+    let keySize = unsafe key == nil ? 0 : 32
+    return unsafe functions.startSealing(context.pointer, key, keySize, initialisationVector, 12, nil) == 1
+      && run(context, additionalData, plaintext, to: output)
+      && functions.getParameters(context.pointer, parameters) == 1
+  }
+
+  @inline(__always) borrowing func open(
+    in context: borrowing CipherContext, key: UnsafePointer<UInt8>?,
+    initialisationVector: UnsafePointer<UInt8>, additionalData: UnsafeRawBufferPointer,
+    _ ciphertext: UnsafeRawBufferPointer, to output: UnsafeMutableRawPointer
+  ) -> Bool {
+    // SAFETY: as for `seal`; the tag is set for each message, in the same call as the IV.
+    let keySize = unsafe key == nil ? 0 : 32
+    return unsafe functions.startOpening(context.pointer, key, keySize, initialisationVector, 12, parameters)
+      == 1 && run(context, additionalData, ciphertext, to: output)
+  }
+
+  @inline(__always) private borrowing func run(
+    _ context: borrowing CipherContext, _ additionalData: UnsafeRawBufferPointer,
+    _ input: UnsafeRawBufferPointer, to output: UnsafeMutableRawPointer
+  ) -> Bool {
+    // SAFETY: as the callers say; GCM puts out as many bytes as it takes in.
+    let target = unsafe output.assumingMemoryBound(to: UInt8.self)
+    var count = 0
+    return unsafe take(additionalData, context, nil) && take(input, context, target)
+      && functions.finish(context.pointer, target + input.count, &count, 0) == 1
+  }
+
+  /// Has bytes taken in; without a place to put anything, they are additional data.
+  @inline(__always) private borrowing func take(
+    _ bytes: UnsafeRawBufferPointer, _ context: borrowing CipherContext,
+    _ target: UnsafeMutablePointer<UInt8>?
+  ) -> Bool {
+    // SAFETY: as the callers say.
+    guard let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count > 0 else {
+      return true
+    }
+    var count = 0
+    return unsafe functions.update(context.pointer, target, &count, bytes.count, start, bytes.count) == 1
+  }
+}
+
+// MARK: the proof
+
+extension OpenSSL {
+  /// Seals messages as EVP does and opens them again, but not with another tag: the first with a key, the others with the key
+  /// that was given before, the last of them empty.
+  ///
+  /// Once in a process: what EVP does for an implementation beyond calling it is written down for OpenSSL's own alone, and nobody's notes are to be
+  /// sealed in a way that only this machine could open.
+  static func agreesWithEVP(_ functions: CipherFunctions) -> Bool {
+    let key = [UInt8](0..<32)
+    let tags = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * tagSize, alignment: 8)
+    defer { unsafe tags.deallocate() }
+    // SAFETY: the tags lie one after the other, and are freed last.
+    guard let tag = tags.baseAddress, let mode = try? unsafe OpenSSL(key: key, tag: tag, functions),
+      let evp = try? unsafe OpenSSL(key: key, tag: tag + tagSize, CipherFunctions.evp(cipher)),
+      let sealing = try? mode.makeContext(), let opening = try? mode.makeContext()
+    else { return false }
+    let messages = [[UInt8](150..<187), [UInt8](150..<187), []]
+    for (place, message) in messages.enumerated() {
+      let vector = [UInt8](repeating: UInt8(100 + place), count: 12)
+      let given = place == 0 ? key : nil
+      var (ours, theirs, opened) = (message, message, message.map { ~$0 })
+      // Always with its key: it is the one that must be right.
+      guard let context = try? evp.makeContext() else { return false }
+      // SAFETY: what comes out is as long as what goes in; the tag's first byte is changed and changed back.
+      let agrees = unsafe [UInt8](50..<(place == 2 ? 50 : 71)).withUnsafeBytes { bound in
+        let isSealed = unsafe message.withUnsafeBytes { text in
+          unsafe mode.seal(
+            in: sealing, key: given, initialisationVector: vector, additionalData: bound, text, to: &ours)
+            && evp.seal(
+              in: context, key: key, initialisationVector: vector, additionalData: bound, text, to: &theirs)
+        }
+        let isSame = unsafe ours == theirs && tags[..<tagSize].elementsEqual(tags[tagSize...])
+        return unsafe ours.withUnsafeBytes { text in
+          unsafe tags[0] ^= 1
+          let isForgeryOpened = unsafe mode.open(
+            in: opening, key: given, initialisationVector: vector, additionalData: bound, text, to: &opened)
+          unsafe tags[0] ^= 1
+          let isOpened = unsafe mode.open(
+            in: opening, key: nil, initialisationVector: vector, additionalData: bound, text, to: &opened)
+          return isSealed && isSame && !isForgeryOpened && isOpened && opened == message
+        }
+      }
+      guard agrees else { return false }
+    }
+    return true
+  }
+}

@@ -1,0 +1,84 @@
+// Two cryptographic libraries behind one protocol (decision 0101): what one seals, the other opens. The published vectors are in
+// `VectorTests`.
+
+import NotelogTestSupport
+import Testing
+
+@testable import NotelogCrypto
+
+@Suite struct CryptoLibraryTests {
+  @Test func `what one library seals in runs the other opens, in any order and with its derived keys kept`()
+    throws
+  {
+    try exchange(OpenSSL.self, CryptoKitShaped.self)
+    try exchange(CryptoKitShaped.self, OpenSSL.self)
+  }
+
+  private func exchange<Sealer: CryptoLibrary & ~Copyable, Opener: CryptoLibrary & ~Copyable>(
+    _: Sealer.Type, _: Opener.Type
+  ) throws {
+    var random = SeededGenerator(seed: 35)
+    let key = try secret([UInt8](repeating: 9, count: 32))
+    let sealing = try XAES<Sealer>(key: key)
+    let opening = try XAES<Opener>(key: key, cachedKeys: DerivedKeyCache.capacityMax)
+    var messages: [(plaintext: [UInt8], bound: [UInt8], sealed: [UInt8])] = []
+    for _ in 0..<40 {
+      var run = NonceRun()
+      for _ in 0..<5 {
+        let plaintext = bytes(Int.random(in: 0...200, using: &random), &random)
+        let bound = bytes(Int.random(in: 0...60, using: &random), &random)
+        messages.append((plaintext, bound, try seal(plaintext, bound, &run, sealing)))
+      }
+    }
+    for message in (messages + messages + messages).shuffled(using: &random) {
+      var altered = message.sealed
+      altered[Int.random(in: altered.indices, using: &random)] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+      #expect(throws: CryptoError.tampered) {
+        _ = reveal(try opening.openWhole(altered, additionalData: message.bound))
+      }
+      #expect(
+        reveal(try opening.openWhole(message.sealed, additionalData: message.bound)) == message.plaintext)
+      #expect(throws: CryptoError.tampered) {
+        _ = reveal(try opening.openWhole(message.sealed, additionalData: message.bound + [0]))
+      }
+    }
+  }
+
+  private func bytes(_ count: Int, _ random: inout SeededGenerator) -> [UInt8] {
+    (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+  }
+
+  private func seal<Library: CryptoLibrary & ~Copyable>(
+    _ plaintext: [UInt8], _ bound: [UInt8], _ run: inout NonceRun, _ context: borrowing XAES<Library>
+  ) throws -> [UInt8] {
+    var sealed = [UInt8](repeating: 0, count: plaintext.count + SealedValue.overhead)
+    // SAFETY: what is sealed is forty bytes longer than the plaintext.
+    let outcome = unsafe plaintext.withUnsafeBytes { plaintext in
+      unsafe bound.withUnsafeBytes { bound in
+        unsafe context.seal(plaintext, additionalData: bound, nonces: &run, to: &sealed)
+      }
+    }
+    try #require(outcome == .done)
+    return sealed
+  }
+
+  @Test func `both derive the same keys of anything, and compare alike`() throws {
+    var random = SeededGenerator(seed: 36)
+    for count in 0..<150 {
+      let (one, other) = (bytes(count, &random), bytes(count, &random))
+      #expect(try OpenSSL.sha256(one) == CryptoKitShaped.sha256(one))
+      let key = try secret(one)
+      let message = try secret(other)
+      #expect(
+        try OpenSSL.hmacSHA256(key: key.bytes, message.bytes)
+          == CryptoKitShaped.hmacSHA256(key: key.bytes, message.bytes))
+      #expect(
+        reveal(try OpenSSL.hkdfSHA256(key.bytes, salt: other, info: one, byteCount: 1 + count))
+          == reveal(try CryptoKitShaped.hkdfSHA256(key.bytes, salt: other, info: one, byteCount: 1 + count)))
+      for candidate in [one, other, Array(one.dropLast())] {
+        #expect(OpenSSL.areEqual(one, candidate) == (one == candidate))
+        #expect(CryptoKitShaped.areEqual(one, candidate) == (one == candidate))
+      }
+    }
+  }
+}
