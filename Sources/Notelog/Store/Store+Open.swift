@@ -63,6 +63,12 @@ extension Store {
     public var keepsCommitTimes = false
     /// Where this device's secret is: keys that are always open, or used on this device only, need it.
     public var deviceSecret = DeviceSecret.standard
+    /// What is told of the store's events: opened, recovered, compacted, damaged, slow, closed. It is called with one event after another, in
+    /// order, on a thread of its own, with none of the store's locks held; it may use the store. ``Store/close()`` returns when the last event
+    /// was told. Where a thousand wait already, further ones are counted alone (``StoreCounters/untoldEvents``).
+    public var observer: (@Sendable (StoreEvent) -> Void)?
+    /// From how long on a sync that commits wait for is an event (``StoreEvent/slowSync(_:)``).
+    public var slowSync = Duration.seconds(1)
     /// How much work a guess of the password costs, as the exponent of scrypt's *N*, from 14 to 18. With less than 16 the password
     /// is cheap to guess for whoever has the files, and nothing warns of that here: only for tests.
     public var passwordWork: UInt8 = 17
@@ -70,8 +76,10 @@ extension Store {
     /// The options that most apps want.
     public init() {}
 
-    var journal: JournalOptions {
+    func journal(telling events: EventTeller?) -> JournalOptions {
       var options = JournalOptions()
+      if let events { options.tell = { events.tell(StoreEvent($0)) } }
+      options.slowSync = slowSync
       options.isReadOnly = isReadOnly
       options.acceptsUnprovenDamage = acceptsUnprovenDamage
       options.examinesAllSegments = examinesAllSegments
@@ -226,13 +234,16 @@ extension Store {
     }
     // The keyring first: without it, what the journal holds could never be opened.
     try KeyringFiles(storage: storage).replace(with: vault.keyring.bytes)
+    let events = options.observer.map(EventTeller.init)
     let journal = try journaling(
-      at: storage.path, Journal.create(in: storage, storeID: id.bytes, options: options.journal))
+      at: storage.path,
+      Journal.create(in: storage, storeID: id.bytes, options: options.journal(telling: events)))
     let store = Store(
       journal: journal, storage: storage, vault: vault, finding: .bothSound,
-      schemas: try SchemaCopies(of: journal, and: .missing))
+      schemas: try SchemaCopies(of: journal, and: .missing), events: events)
     store.trustSchemas(true)
     store.beginSharing(options)
+    events?.tell(.opened(wasClosed: true))
     return store
   }
 
@@ -248,7 +259,9 @@ extension Store {
     in storage: any Storage, options: Options, unlock: (Store) throws(NotelogError) -> Void
   ) throws(NotelogError) -> Store {
     let isFinished = try Creation.refuseUnfinished(in: storage)
-    let journal = try journaling(at: storage.path, Journal.open(in: storage, options: options.journal))
+    let events = options.observer.map(EventTeller.init)
+    let journal = try journaling(
+      at: storage.path, Journal.open(in: storage, options: options.journal(telling: events)))
     do {
       let storeID = journal.storeID
       let choice = try KeyringFiles(storage: storage).load(storeID: storeID)
@@ -259,7 +272,7 @@ extension Store {
       let schemas = try SchemaCopies(of: journal, and: file.read(of: storeID))
       let store = Store(
         journal: journal, storage: storage, vault: vault, finding: choice.finding,
-        schemas: schemas)
+        schemas: schemas, events: events)
       try unlock(store)
       try store.compareSchemas(of: options.recordTypes)
       if schemas.mend(journal, file, of: storeID) { store.noteSchemas() }
@@ -267,6 +280,7 @@ extension Store {
       if journal.holdsLock, store.isUnlocked { try? store.finishRootChange() }
       if journal.holdsLock, !isFinished { Creation.noteFinished(in: storage) }
       store.beginSharing(options)
+      events?.tell(.opened(wasClosed: journal.report.wasClosed))
       return store
     } catch {
       // The error that stopped the opening is the one to report.
@@ -283,9 +297,14 @@ extension Store {
   func finish() throws(NotelogError) {
     vault.lock(.everything)
     companion.withLock { $0 }?.stop()
+    let wasClosed = journal.isClosed
     defer {
-      if journal.isClosed { vault.close() }
       hub.close()
+      if journal.isClosed {
+        vault.close()
+        if !wasClosed { events?.tell(.closed) }
+        events?.waitUntilTold()
+      }
     }
     try journaling(at: journal.path, journal.close())
   }

@@ -42,14 +42,17 @@ public final class Store: Sendable {
   let schemaFinding: SchemaFinding
   /// The revisions of the schemas that are known.
   let schemaRevisions: Lock<[ID16: UInt64]>
+  /// What tells the observer of events, where there is one.
+  let events: EventTeller?
   /// The thread that gives the lock back and takes in what others commit, where one is wanted.
   let companion = Lock<Companion?>(nil)
 
   init(
     journal: Journal, storage: any Storage, vault: Vault,
     finding: Keyring.Choice.Finding,
-    schemas: SchemaCopies
+    schemas: SchemaCopies, events: EventTeller? = nil
   ) {
+    self.events = events
     let readers = RecordReaders()
     self.readers = readers
     registry = Monitor(SchemaRegistry(readers))

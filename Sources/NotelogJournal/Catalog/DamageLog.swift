@@ -10,6 +10,10 @@ package final class DamageLog: Sendable {
     var damages: [Damage] = []
     /// Where they are: one place may be come upon in several ways.
     var places: Set<LogPosition> = []
+    /// The same, with what opening found.
+    var known: Set<LogPosition> = []
+    /// What is told of each place, once.
+    var tell: (@Sendable (JournalEvent) -> Void)?
   }
 
   /// How many places are kept. Whoever comes upon more has a store to salvage, and `verify` lists them all.
@@ -23,13 +27,28 @@ package final class DamageLog: Sendable {
   /// What was found, in the order in which it was.
   package var damages: [Damage] { state.withLock { $0.damages } }
 
+  /// How many places are known to be damaged, those that opening found among them.
+  var placeCount: Int { state.withLock { $0.known.count } }
+
+  /// Takes note of what opening found, and has each place told from now on.
+  func begin(after damages: [Damage], telling tell: (@Sendable (JournalEvent) -> Void)?) {
+    state.withLock { state in
+      state.tell = tell
+      for damage in damages + state.damages where state.known.insert(damage.place).inserted {
+        tell?(.damageFound(damage))
+      }
+    }
+  }
+
   /// Notes a finding, once.
   package func note(_ damage: Damage) {
     _ = isEmptyFlag.exchange(false)
     state.withLock { state in
-      let place = LogPosition(segment: damage.segment, offset: damage.offset)
-      guard state.damages.count < Self.maximumCount, state.places.insert(place).inserted else { return }
+      guard state.damages.count < Self.maximumCount, state.places.insert(damage.place).inserted else {
+        return
+      }
       state.damages.append(damage)
+      if state.known.insert(damage.place).inserted { state.tell?(.damageFound(damage)) }
     }
   }
 
@@ -38,4 +57,8 @@ package final class DamageLog: Sendable {
     guard error.code == .damaged, let segment = error.segment else { return }
     note(Damage(.payload, segment: segment, offset: error.offset ?? 0, record: error.record))
   }
+}
+
+extension Damage {
+  fileprivate var place: LogPosition { LogPosition(segment: segment, offset: offset) }
 }

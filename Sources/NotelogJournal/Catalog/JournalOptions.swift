@@ -46,6 +46,10 @@ package struct JournalOptions: Sendable {
   /// The most memory that blocks of finished segments are kept in, sealed as they are on disk, and an eighth as much again what
   /// their footers list. It is taken as it is used.
   package var cacheByteCount = 64 << 20
+  /// What is told of events, if anybody asks. It is called where they happen, with locks held, and only takes note.
+  package var tell: (@Sendable (JournalEvent) -> Void)?
+  /// From how long on a sync that commits wait for is an event.
+  package var slowSync = Duration.seconds(1)
   /// The bits of its fingerprint that an id is indexed by: fewer than all of them only where collisions are tried.
   package var fingerprintMask = UInt64.max
 

@@ -6,22 +6,6 @@ import NotelogBase
 import Synchronization
 
 extension Journal {
-  /// What a compaction did.
-  package struct CompactionResult: Sendable {
-    /// Segments that were replaced, and those that took their place.
-    package var removedSegments = 0
-    package var addedSegments = 0
-    /// Segments that are damaged and were left as they are.
-    package var damagedSegments: [UInt32] = []
-    /// The bytes of the files before and after.
-    package var byteCountBefore = 0
-    package var byteCountAfter = 0
-    /// The bytes of live frames that were copied, and of other segments' footers that were read for it.
-    package var copiedByteCount = 0
-    /// Whether the budget was spent, or the caller said stop, before everything was done.
-    package var isUnfinished = false
-  }
-
   /// Copies what is live in segments that hold dead bytes, and deletes them.
   ///
   /// Writers and readers go on meanwhile: copying holds none of their locks.
@@ -49,6 +33,7 @@ extension Journal {
     // Where it can't be found out which chunks live, all of them are taken to.
     try? loadChunks()
     var run = CompactionRun(share: share, budget: budget)
+    defer { tell(run.result) }
     run.result.byteCountBefore = statistics.byteCount
     do { try finishHeadWithDeadBytes() } catch {
       // There may be room for it when something has been freed.
@@ -284,6 +269,9 @@ extension Journal {
     }
     catalog.remove(sources)
     let removedByteCount = sources.reduce(0) { $0 + $1.byteCount }
+    let reclaimedByteCount = removedByteCount - segment.byteCount
+    counters.reclaimedBytes.add(reclaimedByteCount, ordering: .relaxed)
+    run.result.reclaimedByteCount += reclaimedByteCount
     run.result.removedSegments += sources.count
     run.result.addedSegments += 1
     // Before their files lose their names: what somebody holds then stays open.
@@ -318,6 +306,18 @@ extension Journal {
       reservation = try log.reserve(held, for: batch, .durable)
     }
     _ = try finish(reservation, &batch, after: previousVersions, .durable)
+    counters.ownTransactions.add(1, ordering: .relaxed)
+  }
+
+  /// Counts a run of compaction that replaced something, and tells of it.
+  func tell(_ result: CompactionResult) {
+    guard result.removedSegments > 0 else { return }
+    counters.compactions.add(1, ordering: .relaxed)
+    guard let tell = options.tell else { return }
+    var result = result
+    result.byteCountAfter = statistics.byteCount
+    result.byteCountBefore = result.byteCountAfter + result.reclaimedByteCount
+    tell(.compacted(result))
   }
 
   /// Deletes what can be made anew. The caller has loaded all of the index: nothing is read from the checkpoint any longer.

@@ -131,6 +131,8 @@ extension Journal {
       try fromStorage(storage.remove(name))
     }
     if examination.needsRecovery {
+      report.wasRecovered = true
+      report.torn = examination.report.torn
       var recovery = Recovery(storage: storage, examination: examination)
       let number = try FileName.segmentNumber(after: examination.highestKnownNumber)
       do { try recovery.run(number: number, salt: options.random()) } catch {
@@ -156,6 +158,13 @@ extension Journal {
       },
       storage)
     return examination
+  }
+
+  /// Counts a recovery, and tells of it.
+  func noteRecovery(_ report: RecoveryReport) {
+    guard report.wasRecovered else { return }
+    counters.noteRecovery()
+    options.tell?(.recovered(tornByteCount: report.torn.reduce(0) { $0 + $1.byteCount }))
   }
 
   /// Makes room for a recovery on a full disk.

@@ -52,6 +52,7 @@ extension Journal {
     guard holdsLock else { return }
     do {
       var run = CompactionRun(share: .automatic, budget: .unlimited)
+      defer { tell(run.result) }
       try loadIndex()
       while !hasRoom(), try step(&run) {}
       if !hasRoom() {
@@ -109,6 +110,7 @@ extension Journal {
   private func compactWhileDue(_ budget: WorkBudget) throws(JournalError) -> Bool {
     try loadIndex()
     var run = CompactionRun(share: .automatic, budget: budget)
+    defer { tell(run.result) }
     unlinkDeferred()
     defer { endTightnessIfTight() }
     while log.contract().isDue {

@@ -52,6 +52,35 @@ extension Journal {
     package var liveByteCount: Int { segments.reduce(0) { $0 + $1.liveByteCount } }
   }
 
+  /// What was counted since the journal was opened.
+  package struct Counts: Sendable {
+    package var commits = 0
+    package var bytesCommitted = 0
+    package var bytesCopied = 0
+    package var syncs = 0
+    package var slowestSync = Duration.zero
+    package var compactions = 0
+    package var bytesReclaimed = 0
+    package var recoveries = 0
+    package var damagedPlaces = 0
+  }
+
+  /// Counts as of now. No file is asked.
+  package var counts: Counts {
+    var counts = Counts()
+    let transactionCount = log.state.withLock(waking: .nobody) { $0.transactionCount }
+    counts.commits = transactionCount - counters.ownTransactions.load(ordering: .relaxed)
+    counts.bytesCommitted = compactor.storedByteCount.load(ordering: .relaxed)
+    counts.bytesCopied = compactor.writtenByteCount.load(ordering: .relaxed)
+    counts.syncs = counters.syncs.load(ordering: .relaxed)
+    counts.slowestSync = .nanoseconds(counters.slowestSync.load(ordering: .relaxed))
+    counts.compactions = counters.compactions.load(ordering: .relaxed)
+    counts.bytesReclaimed = counters.reclaimedBytes.load(ordering: .relaxed)
+    counts.recoveries = counters.recoveries.load(ordering: .relaxed)
+    counts.damagedPlaces = damageLog.placeCount
+    return counts
+  }
+
   /// The number that the next transaction will have.
   package var nextRevision: UInt64 { log.state.withLock { $0.nextSequence } }
 

@@ -43,6 +43,7 @@ package final class Journal: Sendable {
   package var path: String { storage.path }
   /// What opening it found.
   package let report: RecoveryReport
+  var counters: JournalCounters { log.counters }
 
   init(
     _ storage: any Storage, options: JournalOptions, catalog: Catalog, log: Log, lock: (any StorageFile)?,
@@ -59,5 +60,7 @@ package final class Journal: Sendable {
     records = RecordFinder(catalog)
     catalog.staleness.begin(
       below: report.staleBelow, at: log.state.withLock(waking: .nobody) { $0.nextSequence })
+    noteRecovery(report)
+    catalog.damageLog.begin(after: report.damages, telling: options.tell)
   }
 }

@@ -31,16 +31,7 @@ extension Log {
           end: state.visibleEnd)
       }
       guard case .sync(let number, let older, let head, let nextVisible, let end) = role else { return }
-      do {
-        // Oldest first: a later segment must not be on the medium while an earlier one is not.
-        for segment in older { try segment.file.sync() }
-        try head?.file.sync()
-      } catch {
-        let failure = poison(error)
-        state.withLock { $0.isSyncing = false }
-        throw failure
-      }
-      endWriting(of: older)
+      try sync(older, head)
       state.withLock(
         waking: .rooms(LogRoom.general, LogRoom.sync(number), oneIn: LogRoom.sync(number + 1))
       ) { state in
@@ -50,6 +41,24 @@ extension Log {
         state.unsynced.removeAll { segment in older.contains { $0 === segment } }
       }
     }
+  }
+
+  /// Syncs segments, oldest first: a later one must not be on the medium while an earlier one is not. Those before the head are only read
+  /// from then on.
+  private func sync(_ older: [Segment], _ head: Segment?) throws(JournalError) {
+    let start = ContinuousClock.now
+    do {
+      for segment in older { try segment.file.sync() }
+      try head?.file.sync()
+    } catch {
+      let failure = poison(error)
+      state.withLock { $0.isSyncing = false }
+      throw failure
+    }
+    let duration = ContinuousClock.now - start
+    counters.noteSync(duration)
+    if let tell = options.tell, duration >= options.slowSync { tell(.slowSync(duration)) }
+    endWriting(of: older)
   }
 
   /// Leaves segments that are durable to be read only. The one before the head gets its footer yet, as long as it is not finished.
@@ -66,12 +75,7 @@ extension Log {
       return state.unsynced
     }
     guard !older.isEmpty else { return }
-    do { for segment in older { try segment.file.sync() } } catch {
-      let failure = poison(error)
-      state.withLock { $0.isSyncing = false }
-      throw failure
-    }
-    endWriting(of: older)
+    try sync(older, nil)
     state.withLock { state in
       state.isSyncing = false
       state.unsynced.removeAll { segment in older.contains { $0 === segment } }

@@ -35,6 +35,7 @@ final class Log: Sendable {
   /// One thread at a time changes the reserve's file.
   let reserving = Lock(())
   let state: Monitor<LogState>
+  let counters = JournalCounters()
   /// The bytes of the head's file, those promised by the system among them.
   let allocatedByteCount: Atomic<Int>
   /// By how much whoever has the turn to write may make the files longer.
@@ -190,9 +191,11 @@ final class Log: Sendable {
         // The transaction is in the log, but what it replaced can't be told: what is indexed would be wrong.
         let failure = Log.poisoned(error)
         state.failure = failure
+        options.tell?(.poisoned(failure))
         throw failure
       }
       state.nextVisible += 1
+      state.transactionCount += 1
       state.visibleEnd = end
       reservation.segment.show(upTo: end.offset)
       watch.tell(reservation.sequence, frames)
@@ -234,10 +237,12 @@ final class Log: Sendable {
   /// After a failed write or sync nothing more is written: what the medium holds is no longer known.
   func poison(_ cause: StorageError) -> JournalError {
     let error = Self.poisoned(cause)
-    return state.withLock { state in
-      if state.failure == nil { state.failure = error }
-      return error
+    state.withLock { state in
+      guard state.failure == nil else { return }
+      state.failure = error
+      options.tell?(.poisoned(error))
     }
+    return error
   }
 
   private static func poisoned(_ cause: StorageError) -> JournalError {

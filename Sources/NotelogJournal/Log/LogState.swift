@@ -28,6 +28,8 @@ struct LogState: ~Copyable, Sendable {
   var live: LiveSet
   /// The highest segment number in use.
   var highestNumber: UInt32
+  /// How many transactions were written since the journal was opened, those of compaction among them.
+  var transactionCount = 0
   /// Why nothing more is written.
   var failure: JournalError?
   var isClosed = false

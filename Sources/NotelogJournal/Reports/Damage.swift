@@ -97,6 +97,8 @@ package struct RecoveryReport: Equatable, Sendable {
   package var floor = LogPosition.zero
   /// Whether the store had been closed in order.
   package var wasClosed = true
+  /// Whether it was recovered since.
+  package var wasRecovered = false
   /// Transactions above the floor that were whole, and so were kept.
   package var keptTransactions = 0
   /// What became of the index's checkpoint: not having one is no damage, as it is built again.

@@ -175,6 +175,7 @@ extension Journal {
         state.startAt(
           max(next, state.nextVisible), highestNumber: max(found.highestKnownNumber, names.highest))
       }
+      noteRecovery(report)
     } else if let ending {
       try log.state.withLock { state throws(JournalError) in
         state.head = try Self.reopenHead(

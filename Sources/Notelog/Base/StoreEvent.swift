@@ -1,0 +1,102 @@
+// What happens to a store that whoever operates it wants to know.
+
+import NotelogJournal
+
+/// Something that happened to a store and that whoever operates it wants to know: ``Store/Options/observer`` is told.
+///
+/// An event says nothing of what is sealed: its words go into a log as they are. Kinds may be added in a minor version, so write a
+/// `default` where you switch over them.
+public enum StoreEvent: Sendable {
+  /// The store is open. Where it had not been closed in order, and may be written to, ``recovered(tornByteCount:)`` was told before.
+  case opened(wasClosed: Bool)
+  /// The log had not been closed in order, as after a crash, and was recovered: so many bytes at its end, which nothing says were durable,
+  /// were cut.
+  case recovered(tornByteCount: Int)
+  /// Compaction replaced segments, by itself or because somebody asked.
+  case compacted(CompactionSummary)
+  /// A place is damaged, as opening, reading or a scrub found. Each place is told once.
+  case damageFound(Verification.Finding)
+  /// A sync that commits waited for took as long as ``Store/Options/slowSync``, or longer.
+  case slowSync(Duration)
+  /// A write or a sync failed: the store is read from, and takes no more writes until it is opened again.
+  case poisoned(NotelogError)
+  /// The store was closed.
+  case closed
+
+  /// How much an event matters. The raw values are the names of swift-log's levels.
+  public enum Severity: String, Sendable, CaseIterable {
+    /// What happens every day.
+    case info
+    /// What is in order, and not usual.
+    case notice
+    /// What may become a failure.
+    case warning
+    /// Something is lost, or can't be read.
+    case error
+    /// Nothing is written any more.
+    case critical
+  }
+
+  /// How much it matters.
+  public var severity: Severity {
+    switch self {
+    case .opened, .compacted, .closed: .info
+    case .recovered: .notice
+    case .slowSync: .warning
+    case .damageFound(let finding): finding.isDamage ? .error : .warning
+    case .poisoned: .critical
+    }
+  }
+
+  /// The kind's name, for a metric's dimension or a filter: `opened`, `damageFound`.
+  public var name: String {
+    switch self {
+    case .opened: "opened"
+    case .recovered: "recovered"
+    case .compacted: "compacted"
+    case .damageFound: "damageFound"
+    case .slowSync: "slowSync"
+    case .poisoned: "poisoned"
+    case .closed: "closed"
+    }
+  }
+}
+
+extension StoreEvent: CustomStringConvertible {
+  /// The event in words, on one line.
+  public var description: String {
+    switch self {
+    case .opened(let wasClosed): wasClosed ? "the store is open" : "the store is open; it had not been closed"
+    case .recovered(let count): "the store was recovered, \(count) bytes of its log were cut"
+    case .compacted(let summary):
+      "\(summary.removedSegments) segments were compacted into \(summary.addedSegments): "
+        + "the store takes \(summary.byteCountAfter) bytes, \(summary.byteCountBefore) before"
+    case .damageFound(let finding): finding.message + finding.place
+    case .slowSync(let duration): "a sync took \(duration)"
+    case .poisoned(let error): error.message
+    case .closed: "the store is closed"
+    }
+  }
+}
+
+extension Verification.Finding {
+  /// Where it is, in words.
+  fileprivate var place: String {
+    let parts = [
+      segment.map { "segment \($0)" }, offset.map { "offset \($0)" }, record.map { "record \($0)" },
+    ].compactMap { $0 }
+    return parts.isEmpty ? "" : " (" + parts.joined(separator: ", ") + ")"
+  }
+}
+
+extension StoreEvent {
+  init(_ event: JournalEvent) {
+    switch event {
+    case .recovered(let count): self = .recovered(tornByteCount: count)
+    case .compacted(let result): self = .compacted(CompactionSummary(result))
+    case .damageFound(let damage): self = .damageFound(Verification.Finding(damage))
+    case .slowSync(let duration): self = .slowSync(duration)
+    case .poisoned(let error): self = .poisoned(NotelogError(journal: error))
+    }
+  }
+}
