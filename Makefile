@@ -9,10 +9,10 @@ OPTIMISED = -c release -Xswiftc -enable-testing --scratch-path .build/optimised
 # Suites that try very many states, by their names: apart from the others, which would wait for them; `make soak` has them try more.
 HEAVY = ^[^/]*([Cc]rash|[Mm]odel|Damage|Failing|Streaming|Checkpoint|StoredOrder|Keyring|Salvage|HardPlace|BlockCache|Import)[^/]*/
 
-.PHONY: help demo test examples lint format bench soak torture fuzz model docs install clean libraries
+.PHONY: help demo test examples lint format bench soak torture fuzz model docs api api-accept install clean libraries
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /\1	/p' Makefile | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 12
 
 demo: libraries ## build the tool and tour a real store in a temporary folder
 	swift build $(OPTIMISED) --product notelog
@@ -48,6 +48,12 @@ bench: libraries ## measure beside the peers (sqlite, lmdb, leveldb, rocksdb)
 
 docs: libraries ## the library's documentation, into docs/site
 	scripts/docs $(OPTIMISED)
+
+api: libraries ## compare what is public with docs/api.txt, and count it
+	scripts/api $(OPTIMISED)
+
+api-accept: libraries ## write docs/api.txt anew: what changed is meant
+	scripts/api --accept $(OPTIMISED)
 
 examples: libraries ## build and drive the example programs, and run each row of docs/origins.md
 	@scripts/ensure-libraries 'command sqlite3:sqlite3:sqlite'
