@@ -64,7 +64,7 @@ extension Store {
     /// Where this device's secret is: keys that are always open, or used on this device only, need it.
     public var deviceSecret = DeviceSecret.standard
     /// What is told of the store's events: opened, recovered, compacted, damaged, slow, closed. It is called with one event after another, in
-    /// order, on a thread of its own, with none of the store's locks held; it may use the store. ``Store/close()`` returns when the last event
+    /// order, on a thread of its own, with none of the store's locks held; it may use the store. `close()` returns when the last event
     /// was told. Where a thousand wait already, further ones are counted alone (``StoreCounters/untoldEvents``).
     public var observer: (@Sendable (StoreEvent) -> Void)?
     /// From how long on a sync that commits wait for is an event (``StoreEvent/slowSync(_:)``).
