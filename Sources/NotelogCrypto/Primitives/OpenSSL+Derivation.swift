@@ -36,6 +36,7 @@ extension OpenSSL {
     return mac
   }
 
+  // SAFETY: fetched once and never freed; OpenSSL counts references to it atomically.
   /// OpenSSL's HKDF, looked up once: unlocking derives seven keys.
   nonisolated(unsafe) private static let hkdf = unsafe EVP_KDF_fetch(nil, "HKDF", nil)
 
