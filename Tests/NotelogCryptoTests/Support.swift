@@ -19,6 +19,11 @@ func secret(_ bytes: [UInt8], in memory: SecretMemory = .shared) throws -> Secre
   return secret
 }
 
+extension WorkFactor {
+  /// N = 2^14: what tests take, that would otherwise last for minutes.
+  static let forTests = leastRead
+}
+
 func password(_ text: String) throws -> Credential { .password(try Secret(utf8: text)) }
 
 /// The bytes of a secret, for a test to compare.

@@ -61,6 +61,12 @@ import Testing
     expectNone(FormatRules.invariantsAreCited(format: format, tests: tests))
   }
 
+  @Test func `every promise of SECURITY names a test that exists`() throws {
+    let page = try Repository.file("SECURITY.md")
+    #expect(page.lines.count(where: { $0.hasPrefix("### A") }) >= 8 && page.lines.contains("## The table"))
+    expectNone(SecurityRules.promisesAreShown(page, tests: try Repository.swift(in: "Tests")))
+  }
+
   @Test func `every link of every page leads somewhere`() throws {
     let pages = try Repository.files(in: ["."], suffix: ".md")
     #expect(pages.count > 5)

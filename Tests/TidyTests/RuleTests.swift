@@ -213,6 +213,34 @@ import Testing
     #expect(PageRules.examplesAreTested(article, tests: []).count == 2)
   }
 
+  @Test func `promises that no test shows are found`() {
+    let test = File(
+      path: "t.swift",
+      text: """
+        @Suite struct KeyTests {
+          @Test(arguments: [1])
+          func
+            `a key opens its own values`() {}
+        }
+        """)
+    func findings(_ text: String) -> [String] {
+      SecurityRules.promisesAreShown(File(path: "S.md", text: text), tests: [test]).map {
+        "\($0.line): \($0.message)"
+      }
+    }
+    #expect(findings("### A1\nNothing.\nShown by: `a key opens its\nown values`; `KeyTests`.").isEmpty)
+    #expect(findings("### A1\nNothing.\n\n### A2\nShown by: `KeyTests`.") == ["1: ### A1 names no test"])
+    #expect(findings("### A1\nNothing.") == ["1: ### A1 names no test"])
+    #expect(findings("Shown by: `a test`, `KeyTests`.") == ["1: there is no test `a test`"])
+    #expect(findings("It is so (`a key opens others' values`).\n`lock` wins.").count == 1)
+    let head = "| who | shown by |\n|---|---|\n"
+    #expect(findings(head + "| a | `a key opens its own values` |\n| b | the same |").isEmpty)
+    #expect(findings(head + "| a | the same |\n| b | `KeyTests` |") == ["3: the row names no test"])
+    #expect(findings(head + "| a | none |\n| b | the same |").count == 2)
+    #expect(findings(head + "| a | `a key opens no other values` |").count == 1)
+    #expect(findings("| who | gets |\n|---|---|\n| a | nothing |").isEmpty)
+  }
+
   @Test func `decisions without a line in the index or a number of their own are found`() {
     let index = File(path: "docs/decisions/README.md", text: "[one](0001-one.md) [two](0002-two.md)")
     #expect(PageRules.decisionsAreListed(index: index, names: ["0001-one.md", "0002-two.md"]).isEmpty)

@@ -1,13 +1,16 @@
 """Campaign `processes`: two writers and four readers work on one store, and are stopped, continued and killed at random.
 
 Writers take turns, as one holds the lock and the other is told that the store is busy. They import pairs of records, both
-with the same number and in one transaction, each time a higher one, compact, and rotate the key. Readers dump, list, verify, ask for
+with the same number and in one transaction, each time a higher one, compact, rotate the key, and half of the time work on
+a second store, whose root they change as well (`password change --rekey`). Readers dump, list, verify, ask for
 information, make and restore backups, and dump copies
 of the store's files. What may go wrong:
 
   false damage  a reader speaks of damage, or verify finds some, where there is none
   torn          one record of a pair is seen without the other, or with another number
   lost          a pair that was acknowledged as durable is missing, or older than acknowledged
+  unopened      a value does not open, or is another one than was written
+  counts        `key list` counts other values under a key than the directories of the log's frames name
   copy          a copy of the store's files, made beside the writers, lacks something, and `dump` of it exits 0
   failed        a command fails for another reason than being busy or killed
   trap, hang    a command crashed, or did not end
@@ -18,6 +21,7 @@ import json
 import os
 import random
 import shutil
+import struct
 import signal
 import time
 
@@ -31,15 +35,24 @@ SCHEMA = {"collections": [{"name": "pair", "fields": [
     {"name": "number", "type": "integer", "indexed": True}, {"name": "text", "type": "text", "sealed": True}]}]}
 
 
+# What a guess of the password costs here: as little as may be, as each command makes one.
+CHEAP = ("--scrypt-log-n", "14")
+
+
 def run(tool, folder, findings, settings):
-    store = os.path.join(folder, "store")
     schema = os.path.join(folder, "schema.json")
     with open(schema, "w") as file:
         json.dump(SCHEMA, file)
-    tool.check("init", store, "--schema", schema, "--segment-size", SEGMENT, *tool.byKey)
-    crowd = Crowd(tool, store, folder, findings, random.Random(settings.seed))
-    crowd.work(settings.seconds)
-    crowd.lookAtTheEnd()
+    for hasPassword in (False, True):
+        place = os.path.join(folder, "password-store" if hasPassword else "key-store")
+        os.mkdir(place)
+        store = os.path.join(place, "store")
+        opening = tool.byPassword if hasPassword else tool.byKey
+        cost = CHEAP if hasPassword else ()
+        tool.check("init", store, "--schema", schema, "--segment-size", SEGMENT, *opening, *cost)
+        crowd = Crowd(tool, store, place, findings, random.Random(settings.seed), opening)
+        crowd.work(settings.seconds / 2)
+        crowd.lookAtTheEnd()
 
 
 def names(pair):
@@ -71,10 +84,14 @@ class Task:
 class Crowd:
     """Two writers (slots 0 and 1) and four readers (2 to 5)."""
 
-    def __init__(self, tool, store, folder, findings, chance):
+    def __init__(self, tool, store, folder, findings, chance, opening):
         self.tool, self.store, self.folder = tool, store, folder
         self.findings, self.chance = findings, chance
+        self.opening, self.changesRoot = opening, opening == tool.byPassword
         self.acknowledged = {}
+        # The length of the text that goes with each number, and how long commands of each kind took.
+        self.written = {}
+        self.seconds = {}
         self.next = 1
         self.tasks = {}
         self.plans = []
@@ -98,6 +115,7 @@ class Crowd:
             if self.tasks.get(task.slot) is task and task.process.poll() is None:
                 task.process.send_signal(number)
                 task.wasKilled = task.wasKilled or number == signal.SIGKILL
+                task.isStopped = task.isStopped or number == signal.SIGSTOP
                 self.findings.count({signal.SIGKILL: "kills", signal.SIGSTOP: "stops"}.get(number, "continuations"))
         for slot, task in list(self.tasks.items()):
             code = task.process.poll()
@@ -112,7 +130,8 @@ class Crowd:
     def begin(self, slot):
         task = self.writer(slot) if slot < 2 else self.reader(slot)
         self.tasks[slot] = task
-        at = time.monotonic() + self.chance.random() * 0.05
+        # At any moment of it: what it takes is known from the last of its kind.
+        at = time.monotonic() + self.chance.random() * max(0.05, self.seconds.get(task.kind, 0))
         fate = self.chance.random()
         if fate < 0.2:
             self.plan(at, task, signal.SIGKILL)
@@ -128,19 +147,26 @@ class Crowd:
         if choice < 0.3:
             return Task(self, slot, "compact", ("compact", self.store, "--segment-size", SEGMENT))
         if choice < 0.4:
-            return Task(self, slot, "rotate", ("key", "rotate", self.store, "default", *self.tool.byKey))
+            return Task(self, slot, "rotate", ("key", "rotate", self.store, "default", *self.opening))
+        if choice < 0.6 and self.changesRoot:
+            # To the same password: whichever root is in force, it opens the store.
+            words = ("password", "change", self.store, "--rekey", "--new-password-file", self.tool.passwordFile)
+            return Task(self, slot, "rekey", (*words, *CHEAP, *self.opening))
         lines = []
         for _ in range(self.chance.randrange(1, 60)):
-            fields = {"number": self.next, "text": "x" * self.chance.randrange(1200)}
+            self.written[self.next] = self.chance.randrange(1200)
+            fields = {"number": self.next, "text": "x" * self.written[self.next]}
             # Each writer has pairs of its own, so that the numbers of a pair only grow, whoever gets the lock first.
             for id in names(self.next % (PAIRS // 2) * 2 + slot):
                 lines.append(json.dumps({"id": id, "collection": "pair", "fields": fields}) + "\n")
             self.next += 1
         words = ("import", self.store, "--batch", "2", "--durable", "--ack", "--segment-size", SEGMENT)
-        return Task(self, slot, "import", (*words, *self.tool.byKey), lines)
+        return Task(self, slot, "import", (*words, *self.opening), lines)
 
     def reader(self, slot):
-        kind = self.chance.choice(("dump", "dump", "list", "verify", "verify", "info", "backup", "copy"))
+        kind = self.chance.choice(("dump", "dump", "open", "list", "verify", "verify", "info", "backup", "copy"))
+        if kind == "open":
+            return Task(self, slot, "open", ("dump", self.store, "--json", *self.opening))
         if kind == "copy":
             return self.copyFiles(slot)
         if kind == "backup":
@@ -171,13 +197,17 @@ class Crowd:
     def judge(self, task, answer):
         """What a command's answer says of the store, and whether that is true."""
         self.findings.count("commands")
+        if answer.code == tools.DONE and not task.isStopped:
+            self.seconds[task.kind] = time.monotonic() - task.began
+        if task.kind in ("rotate", "rekey") and answer.code in (tools.DONE, -signal.SIGKILL):
+            self.findings.count({"rotate": "rotations", "rekey": "new roots"}[task.kind])
         if task.kind == "import":
             self.acknowledge(task, answer)
         if task.wasKilled and answer.code == -signal.SIGKILL:
             return
         # A backup beside a writer that died in its recovery has no end of the log to copy.
         isInterrupted = task.kind == "backup" and "recovery was interrupted" in answer.err
-        if answer.code == tools.BUSY and (isInterrupted or task.kind in ("import", "compact", "rotate")):
+        if answer.code == tools.BUSY and (isInterrupted or task.kind in ("import", "compact", "rotate", "rekey")):
             self.findings.count("busy")
             return
         if task.kind == "restore" and answer.code in (tools.NO_STORE, tools.FAILED) and "no backup" in answer.err:
@@ -191,7 +221,7 @@ class Crowd:
             self.report("false damage", task, answer)
         elif answer.code != tools.DONE:
             self.report("failed", task, answer)
-        elif task.kind in ("dump", "list"):
+        elif task.kind in ("dump", "open", "list"):
             self.look(task, answer)
 
     def acknowledge(self, task, answer):
@@ -208,7 +238,9 @@ class Crowd:
         shown = {}
         for line in answer.out.splitlines():
             row = json.loads(line)
-            shown[row["id"]] = row["fields"]["number"]
+            number = shown[row["id"]] = row["fields"]["number"]
+            if task.kind == "open" and row["fields"].get("text") != "x" * self.written[number]:
+                self.report("unopened", task, answer, f": record {row['id']}, {line[:120]}")
         short = f"of {len(shown)} records shown "
         for pair in range(PAIRS):
             numbers = {shown.get(id, 0) for id in names(pair)}
@@ -227,8 +259,52 @@ class Crowd:
         self.findings.violation(kind, task.kind, f"{answer}{more}{'; '.join(['', *findings[:1]])}")
 
     def lookAtTheEnd(self):
-        """With nobody else at work, everything acknowledged is there, and the store is sound."""
-        for kind, words in (("dump", ("dump", self.store, "--json")), ("verify", ("verify", self.store, *self.tool.byKey))):
-            task = Task(self, 0, kind, words)
-            code = task.process.wait()
-            self.judge(task, task.answer(code))
+        """With nobody else at work, everything acknowledged is there, every value opens, and the store is sound."""
+        self.doAlone("compact", "compact", self.store, "--segment-size", SEGMENT)
+        for isRotated in (False, True):
+            self.doAlone("open", "dump", self.store, "--json", *self.opening)
+            self.doAlone("verify", "verify", self.store, *self.opening)
+            self.compareCounts(1 if isRotated else None)
+            if not isRotated:
+                self.doAlone("rotate", "key", "rotate", self.store, "default", *self.opening)
+
+    def doAlone(self, kind, *words):
+        task = Task(self, 0, kind, words)
+        answer = task.answer(task.process.wait())
+        self.judge(task, answer)
+        return task, answer
+
+    def compareCounts(self, generations):
+        """Whether `key list` says the same as the log's frames: how many values are under which key, and in how many generations."""
+        task, answer = self.doAlone("list keys", "key", "list", self.store, "--json", *self.opening)
+        if answer.code != tools.DONE:
+            return
+        rows = [row for line in answer.out.splitlines() for row in json.loads(line)["generations"]]
+        listed = {row["number"]: row["values"] for row in rows if row["values"]}
+        found = sealedValues(self.tool, self.store)
+        self.findings.count("values counted", sum(found.values()))
+        if listed != found or len(rows) != (generations or len(rows)):
+            self.report("counts", task, answer, f": listed {rows}, found {found}")
+
+
+def sealedValues(tool, store):
+    """How many values of current records are sealed under each key, by their frames (FORMAT.md 5, 7.1, 7.2)."""
+    newest = {}
+    for line in tool.check("dump", store, "--frames", "--json").out.splitlines():
+        row = json.loads(line)
+        isRecord = row["kind"] in ("record", "tombstone") and not row["record"].endswith("0000-0000-0000-000000000000")
+        if isRecord and row["revision"] >= newest.get(row["record"], {"revision": 0})["revision"]:
+            newest[row["record"]] = row
+    counts = {}
+    for row in newest.values():
+        if row["kind"] == "tombstone":
+            continue
+        with open(os.path.join(store, row["file"]), "rb") as file:
+            file.seek(row["offset"])
+            frame = file.read(row["bytes"])
+        body = 40 + (struct.unpack_from("<H", frame, 40)[0] if frame[1] & 1 else 0)
+        for field in range(struct.unpack_from("<H", frame, body + 2)[0]):
+            _, _, flags, key, _ = struct.unpack_from("<HBBII", frame, body + 4 + 12 * field)
+            if flags & 1:
+                counts[key] = counts.get(key, 0) + 1
+    return counts

@@ -7,7 +7,7 @@ import NotelogJournal
 
 /// One step of a rotation: finds records with values under old generations, newest segment first, and seals those values anew.
 struct Resealing {
-  /// What one transaction takes at most: nobody waits for longer than that for the turn.
+  /// What one transaction takes at most: nobody waits for longer than that for the turn. Values are sealed before.
   private static let (recordsMax, bytesMax) = (64, 256 << 10)
   /// How many chunks are committed at a time.
   private static let chunksATransaction = 4
@@ -69,74 +69,108 @@ struct Resealing {
     return false
   }
 
-  /// Seals the values of some records anew, in one transaction; those of large values before, in some of their own.
+  /// Seals the values of some records anew, and puts them in one transaction: whoever waits for the turn waits for the putting alone. Large
+  /// values go before, in transactions of their own.
   private mutating func resealSome(_ state: inout RotationProgress, _ step: inout RotationStep) throws {
     var group: [(id: ID16, collection: UInt16)] = []
-    var large: [ID16: ResealedValue] = [:]
+    var ready: [ID16: ResealedRecord] = [:]
+    var (byteCount, largeByteCount) = (0, 0)
     // One record with large values at a time: they may be a step by themselves.
-    for (id, collection) in state.pending.suffix(Self.recordsMax).reversed() where large.isEmpty {
+    for (id, collection) in state.pending.suffix(Self.recordsMax).reversed()
+    where byteCount < Self.bytesMax && largeByteCount == 0 {
       group.append((id, collection))
-      do { try prepareLarge(RecordID(id), collection, &large) } catch let error as NotelogError {
+      do {
+        guard let resealed = try sealAnew(RecordID(id), collection), resealed.isAnyOld else { continue }
+        ready[id] = resealed
+        byteCount += resealed.byteCount
+        largeByteCount += resealed.large.values.reduce(0) { $0 + $1.byteCount }
+      } catch let error as NotelogError {
         guard error.isOfOneRecord else { throw error }
         state.failed.insert(id)
       }
     }
-    var (done, count, byteCount) = (0, 0, 0)
-    var failed: [ID16] = []
-    try store.write(.buffered) { tx in
-      (done, count, byteCount) = (0, 0, 0)
-      for (id, collection) in group where byteCount < Self.bytesMax {
-        done += 1
-        guard !state.failed.contains(id) else { continue }
-        do throws(NotelogError) {
-          let resealed = try reseal(RecordID(id), collection, large, &tx)
-          count += resealed.count
-          byteCount += resealed.byteCount
-        } catch {
-          guard error.isOfOneRecord else { throw error }
-          failed.append(id)
+    if !ready.isEmpty {
+      try store.write(.buffered) { tx in
+        for (id, collection) in group {
+          guard let resealed = ready[id] else { continue }
+          do throws(NotelogError) {
+            step.resealedCount += try put(RecordID(id), collection, resealed, &tx)
+          } catch {
+            guard error.isOfOneRecord else { throw error }
+            state.failed.insert(id)
+          }
         }
       }
+      withExtendedLifetime(ready) {}
     }
-    withExtendedLifetime(large) {}
-    state.failed.formUnion(failed)
-    state.pending.removeLast(done)
-    step.resealedCount += count
+    state.pending.removeLast(group.count)
     step.failedCount = state.failed.count
-    spent += byteCount + large.values.reduce(0) { $0 + $1.byteCount } + 64 * done
+    spent += byteCount + largeByteCount + 64 * group.count
   }
 
-  /// Writes a record's next version, with its values sealed anew. One that has none under an old generation any more stays as it is.
-  private func reseal(
-    _ id: RecordID, _ collection: UInt16, _ large: [ID16: ResealedValue], _ tx: inout Transaction
-  ) throws(NotelogError) -> (count: Int, byteCount: Int) {
+  /// A record as it is now, its values sealed anew; nil where it is gone. Nobody waits meanwhile.
+  private func sealAnew(_ id: RecordID, _ collection: UInt16) throws -> ResealedRecord? {
     guard let plan = plan(collection) else { throw Self.unknownField(id) }
-    guard let stored = try tx.read(id, plan) else { return (0, 0) }
-    var contents: [Int: SealedContent] = [:]
-    var isAnyOld = false
+    var buffer = ReadBuffer()
+    let found = try journaling(at: store.journal.path, store.journal.read(id.bytes, into: &buffer))
+    guard let stored = try OwnedRecord(found, in: collection, buffer) else { return nil }
+    var large: [ID16: ResealedValue] = [:]
+    for entry in try stored.entries() where old.contains(entry.keyReference) && entry.flags.contains(.chunked)
+    {
+      guard let index = plan.index(of: entry.number) else { continue }
+      try plan.check(entry, index, id)
+      let chunks = try ChunkOpener(store.opener, entry, in: stored.body.rawSpan, of: id, index, plan)
+      large[chunks.reference.value] = try resealed(chunks)
+    }
+    var nonces = NonceRun()
+    return try sealAnew(stored, plan, large, &nonces)
+  }
+
+  /// A record's version, its values sealed anew.
+  private func sealAnew(
+    _ stored: OwnedRecord, _ plan: CollectionPlan, _ large: [ID16: ResealedValue], _ nonces: inout NonceRun
+  ) throws(NotelogError) -> ResealedRecord {
+    var resealed = ResealedRecord(plan: plan, revision: stored.revision, large: large)
     for entry in try stored.entries() where old.contains(entry.keyReference) {
       guard let index = plan.index(of: entry.number) else {
         // A retired field's value goes with the record's next version; one that the schema doesn't know can't be opened.
-        guard plan.isRetired(entry.number) else { throw Self.unknownField(id) }
-        isAnyOld = true
+        guard plan.isRetired(entry.number) else { throw Self.unknownField(stored.id) }
+        resealed.isAnyOld = true
         continue
       }
-      isAnyOld = true
       let bytes = stored.body.rawSpan.extracting(entry.range)
       guard entry.flags.contains(.chunked) else {
-        contents[index] = try resealed(entry, bytes, id, index, plan, &tx.nonces)
+        resealed.contents[index] = try self.resealed(entry, bytes, stored.id, index, plan, &nonces)
         continue
       }
       // Where it was replaced meanwhile by another one, that is found in the next round, if it is under an old generation at all.
       guard let value = large[ValueReference.value(in: bytes)],
         value.content.keyReference == plan.fields[index].keyReference
-      else { return (0, 0) }
-      contents[index] = value.content
+      else { return ResealedRecord(plan: plan, revision: stored.revision, large: large) }
+      resealed.contents[index] = value.content
     }
-    guard isAnyOld else { return (0, 0) }
+    if !resealed.contents.isEmpty { resealed.isAnyOld = true }
+    if resealed.isAnyOld { resealed.byteCount = stored.body.count }
+    return resealed
+  }
+
+  /// Writes a record's next version, with its values sealed anew. One that has none under an old generation any more stays as it is.
+  ///
+  /// - Returns: How many values were sealed anew.
+  private func put(
+    _ id: RecordID, _ collection: UInt16, _ ready: ResealedRecord, _ tx: inout Transaction
+  ) throws(NotelogError) -> Int {
+    guard let plan = plan(collection) else { throw Self.unknownField(id) }
+    guard let stored = try tx.read(id, plan) else { return 0 }
+    var resealed = ready
+    if resealed.revision != stored.revision || resealed.plan !== plan {
+      // It was changed meanwhile. Sealed now, with the turn: one that changes all the time would never be done otherwise.
+      resealed = try sealAnew(stored, plan, ready.large, &tx.nonces)
+    }
+    guard resealed.isAnyOld else { return 0 }
     tx.prepare(plan)
-    try tx.merge(stored, plan, changed: Set(contents.keys), contents) { _, _ in }
-    return (max(1, contents.count), stored.body.count)
+    try tx.merge(stored, plan, changed: Set(resealed.contents.keys), resealed.contents) { _, _ in }
+    return max(1, resealed.contents.count)
   }
 
   private func plan(_ collection: UInt16) -> CollectionPlan? {
@@ -179,23 +213,7 @@ struct Resealing {
     return SealedContent(type: entry.type, flags: entry.flags, keyReference: new.rawValue, bytes: output)
   }
 
-  /// Seals a record's large values anew, chunk by chunk, ahead of the record.
-  private func prepareLarge(
-    _ id: RecordID, _ collection: UInt16, _ large: inout [ID16: ResealedValue]
-  ) throws {
-    guard let plan = plan(collection) else { return }
-    var buffer = ReadBuffer()
-    let found = try journaling(at: store.journal.path, store.journal.read(id.bytes, into: &buffer))
-    guard let stored = try OwnedRecord(found, in: collection, buffer) else { return }
-    for entry in try stored.entries() where old.contains(entry.keyReference) && entry.flags.contains(.chunked)
-    {
-      guard let index = plan.index(of: entry.number) else { continue }
-      try plan.check(entry, index, id)
-      let chunks = try ChunkOpener(store.opener, entry, in: stored.body.rawSpan, of: id, index, plan)
-      large[chunks.reference.value] = try resealed(chunks)
-    }
-  }
-
+  /// Seals a large value anew, chunk by chunk, ahead of its record.
   private func resealed(_ chunks: ChunkOpener) throws -> ResealedValue {
     let reference = ValueReference(.randomValue, byteCount: chunks.reference.byteCount)
     let (plan, index, entry) = (chunks.plan, chunks.index, chunks.entry)
@@ -237,6 +255,18 @@ struct Resealing {
       type: entry.type, flags: entry.flags, keyReference: new.rawValue, bytes: bytes)
     return ResealedValue(content: content, byteCount: reference.byteCount, begun: begun)
   }
+}
+
+/// The values of a record's version, sealed anew, before they are written.
+private struct ResealedRecord {
+  let plan: CollectionPlan
+  let revision: UInt64
+  /// The large values that were sealed anew, by the ids of what they were before.
+  let large: [ID16: ResealedValue]
+  var contents: [Int: SealedContent] = [:]
+  /// Whether anything was under an old generation.
+  var isAnyOld = false
+  var byteCount = 0
 }
 
 /// A large value that was sealed anew, and that no record refers to yet.

@@ -62,7 +62,7 @@ extension Store {
       if vault.keyring.generations(of: key.number).count == 1 { try beginRotation(of: key) }
       key = try namedKey(name)
       // A process that died may have left the schemas as they were.
-      try write { tx in try tx.storeSchemas { try self.follow(&$0, key.number) } }
+      try write(.buffered) { tx in try tx.storeSchemas { try self.follow(&$0, key.number) } }
       var state = progress[key.number] ?? RotationProgress(generation: key.current)
       if state.generation != key.current { state = RotationProgress(generation: key.current) }
       defer { progress[key.number] = state }
@@ -81,11 +81,18 @@ extension Store {
   /// - Throws: `locked`, `missingKey`, `full`, `poisoned`, `closed`, `readOnly`.
   public func beginRotation(of name: String) throws { try beginRotation(of: try namedKey(name)) }
 
+  /// The generation is there before the schemas list it: nobody waits for the keyring's files. Until they do, and for good if the process dies
+  /// meanwhile, values are sealed under the one before.
   private func beginRotation(of key: Keyring.NamedKey) throws {
-    try write { tx in
-      try changeKeyring("making a generation of a key") { () throws(CryptoError) in try vault.rotating(key) }
-      try tx.storeSchemas { try self.follow(&$0, key.number) }
-    }
+    try changeKeyring("making a generation of a key") { () throws(CryptoError) in try vault.rotating(key) }
+    try storeSchemas { try self.follow(&$0, key.number) }
+  }
+
+  /// Changes stored schemas, and stores those anew that were changed. When it returns they are durable, and all that was written before; the turn
+  /// is given back earlier.
+  private func storeSchemas(_ change: (inout StoredSchema) throws -> Bool) throws {
+    try write(.buffered) { tx in try tx.storeSchemas(change) }
+    try journaling(at: journal.path, journal.synchronize())
   }
 
   /// The named key of a name.
@@ -135,14 +142,13 @@ extension Store {
       return
     }
     for reference in empty {
-      try write { tx in
-        try tx.storeSchemas { schema in
-          let before = schema
-          for index in schema.fields.indices where schema.fields[index].keys.count > 1 {
-            schema.fields[index].keys.removeAll { $0 == reference.rawValue }
-          }
-          return schema != before
+      // What was sealed anew is durable with them, before the keyring loses what it was under.
+      try storeSchemas { schema in
+        let before = schema
+        for index in schema.fields.indices where schema.fields[index].keys.count > 1 {
+          schema.fields[index].keys.removeAll { $0 == reference.rawValue }
         }
+        return schema != before
       }
       try changeKeyring("giving up a generation of a key") { () throws(CryptoError) in
         try vault.retiring(reference)

@@ -3,7 +3,6 @@
 import Foundation
 import NotelogBase
 import NotelogCrypto
-import NotelogFormat
 import NotelogStorage
 
 /// Where this device's secret is. Keys that are to be used on this device only need it, and so do keys that are always open.
@@ -30,9 +29,6 @@ public enum DeviceSecret: Sendable {
     }
   }
 
-  private static let magic: UInt64 = 0x6563_6976_6564_4C4E
-  private static let byteCount = 44
-
   /// The secret; nil where there is none, and none is to be made.
   func load(making: Bool) throws(CryptoError) -> Secret? {
     if case .kept(let give) = self {
@@ -42,67 +38,26 @@ public enum DeviceSecret: Sendable {
     }
     guard let path else { throw .noDeviceSecret }
     let place = URL(filePath: path)
-    let storage = SystemStorage(path: place.deletingLastPathComponent().path)
-    let name = place.lastPathComponent
-    if let found = try Self.read(name, in: storage, path) { return found }
-    guard making else { return nil }
-    do {
-      try FileManager.default.createDirectory(
-        atPath: storage.path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-      // Several processes may need it at once.
-      let lock = try Self.lock(name + ".lock", in: storage)
-      defer { lock.close() }
-      if let found = try Self.read(name, in: storage, path) { return found }
-      let secret = try Secret.random(byteCount: 32)
-      try Self.write(secret, name, in: storage)
-      return secret
-    } catch { throw .noDeviceSecret }
-  }
-
-  private static func lock(_ name: String, in storage: SystemStorage) throws(StorageError) -> any StorageFile
-  {
-    for _ in 0..<2_000 {
-      do throws(StorageError) { return try storage.openLocked(name, .createIfMissing, .exclusive) } catch {
-        guard error.errno == SystemErrno.wouldBlock else { throw error }
-        pauseThread(.milliseconds(1))
-      }
+    // Links on the way are followed as they are now; what is made is made there.
+    let folder = place.deletingLastPathComponent().resolvingSymlinksInPath()
+    let parent = folder.deletingLastPathComponent().path
+    if making { do { try Self.makeFolder(parent) } catch { throw .noDeviceSecret } }
+    let file = DeviceSecretFile(
+      storage: SystemStorage(path: parent), folder: parent == folder.path ? "" : folder.lastPathComponent,
+      name: place.lastPathComponent
+    ) {
+      let mode = (try? FileManager.default.attributesOfItem(atPath: path))?[.posixPermissions] as? NSNumber
+      return mode.map { $0.intValue & 0o077 == 0 } == true
     }
-    throw StorageError(.lock, name, errno: SystemErrno.wouldBlock)
+    return try file.load(making: making)
   }
 
-  /// Reads it; nil where there is no such file.
-  private static func read(
-    _ name: String, in storage: SystemStorage, _ path: String
-  ) throws(CryptoError) -> Secret? {
-    let file: any StorageFile
-    do throws(StorageError) { file = try storage.open(name, .read) } catch {
-      guard error.isMissing else { throw .noDeviceSecret }
-      return nil
+  /// Makes a folder that is missing, and those above it, each durable in the one above it.
+  private static func makeFolder(_ path: String) throws(StorageError) {
+    if FileManager.default.fileExists(atPath: path) { return }
+    try makeFolder(URL(filePath: path).deletingLastPathComponent().path)
+    do throws(StorageError) { try SystemStorage(path: path).makeStoreFolder() } catch {
+      guard error.errno == SystemErrno.exists else { throw error }
     }
-    defer { file.close() }
-    var bytes = try Secret(byteCount: byteCount)
-    var target = bytes.mutableBytes
-    let mode = (try? FileManager.default.attributesOfItem(atPath: path))?[.posixPermissions] as? NSNumber
-    guard (try? file.readFully(into: &target, at: 0)) == byteCount,
-      mode.map({ $0.intValue & 0o077 == 0 }) == true,
-      bytes.bytes.load(UInt64.self, at: 0) == magic,
-      bytes.bytes.load(UInt32.self, at: 40) == Checksum.of(bytes.bytes.extracting(first: 40))
-    else { throw .noDeviceSecret }
-    return try Secret(copying: bytes.bytes.extracting(8..<40))
-  }
-
-  private static func write(_ secret: borrowing Secret, _ name: String, in storage: SystemStorage) throws {
-    var bytes = try Secret(byteCount: byteCount)
-    var target = bytes.mutableBytes
-    target.store(magic, at: 0)
-    target.copy(secret.bytes, at: 8)
-    target.store(Checksum.of(target.bytes.extracting(first: 40)), at: 40)
-    let partial = name + FileName.partialSuffix
-    let file = try storage.openEmpty(partial)
-    defer { file.close() }
-    try file.writeAll(bytes.bytes, at: 0)
-    try file.sync()
-    try storage.rename(partial, to: name)
-    try storage.syncFolder("")
   }
 }

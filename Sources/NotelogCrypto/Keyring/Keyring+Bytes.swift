@@ -136,13 +136,6 @@ extension Keyring {
       throw .limitExceeded(.slots)
     }
     let roles = Dictionary(wrappingKeys.map { ($0.number, $0.role) }) { one, _ in one }
-    guard !slots.isEmpty, slots.allSatisfy({ $0.id < nextSlotID }),
-      slots.allSatisfy({ $0.kind == nil || $0.rootGeneration == rootGeneration }),
-      slots.allSatisfy({ $0.grant == 0 || roles[$0.grant] == WrappingKey.grantRole }),
-      wrappingKeys.allSatisfy({
-        $0.rootGeneration == rootGeneration && (1..<max(1, UInt32(nextWrappingNumber))).contains($0.number)
-      }), dataKeys.allSatisfy({ $0.reference.rawValue < nextKeyReference })
-    else { throw .damagedKeyring(.range) }
     let named = Dictionary(uniqueKeysWithValues: namedKeys.map { ($0.number, $0) })
     let areDataKeysSound = dataKeys.allSatisfy { key in
       let role = roles[key.wrappingKey]
@@ -150,7 +143,12 @@ extension Keyring {
         && named[key.number]?.accessClass == key.accessClass
         && named[key.number]?.isEffaceable == key.isEffaceable
     }
-    guard areDataKeysSound,
+    guard !slots.isEmpty, slots.allSatisfy({ $0.id < nextSlotID }),
+      slots.allSatisfy({ $0.kind == nil || $0.rootGeneration == rootGeneration }),
+      slots.allSatisfy({ $0.grant == 0 || roles[$0.grant] == WrappingKey.grantRole }),
+      wrappingKeys.allSatisfy({
+        $0.rootGeneration == rootGeneration && (1..<max(1, UInt32(nextWrappingNumber))).contains($0.number)
+      }), dataKeys.allSatisfy({ $0.reference.rawValue < nextKeyReference }), areDataKeysSound,
       namedKeys.allSatisfy({
         $0.isShredded ? $0.current.rawValue == 0 : dataKey($0.current)?.number == $0.number
       })

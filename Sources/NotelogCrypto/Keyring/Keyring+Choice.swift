@@ -49,15 +49,14 @@ extension Keyring {
         let finding = one.hasTail && two.hasTail ? Choice.Finding.tailsUnreadable : .bothSound
         return Choice(keyring: one, finding: finding, other: nil)
       }
+      let damage = CryptoError.damagedKeyring(.digest)
       if one.generation > two.generation {
         let isCut = two.isCut(second, beside: first)
-        let finding = isCut ? Choice.Finding.copyOlder : .copyUnreadable(.damagedKeyring(.digest))
-        return Choice(keyring: one, finding: finding, other: two)
+        return Choice(keyring: one, finding: isCut ? .copyOlder : .copyUnreadable(damage), other: two)
       }
       if one.generation < two.generation {
         let isCut = one.isCut(first, beside: second)
-        let finding = isCut ? Choice.Finding.keyringOlder : .keyringUnreadable(.damagedKeyring(.digest))
-        return Choice(keyring: two, finding: finding, other: one)
+        return Choice(keyring: two, finding: isCut ? .keyringOlder : .keyringUnreadable(damage), other: one)
       }
       return Choice(keyring: one, finding: .disagree, other: two)
     case (.success(let one), .failure(let error)):

@@ -6,8 +6,6 @@ package struct WorkFactor: Equatable, Sendable {
 
   /// N = 2^17: 128 MiB and about a third of a second.
   package static let standard = WorkFactor(logN: 17)
-  /// N = 2^14: what tests take, that would otherwise last for minutes.
-  package static let forTests = leastRead
 
   /// The least that a slot may have, new or read. Less than 2^16 only for whoever asks for it knowingly.
   static let leastRead = WorkFactor(logN: 14)

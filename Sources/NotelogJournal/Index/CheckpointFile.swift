@@ -41,10 +41,10 @@ package struct CheckpointFile: Sendable {
     } catch { return error.isMissing ? .missing : .damaged }
   }
 
-  /// Writes a checkpoint of all that an index holds, under its temporary name, if the disk has room for that and so many bytes
+  /// Writes a checkpoint of all that an index held, under its temporary name, if the disk has room for that and so many bytes
   /// more: the last room is not for what can be made anew.
   package static func write(
-    _ head: CheckpointHead, _ index: Index, leaving byteCount: Int, to storage: any Storage
+    _ head: CheckpointHead, _ index: borrowing IndexCopy, leaving byteCount: Int, to storage: any Storage
   ) throws(StorageError) -> any StorageFile {
     let name = FileName.index + FileName.partialSuffix
     let file = try storage.openEmpty(name)

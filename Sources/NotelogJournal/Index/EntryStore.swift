@@ -64,6 +64,14 @@ package struct IndexEntry: Equatable, Sendable, BitwiseCopyable {
     }
   }
 
+  /// The same slots once more.
+  init(copying other: borrowing EntryStore) {
+    self.init(count: other.count)
+    precondition(count >= other.count, "a copy has room for all slots")
+    // SAFETY: both have that many slots, all initialised, in memory of their own.
+    unsafe base.update(from: other.base, count: other.count)
+  }
+
   deinit {
     // SAFETY: this value alone owns the memory, and gives it back the way it was had.
     if isMapped {

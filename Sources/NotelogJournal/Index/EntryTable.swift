@@ -43,6 +43,13 @@ package struct EntryTable: ~Copyable, Sendable {
     reserve(count)
   }
 
+  /// The same entries once more.
+  init(copying other: borrowing EntryTable) {
+    slots = EntryStore(copying: other.slots)
+    (capacity, count, tombstoneCount) = (other.capacity, other.count, other.tombstoneCount)
+    stagger = other.stagger
+  }
+
   /// The memory it takes.
   package var byteCount: Int { slots.count * IndexEntry.byteCount }
 

@@ -47,6 +47,17 @@ package final class Index: Sendable {
     }
   }
 
+  /// Changes a shard's table.
+  @inline(__always)
+  private func change<Result>(
+    _ fingerprint: UInt64, _ body: (inout EntryTable) -> Result
+  ) throws(StorageError) -> Result {
+    try withShard(of: fingerprint) { shard throws(StorageError) in
+      shard.copyIfWanted()
+      return body(&shard.table)
+    }
+  }
+
   /// Brings all of the index into memory.
   package func loadAll() throws(StorageError) {
     for number in 0..<Self.shardCount { try withShard(number) { (_) throws(StorageError) in } }
@@ -93,32 +104,26 @@ package final class Index: Sendable {
 
   /// Takes in a record that is not in the index yet.
   package func insert(_ fingerprint: UInt64, _ place: FrameAddress) throws(StorageError) {
-    try withShard(of: fingerprint) { shard throws(StorageError) in shard.table.insert(fingerprint, place) }
+    try change(fingerprint) { table in table.insert(fingerprint, place) }
   }
 
   /// Takes in a record whose fingerprint nobody has yet.
   ///
   /// - Returns: Whether it was so.
   package func insertIfNew(_ fingerprint: UInt64, _ place: FrameAddress) throws(StorageError) -> Bool {
-    try withShard(of: fingerprint) { shard throws(StorageError) in
-      shard.table.insertIfNew(fingerprint, place)
-    }
+    try change(fingerprint) { table in table.insertIfNew(fingerprint, place) }
   }
 
   /// Gives a record another place, if it is still where it was.
   package func replace(_ fingerprint: UInt64, at old: FrameAddress, with new: FrameAddress)
     throws(StorageError) -> Bool
   {
-    try withShard(of: fingerprint) { shard throws(StorageError) in
-      shard.table.replace(fingerprint, at: old, with: new)
-    }
+    try change(fingerprint) { table in table.replace(fingerprint, at: old, with: new) }
   }
 
   /// Forgets a record, if it is still where it was.
   package func remove(_ fingerprint: UInt64, at place: FrameAddress) throws(StorageError) -> Bool {
-    try withShard(of: fingerprint) { shard throws(StorageError) in
-      shard.table.remove(fingerprint, at: place)
-    }
+    try change(fingerprint) { table in table.remove(fingerprint, at: place) }
   }
 
   /// How many records there are, tombstones not counted.
@@ -143,13 +148,20 @@ package final class Index: Sendable {
     return count
   }
 
-  /// Calls `body` with each shard's table, all of it in memory.
+  /// Calls `body` with each shard's table, brought into memory.
   package func forEachShard(
     _ body: (borrowing EntryTable) throws(StorageError) -> Void
   ) throws(StorageError) {
     for number in 0..<Self.shardCount {
       try withShard(number) { shard throws(StorageError) in try body(shard.table) }
     }
+  }
+
+  /// Runs `body` with a shard, as it is.
+  func withAnyShard<Result: ~Copyable, Failure: Error>(
+    _ number: Int, _ body: (inout Shard) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try shards.withLock(number) { shard throws(Failure) in try body(&shard) }
   }
 
   /// A shard's entries, ascending by fingerprint and place.

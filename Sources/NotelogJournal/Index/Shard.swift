@@ -11,6 +11,9 @@ struct Shard: ~Copyable, Sendable {
   private var source: ShardSource?
   var isCold: Bool { source != nil }
   private var coldLookupCount = 0
+  /// Whether somebody wants the table as it is now, and that table, since this one was changed.
+  private var isWanted = false
+  private var kept: EntryTable?
 
   /// After so many look-ups in the file, the shard is brought into memory.
   private static let coldLookupLimit = 16
@@ -19,6 +22,31 @@ struct Shard: ~Copyable, Sendable {
     self.number = number
     self.source = source
     table = EntryTable(stagger: number)
+  }
+
+  /// Has the table copied before it is changed.
+  mutating func beginCopy() { isWanted = true }
+
+  /// Copies the table, if somebody wants it as it is.
+  @inline(__always)
+  mutating func copyIfWanted() { if isWanted { copy() } }
+
+  @inline(never)
+  private mutating func copy() {
+    kept = EntryTable(copying: table)
+    isWanted = false
+  }
+
+  /// The table as it was; nothing where it was taken before.
+  mutating func takeCopy() -> EntryTable? {
+    copyIfWanted()
+    return kept.take()
+  }
+
+  /// Nobody wants it any longer.
+  mutating func endCopy() {
+    isWanted = false
+    kept = nil
   }
 
   /// The place of the nth candidate in a cold shard.

@@ -8,7 +8,7 @@ import Synchronization
 extension Journal {
   /// Writes a checkpoint of the index, so that the next opening need not go through what was written since the last.
   ///
-  /// Writers wait while the index is handed to the system, not while it gets to the medium.
+  /// Writers go on meanwhile: who changes a part of the index first may have to copy it, a 256th of the whole.
   package func checkpoint() throws(JournalError) {
     try checkWritable()
     try enterCompactor()
@@ -56,14 +56,14 @@ extension Journal {
   private func writeCheckpoint() throws(JournalError) {
     // Before writers are held up.
     try fromStorage(catalog.index.loadAll())
-    let draft: CheckpointDraft?
+    let content: CheckpointContent?
     do {
       let held = log.enterGate()
       defer { log.leaveGate() }
       try log.waitUntilQuiet()
-      draft = try draftCheckpoint(held)
+      content = try checkpointContent(held, othersGoOn: true)
     }
-    if let draft { try publish(draft) }
+    if let content { try publish(draft(of: content)) }
   }
 
   /// Writes a checkpoint at closing, unless the one that is there is as good or nearly so; then just orders that it lacks.
@@ -76,54 +76,58 @@ extension Journal {
     if isStale || hasUselessOrders() {
       // It is disposable: closing in order does not depend on it, and the last room is not for it.
       guard hasRoomToSpare else { return }
-      if let draft = try? draftCheckpoint(held) { try? publish(draft) }
+      if let content = try? checkpointContent(held, othersGoOn: false), let draft = try? draft(of: content) {
+        try? publish(draft)
+      }
     } else if hasUnstoredOrders, hasRoomToSpare {
       storeOrders()
     }
+  }
+
+  /// What a checkpoint is to hold: everything as it was at one moment.
+  private struct CheckpointContent: ~Copyable {
+    let head: CheckpointHead
+    let index: IndexCopy
+    /// How many changes the index has seen.
+    let changeCount: Int
   }
 
   /// A checkpoint that is written, and neither durable nor named.
   private struct CheckpointDraft {
     let file: any StorageFile
     let head: CheckpointHead
-    /// The sequence number below which everything is in it.
-    let nextSequence: UInt64
     let changeCount: Int
   }
 
-  /// Writes the index to a file. All that was reserved is visible.
-  ///
-  /// - Returns: Nothing where loading the index shows that frames are lost.
-  private func draftCheckpoint(_ held: borrowing GateHeld) throws(JournalError) -> CheckpointDraft? {
+  /// What is in a checkpoint of this moment; nothing where loading the index shows that frames are lost. All that was reserved is visible.
+  /// `othersGoOn` says whether the index may be changed before the checkpoint is written.
+  private func checkpointContent(
+    _ held: borrowing GateHeld, othersGoOn: Bool
+  ) throws(JournalError) -> CheckpointContent? {
     // What it covers is a witness of the floor, and a head that another process was creating when it died may be in memory only.
     try log.proveStart(held)
     let (covered, next) = log.state.withLock { (max($0.visibleEnd, $0.floor), $0.nextVisible) }
+    try fromStorage(catalog.index.loadAll())
+    guard mayWriteCheckpoint else { return nil }
+    let index = IndexCopy(of: catalog.index, othersGoOn: othersGoOn)
+    let segments = catalog.segments.all
+    let head = CheckpointHead(
+      storeID: storeID, salt: options.random(), key: catalog.index.key, covered: covered,
+      coveredSalt: segments.first { $0.number == covered.segment }?.salt.value ?? 0, nextSequence: next,
+      isOfDamagedStore: isDamaged, entryCounts: index.entryCounts, tombstoneCounts: index.tombstoneCounts,
+      segments: segments.map(CheckpointHead.SegmentFigures.init), listed: catalog.listing.entries)
+    return CheckpointContent(head: head, index: index, changeCount: catalog.changeCount)
+  }
+
+  /// Writes what a checkpoint is to hold to a file.
+  private func draft(of content: consuming CheckpointContent) throws(JournalError) -> CheckpointDraft {
     do throws(StorageError) {
-      try catalog.index.loadAll()
-      guard mayWriteCheckpoint else { return nil }
-      var entryCounts: [UInt32] = []
-      var tombstoneCounts: [UInt32] = []
-      try catalog.index.forEachShard { table in
-        entryCounts.append(UInt32(table.count))
-        tombstoneCounts.append(UInt32(table.tombstoneCount))
-      }
-      let segments = catalog.segments.all
-      let head = CheckpointHead(
-        storeID: storeID, salt: options.random(), key: catalog.index.key, covered: covered,
-        coveredSalt: segments.first { $0.number == covered.segment }?.salt.value ?? 0, nextSequence: next,
-        isOfDamagedStore: isDamaged, entryCounts: entryCounts, tombstoneCounts: tombstoneCounts,
-        segments: segments.map(CheckpointHead.SegmentFigures.init),
-        listed: catalog.listing.entries)
-      do throws(StorageError) {
-        return CheckpointDraft(
-          file: try CheckpointFile.write(head, catalog.index, leaving: log.aim, to: storage), head: head,
-          nextSequence: next,
-          changeCount: catalog.changeCount)
-      } catch {
-        dropDraft()
-        throw error
-      }
-    } catch { throw JournalError(error) }
+      let file = try CheckpointFile.write(content.head, content.index, leaving: log.aim, to: storage)
+      return CheckpointDraft(file: file, head: content.head, changeCount: content.changeCount)
+    } catch {
+      dropDraft()
+      throw JournalError(error)
+    }
   }
 
   /// Makes a draft the checkpoint.
@@ -132,7 +136,8 @@ extension Journal {
     let orders = ordersToCarry()
     do {
       // Its head is a witness of the floor: what it covers must be durable before it gets its name.
-      if draft.nextSequence > 1 { try log.awaitDurable(draft.nextSequence - 1) }
+      let next = draft.head.nextSequence
+      if next > 1 { try log.awaitDurable(next - 1) }
       try fromStorage(CheckpointFile.publish(draft.file, in: storage))
     } catch {
       dropDraft()

@@ -13,6 +13,8 @@ extension Journal {
     if log.turn.isHeldByThisThread { throw Self.insideWrite }
     log.turn.enter()
     defer { log.turn.leave() }
+    keeping.enter()
+    defer { keeping.leave() }
     // A compaction that is under way comes to its end first.
     compactor.enter()
     defer { compactor.leave() }

@@ -25,6 +25,8 @@ package final class Journal: Sendable {
   let orderKeeper = Lock<(any OrderKeeper)?>(nil)
   /// Held by the writing process, until the journal is closed or lent.
   let lock: Lock<(any StorageFile)?>
+  /// Who has it keeps the lock from being lent or given up; it is entered with the turn in hand.
+  let keeping = Gate()
   /// What is told when something was taken in that others have committed, before anything is written.
   package let followed = Lock<(@Sendable () -> Void)?>(nil)
   /// What a look at the log that failed half-way leaves for the next one.

@@ -17,6 +17,8 @@ extension Journal {
     if log.turn.isHeldByThisThread { throw Self.insideWrite }
     log.turn.enter()
     defer { log.turn.leave() }
+    keeping.enter()
+    defer { keeping.leave() }
     try lend()
   }
 
@@ -27,6 +29,8 @@ extension Journal {
   package func suspendIfIdle() throws(JournalError) -> Bool {
     guard log.turn.enterIfFree() else { return false }
     defer { log.turn.leave() }
+    guard keeping.enterIfFree() else { return false }
+    defer { keeping.leave() }
     try lend()
     return true
   }
@@ -34,20 +38,24 @@ extension Journal {
   /// Whether other processes may have the lock between two writes.
   package var isLeased: Bool { options.isLeased }
 
-  /// Keeps the lock from being given back, for what else only the process may change that has it. In a write closure it is kept anyway.
+  /// Keeps the lock from being given back, for what else only the process may change that has it; others go on writing meanwhile. In a write
+  /// closure it is kept anyway.
   ///
   /// - Returns: Whether ``endExclusive()`` is to be called.
   package func beginExclusive() throws(JournalError) -> Bool {
     try checkWritable()
     if log.turn.isHeldByThisThread { return false }
     try takeTurn()
-    if holdsLock { return true }
-    log.turn.leave()
-    throw JournalError.suspended
+    defer { log.turn.leave() }
+    // Closed while this thread waited for the turn.
+    try checkWritable()
+    guard holdsLock else { throw JournalError.suspended }
+    keeping.enter()
+    return true
   }
 
   /// The lock may be given back again.
-  package func endExclusive() { log.turn.leave() }
+  package func endExclusive() { keeping.leave() }
 
   /// Gives the lock back if another process waits for it.
   func yieldIfWanted() {
@@ -68,7 +76,7 @@ extension Journal {
     }
   }
 
-  /// Gives the lock back. The caller has the turn.
+  /// Gives the lock back. The caller has the turn, and nobody else keeps it.
   private func lend() throws(JournalError) {
     compactor.enter()
     defer { compactor.leave() }

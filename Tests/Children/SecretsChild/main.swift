@@ -89,7 +89,7 @@ private func searchVault() throws {
   do {
     let credential = Credential.rawKey(try patternedSecret(seed: 3))
     vault = try Keyring.create(storeID: ID16(low: 1, high: 2), credential: credential)
-    vault.adopt(try vault.addingSlot(.password(try patternedSecret(seed: 4)), work: .forTests))
+    vault.adopt(try vault.addingSlot(.password(try patternedSecret(seed: 4)), work: WorkFactor(logN: 14)))
     vault.adopt(try vault.addingKey(named: "first", class: .whenUnlocked))
     vault.adopt(try vault.addingKey(named: "second", class: .afterFirstUnlock))
     vault.lock(.everything)

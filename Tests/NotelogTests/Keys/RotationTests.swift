@@ -251,6 +251,8 @@ import Testing
     let notes = (0..<2_000).map { Note(title: "title \($0)", body: "body \($0)") }
     try store.putAll(notes)
     let written = Lock<[RecordID: String]>([:])
+    // What the notes that were there have last; each is changed by one of the writers only.
+    let changed = Lock(notes)
     let isDone = Flag(false)
     try Threads.run(5) { thread in
       do {
@@ -266,8 +268,18 @@ import Testing
           round += 1
           let note = Note(title: "t", body: "\(thread) \(round)")
           try store.putAll([note], .buffered)
-          let id = notes[(round * 4 + thread) % notes.count].id
-          try store.write(.buffered) { tx in try tx.update(Note.self, id) { $0.set(\.title, "\(thread)") } }
+          let number = (round * 4 + thread) % notes.count
+          let (title, body) = ("\(round)", "\(thread) of \(round)")
+          try store.write(.buffered) { tx in
+            try tx.update(Note.self, notes[number].id) {
+              $0.set(\.title, title)
+              if round.isMultiple(of: 2) { $0.set(\.body, body) }
+            }
+          }
+          changed.withLock { notes in
+            notes[number].title = title
+            if round.isMultiple(of: 2) { notes[number].body = body }
+          }
           written.withLock { $0[note.id] = note.body }
         }
       } catch {
@@ -275,7 +287,10 @@ import Testing
         throw error
       }
     }
-    for note in notes { #expect(try store.get(Note.self, note.id)?.body == note.body) }
+    for note in changed.withLock({ $0 }) {
+      let entry = try store.get(Note.self, note.id)
+      #expect(try entry?.body == note.body && entry?.title == note.title)
+    }
     for (id, body) in written.withLock({ $0 }) { #expect(try store.get(Note.self, id)?.body == body) }
     #expect(try store.rotate("personal").generation >= 4)
     try store.close()

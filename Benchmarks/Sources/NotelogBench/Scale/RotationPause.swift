@@ -1,4 +1,4 @@
-// How long a put waits while a key is rotated, and while the same store is compacted: a part of `notelog-bench scale`.
+// How long a put waits while a key is rotated, and while the same store is compacted: `notelog-bench scale --part rotation`.
 import CPeers
 import Foundation
 import Notelog

@@ -20,7 +20,7 @@ enum KeyringTarget: FuzzTarget {
     var seeds = [vault.keyring.bytes]
     vault.adopt(try vault.addingKey(named: "personal", class: .whenUnlocked))
     vault.adopt(try vault.addingKey(named: "work", class: .afterFirstUnlock))
-    vault.adopt(try vault.addingSlot(.password(try Secret(utf8: "password")), work: .forTests))
+    vault.adopt(try vault.addingSlot(.password(try Secret(utf8: "password")), work: .leastRead))
     vault.adopt(try vault.addingSlot(.recoveryKey(try Secret.random(byteCount: 32))))
     seeds.append(vault.keyring.bytes)
     return seeds.flatMap { keyring in [0, 3, 7].map { [$0] + keyring } }
