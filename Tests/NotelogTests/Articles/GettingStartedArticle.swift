@@ -24,6 +24,16 @@ struct Steps: Codable, FieldValue {
   var lines: [String] = []
 }
 
+struct Cooked: Record {
+  var id = RecordID()
+  var time = Date()
+  var recipe: UUID?
+  static let schema = Schema<Cooked>("cooked") {
+    Plain("time", \.time, indexed: true)
+    Plain("recipe", \.recipe, indexed: true)
+  }
+}
+
 @Suite struct GettingStartedArticle {
   @Test func `the article's examples do what it says`() throws {
     let folder = try TemporaryFolder()
@@ -54,6 +64,11 @@ struct Steps: Codable, FieldValue {
       print(recipe.steps.lines.count)
     }
     #expect(try store.get(Recipe.self, soup.id)?.record().steps.lines.count == 2)
+    try store.write { tx in try tx.put(Cooked(recipe: soup.id.uuid)) }
+    let last = try store.query(Cooked.self).where(\.recipe, is: soup.id.uuid).max(of: \.time)
+    #expect(last != nil)
+    try store.write { tx in try tx.delete(Recipe.self, soup.id) }
+    #expect(try store.get(Recipe.self, soup.id) == nil)
     try store.close()
   }
 
