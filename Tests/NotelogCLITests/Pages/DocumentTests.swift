@@ -80,7 +80,8 @@ private let exceptions: [Exception] = [
       set -eu -o pipefail
       mkdir -m 700 run programs
       export XDG_RUNTIME_DIR=$PWD/run XDG_STATE_HOME=$PWD/state PATH=$PWD/programs:$PATH
-      trap 'notelog agent stop >stopped 2>&1 || true' EXIT
+      # What a page that fails half-way leaves outside of its folder.
+      trap 'notelog agent stop >stopped 2>&1 || true; [ -z "${plain-}" ] || rm -rf "$plain"' EXIT
       (umask 077; echo 'open sesame' >password)
       \(run.setup)
       \(commands)
