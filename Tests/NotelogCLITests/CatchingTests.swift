@@ -4,23 +4,15 @@ import Foundation
 import Testing
 
 @Suite struct CatchingTests {
-  static let consumer = ReadmeTests.root.appending(path: "Tests/Children/CatchingConsumer")
+  static let consumer = Page.root.appending(path: "Tests/Children/CatchingConsumer")
 
   let bench: Workbench
 
   init() throws { bench = try Workbench() }
 
-  /// Compiles Swift files as an app that imports the library as it is built, with every warning an error.
+  /// Compiles Swift files as an app's.
   private func compile(_ files: [String], _ optimisation: String) throws -> Workbench.Answer {
-    let maps = ["CSystem", "CZlib", "COpenSSL"].map {
-      "-Xcc '-fmodule-map-file=\(ReadmeTests.root.path)/Sources/\($0)/module.modulemap'"
-    }
-    let names = files.map { "'\($0)'" }.joined(separator: " ")
-    return try bench.run(
-      """
-      swiftc -c \(optimisation) -swift-version 6 -warnings-as-errors -module-name Consumer -wmo -o consumer.o \
-        -I '\(Workbench.products.path)/Modules' \(maps.joined(separator: " ")) \(names) 2>&1
-      """)
+    try bench.compile(files, "-c \(optimisation) -wmo -o consumer.o")
   }
 
   private func sources() throws -> [String] {

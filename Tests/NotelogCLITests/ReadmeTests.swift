@@ -3,63 +3,48 @@ import Foundation
 import Testing
 
 @Suite struct ReadmeTests {
-  static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent()
-
   let bench: Workbench
-  let readme: String
+  let readme: Page
 
   init() throws {
     bench = try Workbench()
-    readme = try String(contentsOf: Self.root.appending(path: "README.md"), encoding: .utf8)
+    readme = try Page("README.md")
   }
 
-  /// The fenced blocks of a page in one language.
-  static func blocks(of page: String, language: String) -> [String] {
-    var blocks: [String] = []
-    var open: [Substring]?
-    for line in page.split(separator: "\n", omittingEmptySubsequences: false) {
-      if line.hasPrefix("```") {
-        if let lines = open { blocks.append(lines.joined(separator: "\n") + "\n") }
-        open = open == nil && line == "```" + language ? [] : nil
-      } else {
-        open?.append(line)
-      }
+  @Test func `the README's Swift and the tutorial's last step are programs of another package, and run`()
+    throws
+  {
+    let program = readme.blocks(in: "swift")
+    try #require(program.count == 2)
+    // The package is the tutorial's, which lies beside a folder of Notelog.
+    let steps = Page.root.appending(path: "Sources/Notelog/Notelog.docc/Tutorials/Steps")
+    func step(_ name: String) throws -> String {
+      try String(contentsOf: steps.appending(path: name), encoding: .utf8)
     }
-    return blocks
+    _ = try bench.run("ln -s '\(Page.root.path)' notelog")
+    #expect(try step("birds-1-Package.swift") == program[1])
+    try bench.write("birds/Package.swift", program[1])
+    for (source, expected) in [(program[0], "Hello\n"), (try step("birds-9-main.swift"), Self.birds)] {
+      try bench.write("birds/Sources/birds/main.swift", source)
+      let build = try bench.run("cd birds && swift build --disable-index-store 2>&1")
+      try #require(build.code == 0, "\(build.out)")
+      let answer = try bench.run("birds/.build/debug/birds")
+      #expect(answer.code == 0, "\(answer.err)")
+      #expect(answer.out == expected)
+    }
   }
 
-  @Test func `fenced blocks are found by their language`() {
-    let page = "```swift\na\n\nb\n```\nx\n```sh\nc\n```\n```swift\nd\n```"
-    #expect(Self.blocks(of: page, language: "swift") == ["a\n\nb\n", "d\n"])
-    #expect(Self.blocks(of: page, language: "sh") == ["c\n"])
-  }
+  /// What the last step of the tutorial prints.
+  static let birds = """
+    Hoopoe: the old mill, third willow
+    Hoopoe
+    It is locked.
+    the old mill, third willow
 
-  @Test func `the README's Swift is a whole program of another package, and runs`() throws {
-    let program = Self.blocks(of: readme, language: "swift")
-    try #require(program.count == 1)
-    try bench.write(
-      "Package.swift",
-      """
-      // swift-tools-version: 6.2
-      import PackageDescription
-      let package = Package(
-        name: "consumer", platforms: [.macOS(.v26)],
-        dependencies: [.package(name: "notelog", path: "\(Self.root.path)")],
-        targets: [
-          .executableTarget(name: "consumer", dependencies: [.product(name: "Notelog", package: "notelog")])
-        ])
-      """)
-    try bench.write("Sources/consumer/main.swift", program[0])
-    let build = try bench.run("swift build --disable-index-store 2>&1")
-    try #require(build.code == 0, "\(build.out)")
-    let answer = try bench.run(".build/debug/consumer")
-    #expect(answer.code == 0, "\(answer.err)")
-    #expect(answer.out == "Hello\n")
-  }
+    """
 
   @Test func `the README's shell lines run one after another on a terminal`() throws {
-    let lines = try #require(Self.blocks(of: readme, language: "sh").first { $0.hasPrefix("notelog init") })
+    let lines = try #require(readme.blocks(in: "sh").first { $0.hasPrefix("notelog init") })
     let terminal = try PseudoTerminal("set -e\n" + lines + "echo all done\n", in: bench)
     try terminal.awaitText("password: ")
     try terminal.type("correct horse\n")
@@ -76,7 +61,7 @@ import Testing
   }
 
   @Test func `beside an app that leases the store, the README's lines write, and are heard of`() throws {
-    let lines = try #require(Self.blocks(of: readme, language: "sh").first { $0.hasPrefix("notelog watch") })
+    let lines = try #require(readme.blocks(in: "sh").first { $0.hasPrefix("notelog watch") })
       .split(separator: "\n")
     try #require(lines.count == 2)
     let script = """
@@ -107,9 +92,9 @@ import Testing
   }
 
   @Test func `the make targets that the README names exist`() throws {
-    let help = try bench.run("make -s -C '\(Self.root.path)' help").out
+    let help = try bench.run("make -s -C '\(Page.root.path)' help").out
     let targets = Set(help.split(separator: "\n").compactMap { $0.split(separator: " ").first })
-    let named = Self.blocks(of: readme, language: "sh").flatMap { $0.split(separator: "\n") }
+    let named = readme.blocks(in: "sh").flatMap { $0.split(separator: "\n") }
       .filter { $0.hasPrefix("make ") }.map { $0.dropFirst(5).prefix { $0.isLetter } }
     #expect(named.contains("demo") && named.contains("test"))
     #expect(targets.isSuperset(of: named))

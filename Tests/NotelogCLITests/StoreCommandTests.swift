@@ -277,6 +277,24 @@ import Testing
     try bench.expect(storePrelude + script, expected, input: "", location)
   }
 
+  /// The hint was to make a new store there, and 'init' said to remove what was in the way: the keyring, without which no backup of the log opens.
+  @Test func `of a store that has lost its whole log nothing is advised to be removed`() throws {
+    let script = """
+      rm my.notelog/*.journal
+      for command in info verify 'list --password-file password' 'init --password-file password'; do notelog $command my.notelog; echo $?; done
+      ls my.notelog/keyring
+      """
+    let answer = try run(script)
+    #expect(answer.out == "10\n10\n10\n2\nmy.notelog/keyring\n")
+    let lost = """
+      notelog: error: there is a store's keyring at 'my.notelog', and none of its log
+      notelog: hint: keep what is there, and 'notelog restore' a backup
+
+      """
+    #expect(answer.err.hasPrefix(lost + lost + lost), "\(answer.err)")
+    #expect(!answer.err.contains("remove by hand"), "\(answer.err)")
+  }
+
   @Test func `what is no store is named for what it is`() throws {
     let script = """
       mkdir empty; mkfifo pipe; touch file

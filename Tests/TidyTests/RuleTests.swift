@@ -196,7 +196,7 @@ import Testing
 @Suite struct PageRuleTests {
   @Test func `links that lead nowhere are found`() {
     let text =
-      "# A page, of *mine*\n[a](b.md) [c](#a-page-of-mine) [d](https://x.y) [e](../z.md#q)\n[f](#none) [g](no.md)"
+      "# A page, of *mine*\n[a](b.md) [c](#a-page-of-mine) [d](https://x.y) [e](../z.md#q)\n[f](#none) [g](no.md)\n```\n[h](x)\n```"
     let findings = PageRules.linksLead(File(path: "docs/p.md", text: text)) {
       ["docs/b.md", "z.md"].contains($0)
     }
@@ -211,6 +211,13 @@ import Testing
     let findings = PageRules.examplesAreTested(article, tests: [test])
     #expect(findings.map(\.line) == [10])
     #expect(PageRules.examplesAreTested(article, tests: []).count == 2)
+    func beginning(_ words: String) -> [PageRules.Uncompiled] {
+      [PageRules.Uncompiled(page: "a.md", beginning: words, reason: "")]
+    }
+    #expect(PageRules.examplesAreTested(article, tests: [test], but: beginning("b(")).isEmpty)
+    #expect(PageRules.examplesAreTested(article, tests: [test], but: beginning("c(")).map(\.line) == [10, 1])
+    let indented = File(path: "b.md", text: "- x\n  ```swift\n  c()\n  ```\n")
+    #expect(PageRules.examplesAreTested(indented, tests: [test], but: beginning("c")).map(\.line) == [2])
   }
 
   @Test func `promises that no test shows are found`() {

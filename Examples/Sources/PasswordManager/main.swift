@@ -6,14 +6,16 @@ import TerminalUI
 
 let help = """
   unlock                           asks for the store's password
-  register GROUP IDENTIFIER [PROTECTION] [device-only]
-                                   asks for a secret and keeps it; it is exported unless it is device-only
+  register GROUP IDENTIFIER [PROTECTION]
+                                   asks for a secret and keeps it
   check GROUP IDENTIFIER           asks for a secret: is it that? Without one: is there any?
   delete GROUP IDENTIFIER          forgets a secret
   count                            how many secrets there are; it needs no key
+  opened                           how many sealed fields were opened so far
   lock                             wipes keys, and what was read
   purge                            wipes what was read
-  export STORE                     makes another store of what is not device-only
+  export STORE                     makes another store of what may leave this device
+  adopt                            forgets what stayed on another device, and begins anew here
   protections: \(protections.map { $0.name }.joined(separator: ", "))
   """
 
@@ -25,17 +27,19 @@ func run(_ words: [String], on manager: PasswordManager) throws -> String {
     try manager.store.unlock(.password(askForSecret("password: ")))
     return "unlocked"
   case ("register", let name?):
-    let asked = words.dropFirst(3).first { $0 != "device-only" } ?? WhenUnlocked.name
+    let asked = words.count == 4 ? words[3] : WhenUnlocked.name
     guard let protection = protections.first(where: { $0.name == asked }) else { return help }
-    let secret = askForSecret("secret: ")
-    try manager.register(secret, as: name, protection, isMigratable: !words.contains("device-only"))
+    try manager.register(askForSecret("secret: "), as: name, protection)
     return "registered"
   case ("check", let name?):
     let secret = askForSecret("secret, or nothing: ")
     return try manager.check(secret.isEmpty ? nil : secret, of: name) ? "yes" : "no"
   case ("delete", let name?): return try manager.delete(name) ? "deleted" : "there is none"
   case ("count", nil):
-    return try protections.map { "\($0.name) \(try manager.count($0))" }.joined(separator: ", ")
+    return try protections.map { ($0.name, try manager.count($0)) }.filter { $0.1 > 0 }
+      .map { "\($0.0) \($0.1)" }.joined(separator: ", ")
+  case ("opened", nil): return "\(manager.store.metrics.fieldsOpened)"
+  case ("adopt", nil): return "\(try manager.adopt()) forgotten"
   case ("lock", nil): manager.lock()
   case ("purge", nil): manager.purge()
   case ("export", nil) where words.count == 2:

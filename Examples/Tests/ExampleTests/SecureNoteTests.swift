@@ -116,6 +116,10 @@ import Testing
     let row = app.screen.cells[3].map(\.text)
     #expect(Array(row[18..<24]) == ["漢", "", "字", "", " ", "e\u{301}"])
     #expect(app.screen.inverseRow == app.screen.rows[3])
+    app.resize(columns: 31, rows: 9)
+    try app.expect("one row more") {
+      $0.rows.last == "Enter read   ^N new   ^D delete" && $0.rows[0] == "SecureNote   3 notes"
+    }
     app.resize(columns: 100, rows: 30)
     try app.expect("the rows of a large screen") {
       $0.rows[29].hasSuffix("^Q leave") && $0.rows[5].hasSuffix("Shopping")
@@ -202,6 +206,13 @@ import Testing
     try app.expect("5000 notes, locked")
     app.type("open sesame\r")
     try app.expect("the newest") { $0.rows[3].hasSuffix(" 4999") && $0.rows[12].hasSuffix(" 4990") }
+    let (up, down) = ("\u{1B}[A", "\u{1B}[B")
+    app.type(String(repeating: down, count: 12))
+    try app.expect("three rows more") {
+      $0.rows[3].hasSuffix(" 4996") && $0.rows[12].hasSuffix(" 4987") && $0.inverseRow == $0.rows[12]
+    }
+    app.type(String(repeating: up, count: 12))
+    try app.expect("the newest") { $0.rows[3].hasSuffix(" 4999") && $0.inverseRow == $0.rows[3] }
     app.type("\u{1B}[6~")
     try app.expect("the second page") { $0.rows[12].hasSuffix(" 4980") }
     app.type("\u{1B}[F")

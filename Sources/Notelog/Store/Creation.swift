@@ -28,7 +28,7 @@ struct Creation {
     var names = try Self.names(in: storage)
     // A writer that found no store here may have left its lock.
     let isEmpty = names.allSatisfy { $0 == FileName.lock || $0 == FileName.creating }
-    guard isEmpty || Self.isUnfinished(names) else { throw Self.notEmpty }
+    guard isEmpty || Self.isUnfinished(names) else { throw Self.notEmpty(names) }
     do throws(StorageError) {
       mark = try storage.open(FileName.creating, .createIfMissing)
       try mark.lock(.exclusive)
@@ -48,7 +48,7 @@ struct Creation {
     names = try Self.names(in: storage)
     // Whoever held the mark before may have come to the end meanwhile.
     guard Self.isUnfinished(names), names.allSatisfy(Self.isOurs), Self.isMark(mark) else {
-      throw Self.notEmpty
+      throw Self.notEmpty(names)
     }
     try clear()
   }
@@ -106,10 +106,15 @@ struct Creation {
     return zip(found, content).allSatisfy { $0 == $1 || $0 == 0 }
   }
 
-  private static var notEmpty: NotelogError {
-    NotelogError(
+  /// That a folder holds something else; the keyring of a store whose log is gone is nothing to be removed.
+  private static func notEmpty(_ names: [String]) -> NotelogError {
+    let isStore = [FileName.created, FileName.keyring, FileName.keyringCopy].contains(where: names.contains)
+    return NotelogError(
       .alreadyExists,
-      "the folder is not empty: create the store in another one, or first remove by hand what is in this one")
+      isStore
+        ? "there is a store in the folder, or what is left of one: create the new one in another folder"
+        : "the folder is not empty: create the store in another one, or first remove by hand what is in this one"
+    )
   }
 
   private static func names(in storage: any Storage) throws(NotelogError) -> [String] {

@@ -45,10 +45,13 @@ struct UniqueCheck: ~Copyable {
         holder = try scan(for: values, rule, plan, besides: written)
       }
       guard let holder else { return }
-      throw NotelogError(
+      let names = rule.names.joined(separator: " and ")
+      var error = NotelogError(
         .conflict,
-        "record \(RecordID(id)) of \(plan.schema.name) has the same \(rule.names.joined(separator: " and ")) as record \(holder), and no two may"
+        "record \(RecordID(id)) of \(plan.schema.name) has the same \(names) as record \(holder), and no two may"
       )
+      error.sentence = "There is another one with the same \(names)."
+      throw error
     }
   }
 

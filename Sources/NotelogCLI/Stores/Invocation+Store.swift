@@ -98,8 +98,16 @@ extension Invocation {
     }
   }
 
+  /// That nothing is there, or that nothing of a store's log is, in a folder where there was one: who makes a new one there loses its keyring.
   var noStore: ToolError {
-    ToolError(.noStore, "there is no store at '\(store)'", hint: "'notelog init \(store)' makes one")
+    func isThere(_ name: String) -> Bool { FileManager.default.fileExists(atPath: store + "/" + name) }
+    // A store that was being made when its maker ended is made again.
+    if isThere("keyring") || isThere("keyring.copy"), isThere("created") || !isThere("creating") {
+      return ToolError(
+        .noStore, "there is a store's keyring at '\(store)', and none of its log",
+        hint: "keep what is there, and 'notelog restore' a backup")
+    }
+    return ToolError(.noStore, "there is no store at '\(store)'", hint: "'notelog init \(store)' makes one")
   }
 }
 

@@ -83,3 +83,18 @@ let storePrelude = """
   notelog init my.notelog $quick --scrypt-log-n 14 2>/dev/null
 
   """
+
+extension Workbench {
+  /// Compiles Swift files as an app that imports the library as it is built, with every warning an error: by swiftc and these options.
+  func compile(_ files: [String], _ options: String) throws -> Answer {
+    let maps = ["CSystem", "CZlib", "COpenSSL"].map {
+      "-Xcc '-fmodule-map-file=\(Page.root.path)/Sources/\($0)/module.modulemap'"
+    }
+    let names = files.map { "'\($0)'" }.joined(separator: " ")
+    return try run(
+      """
+      swiftc \(options) -swift-version 6 -warnings-as-errors -module-name Consumer \
+        -I '\(Self.products.path)/Modules' \(maps.joined(separator: " ")) \(names) 2>&1
+      """)
+  }
+}

@@ -71,6 +71,14 @@ private struct Measurement: Record {
     let count = try await store.query(Measurement.self).count()
     try await store.write { tx in try tx.put(Measurement(reading: Double(count))) }
     #expect(try await store.query(Measurement.self).count() == 1)
+    let backups = try TemporaryFolder()
+    let backupPath = backups.path
+    let summary = try await withCheckedThrowingContinuation { continuation in
+      DispatchQueue.global().async {
+        continuation.resume(with: Result { try store.backup(to: backupPath) })
+      }
+    }
+    #expect(summary.findings.isEmpty)
     try await store.close()
     #expect(await observed.value.1 == 0)
     // Asked for the first time when the store was closed, or before.

@@ -24,6 +24,27 @@ struct Steps: Codable, FieldValue {
   var lines: [String] = []
 }
 
+struct Cooked: Record {
+  var id = RecordID()
+  var time = Date()
+  var recipe: UUID?
+  static let schema = Schema<Cooked>("cooked") {
+    Plain("time", \.time, indexed: true)
+    Plain("recipe", \.recipe, indexed: true)
+  }
+}
+
+struct Shelf: Record {
+  var id = RecordID()
+  var room = ""
+  var number = 0
+  static let schema = Schema<Shelf>("shelf") {
+    Plain("room", \.room, indexed: true)
+    Plain("number", \.number, indexed: true)
+    Unique(\.room, \.number)
+  }
+}
+
 @Suite struct GettingStartedArticle {
   @Test func `the article's examples do what it says`() throws {
     let folder = try TemporaryFolder()
@@ -54,6 +75,19 @@ struct Steps: Codable, FieldValue {
       print(recipe.steps.lines.count)
     }
     #expect(try store.get(Recipe.self, soup.id)?.record().steps.lines.count == 2)
+    try store.write { tx in try tx.put(Cooked(recipe: soup.id.uuid)) }
+    let last = try store.query(Cooked.self).where(\.recipe, is: soup.id.uuid).max(of: \.time)
+    #expect(last != nil)
+    let url = try store.reference(to: Recipe.self, soup.id).url
+    if let reference = RecordReference(url) {
+      print(try store.get(Recipe.self, reference)?.title ?? "it is gone")
+    }
+    try store.write { tx in try tx.put(Shelf(room: "cellar", number: 1)) }
+    #expect(throws: NotelogError(.conflict, "")) {
+      try store.write { tx in try tx.put(Shelf(room: "cellar", number: 1)) }
+    }
+    try store.write { tx in try tx.delete(Recipe.self, soup.id) }
+    #expect(try store.get(Recipe.self, soup.id) == nil)
     try store.close()
   }
 

@@ -66,6 +66,18 @@ private struct StrictAccount: Record {
     } catch { Issue.record(error, sourceLocation: location) }
   }
 
+  @Test func `a user is told that there is another one, and by which fields`() throws {
+    let folder = try TemporaryFolder()
+    let (store, accounts) = try store(in: folder)
+    defer { try? store.close() }
+    let error = #expect(throws: NotelogError(.conflict, "")) {
+      try store.write { tx in
+        try tx.put(Account(email: "new", site: accounts[3].site, user: accounts[3].user))
+      }
+    }
+    #expect(error?.localizedDescription == "There is another one with the same site and user.")
+  }
+
   @Test func `a value that another record has is refused, and the record is named`() throws {
     let folder = try TemporaryFolder()
     let (store, accounts) = try store(in: folder)

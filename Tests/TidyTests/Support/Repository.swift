@@ -22,5 +22,8 @@ enum Repository {
     return try wanted.sorted().map(file)
   }
 
-  static func swift(in folders: String...) throws -> [File] { try files(in: folders, suffix: ".swift") }
+  /// The Swift files below `folders`, but those that a tutorial shows step by step.
+  static func swift(in folders: String...) throws -> [File] {
+    try files(in: folders, suffix: ".swift").filter { !$0.path.contains(".docc/") }
+  }
 }

@@ -13,6 +13,9 @@ final class Bench {
 
   deinit { try? FileManager.default.removeItem(at: folder) }
 
+  /// Which device the programs are on: each has a secret of its own, outside of the stores.
+  var device = "device"
+
   func path(_ name: String) -> String { folder.appending(path: name).path }
 
   /// All bytes of all files below a folder.
@@ -39,7 +42,7 @@ final class Bench {
   {
     let (inFile, outFile) = (path(".in"), path(".out-\(UUID().uuidString)"))
     try Data(input.utf8).write(to: URL(filePath: inFile))
-    let process = try start(program, arguments, in: folder, input: inFile, output: outFile)
+    let process = try start(program, arguments, in: folder, device: device, input: inFile, output: outFile)
     let code = exitCode(of: process)
     return (try String(contentsOf: URL(filePath: outFile), encoding: .utf8), code)
   }
@@ -47,13 +50,15 @@ final class Bench {
 
 /// Starts one of the programs, or of the system's by its path, with its streams on a terminal or from and to files.
 func start(
-  _ program: String, _ arguments: [String], in folder: URL, terminal: String? = nil, input: String? = nil,
-  output: String? = nil
+  _ program: String, _ arguments: [String], in folder: URL, device: String = "device",
+  terminal: String? = nil,
+  input: String? = nil, output: String? = nil
 ) throws -> pid_t {
   let path = program.hasPrefix("/") ? program : Bench.products.appending(path: program).path
   var words = copies([path] + arguments)
   let tools = "\(Bench.products.path):/usr/bin:/bin"
-  var environment = copies(["TERM=xterm", "PATH=\(tools)", "TZ=UTC"])
+  let state = folder.appending(path: device).path
+  var environment = copies(["TERM=xterm", "PATH=\(tools)", "TZ=UTC", "XDG_STATE_HOME=\(state)"])
   defer { for word in words + environment { free(word) } }
   let process = program_start(&words, &environment, folder.path, terminal, input, output)
   guard process > 0 else { throw Failure(message: "\(path) does not start") }

@@ -49,12 +49,9 @@ struct Screen {
     return text
   }
 
+  /// Takes a new size; as on some terminals, nothing is shown then.
   mutating func resize(columns: Int, rows: Int) {
-    var new = Self.blank(columns, rows)
-    for row in 0..<min(rows, count) {
-      for column in 0..<min(columns, self.columns) { new[row][column] = cells[row][column] }
-    }
-    (cells, self.columns, count) = (new, columns, rows)
+    (cells, self.columns, count) = (Self.blank(columns, rows), columns, rows)
     (row, column) = (min(row, rows - 1), min(column, columns - 1))
   }
 

@@ -1,0 +1,4 @@
+import Foundation
+import Notelog
+
+print("A record has at most \(Limits.recordBytes) bytes.")

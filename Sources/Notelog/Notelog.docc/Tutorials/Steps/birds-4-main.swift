@@ -1,0 +1,17 @@
+import Foundation
+import Notelog
+
+struct Sighting: Record {
+  var id = RecordID()
+  var time = Date()
+  var species = ""
+  var place = ""
+  static let schema = Schema<Sighting>("sighting") {
+    Plain("time", \.time, indexed: true)
+    Plain("species", \.species)
+    Sealed("place", \.place)
+  }
+}
+
+let seen = Sighting(species: "Hoopoe", place: "the old mill, third willow")
+print(seen)
