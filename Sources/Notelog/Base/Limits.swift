@@ -1,5 +1,6 @@
 // The limits of records and schemas, compared with every length before it is used (FORMAT.md, "Limits").
 
+import NotelogCrypto
 import NotelogFormat
 
 /// The format's limits.
@@ -29,8 +30,10 @@ public enum Limits {
   }
   /// The longest envelope of a record.
   static var envelopeBytes: Int { NotelogFormat.Limits.maximumEnvelopeByteCount }
-  /// The most keys that a field was ever sealed under.
+  /// The most keys that a field was ever sealed under, and that records choose among for one.
   public static let keysOfField = 255
+  /// The longest name of a key in UTF-8 bytes.
+  public static var keyNameBytes: Int { Keyring.keyNameByteCountMax }
   /// The most that all schemas of a store take together.
   public static let schemaFileBytes = 67_108_864
 }

@@ -21,7 +21,9 @@ public struct DynamicCollection: Sendable {
   /// All fields that ever were, in ascending order of number.
   public var fields: [FieldInfo] {
     plan.schema.fields.map { field in
-      FieldInfo(field, keyName: field.keys.last.flatMap { store.vault.name(of: KeyReference(rawValue: $0)) })
+      FieldInfo(
+        field, keyName: field.keys.last.flatMap { store.vault.name(of: KeyReference(rawValue: $0)) },
+        keyField: plan.schema.fields.first { $0.number == field.keyField }?.name)
     }
   }
 

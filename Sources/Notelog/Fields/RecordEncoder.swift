@@ -9,7 +9,7 @@ import NotelogJournal
 struct RecordEncoder {
   // Fields hold no references: they are copied about for every record.
 
-  private enum Source {
+  enum Source {
     /// Plaintext in the scratch buffer, to be copied or sealed.
     case fresh(Range<Int>)
     /// Bytes of the record's last version, to be copied as they are.
@@ -18,18 +18,18 @@ struct RecordEncoder {
     case uploaded(Int)
   }
 
-  private struct Field {
-    let entry: FieldEntry
+  struct Field {
+    var entry: FieldEntry
     /// The field's place in the plan; -1 for one that this version of the schema doesn't know.
     let index: Int
-    let source: Source
+    var source: Source
     /// The id that a large value gets.
     var value: ID16?
   }
 
-  private var scratch = FieldScratch()
-  private var fields: [Field] = []
-  private var uploads: [SealedContent] = []
+  private(set) var scratch = FieldScratch()
+  var fields: [Field] = []
+  var uploads: [SealedContent] = []
   private var offset = 0
   /// How many fields are large values.
   private var valueCount = 0
@@ -256,7 +256,7 @@ struct RecordEncoder {
     guard valueCount > 0 else { return }
     for field in fields {
       guard let value = field.value, case .fresh(let source) = field.source else { continue }
-      let key = try keys.key(field.index, of: plan).key
+      let key = try keys.key(field.index, field.entry.keyReference, of: plan).key
       let reference = ValueReference(value, byteCount: source.count)
       var data = plan.chunkData(
         field.index, of: id, type: field.entry.type, flags: field.entry.flags, key: key.reference,
@@ -284,7 +284,7 @@ struct RecordEncoder {
     _ reference: ValueReference, _ field: Field, _ id: RecordID, _ plan: CollectionPlan,
     _ keys: inout SealingKeys, _ nonces: inout NonceRun, _ target: inout MutableRawSpan
   ) throws(NotelogError) {
-    let key = try keys.key(field.index, of: plan).key
+    let key = try keys.key(field.index, field.entry.keyReference, of: plan).key
     let data = plan.chunkData(
       field.index, of: id, type: field.entry.type, flags: field.entry.flags, key: key.reference,
       value: reference.value)
@@ -297,7 +297,7 @@ struct RecordEncoder {
     _ plaintext: RawSpan, _ field: Field, _ id: RecordID, _ plan: CollectionPlan, _ keys: inout SealingKeys,
     _ nonces: inout NonceRun, _ target: inout MutableRawSpan
   ) throws(NotelogError) {
-    let held = try keys.key(field.index, of: plan)
+    let held = try keys.key(field.index, field.entry.keyReference, of: plan)
     let data = plan.additionalData(field.entry, field.index, id)
     do {
       try held.seal(plaintext, additionalData: data.bytes, nonces: &nonces, into: &target)

@@ -109,6 +109,11 @@ final class RecordPlan<R: Record>: Sendable {
     return slot
   }
 
+  /// The slot of a field's number; nil where the type doesn't declare the field.
+  func slot(ofField number: UInt16) -> Int? {
+    slots.firstIndex { collection.fields[$0.index].number == number }
+  }
+
   /// Whether a property's field was retired by another version of the app.
   func isRetired(_ path: PartialKeyPath<R>) -> Bool { retired.contains { $0.path == path } }
 

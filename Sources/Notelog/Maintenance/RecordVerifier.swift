@@ -78,7 +78,7 @@ struct RecordVerifier: ~Copyable {
   ) throws(NotelogError) {
     let isSealed = entry.flags.contains(.sealed)
     if isSealed, isLocked(entry.keyReference) {
-      try plan.check(entry, index, id)
+      try plan.check(entry, index, id, in: bytes)
       if entry.flags.contains(.chunked), ValueReference(bytes.extracting(entry.range)) == nil {
         throw NotelogError(.tampered, "\(plan.place(index, id)): no large value has such a reference")
       }

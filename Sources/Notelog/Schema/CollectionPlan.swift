@@ -19,7 +19,7 @@ struct FieldPlan: Sendable {
   let isIndexed: Bool
   let isSealed: Bool
   let isOptional: Bool
-  /// The key that new values are sealed under; 0 for a plain field.
+  /// The key that new values are sealed under; 0 for a plain field, and where each record chooses.
   let keyReference: UInt32
 
   init(_ field: StoredField, additionalData: AdditionalData?, nameHash: ID16) {
@@ -46,6 +46,8 @@ final class CollectionPlan: Sendable {
   let fields: [FieldPlan]
   /// Whether any field is indexed.
   let hasIndexes: Bool
+  /// Whether records choose the key of any field.
+  let hasChosenKeys: Bool
   /// What no two records share.
   let unique: [UniqueRule]
   private let retired: Set<UInt16>
@@ -74,6 +76,7 @@ final class CollectionPlan: Sendable {
     }
     self.fields = fields
     hasIndexes = fields.contains(where: \.isIndexed)
+    hasChosenKeys = fields.contains(where: \.field.isKeyChosen)
     unique = schema.unique.map { UniqueRule($0, in: schema) }
     retired = Set(schema.fields.filter(\.isRetired).map(\.number))
     indexByName = Dictionary(uniqueKeysWithValues: fields.enumerated().map { ($1.field.name, $0) })
@@ -96,10 +99,10 @@ final class CollectionPlan: Sendable {
   /// The field of a number, or nil where this version of the schema doesn't know it.
   func index(of number: UInt16) -> Int? { fields.indices.first { fields[$0].number == number } }
 
-  /// Compares what a directory says of a value with what the schema permits.
+  /// Compares what a directory says of a value with what the schema permits, and with the key that the record names for it.
   ///
   /// - Throws: `tampered`, `typeMismatch`.
-  func check(_ entry: FieldEntry, _ index: Int, _ id: RecordID) throws(NotelogError) {
+  func check(_ entry: FieldEntry, _ index: Int, _ id: RecordID, in body: RawSpan) throws(NotelogError) {
     guard entry.flags.contains(.sealed) == fields[index].isSealed else {
       throw NotelogError(.tampered, "\(place(index, id)): the value is not sealed as the schema says")
     }
@@ -113,6 +116,13 @@ final class CollectionPlan: Sendable {
     }
     // The key in force is that of nearly all values.
     if entry.keyReference == fields[index].keyReference { return }
+    if fields[index].field.isKeyChosen {
+      guard try isUnderChosenKey(entry, index, in: body) else {
+        throw NotelogError(
+          .tampered, "\(place(index, id)): sealed under another key than \(keyFieldName(of: index)) names")
+      }
+      return
+    }
     let keys = fields[index].field.keys
     guard
       !fields[index].isSealed || keys.contains(entry.keyReference) || isNewer(entry.keyReference, than: keys)
@@ -122,7 +132,7 @@ final class CollectionPlan: Sendable {
   }
 
   /// Whether a generation is one of a key that a field lists: one that came after this plan was made.
-  private func isNewer(_ reference: UInt32, than keys: [UInt32]) -> Bool {
+  func isNewer(_ reference: UInt32, than keys: [UInt32]) -> Bool {
     guard let keyring = vault?.keyring, let key = keyring.dataKey(KeyReference(rawValue: reference)) else {
       return false
     }

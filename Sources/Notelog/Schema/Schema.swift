@@ -23,9 +23,10 @@ public struct Schema<R: Record>: Sendable {
   ///   - elements: The fields.
   public init(_ name: String, formerly: String..., @SchemaBuilder<R> elements: () -> [SchemaElement<R>]) {
     let elements = elements()
-    let fields: [FieldDefinition<R>] = elements.compactMap {
+    let declared: [FieldDefinition<R>] = elements.compactMap {
       if case .field(let field) = $0 { field } else { nil }
     }
+    let fields = declared.map { $0.naming(keyFieldAmong: declared) }
     var description = CollectionDescription(
       name: name, formerNames: formerly, fields: fields.map(\.description),
       retired: elements.compactMap { if case .retired(let name) = $0 { name } else { nil } },

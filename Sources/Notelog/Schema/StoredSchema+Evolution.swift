@@ -32,6 +32,9 @@ extension StoredSchema {
     newKey: ((String) throws(NotelogError) -> UInt32?)? = nil, isMigrated: Bool = false
   ) throws(NotelogError) -> Bool {
     let before = self
+    func keyOfNew(_ name: String) throws(NotelogError) -> UInt32? {
+      if let newKey { try newKey(name) } else { try key(name) }
+    }
     guard ([declared.name] + declared.formerNames).contains(firstName) else {
       throw NotelogError(
         .schemaConflict,
@@ -45,12 +48,15 @@ extension StoredSchema {
         new.append(field)
         continue
       }
-      if !fields[index].isRetired { try fields[index].evolve(to: field, in: name, key: key) }
+      guard !fields[index].isRetired else { continue }
+      try fields[index].evolve(to: field, in: name, key: key)
+      try fields[index].addChoices(of: field, in: name, key: key, newKey: keyOfNew)
     }
     try refuseForgotten(by: declared, adding: new)
     for field in new {
-      if let newKey { try add(field, key: newKey) } else { try add(field, key: key) }
+      try add(field, key: keyOfNew)
     }
+    try linkKeyFields(of: declared)
     for name in declared.retired + (isMigrated ? declared.migrated : []) {
       guard let index = fields.firstIndex(where: { $0.name == name || $0.firstName == name }) else {
         continue
@@ -58,6 +64,7 @@ extension StoredSchema {
       fields[index].isRetired = true
       fields[index].isIndexed = false
     }
+    try checkKeyFields()
     if let rules = declared.unique {
       unique = rules.map { names in names.compactMap { field(named: $0)?.number } }
     } else {
@@ -172,11 +179,12 @@ extension StoredSchema {
       }
       keys = [reference]
     }
-    fields.append(
-      StoredField(
-        number: lastNumber + 1, type: field.type, firstName: field.name, name: field.name,
-        flags: field.flags, isIndexed: field.isIndexed, isRetired: false,
-        wasAlwaysOptional: field.isOptional && !field.isSealed, keys: keys))
+    var new = StoredField(
+      number: lastNumber + 1, type: field.type, firstName: field.name, name: field.name,
+      flags: field.flags, isIndexed: field.isIndexed, isRetired: false,
+      wasAlwaysOptional: field.isOptional && !field.isSealed, keys: keys)
+    try new.addChoices(of: field, in: name, key: key, newKey: key)
+    fields.append(new)
   }
 }
 
@@ -198,6 +206,14 @@ extension StoredField {
           ? "\(place) is sealed and never becomes plain: add a plain field of another name, and retire this one"
           : "\(place) is plain: add a sealed field of another name, and retire this one")
     }
+    guard isKeyChosen == (field.keyField != nil) else {
+      throw NotelogError(
+        .schemaConflict,
+        isKeyChosen
+          ? "each record names the key of \(place): add a field of another name for one key, and retire this one"
+          : "\(place) is sealed under one key: add a field of another name for keys that records name, and retire this one"
+      )
+    }
     guard !isOptional || field.isOptional else {
       throw NotelogError(.schemaConflict, "\(place) may be missing in records: keep its property optional")
     }
@@ -205,12 +221,8 @@ extension StoredField {
     if ([field.name] + field.formerNames).contains(name) { name = field.name }
     flags = field.flags
     isIndexed = field.isIndexed
-    if let keyName = field.key, let reference = try key(keyName), keys.last != reference {
-      guard keys.count < Limits.keysOfField else {
-        throw NotelogError(.limitExceeded, "\(place) was sealed under \(keys.count) keys already")
-      }
-      keys.removeAll { $0 == reference }
-      keys.append(reference)
+    if let keyName = field.key, let reference = try key(keyName) {
+      try keys.putInForce(reference, of: place)
     }
   }
 }
