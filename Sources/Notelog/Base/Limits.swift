@@ -18,6 +18,8 @@ public enum Limits {
   public static var collections: Int { NotelogFormat.Limits.maximumCollection }
   /// How much of a value an ordered index keeps.
   public static let sortKeyBytes = 64
+  /// The longest sealed value that no two records share.
+  public static let digestedBytes = 4_096
   /// How many rules of what is unique a collection has.
   public static let uniqueRules = 255
   /// The least length of a padded value.

@@ -28,14 +28,17 @@ public struct FieldInfo: Sendable, Hashable {
   public let keyName: String?
   /// The name of the field that names the key of each record's value; nil where none does.
   public let keyField: String?
+  /// Whether digests are kept of the field's values, which reveal those that are equal: see ``Unique``.
+  public let revealsEquality: Bool
   /// The keys that may be named there.
   public var keyNames: [String] { field.choices.map(\.name) }
 
   private let field: StoredField
 
-  init(_ field: StoredField, keyName: String?, keyField: String?) {
+  init(_ field: StoredField, keyName: String?, keyField: String?, revealsEquality: Bool) {
     self.field = field
     self.keyName = keyName
     self.keyField = keyField
+    self.revealsEquality = revealsEquality
   }
 }

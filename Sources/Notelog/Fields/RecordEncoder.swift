@@ -28,13 +28,16 @@ struct RecordEncoder {
   }
 
   private(set) var scratch = FieldScratch()
+  /// The values of which digests are to be made, as they are before they are packed.
+  private(set) var unpacked = FieldScratch()
+  private(set) var unpackedRanges: [(index: Int, range: Range<Int>)] = []
   var fields: [Field] = []
   var uploads: [SealedContent] = []
   private var offset = 0
   /// How many fields are large values.
   private var valueCount = 0
   /// The body's length, once all fields are gathered.
-  private(set) var bodyByteCount = 0
+  var bodyByteCount = 0
 
   init() {}
 
@@ -44,6 +47,10 @@ struct RecordEncoder {
     // Emptying an array that is empty takes as long.
     if !fields.isEmpty { fields.removeAll(keepingCapacity: true) }
     if !uploads.isEmpty { uploads = [] }
+    if !unpackedRanges.isEmpty {
+      unpacked.removeAll()
+      unpackedRanges.removeAll(keepingCapacity: true)
+    }
     offset = 0
     valueCount = 0
     bodyByteCount = RecordBody.headerByteCount
@@ -70,6 +77,7 @@ struct RecordEncoder {
     let flags = plan.fields[index].flags
     // Asked before it is packed, as it must fit when it is unpacked; and after, as padding makes it longer.
     guard scratch.count - start <= Limits.recordBytes else { throw tooLong(from: start, plan, index) }
+    if plan.hasDigests, plan.digest(of: index) != nil { keepUnpacked(from: start, index) }
     var written = try pack(start, flags, plan, index)
     let plainCount = scratch.count - start
     guard plainCount <= Limits.recordBytes else { throw tooLong(from: start, plan, index) }
@@ -83,6 +91,21 @@ struct RecordEncoder {
         number: plan.fields[index].number, type: plan.fields[index].type, flags: written,
         keyReference: plan.fields[index].keyReference, range: offset..<offset + length),
       index, .fresh(start..<scratch.count))
+  }
+
+  private mutating func keepUnpacked(from start: Int, _ index: Int) {
+    let begin = unpacked.count
+    scratch.withBytes(in: start..<scratch.count) { bytes in
+      unpacked.append(byteCount: bytes.byteCount) { $0.copy(bytes, at: 0) }
+    }
+    unpackedRanges.append((index, begin..<unpacked.count))
+  }
+
+  /// Appends a plain value.
+  mutating func appendPlain(_ bytes: [UInt8]) -> Range<Int> {
+    let start = scratch.count
+    scratch.append(byteCount: bytes.count) { $0.copy(bytes.rawSpan, at: 0) }
+    return start..<scratch.count
   }
 
   private func tooLong(from start: Int, _ plan: CollectionPlan, _ index: Int) -> NotelogError {

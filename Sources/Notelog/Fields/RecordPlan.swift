@@ -67,7 +67,7 @@ final class RecordPlan<R: Record>: Sendable {
     }
     self.retired = retired
     hasRetired = !retired.isEmpty
-    leavesFields = collection.fields.count > order.count
+    leavesFields = collection.fields.count - collection.digests.count > order.count
     order.sort { $0.index < $1.index }
     var slots: [Slot] = []
     for (index, field) in order { slots.append(Slot(index: index, definition: schema.fields[field])) }

@@ -84,6 +84,8 @@ struct Resealing {
     var (done, count, byteCount) = (0, 0, 0)
     var failed: [ID16] = []
     try store.write(.buffered) { tx in
+      // Values stay what they are.
+      tx.checksRules = false
       (done, count, byteCount) = (0, 0, 0)
       for (id, collection) in group where byteCount < Self.bytesMax {
         done += 1
@@ -125,8 +127,12 @@ struct Resealing {
       let new = plan.keyReference(replacing: entry.keyReference, index)
       let body = stored.body.rawSpan
       guard entry.flags.contains(.chunked) else {
-        contents[index] = try store.opener.resealed(
+        var content = try store.opener.resealed(
           entry, in: body, of: id, index, plan, under: new, &tx.nonces)
+        if let digest = plan.digest(of: index), try stored.find(plan.fields[digest].number) != nil {
+          content.digest = try self.digest(of: entry, in: body, id, index, plan, under: new)
+        }
+        contents[index] = content
         continue
       }
       // Where it was replaced meanwhile by another one, that is found in the next round, if it is under an old generation at all.
@@ -139,6 +145,19 @@ struct Resealing {
     tx.prepare(plan)
     try tx.merge(stored, plan, changed: Set(contents.keys), contents) { _, _ in }
     return (max(1, contents.count), stored.body.count)
+  }
+
+  /// The digest of a value under another generation of its key.
+  private func digest(
+    of entry: FieldEntry, in body: RawSpan, _ id: RecordID, _ index: Int, _ plan: CollectionPlan,
+    under reference: UInt32
+  ) throws(NotelogError) -> [UInt8] {
+    let key = try naming(plan.place(index, id)) { () throws(CryptoError) in
+      try store.vault.sealingKey(KeyReference(rawValue: reference))
+    }
+    return try store.opener.open(entry, in: body, of: id, index, plan) { value throws(NotelogError) in
+      try plan.storedDigest(value, index, under: key)
+    }
   }
 
   private func plan(_ collection: UInt16) -> CollectionPlan? {

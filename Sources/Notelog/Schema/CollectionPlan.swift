@@ -48,6 +48,9 @@ final class CollectionPlan: Sendable {
   let hasIndexes: Bool
   /// Whether records choose the key of any field.
   let hasChosenKeys: Bool
+  /// The sealed fields of which digests are kept.
+  let digests: [DigestPair]
+  let hasDigests: Bool
   /// What no two records share.
   let unique: [UniqueRule]
   private let retired: Set<UInt16>
@@ -77,9 +80,15 @@ final class CollectionPlan: Sendable {
     self.fields = fields
     hasIndexes = fields.contains(where: \.isIndexed)
     hasChosenKeys = fields.contains(where: \.field.isKeyChosen)
+    digests = fields.indices.compactMap { digest in
+      let source = fields.firstIndex { $0.number == fields[digest].field.digestOf }
+      return source.map { DigestPair(source: $0, digest: digest) }
+    }
+    hasDigests = !digests.isEmpty
     unique = schema.unique.map { UniqueRule($0, in: schema) }
     retired = Set(schema.fields.filter(\.isRetired).map(\.number))
-    indexByName = Dictionary(uniqueKeysWithValues: fields.enumerated().map { ($1.field.name, $0) })
+    let named = fields.enumerated().filter { !$1.field.isDigest }
+    indexByName = Dictionary(uniqueKeysWithValues: named.map { ($1.field.name, $0) })
   }
 
   /// The field of a name.
@@ -147,6 +156,9 @@ final class CollectionPlan: Sendable {
       store: storeID, record: id.bytes, name: fields[index].nameHash, type: entry.type.rawValue,
       flags: UInt16(entry.flags.rawValue), key: KeyReference(rawValue: entry.keyReference))
   }
+
+  /// Whether a field has digests of another's values, or had: nobody is shown them.
+  func isDigest(_ number: UInt16) -> Bool { schema.fields.contains { $0.number == number && $0.isDigest } }
 
   /// Whether a field's values go with the next update.
   func isRetired(_ number: UInt16) -> Bool { retired.contains(number) }

@@ -79,6 +79,6 @@ public enum SchemaElement<R: Record>: Sendable {
   case kept(String)
   /// The names of fields whose values become others, and the ``Migrated`` that says how.
   case migrated([String], step: any Sendable)
-  /// The properties whose values no two records share.
-  case unique([any PartialKeyPath<R> & Sendable])
+  /// The properties whose values no two records share, and whether digests are kept that reveal which are equal.
+  case unique([any PartialKeyPath<R> & Sendable], revealsEquality: Bool)
 }

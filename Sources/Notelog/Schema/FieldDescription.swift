@@ -53,6 +53,7 @@ public struct FieldDescription: Hashable, Sendable {
   ///   - compressed: Whether values are compressed, and padded, before sealing.
   ///   - padded: Whether values are padded before sealing.
   ///   - optional: Whether values may be missing.
+  /// - Returns: The field.
   public static func sealed(
     _ name: String, _ type: FieldType, keyFrom keyField: String, among keyNames: [String],
     compressed: Bool = false, padded: Bool = false, optional: Bool = false
@@ -90,6 +91,8 @@ struct CollectionDescription: Sendable {
   var typeName: String?
   /// The fields whose values no two records share, one or two a rule; nil where nothing is said, and what is stored stands.
   var unique: [[String]]?
+  /// The sealed ones among them, of which digests are kept that reveal which values are equal.
+  var revealed: Set<String> = []
 
   /// What the declaration itself gets wrong, or nil.
   var mistake: String? {
@@ -109,13 +112,29 @@ struct CollectionDescription: Sendable {
       }
       if let mistake = mistakeInKeys(of: field) { return mistake }
     }
-    for rule in unique ?? [] {
+    if let mistake = mistakeInDigests { return mistake }
+    for rule in unique ?? [] where !(rule.count == 1 && revealed.contains(rule[0])) {
       for name in rule where fields.first(where: { $0.name == name })?.isIndexed != true {
         return name.isEmpty ? "what is unique is no field" : "\(name) is unique, and has to be indexed"
       }
       if Set(rule).count < rule.count { return "\(rule[0]) is in a rule twice" }
     }
     if unique?.count ?? 0 > Limits.uniqueRules { return "there are more than \(Limits.uniqueRules) rules" }
+    return nil
+  }
+
+  /// What is wrong with the fields of which digests are to be kept, or nil.
+  private var mistakeInDigests: String? {
+    for name in revealed {
+      guard let field = fields.first(where: { $0.name == name }), field.isSealed else {
+        return name.isEmpty
+          ? "what is unique is no field" : "\(name) is not sealed: say Unique(\\.\(name)) of it"
+      }
+      if field.keyField != nil {
+        return "\(name) is under keys that records name: under two, equal values have other digests"
+      }
+      if !field.type.isSortable { return "\(name) is JSON: equal values may be other bytes" }
+    }
     return nil
   }
 

@@ -22,12 +22,14 @@ extension StoredSchema {
       bytes.append(littleEndian: field.flags.rawValue)
       bytes.append(
         littleEndian: (field.isRetired ? 1 : 0) | (field.isIndexed ? 2 : 0)
-          | (field.wasAlwaysOptional ? 4 : 0) | (field.isKeyChosen ? 8 : 0) as UInt8)
+          | (field.wasAlwaysOptional ? 4 : 0) | (field.isKeyChosen ? 8 : 0)
+          | (field.isDigest ? 16 : 0) as UInt8)
       bytes.append(littleEndian: UInt8(field.keys.count))
       for key in field.keys { bytes.append(littleEndian: key) }
       bytes.append(name: field.firstName)
       bytes.append(name: field.name)
       if field.isKeyChosen { field.appendChoices(to: &bytes) }
+      if field.isDigest { bytes.append(littleEndian: field.digestOf) }
     }
     for rule in unique {
       bytes.append(littleEndian: UInt8(rule.count))
@@ -76,6 +78,9 @@ extension StoredSchema {
       throw NotelogError(
         .damaged, "the schema's field \(field.name) has its key named by what can't name one")
     }
+    for field in fields where field.isDigest && !hasDigestibleValues(field.digestOf) {
+      throw NotelogError(.damaged, "the schema's field \(field.name) has digests of what has none")
+    }
     guard cursor.remaining == 0 else { throw NotelogError(.damaged, "bytes follow the schema \(name)") }
     let names = fields.filter { !$0.isRetired }.map(\.name)
     guard Set(names).count == names.count, Set(fields.map(\.firstName)).count == fields.count else {
@@ -110,8 +115,10 @@ extension StoredField {
       keyField = try cursor.integer("a field's key field")
       choices = try cursor.choices()
     }
-    let isKeyChosen = keyField != 0
-    guard let type, flags.isValid, state < 16, isKeyChosen == (state & 8 != 0),
+    if state & 16 != 0 { digestOf = try cursor.integer("the field of a field's digests") }
+    let (isKeyChosen, isDigest) = (keyField != 0, digestOf != 0)
+    guard let type, flags.isValid, state < 32, isDigest == (state & 16 != 0),
+      !isDigest || type == .bytes && flags == .optional && wasAlwaysOptional, isKeyChosen == (state & 8 != 0),
       isKeyChosen ? keys.isEmpty && !choices.isEmpty : keys.isEmpty != flags.contains(.sealed),
       !isKeyChosen || flags.contains(.sealed), !keys.contains(0),
       !choices.contains(where: { $0.keys.isEmpty || $0.keys.contains(0) }),

@@ -65,11 +65,12 @@ extension StoredSchema {
       fields[index].isIndexed = false
     }
     try checkKeyFields()
-    if let rules = declared.unique {
-      unique = rules.map { names in names.compactMap { field(named: $0)?.number } }
-    } else {
-      // Whoever knows nothing of rules may have retired what one is about.
-      unique = unique.filter { isRule($0) }
+    try followDigests(of: declared)
+    // Whoever knows nothing of rules may have retired what one is about.
+    unique = rules(of: declared)
+    guard unique.count <= Limits.uniqueRules else {
+      throw NotelogError(
+        .limitExceeded, "\(name) would have more than \(Limits.uniqueRules) rules of what is unique")
     }
     guard self != before else { return false }
     guard revision < .max else {
@@ -96,7 +97,7 @@ extension StoredSchema {
   ) throws(NotelogError) -> Int? {
     let names = [field.name] + field.formerNames
     guard let found = position(of: field) else { return nil }
-    guard names.contains(fields[found].firstName) else {
+    guard names.contains(fields[found].firstName), !fields[found].isDigest else {
       throw NotelogError(
         .schemaConflict,
         "\(name).\(field.name) was first declared as \(fields[found].firstName): add that to its former names"
@@ -136,7 +137,7 @@ extension StoredSchema {
       declared.fields.flatMap { [$0.name] + $0.formerNames } + declared.retired + declared.kept
         + declared.migrated)
     let forgotten = fields.filter {
-      !$0.isRetired && !known.contains($0.name) && !known.contains($0.firstName)
+      !$0.isRetired && !$0.isDigest && !known.contains($0.name) && !known.contains($0.firstName)
     }
     guard let other = forgotten.first else { return }
     if new.count == declared.fields.count, forgotten.count == fields.count {

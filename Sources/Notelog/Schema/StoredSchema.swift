@@ -40,6 +40,8 @@ struct StoredField: Hashable, Sendable {
   var keyField: UInt16 = 0
   /// The keys that may be named there; then ``keys`` is empty.
   var choices: [KeyChoice] = []
+  /// The number of the field whose values' digests these are; 0 where it is no such field.
+  var digestOf: UInt16 = 0
 
   var isSealed: Bool { flags.contains(.sealed) }
   var isOptional: Bool { flags.contains(.optional) }

@@ -241,6 +241,7 @@ extension RecordEncoder {
     _ nonces: inout NonceRun, into batch: inout Batch, _ additions: inout [FieldIndexes.Addition]
   ) throws(NotelogError) {
     if plan.hasChosenKeys { try chooseKeys(id, plan, carriedFrom: old.rawSpan) }
+    if plan.hasDigests { try addDigests(plan, &keys) }
     let envelopeByteCount = envelopeByteCount(plan)
     guard envelopeByteCount + bodyByteCount <= Limits.recordBytes else {
       throw NotelogError(

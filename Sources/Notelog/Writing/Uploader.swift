@@ -30,7 +30,7 @@ struct Uploader: ~Copyable {
   init(_ store: Store, _ plan: CollectionPlan, _ index: Int, _ id: RecordID) throws(NotelogError) {
     let place = plan.place(index, id)
     let field = plan.fields[index]
-    if let reason = Self.reasonAgainst(field) {
+    if let reason = plan.digest(of: index) != nil ? Self.uniqueReason : Self.reasonAgainst(field) {
       throw NotelogError(.invalidArgument, "\(place): a value can't be streamed into \(reason)")
     }
     guard !id.isReserved else {
@@ -69,6 +69,8 @@ struct Uploader: ~Copyable {
     try store.opener.prove(field.keyField, of: stored, plan)
     return choice.keys.last ?? 0
   }
+
+  private static let uniqueReason = "a field whose values no two records share: set it to the whole value"
 
   /// Why values can't be streamed into a field, and what to do instead; nil where they can.
   private static func reasonAgainst(_ field: FieldPlan) -> String? {
