@@ -111,7 +111,13 @@ final class CollectionPlan: Sendable {
   /// Compares what a directory says of a value with what the schema permits, and with the key that the record names for it.
   ///
   /// - Throws: `tampered`, `typeMismatch`.
+  @inline(__always)
   func check(_ entry: FieldEntry, _ index: Int, _ id: RecordID, in body: RawSpan) throws(NotelogError) {
+    try check(entry, index, id)
+    if hasChosenKeys { try checkChosenKey(entry, index, id, in: body) }
+  }
+
+  private func check(_ entry: FieldEntry, _ index: Int, _ id: RecordID) throws(NotelogError) {
     guard entry.flags.contains(.sealed) == fields[index].isSealed else {
       throw NotelogError(.tampered, "\(place(index, id)): the value is not sealed as the schema says")
     }
@@ -125,16 +131,10 @@ final class CollectionPlan: Sendable {
     }
     // The key in force is that of nearly all values.
     if entry.keyReference == fields[index].keyReference { return }
-    if fields[index].field.isKeyChosen {
-      guard try isUnderChosenKey(entry, index, in: body) else {
-        throw NotelogError(
-          .tampered, "\(place(index, id)): sealed under another key than \(keyFieldName(of: index)) names")
-      }
-      return
-    }
     let keys = fields[index].field.keys
     guard
-      !fields[index].isSealed || keys.contains(entry.keyReference) || isNewer(entry.keyReference, than: keys)
+      !fields[index].isSealed || fields[index].field.isKeyChosen || keys.contains(entry.keyReference)
+        || isNewer(entry.keyReference, than: keys)
     else {
       throw NotelogError(.tampered, "\(place(index, id)): sealed under a key that the field never had")
     }

@@ -142,12 +142,14 @@ extension CollectionPlan {
     self.index(of: fields[index].field.keyField).map { fields[$0].field.name } ?? "a field"
   }
 
-  /// Whether a value is under the key that its record names: INV-M6.
-  func isUnderChosenKey(
-    _ entry: FieldEntry, _ index: Int, in body: RawSpan
-  ) throws(NotelogError) -> Bool {
-    guard let choice = try choice(for: index, in: body) else { return false }
-    return isOne(of: choice, entry.keyReference)
+  /// Refuses a value that is not under the key that its record names: INV-M6.
+  func checkChosenKey(
+    _ entry: FieldEntry, _ index: Int, _ id: RecordID, in body: RawSpan
+  ) throws(NotelogError) {
+    guard fields[index].field.isKeyChosen else { return }
+    if let choice = try choice(for: index, in: body), isOne(of: choice, entry.keyReference) { return }
+    throw NotelogError(
+      .tampered, "\(place(index, id)): sealed under another key than \(keyFieldName(of: index)) names")
   }
 
   /// Whether a reference is one of a choice's, or a newer one of the same key.
