@@ -27,7 +27,36 @@ import Testing
     #expect(field == .sealed("f", .bytes, key: "k", compressed: true, padded: true, optional: true))
   }
 
+  @Test func `a field may have its key named by another, among some`() throws {
+    let text = #"""
+      {"collections": [{"name": "c", "fields": [{"name": "place", "type": "text"}, {"name": "f", "type": "text",
+        "sealed": true, "padded": true, "keyFrom": "place", "keys": ["home", "work"]}]}]}
+      """#
+    let field = try #require(try Self.collections(text).first?.fields.last)
+    #expect(field == .sealed("f", .text, keyFrom: "place", among: ["home", "work"], padded: true))
+  }
+
   @Test(arguments: [
+    (
+      #"{"collections": [{"name": "c", "fields": [{"name": "f", "type": "text", "sealed": true, "keyFrom": "p"}]}]}"#,
+      "needs both"
+    ),
+    (
+      #"{"collections": [{"name": "c", "fields": [{"name": "f", "type": "text", "sealed": true, "keys": ["a"]}]}]}"#,
+      "needs both"
+    ),
+    (
+      #"{"collections": [{"name": "c", "fields": [{"name": "f", "type": "text", "sealed": true, "keyFrom": "p", "keys": [1]}]}]}"#,
+      "lists what is no name"
+    ),
+    (
+      #"{"collections": [{"name": "c", "fields": [{"name": "f", "type": "text", "sealed": true, "key": "k", "keyFrom": "p", "keys": ["a"]}]}]}"#,
+      "has a key, and a field that names one"
+    ),
+    (
+      #"{"collections": [{"name": "c", "fields": [{"name": "f", "type": "text", "keyFrom": "p", "keys": ["a"]}]}]}"#,
+      "is not sealed, and so has no key"
+    ),
     ("[]", "an object with one member"), (#"{"collections": []}"#, "an object with one member"),
     (#"{"collections": [1]}"#, "collection 1 is not an object"),
     (#"{"collections": [{"name": "c"}]}"#, "collection 1 needs a name and a list of fields"),

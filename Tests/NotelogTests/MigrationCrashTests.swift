@@ -135,6 +135,44 @@ private struct After: Record, Equatable {
     #expect(tried > 20 && unfinished == [0, 6, 14, 22, 30])
   }
 
+  /// The fields are retired in a transaction of its own: somebody who has the turn before it may still write values, which would be lost.
+  @Test func `a record that comes by an old value just before the fields are retired is migrated too`() throws
+  {
+    calls.withLock { $0 = ([:], nil) }
+    var options = Store.Options()
+    options.segmentByteCount = 16 << 10
+    for round in 0..<40 {
+      let store = try Store.create(
+        in: SimulatedDisk(), unlocking: TemporaryFolder.key, options: options)
+      try store.putAll([Before(name: "First0 Last0", age: "0")])
+      #expect(try store.query(Before.self).count() == 1)
+      try store.write { tx in
+        for entry in try store.query(Before.self).entries() { try tx.delete(Before.self, entry.id) }
+      }
+      let late = Before(name: "First1 Last1", age: "1")
+      let hasTurn = Flag(false)
+      let isMigrating = Flag(false)
+      try Threads.run(2) { thread in
+        guard thread == 0 else {
+          while !hasTurn.isSet { Threads.yield() }
+          _ = isMigrating.exchange(true)
+          #expect(try store.migrate(After.self).recordCount == 1)
+          return
+        }
+        try store.write { tx in
+          _ = hasTurn.exchange(true)
+          while !isMigrating.isSet { Threads.yield() }
+          // By then the other has found nothing to change, in most rounds, and waits for the turn.
+          for _ in 0..<round * 100 { Threads.yield() }
+          try tx.put(late)
+        }
+      }
+      let record = try #require(try store.get(After.self, late.id)).record()
+      #expect(record == After(id: late.id, first: "First1", last: "Last1", years: 1), "round \(round)")
+      try store.close()
+    }
+  }
+
   @Test func `a damaged record is left out, and the others are migrated`() throws {
     calls.withLock { $0 = ([:], nil) }
     let folder = try TemporaryFolder()

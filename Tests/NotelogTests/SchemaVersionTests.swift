@@ -1,6 +1,8 @@
 // Versions of an app that meet in one store: renamed, older, newer, and unrelated record types.
 
 import Foundation
+@testable import NotelogBase
+import NotelogJournal
 import NotelogTestSupport
 import Testing
 
@@ -187,5 +189,45 @@ private struct Moved: Record {
     let message = conflict { _ = try store.write { tx in try tx.put(First(stars: 1)) } }
     #expect(message.contains("stars was retired"), "\(message)")
     #expect(conflict { _ = try store.putAll([First(stars: 1)]) }.contains("stars was retired"))
+  }
+
+  /// As where a field was added by somebody whose schema is lost.
+  @Test func `values of field numbers that no schema knows go along when an older version writes`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let first = First(title: "Ada", stars: 5)
+    let other = First(title: "Eve", stars: 4)
+    try store.putAll([first, other])
+    try store.putAll([Extended(id: first.id, isDone: true), Extended(id: other.id)])
+    let collection = try store.collection("note").plan.number
+    // A value of number 9, behind those of the schema's fields.
+    for id in [first.id, other.id] {
+      let stored = try #require(try store.get(First.self, id)).stored
+      var body = stored.body
+      body[2] += 1
+      body.insert(contentsOf: [9, 0, 5, 0, 0, 0, 0, 0, 3, 0, 0, 0], at: 4 + 12 * Int(body[2] - 1))
+      body += Array("new".utf8)
+      var batch = Batch()
+      let bytes = body
+      batch.put(id.bytes, collection: collection, envelopeByteCount: 0, bodyByteCount: bytes.count) {
+        $0.copy(bytes.rawSpan, at: 0)
+      }
+      try store.journal.commit(&batch, .durable)
+    }
+    func unknown(_ id: RecordID) throws -> [String] {
+      let stored = try #require(try store.get(First.self, id)).stored
+      return try stored.entries().filter { $0.number == 9 }.map {
+        String(decoding: stored.body[$0.range], as: UTF8.self)
+      }
+    }
+    #expect(try unknown(first.id) == ["new"])
+    try store.write { tx in try tx.update(First.self, first.id) { $0.set(\.title, "Ida") } }
+    #expect(try unknown(first.id) == ["new"])
+    // Put whole, by a type that declares a part of what the store knows.
+    try store.write { tx in try tx.put(First(id: first.id, title: "Ala", stars: 1)) }
+    try store.putAll([First(id: other.id, title: "Ela")])
+    #expect(try unknown(first.id) == ["new"] && unknown(other.id) == ["new"])
+    #expect(try store.get(Extended.self, first.id)?.isDone == true)
+    #expect(try store.get(First.self, first.id)?.record() == First(id: first.id, title: "Ala", stars: 1))
   }
 }

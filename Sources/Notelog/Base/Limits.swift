@@ -1,5 +1,6 @@
 // The limits of records and schemas, compared with every length before it is used (FORMAT.md, "Limits").
 
+import NotelogCrypto
 import NotelogFormat
 
 /// The format's limits.
@@ -17,6 +18,8 @@ public enum Limits {
   public static var collections: Int { NotelogFormat.Limits.maximumCollection }
   /// How much of a value an ordered index keeps.
   public static let sortKeyBytes = 64
+  /// The longest sealed value that no two records share.
+  public static let digestedBytes = 4_096
   /// How many rules of what is unique a collection has.
   public static let uniqueRules = 255
   /// The least length of a padded value.
@@ -29,8 +32,10 @@ public enum Limits {
   }
   /// The longest envelope of a record.
   static var envelopeBytes: Int { NotelogFormat.Limits.maximumEnvelopeByteCount }
-  /// The most keys that a field was ever sealed under.
+  /// The most keys that a field was ever sealed under, and that records choose among for one.
   public static let keysOfField = 255
+  /// The longest name of a key in UTF-8 bytes.
+  public static var keyNameBytes: Int { Keyring.keyNameByteCountMax }
   /// The most that all schemas of a store take together.
   public static let schemaFileBytes = 67_108_864
 }

@@ -36,7 +36,7 @@ public struct DynamicEntry: Sendable, Identifiable {
     self.stored = stored
     self.plan = plan
     self.opener = opener
-    fields = try stored.entries().map { entry in
+    fields = try stored.entries().filter { !plan.isDigest($0.number) }.map { entry in
       let reference =
         entry.flags.contains(.chunked)
         ? ValueReference(stored.body.rawSpan.extracting(entry.range)) : nil

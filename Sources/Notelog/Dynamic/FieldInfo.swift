@@ -22,15 +22,23 @@ public struct FieldInfo: Sendable, Hashable {
   public var isCompressed: Bool { field.flags.contains(.compressed) }
   /// Whether the field was retired.
   public var isRetired: Bool { field.isRetired }
-  /// The number of the key that new values are sealed under; nil for a plain field.
+  /// The number of the key that new values are sealed under; nil for a plain field, and where each record names the key.
   public var keyNumber: UInt32? { field.keys.last }
   /// The name of that key; nil for a plain field, and while names are locked.
   public let keyName: String?
+  /// The name of the field that names the key of each record's value; nil where none does.
+  public let keyField: String?
+  /// Whether digests are kept of the field's values, which reveal those that are equal: see ``Unique``.
+  public let revealsEquality: Bool
+  /// The keys that may be named there.
+  public var keyNames: [String] { field.choices.map(\.name) }
 
   private let field: StoredField
 
-  init(_ field: StoredField, keyName: String?) {
+  init(_ field: StoredField, keyName: String?, keyField: String?, revealsEquality: Bool) {
     self.field = field
     self.keyName = keyName
+    self.keyField = keyField
+    self.revealsEquality = revealsEquality
   }
 }

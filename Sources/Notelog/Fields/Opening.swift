@@ -39,7 +39,7 @@ struct Opening: ~Copyable {
     _ opener: FieldOpener, _ use: (RawSpan) throws(NotelogError) -> Result
   ) throws(NotelogError) -> Result {
     if !entry.flags.contains(.sealed), plan.fields[index].isOptional == entry.flags.contains(.optional) {
-      try plan.check(entry, index, id)
+      try plan.check(entry, index, id, in: body)
       return try use(body.extracting(entry.range))
     }
     try load(entry, in: body, of: id, index, plan, opener)
@@ -61,7 +61,7 @@ struct Opening: ~Copyable {
     _ opener: FieldOpener
   ) throws(NotelogError) {
     wipe()
-    try plan.check(entry, index, id)
+    try plan.check(entry, index, id, in: body)
     let value = body.extracting(entry.range)
     // A value written before its field became optional gets the presence byte that it lacks.
     let presence = plan.fields[index].isOptional && !entry.flags.contains(.optional) ? 1 : 0

@@ -9,7 +9,7 @@ import NotelogJournal
 struct RecordEncoder {
   // Fields hold no references: they are copied about for every record.
 
-  private enum Source {
+  enum Source {
     /// Plaintext in the scratch buffer, to be copied or sealed.
     case fresh(Range<Int>)
     /// Bytes of the record's last version, to be copied as they are.
@@ -18,23 +18,26 @@ struct RecordEncoder {
     case uploaded(Int)
   }
 
-  private struct Field {
-    let entry: FieldEntry
+  struct Field {
+    var entry: FieldEntry
     /// The field's place in the plan; -1 for one that this version of the schema doesn't know.
     let index: Int
-    let source: Source
+    var source: Source
     /// The id that a large value gets.
     var value: ID16?
   }
 
-  private var scratch = FieldScratch()
-  private var fields: [Field] = []
-  private var uploads: [SealedContent] = []
+  private(set) var scratch = FieldScratch()
+  /// The values of which digests are to be made, as they are before they are packed.
+  private(set) var unpacked = FieldScratch()
+  private(set) var unpackedRanges: [(index: Int, range: Range<Int>)] = []
+  var fields: [Field] = []
+  var uploads: [SealedContent] = []
   private var offset = 0
   /// How many fields are large values.
   private var valueCount = 0
   /// The body's length, once all fields are gathered.
-  private(set) var bodyByteCount = 0
+  var bodyByteCount = 0
 
   init() {}
 
@@ -44,6 +47,10 @@ struct RecordEncoder {
     // Emptying an array that is empty takes as long.
     if !fields.isEmpty { fields.removeAll(keepingCapacity: true) }
     if !uploads.isEmpty { uploads = [] }
+    if !unpackedRanges.isEmpty {
+      unpacked.removeAll()
+      unpackedRanges.removeAll(keepingCapacity: true)
+    }
     offset = 0
     valueCount = 0
     bodyByteCount = RecordBody.headerByteCount
@@ -70,6 +77,7 @@ struct RecordEncoder {
     let flags = plan.fields[index].flags
     // Asked before it is packed, as it must fit when it is unpacked; and after, as padding makes it longer.
     guard scratch.count - start <= Limits.recordBytes else { throw tooLong(from: start, plan, index) }
+    if plan.hasDigests, plan.digest(of: index) != nil { keepUnpacked(from: start, index) }
     var written = try pack(start, flags, plan, index)
     let plainCount = scratch.count - start
     guard plainCount <= Limits.recordBytes else { throw tooLong(from: start, plan, index) }
@@ -83,6 +91,21 @@ struct RecordEncoder {
         number: plan.fields[index].number, type: plan.fields[index].type, flags: written,
         keyReference: plan.fields[index].keyReference, range: offset..<offset + length),
       index, .fresh(start..<scratch.count))
+  }
+
+  private mutating func keepUnpacked(from start: Int, _ index: Int) {
+    let begin = unpacked.count
+    scratch.withBytes(in: start..<scratch.count) { bytes in
+      unpacked.append(byteCount: bytes.byteCount) { $0.copy(bytes, at: 0) }
+    }
+    unpackedRanges.append((index, begin..<unpacked.count))
+  }
+
+  /// Appends a plain value.
+  mutating func appendPlain(_ bytes: [UInt8]) -> Range<Int> {
+    let start = scratch.count
+    scratch.append(byteCount: bytes.count) { $0.copy(bytes.rawSpan, at: 0) }
+    return start..<scratch.count
   }
 
   private func tooLong(from start: Int, _ plan: CollectionPlan, _ index: Int) -> NotelogError {
@@ -256,7 +279,7 @@ struct RecordEncoder {
     guard valueCount > 0 else { return }
     for field in fields {
       guard let value = field.value, case .fresh(let source) = field.source else { continue }
-      let key = try keys.key(field.index, of: plan).key
+      let key = try keys.key(field.index, field.entry.keyReference, of: plan).key
       let reference = ValueReference(value, byteCount: source.count)
       var data = plan.chunkData(
         field.index, of: id, type: field.entry.type, flags: field.entry.flags, key: key.reference,
@@ -284,7 +307,7 @@ struct RecordEncoder {
     _ reference: ValueReference, _ field: Field, _ id: RecordID, _ plan: CollectionPlan,
     _ keys: inout SealingKeys, _ nonces: inout NonceRun, _ target: inout MutableRawSpan
   ) throws(NotelogError) {
-    let key = try keys.key(field.index, of: plan).key
+    let key = try keys.key(field.index, field.entry.keyReference, of: plan).key
     let data = plan.chunkData(
       field.index, of: id, type: field.entry.type, flags: field.entry.flags, key: key.reference,
       value: reference.value)
@@ -297,7 +320,7 @@ struct RecordEncoder {
     _ plaintext: RawSpan, _ field: Field, _ id: RecordID, _ plan: CollectionPlan, _ keys: inout SealingKeys,
     _ nonces: inout NonceRun, _ target: inout MutableRawSpan
   ) throws(NotelogError) {
-    let held = try keys.key(field.index, of: plan)
+    let held = try keys.key(field.index, field.entry.keyReference, of: plan)
     let data = plan.additionalData(field.entry, field.index, id)
     do {
       try held.seal(plaintext, additionalData: data.bytes, nonces: &nonces, into: &target)

@@ -67,7 +67,7 @@ final class RecordPlan<R: Record>: Sendable {
     }
     self.retired = retired
     hasRetired = !retired.isEmpty
-    leavesFields = collection.fields.count > order.count
+    leavesFields = collection.fields.count - collection.digests.count > order.count
     order.sort { $0.index < $1.index }
     var slots: [Slot] = []
     for (index, field) in order { slots.append(Slot(index: index, definition: schema.fields[field])) }
@@ -107,6 +107,11 @@ final class RecordPlan<R: Record>: Sendable {
           + "have the protocol ask for the path (see the article Queries)")
     }
     return slot
+  }
+
+  /// The slot of a field's number; nil where the type doesn't declare the field.
+  func slot(ofField number: UInt16) -> Int? {
+    slots.firstIndex { collection.fields[$0.index].number == number }
   }
 
   /// Whether a property's field was retired by another version of the app.

@@ -10,6 +10,8 @@ struct SealedContent: Sendable {
   let flags: FieldFlags
   let keyReference: UInt32
   let bytes: [UInt8]
+  /// What stands in the field of its digests, where that has one.
+  var digest: [UInt8]?
 
   /// The large value that it refers to.
   var value: ID16? { flags.contains(.chunked) ? ValueReference.value(in: bytes.rawSpan) : nil }

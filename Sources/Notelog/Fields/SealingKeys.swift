@@ -16,21 +16,22 @@ struct SealingKeys {
     keys = Array(repeating: nil, count: plan.fields.count)
   }
 
-  /// Gets ready for another transaction: keys that are no longer in force are forgotten.
+  /// Gets ready for another transaction: keys that were wiped are forgotten.
   mutating func reset(for plan: CollectionPlan) {
     if keys.count != plan.fields.count { keys = Array(repeating: nil, count: plan.fields.count) }
     for index in keys.indices {
       guard let held = keys[index] else { continue }
-      let reference = KeyReference(rawValue: plan.fields[index].keyReference)
-      let isInForce = (try? vault.sealingKey(reference)) === held.key
-      if !isInForce { keys[index] = nil }
+      let isOpen = (try? vault.sealingKey(held.key.reference)) === held.key
+      if !isOpen { keys[index] = nil }
     }
   }
 
-  /// The key in force for a field.
-  mutating func key(_ index: Int, of plan: CollectionPlan) throws(NotelogError) -> HeldKey {
-    if let held = keys[index] { return held }
-    let reference = KeyReference(rawValue: plan.fields[index].keyReference)
+  /// The key that a field's value is to be sealed under: the one in force, or that which its record names.
+  mutating func key(
+    _ index: Int, _ reference: UInt32, of plan: CollectionPlan
+  ) throws(NotelogError) -> HeldKey {
+    if let held = keys[index], held.key.reference.rawValue == reference { return held }
+    let reference = KeyReference(rawValue: reference)
     let vault = vault
     // A key may be open all the same: one that is always, or by a grant.
     guard mayBeUsed.isSet else {

@@ -91,6 +91,8 @@ struct Resealing {
     }
     if !ready.isEmpty {
       try store.write(.buffered) { tx in
+        // Values stay what they are.
+        tx.checksRules = false
         for (id, collection) in group {
           guard let resealed = ready[id] else { continue }
           do throws(NotelogError) {
@@ -118,7 +120,7 @@ struct Resealing {
     for entry in try stored.entries() where old.contains(entry.keyReference) && entry.flags.contains(.chunked)
     {
       guard let index = plan.index(of: entry.number) else { continue }
-      try plan.check(entry, index, id)
+      try plan.check(entry, index, id, in: stored.body.rawSpan)
       let chunks = try ChunkOpener(store.opener, entry, in: stored.body.rawSpan, of: id, index, plan)
       large[chunks.reference.value] = try resealed(chunks)
     }
@@ -138,14 +140,20 @@ struct Resealing {
         resealed.isAnyOld = true
         continue
       }
-      let bytes = stored.body.rawSpan.extracting(entry.range)
+      let new = plan.keyReference(replacing: entry.keyReference, index)
+      let body = stored.body.rawSpan
       guard entry.flags.contains(.chunked) else {
-        resealed.contents[index] = try self.resealed(entry, bytes, stored.id, index, plan, &nonces)
+        var content = try store.opener.resealed(
+          entry, in: body, of: stored.id, index, plan, under: new, &nonces)
+        if let digest = plan.digest(of: index), try stored.find(plan.fields[digest].number) != nil {
+          content.digest = try self.digest(of: entry, in: body, stored.id, index, plan, under: new)
+        }
+        resealed.contents[index] = content
         continue
       }
       // Where it was replaced meanwhile by another one, that is found in the next round, if it is under an old generation at all.
-      guard let value = large[ValueReference.value(in: bytes)],
-        value.content.keyReference == plan.fields[index].keyReference
+      guard let value = large[ValueReference.value(in: body.extracting(entry.range))],
+        value.content.keyReference == new
       else { return ResealedRecord(plan: plan, revision: stored.revision, large: large) }
       resealed.contents[index] = value.content
     }
@@ -173,6 +181,19 @@ struct Resealing {
     return max(1, resealed.contents.count)
   }
 
+  /// The digest of a value under another generation of its key.
+  private func digest(
+    of entry: FieldEntry, in body: RawSpan, _ id: RecordID, _ index: Int, _ plan: CollectionPlan,
+    under reference: UInt32
+  ) throws(NotelogError) -> [UInt8] {
+    let key = try naming(plan.place(index, id)) { () throws(CryptoError) in
+      try store.vault.sealingKey(KeyReference(rawValue: reference))
+    }
+    return try store.opener.open(entry, in: body, of: id, index, plan) { value throws(NotelogError) in
+      try plan.storedDigest(value, index, under: key)
+    }
+  }
+
   private func plan(_ collection: UInt16) -> CollectionPlan? {
     store.registry.withLock { $0.byNumber[collection]?.plan }
   }
@@ -181,79 +202,20 @@ struct Resealing {
     NotelogError(.damaged, "record \(id) has a value of a field that its schema doesn't know")
   }
 
-  /// A value as it is when it is sealed under the new generation: opened and sealed, padding and all.
-  private func resealed(
-    _ entry: FieldEntry, _ sealed: RawSpan, _ id: RecordID, _ index: Int, _ plan: CollectionPlan,
-    _ nonces: inout NonceRun
-  ) throws(NotelogError) -> SealedContent {
-    try plan.check(entry, index, id)
-    var plaintext = Buffer(capacity: sealed.byteCount, isSecret: true)
-    plaintext.resizeForReading(to: sealed.byteCount - RecordBody.sealOverhead)
-    var output = [UInt8](repeating: 0, count: sealed.byteCount)
-    let vault = store.vault
-    // The field's key in force: of this key or, where the field has been given another one, of that.
-    let new = KeyReference(rawValue: plan.fields[index].keyReference)
-    do throws(CryptoError) {
-      var target = plaintext.mutableBytes
-      let key = try vault.sealingKey(KeyReference(rawValue: entry.keyReference))
-      let oldData = plan.additionalData(entry, index, id)
-      try key.open(sealed, additionalData: oldData.bytes, into: &target)
-      let data = AdditionalData(
-        store: plan.storeID, record: id.bytes, name: plan.fields[index].nameHash, type: entry.type.rawValue,
-        flags: UInt16(entry.flags.rawValue), key: new)
-      let newKey = try vault.sealingKey(new)
-      try output.withBytes(in: 0..<output.count) { (bytes: inout MutableRawSpan) throws(CryptoError) in
-        try newKey.seal(plaintext.bytes, additionalData: data.bytes, nonces: &nonces, into: &bytes)
-      }
-    } catch {
-      plaintext.wipe()
-      throw NotelogError(crypto: error, plan.place(index, id))
-    }
-    plaintext.wipe()
-    return SealedContent(type: entry.type, flags: entry.flags, keyReference: new.rawValue, bytes: output)
-  }
-
   /// Seals a large value anew, chunk by chunk, ahead of its record.
   private func resealed(_ chunks: ChunkOpener) throws -> ResealedValue {
-    let reference = ValueReference(.randomValue, byteCount: chunks.reference.byteCount)
-    let (plan, index, entry) = (chunks.plan, chunks.index, chunks.entry)
-    let new = KeyReference(rawValue: plan.fields[index].keyReference)
-    let key = try naming(plan.place(index, chunks.id)) { () throws(CryptoError) in
-      try store.vault.sealingKey(new)
-    }
-    var data = plan.chunkData(
-      index, of: chunks.id, type: entry.type, flags: entry.flags, key: new, value: reference.value)
-    let begun = BegunUpload(reference.value, store.journal)
+    let value = ID16.randomValue
+    let begun = BegunUpload(value, store.journal)
     var batch = Batch()
-    try chunks.open(0..<reference.byteCount) { (part, offset) throws(NotelogError) in
-      let number = offset / Limits.chunkBytes
-      let isLast = number == reference.chunkCount - 1
-      data.setChunk(UInt64(number), isLast: isLast)
-      var nonces = NonceRun()
-      var plaintext = part.array()
-      defer { plaintext.wipe() }
-      do throws(CryptoError) {
-        try batch.putChunk(
-          ChunkMark(UInt32(number), isLast: isLast), of: reference.value,
-          sealedByteCount: plaintext.count + RecordBody.sealOverhead
-        ) { (target: inout MutableRawSpan) throws(CryptoError) in
-          try key.seal(plaintext.rawSpan, additionalData: data.bytes, nonces: &nonces, into: &target)
-        }
-      } catch { throw NotelogError(crypto: error, plan.place(index, chunks.id)) }
+    // The generation in force of the value's key or, where the field has been given another one, of that.
+    let new = chunks.plan.keyReference(replacing: chunks.entry.keyReference, chunks.index)
+    let content = try chunks.resealed(under: new, as: value, into: &batch) {
+      (batch, isLast) throws(NotelogError) in
       if batch.count == Self.chunksATransaction || isLast {
         _ = try journaling(at: store.journal.path, store.journal.commit(&batch, .buffered))
       }
     }
-    var bytes = [UInt8](repeating: 0, count: ValueReference.storedByteCount)
-    var nonces = NonceRun()
-    do {
-      try bytes.withBytes(in: 0..<bytes.count) { (target: inout MutableRawSpan) throws(CryptoError) in
-        try reference.write(data, under: key, nonces: &nonces, into: &target)
-      }
-    } catch { throw NotelogError(crypto: error, plan.place(index, chunks.id)) }
-    let content = SealedContent(
-      type: entry.type, flags: entry.flags, keyReference: new.rawValue, bytes: bytes)
-    return ResealedValue(content: content, byteCount: reference.byteCount, begun: begun)
+    return ResealedValue(content: content, byteCount: chunks.reference.byteCount, begun: begun)
   }
 }
 

@@ -110,15 +110,13 @@ extension Store {
     guard let current = keyring.namedKey(number)?.current.rawValue, current != 0 else { return false }
     var isChanged = false
     for index in schema.fields.indices {
-      guard let last = schema.fields[index].keys.last, last != current,
-        keyring.dataKey(KeyReference(rawValue: last))?.number == number
-      else { continue }
-      guard schema.fields[index].keys.count < Limits.keysOfField else {
-        throw NotelogError(
-          .limitExceeded, "\(schema.name).\(schema.fields[index].name) was sealed under too many keys")
+      let place = "\(schema.name).\(schema.fields[index].name)"
+      try schema.fields[index].changeKeys { keys throws(NotelogError) in
+        guard let last = keys.last, keyring.dataKey(KeyReference(rawValue: last))?.number == number else {
+          return
+        }
+        if try keys.putInForce(current, of: place) { isChanged = true }
       }
-      schema.fields[index].keys.append(current)
-      isChanged = true
     }
     return isChanged
   }
@@ -145,8 +143,10 @@ extension Store {
       // What was sealed anew is durable with them, before the keyring loses what it was under.
       try storeSchemas { schema in
         let before = schema
-        for index in schema.fields.indices where schema.fields[index].keys.count > 1 {
-          schema.fields[index].keys.removeAll { $0 == reference.rawValue }
+        for index in schema.fields.indices {
+          schema.fields[index].changeKeys { keys in
+            if keys.count > 1 { keys.removeAll { $0 == reference.rawValue } }
+          }
         }
         return schema != before
       }

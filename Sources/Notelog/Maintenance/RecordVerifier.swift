@@ -78,7 +78,7 @@ struct RecordVerifier: ~Copyable {
   ) throws(NotelogError) {
     let isSealed = entry.flags.contains(.sealed)
     if isSealed, isLocked(entry.keyReference) {
-      try plan.check(entry, index, id)
+      try plan.check(entry, index, id, in: bytes)
       if entry.flags.contains(.chunked), ValueReference(bytes.extracting(entry.range)) == nil {
         throw NotelogError(.tampered, "\(plan.place(index, id)): no large value has such a reference")
       }
@@ -88,8 +88,10 @@ struct RecordVerifier: ~Copyable {
     let type = plan.fields[index].type
     let isOptional = plan.fields[index].isOptional
     do throws(NotelogError) {
+      let opener = opener
       try opening.open(entry, in: bytes, of: id, index, plan, opener) { value throws(NotelogError) in
         try type.check(value, isOptional: isOptional)
+        if plan.hasDigests { try plan.checkDigest(of: value, entry, index, id, in: bytes, opener.vault) }
       }
     } catch {
       // One too long to be in memory is opened chunk by chunk.

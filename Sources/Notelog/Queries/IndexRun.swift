@@ -78,10 +78,8 @@ extension QueryCondition {
   func narrowing(_ name: FieldIndexes.Name, _ reader: RecordReader<R>) -> Narrowing? {
     switch node {
     case .field(let condition):
-      guard let indexed = condition.indexed, reader.indexName(of: condition.path) == name.first
-      else { return nil }
-      return Narrowing(
-        ranges: IndexRanges(indexed.ranges.map { IndexBounds($0, of: name) }), words: [indexed.description])
+      guard let (known, ranges, words) = reader.lookup(condition), known == name.first else { return nil }
+      return Narrowing(ranges: IndexRanges(ranges.map { IndexBounds($0, of: name) }), words: [words])
     case .all(let conditions):
       return conditions.compactMap { $0.narrowing(name, reader) }.reduce(nil) { common, next in
         guard let common else { return next }
@@ -103,8 +101,7 @@ extension QueryCondition {
   /// The indexes of fields that conditions are about, each once.
   func indexNames(_ reader: RecordReader<R>) -> [FieldIndexes.Name] {
     fields.reduce(into: []) { names, condition in
-      guard condition.indexed != nil, let name = reader.indexName(of: condition.path), !names.contains(name)
-      else { return }
+      guard let name = reader.lookup(condition)?.name, !names.contains(name) else { return }
       names.append(name)
     }
   }

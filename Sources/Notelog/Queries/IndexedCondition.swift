@@ -81,6 +81,21 @@ private func sortKey<Value>(of value: Value) -> [UInt8]? {
   return key(type)
 }
 
+/// Values as they are stored, with a presence byte where they may be missing; nil where one can't be stored.
+func storedValues<Value>(_ values: [Value]) -> [[UInt8]]? {
+  func bytes<Field: FieldValue>(_ type: Field.Type) -> [[UInt8]]? {
+    var all: [[UInt8]] = []
+    for value in values {
+      guard let stored = try? (value as? Field)?.stored else { return nil }
+      var bytes = [UInt8](repeating: 0, count: stored.storedByteCount)
+      bytes.withBytes(in: 0..<bytes.count) { stored.store(into: &$0) }
+      all.append(bytes)
+    }
+    return all
+  }
+  return (Value.self as? any FieldValue.Type).flatMap { bytes($0) }
+}
+
 private func isOptional(_ type: any Any.Type) -> Bool {
   func ask<Field: FieldValue>(_ type: Field.Type) -> Bool { Field.Stored.isOptional }
   return (type as? any FieldValue.Type).map { ask($0) } ?? false

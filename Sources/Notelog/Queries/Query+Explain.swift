@@ -43,7 +43,7 @@ extension Query {
     let indexes = runs.map { run in
       QueryPlan.Index(
         fields: run.name.fields.map { field in
-          collection.index(of: field).map { collection.fields[$0].field.name } ?? ""
+          collection.name(ofIndexed: field)
         },
         bounds: run.bounds, direction: direction)
     }

@@ -3,7 +3,8 @@
 import NotelogBase
 
 extension QueryCondition {
-  /// The field has this value. If the field is indexed and few records have it, only those are read.
+  /// The field has this value. If the field is indexed and few records have it, only those are read; so it is with a sealed field that
+  /// ``Unique`` keeps digests of.
   ///
   /// Values are equal where `==` says so, except that text is compared by its UTF-8 bytes: a letter that can be composed
   /// in two ways is two letters. In an indexed field of a type of your own, values that are equal must be stored alike.
@@ -12,7 +13,7 @@ extension QueryCondition {
   ) -> QueryCondition {
     let equality = ValueEquality<Value>()
     return QueryCondition(
-      FieldCondition(path, IndexedCondition(is: value)) { entry in
+      FieldCondition(path, IndexedCondition(is: value), values: storedValues([value])) { entry in
         equality.areEqual(try entry.value(of: path), value)
       })
   }
@@ -28,7 +29,8 @@ extension QueryCondition {
       })
   }
 
-  /// The field has one of these values, compared as one value is. If the field is indexed and few records have one, only those are read.
+  /// The field has one of these values, compared as one value is. If the field is indexed, or sealed and has digests, and few
+  /// records have one, only those are read.
   ///
   /// - Complexity: O(1) a record, however many values there are.
   public static func field<Value: Hashable & Sendable>(
@@ -39,7 +41,7 @@ extension QueryCondition {
     let known = Dictionary(grouping: values) { $0 }
     let equality = ValueEquality<Value>()
     return QueryCondition(
-      FieldCondition(path, IndexedCondition(isIn: values)) { entry in
+      FieldCondition(path, IndexedCondition(isIn: values), values: storedValues(values)) { entry in
         let value = try entry.value(of: path)
         return known[value]?.contains { equality.areEqual($0, value) } ?? false
       })

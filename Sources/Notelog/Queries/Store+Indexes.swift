@@ -1,6 +1,7 @@
 // The ordered indexes that queries ask for.
 
 import NotelogBase
+import NotelogCrypto
 import NotelogFormat
 import NotelogJournal
 
@@ -35,6 +36,40 @@ extension Store {
 }
 
 extension RecordReader {
+  /// The index that a condition asks, and where the records are in it that may satisfy it: the field's own, or that of its digests. nil where none
+  /// helps.
+  func lookup(
+    _ condition: FieldCondition<R>
+  ) -> (name: FieldIndexes.Name, ranges: [KeyRange], words: String)? {
+    if let indexed = condition.indexed, let name = indexName(of: condition.path) {
+      return (name, indexed.ranges, indexed.description)
+    }
+    guard plan.collection.hasDigests, let values = condition.values,
+      let slot = try? plan.slot(of: condition.path),
+      let digest = plan.collection.digest(of: plan.slots[slot].index),
+      let ranges = digestRanges(of: values, plan.slots[slot].index)
+    else { return nil }
+    let number = plan.collection.fields[digest].number
+    let words = values.count == 1 ? "one value" : "\(values.count) values"
+    return (FieldIndexes.Name(collection: plan.collection.number, field: number), ranges, words)
+  }
+
+  /// Where digests of values are in their index; nil where a key is locked or gone under which there may be some: then all values are to be
+  /// opened, as far as they can be.
+  private func digestRanges(of values: [[UInt8]], _ source: Int) -> [KeyRange]? {
+    var ranges: [KeyRange] = []
+    for reference in plan.collection.fields[source].field.keys {
+      guard let key = try? opener.vault.sealingKey(KeyReference(rawValue: reference)) else { return nil }
+      for value in values {
+        guard let digest = try? plan.collection.storedDigest(value.rawSpan, source, under: key) else {
+          return nil
+        }
+        ranges.append(KeyRange(of: digest))
+      }
+    }
+    return ranges
+  }
+
   /// The index of two fields that records are sorted by, where both have one and the key of the first leaves room for the second.
   func indexName(of first: OrderKey<R>, _ second: OrderKey<R>) -> FieldIndexes.Name? {
     guard first.isThatOfKeys, second.isThatOfKeys, let name = indexName(of: first.path),

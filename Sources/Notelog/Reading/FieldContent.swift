@@ -100,7 +100,7 @@ extension FieldOpener {
   func content(
     _ entry: FieldEntry, of stored: OwnedRecord, _ index: Int, _ plan: CollectionPlan
   ) throws(NotelogError) -> FieldContent? {
-    try plan.check(entry, index, stored.id)
+    try plan.check(entry, index, stored.id, in: stored.body.rawSpan)
     // Packed as a whole, it can only be unpacked as a whole.
     if entry.flags.contains(.chunked), !entry.flags.contains(.padded) {
       metrics.count(0)

@@ -19,7 +19,7 @@ struct FieldPlan: Sendable {
   let isIndexed: Bool
   let isSealed: Bool
   let isOptional: Bool
-  /// The key that new values are sealed under; 0 for a plain field.
+  /// The key that new values are sealed under; 0 for a plain field, and where each record chooses.
   let keyReference: UInt32
 
   init(_ field: StoredField, additionalData: AdditionalData?, nameHash: ID16) {
@@ -46,6 +46,11 @@ final class CollectionPlan: Sendable {
   let fields: [FieldPlan]
   /// Whether any field is indexed.
   let hasIndexes: Bool
+  /// Whether records choose the key of any field.
+  let hasChosenKeys: Bool
+  /// The sealed fields of which digests are kept.
+  let digests: [DigestPair]
+  let hasDigests: Bool
   /// What no two records share.
   let unique: [UniqueRule]
   private let retired: Set<UInt16>
@@ -74,9 +79,16 @@ final class CollectionPlan: Sendable {
     }
     self.fields = fields
     hasIndexes = fields.contains(where: \.isIndexed)
+    hasChosenKeys = fields.contains(where: \.field.isKeyChosen)
+    digests = fields.indices.compactMap { digest in
+      let source = fields.firstIndex { $0.number == fields[digest].field.digestOf }
+      return source.map { DigestPair(source: $0, digest: digest) }
+    }
+    hasDigests = !digests.isEmpty
     unique = schema.unique.map { UniqueRule($0, in: schema) }
     retired = Set(schema.fields.filter(\.isRetired).map(\.number))
-    indexByName = Dictionary(uniqueKeysWithValues: fields.enumerated().map { ($1.field.name, $0) })
+    let named = fields.enumerated().filter { !$1.field.isDigest }
+    indexByName = Dictionary(uniqueKeysWithValues: named.map { ($1.field.name, $0) })
   }
 
   /// The field of a name.
@@ -96,10 +108,16 @@ final class CollectionPlan: Sendable {
   /// The field of a number, or nil where this version of the schema doesn't know it.
   func index(of number: UInt16) -> Int? { fields.indices.first { fields[$0].number == number } }
 
-  /// Compares what a directory says of a value with what the schema permits.
+  /// Compares what a directory says of a value with what the schema permits, and with the key that the record names for it.
   ///
   /// - Throws: `tampered`, `typeMismatch`.
-  func check(_ entry: FieldEntry, _ index: Int, _ id: RecordID) throws(NotelogError) {
+  @inline(__always)
+  func check(_ entry: FieldEntry, _ index: Int, _ id: RecordID, in body: RawSpan) throws(NotelogError) {
+    try check(entry, index, id)
+    if hasChosenKeys { try checkChosenKey(entry, index, id, in: body) }
+  }
+
+  private func check(_ entry: FieldEntry, _ index: Int, _ id: RecordID) throws(NotelogError) {
     guard entry.flags.contains(.sealed) == fields[index].isSealed else {
       throw NotelogError(.tampered, "\(place(index, id)): the value is not sealed as the schema says")
     }
@@ -115,14 +133,15 @@ final class CollectionPlan: Sendable {
     if entry.keyReference == fields[index].keyReference { return }
     let keys = fields[index].field.keys
     guard
-      !fields[index].isSealed || keys.contains(entry.keyReference) || isNewer(entry.keyReference, than: keys)
+      !fields[index].isSealed || fields[index].field.isKeyChosen || keys.contains(entry.keyReference)
+        || isNewer(entry.keyReference, than: keys)
     else {
       throw NotelogError(.tampered, "\(place(index, id)): sealed under a key that the field never had")
     }
   }
 
   /// Whether a generation is one of a key that a field lists: one that came after this plan was made.
-  private func isNewer(_ reference: UInt32, than keys: [UInt32]) -> Bool {
+  func isNewer(_ reference: UInt32, than keys: [UInt32]) -> Bool {
     guard let keyring = vault?.keyring, let key = keyring.dataKey(KeyReference(rawValue: reference)) else {
       return false
     }
@@ -137,6 +156,9 @@ final class CollectionPlan: Sendable {
       store: storeID, record: id.bytes, name: fields[index].nameHash, type: entry.type.rawValue,
       flags: UInt16(entry.flags.rawValue), key: KeyReference(rawValue: entry.keyReference))
   }
+
+  /// Whether a field has digests of another's values, or had: nobody is shown them.
+  func isDigest(_ number: UInt16) -> Bool { schema.fields.contains { $0.number == number && $0.isDigest } }
 
   /// Whether a field's values go with the next update.
   func isRetired(_ number: UInt16) -> Bool { retired.contains(number) }

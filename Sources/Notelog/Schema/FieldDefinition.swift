@@ -10,9 +10,29 @@ public typealias FieldKeyPath<R, Value> = any KeyPath<R, Value> & Sendable
 
 /// A field as a schema in code declares it.
 public struct FieldDefinition<R: Record>: Sendable {
-  let description: FieldDescription
+  private(set) var description: FieldDescription
   let path: any PartialKeyPath<R> & Sendable
   let access: FieldAccess<R>
+  /// The property that names the key of each record's value.
+  private(set) var keyPath: (any PartialKeyPath<R> & Sendable)?
+
+  /// Has a property name the key of each record's value.
+  mutating func chooseKey(from path: any PartialKeyPath<R> & Sendable, among names: [String]) {
+    keyPath = path
+    // A key of another name was asked for, and contradicts this: the schema then says so.
+    if description.key == defaultKeyName { description.key = nil }
+    description.keyNames = names
+  }
+
+  /// The field, with the name of the one that names its keys, among others of the schema.
+  func naming(keyFieldAmong fields: [FieldDefinition]) -> FieldDefinition {
+    guard let keyPath else { return self }
+    var field = self
+    field.description.keyField =
+      fields.first { ($0.path as PartialKeyPath<R>) == (keyPath as PartialKeyPath<R>) }?.description.name
+      ?? ""
+    return field
+  }
 }
 
 /// A property's way into bytes and back, as closures made where the property's type is known.
@@ -59,6 +79,6 @@ public enum SchemaElement<R: Record>: Sendable {
   case kept(String)
   /// The names of fields whose values become others, and the ``Migrated`` that says how.
   case migrated([String], step: any Sendable)
-  /// The properties whose values no two records share.
-  case unique([any PartialKeyPath<R> & Sendable])
+  /// The properties whose values no two records share, and whether digests are kept that reveal which are equal.
+  case unique([any PartialKeyPath<R> & Sendable], revealsEquality: Bool)
 }

@@ -12,8 +12,12 @@ public struct FieldDescription: Hashable, Sendable {
   public var type: FieldType
   /// Whether values may be missing.
   public var isOptional = false
-  /// The named key that seals the field; nil for a plain field.
+  /// The named key that seals the field; nil for a plain field, and where each record names the key.
   public var key: String?
+  /// The field that names the key of each record's value: plain text, never optional. nil where one key seals all, or none does.
+  public var keyField: String?
+  /// The keys that may be named there.
+  public var keyNames: [String] = []
   /// Whether an ordered index is kept; only of plain fields. That of a field which became optional later is not used.
   public var isIndexed = false
   /// Whether values are padded before sealing.
@@ -39,8 +43,28 @@ public struct FieldDescription: Hashable, Sendable {
       isCompressed: compressed)
   }
 
+  /// Describes a sealed field of which each record names the key.
+  ///
+  /// - Parameters:
+  ///   - name: The field's name.
+  ///   - type: The type of its values.
+  ///   - keyField: The field that names the key: plain text, not optional.
+  ///   - keyNames: The keys that may be named there.
+  ///   - compressed: Whether values are compressed, and padded, before sealing.
+  ///   - padded: Whether values are padded before sealing.
+  ///   - optional: Whether values may be missing.
+  /// - Returns: The field.
+  public static func sealed(
+    _ name: String, _ type: FieldType, keyFrom keyField: String, among keyNames: [String],
+    compressed: Bool = false, padded: Bool = false, optional: Bool = false
+  ) -> FieldDescription {
+    var field = sealed(name, type, compressed: compressed, padded: padded, optional: optional)
+    (field.key, field.keyField, field.keyNames) = (nil, keyField, keyNames)
+    return field
+  }
+
   /// Whether the field is sealed.
-  public var isSealed: Bool { key != nil }
+  public var isSealed: Bool { key != nil || keyField != nil }
 
   /// The flags of a value written now.
   var flags: FieldFlags {
@@ -67,6 +91,8 @@ struct CollectionDescription: Sendable {
   var typeName: String?
   /// The fields whose values no two records share, one or two a rule; nil where nothing is said, and what is stored stands.
   var unique: [[String]]?
+  /// The sealed ones among them, of which digests are kept that reveal which values are equal.
+  var revealed: Set<String> = []
 
   /// What the declaration itself gets wrong, or nil.
   var mistake: String? {
@@ -84,14 +110,53 @@ struct CollectionDescription: Sendable {
       if (field.isPadded || field.isCompressed) && !field.isSealed {
         return "\(field.name) is plain, not padded"
       }
+      if let mistake = mistakeInKeys(of: field) { return mistake }
     }
-    for rule in unique ?? [] {
+    if let mistake = mistakeInDigests { return mistake }
+    for rule in unique ?? [] where !(rule.count == 1 && revealed.contains(rule[0])) {
       for name in rule where fields.first(where: { $0.name == name })?.isIndexed != true {
         return name.isEmpty ? "what is unique is no field" : "\(name) is unique, and has to be indexed"
       }
       if Set(rule).count < rule.count { return "\(rule[0]) is in a rule twice" }
     }
     if unique?.count ?? 0 > Limits.uniqueRules { return "there are more than \(Limits.uniqueRules) rules" }
+    return nil
+  }
+
+  /// What is wrong with the fields of which digests are to be kept, or nil.
+  private var mistakeInDigests: String? {
+    for name in revealed {
+      guard let field = fields.first(where: { $0.name == name }), field.isSealed else {
+        return name.isEmpty
+          ? "what is unique is no field" : "\(name) is not sealed: say Unique(\\.\(name)) of it"
+      }
+      if field.keyField != nil {
+        return "\(name) is under keys that records name: under two, equal values have other digests"
+      }
+      if !field.type.isSortable { return "\(name) is JSON: equal values may be other bytes" }
+    }
+    return nil
+  }
+
+  /// What is wrong with how a field's key is chosen, or nil.
+  private func mistakeInKeys(of field: FieldDescription) -> String? {
+    guard let keyField = field.keyField else {
+      return field.keyNames.isEmpty ? nil : "\(field.name) lists keys, and no field names one of them"
+    }
+    if field.key != nil { return "\(field.name) has a key, and a field that names another" }
+    let isText = fields.contains {
+      $0.name == keyField && $0.type == .text && !$0.isSealed && !$0.isOptional
+    }
+    guard isText else {
+      return "the key of \(field.name) is named by a field that is plain text, and not optional"
+    }
+    let names = field.keyNames
+    if names.isEmpty || names.count > Limits.keysOfField || Set(names).count < names.count {
+      return "the key of \(field.name) is one of 1 to \(Limits.keysOfField), each listed once"
+    }
+    if names.contains(where: { $0.isEmpty || $0.utf8.count > Limits.keyNameBytes }) {
+      return "names of keys have 1 to \(Limits.keyNameBytes) bytes of UTF-8"
+    }
     return nil
   }
 }

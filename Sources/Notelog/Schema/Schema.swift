@@ -23,9 +23,10 @@ public struct Schema<R: Record>: Sendable {
   ///   - elements: The fields.
   public init(_ name: String, formerly: String..., @SchemaBuilder<R> elements: () -> [SchemaElement<R>]) {
     let elements = elements()
-    let fields: [FieldDefinition<R>] = elements.compactMap {
+    let declared: [FieldDefinition<R>] = elements.compactMap {
       if case .field(let field) = $0 { field } else { nil }
     }
+    let fields = declared.map { $0.naming(keyFieldAmong: declared) }
     var description = CollectionDescription(
       name: name, formerNames: formerly, fields: fields.map(\.description),
       retired: elements.compactMap { if case .retired(let name) = $0 { name } else { nil } },
@@ -33,12 +34,12 @@ public struct Schema<R: Record>: Sendable {
       migrated: elements.compactMap { if case .migrated(let names, _) = $0 { names } else { nil } }
         .flatMap(\.self), typeName: "\(R.self)")
     var rules: [[String]] = []
-    for case .unique(let paths) in elements {
-      rules.append(
-        paths.map { path in
-          fields.first { ($0.path as PartialKeyPath<R>) == (path as PartialKeyPath<R>) }?.description.name
-            ?? ""
-        })
+    for case .unique(let paths, let revealsEquality) in elements {
+      let names = paths.map { path in
+        fields.first { ($0.path as PartialKeyPath<R>) == (path as PartialKeyPath<R>) }?.description.name ?? ""
+      }
+      rules.append(names)
+      if revealsEquality { description.revealed.formUnion(names) }
     }
     description.unique = rules
     self.fields = fields
@@ -69,7 +70,9 @@ public enum SchemaBuilder<R: Record> {
   public static func buildExpression(_ field: Kept) -> SchemaElement<R> { .kept(field.name) }
 
   /// Takes a rule.
-  public static func buildExpression(_ rule: Unique<R>) -> SchemaElement<R> { .unique(rule.paths) }
+  public static func buildExpression(_ rule: Unique<R>) -> SchemaElement<R> {
+    .unique(rule.paths, revealsEquality: rule.revealsEquality)
+  }
 
   /// Collects the lines.
   public static func buildBlock(_ elements: SchemaElement<R>...) -> [SchemaElement<R>] { elements }

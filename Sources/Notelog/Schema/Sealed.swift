@@ -5,7 +5,7 @@ public let defaultKeyName = "default"
 
 /// A field sealed on its own: encrypted, authenticated, and bound to its place in the store.
 public struct Sealed<R: Record, Value: FieldValue> {
-  let definition: FieldDefinition<R>
+  private(set) var definition: FieldDefinition<R>
 
   /// Declares a sealed field.
   ///
@@ -23,6 +23,39 @@ public struct Sealed<R: Record, Value: FieldValue> {
     compressed: Bool = false, padded: Bool = false, formerly: String...
   ) {
     self.init(name, formerly, path, FieldAccess(path), key, compressed, padded)
+  }
+
+  /// Has each record name the key of its value, in a plain field: so a record has the access class of the key that it chooses.
+  ///
+  /// ```swift
+  /// Plain("protection", \.protection)
+  /// Sealed("secret", \.secret).key(from: \.protection)
+  /// ```
+  ///
+  /// Each case's stored text is a key's name, and in the clear. A value opens only under the key that its record names: a record whose
+  /// `protection` was altered on the disk is `tampered`. Setting `protection` seals the record's values anew, which needs the old key and the new
+  /// one; while one of them is locked it throws `locked`. Which field names the key never changes; cases may be added.
+  ///
+  /// - Parameter path: The property: the schema declares it as a plain field, not optional.
+  /// - Returns: The field.
+  public func key<Choice: FieldValue & CaseIterable>(from path: FieldKeyPath<R, Choice>) -> Sealed
+  where Choice.Stored == String {
+    key(from: path, among: Array(Choice.allCases))
+  }
+
+  /// Has each record name the key of its value, in a plain field, among some keys.
+  ///
+  /// - Parameters:
+  ///   - path: The property: the schema declares it as a plain field, not optional.
+  ///   - choices: What it may be, up to 255: each one's stored text is a key's name. More may be added later. What is none of them, no record with a
+  ///     value for this field can have: putting it throws `invalidArgument`.
+  /// - Returns: The field.
+  public func key<Choice: FieldValue>(from path: FieldKeyPath<R, Choice>, among choices: [Choice]) -> Sealed
+  where Choice.Stored == String {
+    var field = self
+    // A case that can't be stored names no key: the schema then says so.
+    field.definition.chooseKey(from: path, among: choices.map { (try? $0.stored) ?? "" })
+    return field
   }
 
   @usableFromInline

@@ -22,11 +22,14 @@ extension StoredSchema {
       bytes.append(littleEndian: field.flags.rawValue)
       bytes.append(
         littleEndian: (field.isRetired ? 1 : 0) | (field.isIndexed ? 2 : 0)
-          | (field.wasAlwaysOptional ? 4 : 0) as UInt8)
+          | (field.wasAlwaysOptional ? 4 : 0) | (field.isKeyChosen ? 8 : 0)
+          | (field.isDigest ? 16 : 0) as UInt8)
       bytes.append(littleEndian: UInt8(field.keys.count))
       for key in field.keys { bytes.append(littleEndian: key) }
       bytes.append(name: field.firstName)
       bytes.append(name: field.name)
+      if field.isKeyChosen { field.appendChoices(to: &bytes) }
+      if field.isDigest { bytes.append(littleEndian: field.digestOf) }
     }
     for rule in unique {
       bytes.append(littleEndian: UInt8(rule.count))
@@ -71,6 +74,13 @@ extension StoredSchema {
       }
       unique.append(rule)
     }
+    for field in fields where field.isKeyChosen && !field.isRetired && !isKeyField(field.keyField) {
+      throw NotelogError(
+        .damaged, "the schema's field \(field.name) has its key named by what can't name one")
+    }
+    for field in fields where field.isDigest && !hasDigestibleValues(field.digestOf) {
+      throw NotelogError(.damaged, "the schema's field \(field.name) has digests of what has none")
+    }
     guard cursor.remaining == 0 else { throw NotelogError(.damaged, "bytes follow the schema \(name)") }
     let names = fields.filter { !$0.isRetired }.map(\.name)
     guard Set(names).count == names.count, Set(fields.map(\.firstName)).count == fields.count else {
@@ -80,6 +90,16 @@ extension StoredSchema {
 }
 
 extension StoredField {
+  fileprivate func appendChoices(to bytes: inout [UInt8]) {
+    bytes.append(littleEndian: keyField)
+    bytes.append(littleEndian: UInt8(choices.count))
+    for choice in choices {
+      bytes.append(name: choice.name)
+      bytes.append(littleEndian: UInt8(choice.keys.count))
+      for key in choice.keys { bytes.append(littleEndian: key) }
+    }
+  }
+
   init(parsing cursor: inout SchemaCursor) throws(NotelogError) {
     number = try cursor.integer("a field's number")
     let type = FieldType(rawValue: try cursor.integer(as: UInt8.self, "a field's type"))
@@ -88,12 +108,21 @@ extension StoredField {
     isRetired = state & 1 != 0
     isIndexed = state & 2 != 0
     wasAlwaysOptional = state & 4 != 0
-    let keyCount = try cursor.integer(as: UInt8.self, "a field's keys")
-    keys = []
-    for _ in 0..<keyCount { keys.append(try cursor.integer(as: UInt32.self, "a field's key")) }
+    keys = try cursor.keys()
     firstName = try cursor.name("a field's first name")
     name = try cursor.name("a field's name")
-    guard let type, flags.isValid, state < 8, keys.isEmpty != flags.contains(.sealed), !keys.contains(0),
+    if state & 8 != 0 {
+      keyField = try cursor.integer("a field's key field")
+      choices = try cursor.choices()
+    }
+    if state & 16 != 0 { digestOf = try cursor.integer("the field of a field's digests") }
+    let (isKeyChosen, isDigest) = (keyField != 0, digestOf != 0)
+    guard let type, flags.isValid, state < 32, isDigest == (state & 16 != 0),
+      !isDigest || type == .bytes && flags == .optional && wasAlwaysOptional, isKeyChosen == (state & 8 != 0),
+      isKeyChosen ? keys.isEmpty && !choices.isEmpty : keys.isEmpty != flags.contains(.sealed),
+      !isKeyChosen || flags.contains(.sealed), !keys.contains(0),
+      !choices.contains(where: { $0.keys.isEmpty || $0.keys.contains(0) }),
+      Set(choices.map(\.name)).count == choices.count,
       !(isIndexed && (flags.contains(.sealed) || !type.isSortable)),
       !wasAlwaysOptional || flags.contains(.optional) && !flags.contains(.sealed)
     else { throw NotelogError(.damaged, "the schema's field \(name) contradicts itself") }
@@ -116,5 +145,25 @@ extension SchemaCursor {
         }
       return NotelogError(.damaged, words, offset: UInt64(offset))
     }
+  }
+
+  fileprivate mutating func keys() throws(NotelogError) -> [UInt32] {
+    let count = try integer(as: UInt8.self, "a field's keys")
+    var keys: [UInt32] = []
+    for _ in 0..<count { keys.append(try integer("a field's key")) }
+    return keys
+  }
+
+  fileprivate mutating func choices() throws(NotelogError) -> [KeyChoice] {
+    let count = try integer(as: UInt8.self, "a field's choices of keys")
+    var choices: [KeyChoice] = []
+    for _ in 0..<count {
+      let name = try name("the name of a field's key")
+      guard name.utf8.count <= Limits.keyNameBytes else {
+        throw NotelogError(.damaged, "the name of a field's key is too long")
+      }
+      choices.append(KeyChoice(name: name, keys: try keys()))
+    }
+    return choices
   }
 }

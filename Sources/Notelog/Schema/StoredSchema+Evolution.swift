@@ -32,6 +32,9 @@ extension StoredSchema {
     newKey: ((String) throws(NotelogError) -> UInt32?)? = nil, isMigrated: Bool = false
   ) throws(NotelogError) -> Bool {
     let before = self
+    func keyOfNew(_ name: String) throws(NotelogError) -> UInt32? {
+      if let newKey { try newKey(name) } else { try key(name) }
+    }
     guard ([declared.name] + declared.formerNames).contains(firstName) else {
       throw NotelogError(
         .schemaConflict,
@@ -45,12 +48,15 @@ extension StoredSchema {
         new.append(field)
         continue
       }
-      if !fields[index].isRetired { try fields[index].evolve(to: field, in: name, key: key) }
+      guard !fields[index].isRetired else { continue }
+      try fields[index].evolve(to: field, in: name, key: key)
+      try fields[index].addChoices(of: field, in: name, key: key, newKey: keyOfNew)
     }
     try refuseForgotten(by: declared, adding: new)
     for field in new {
-      if let newKey { try add(field, key: newKey) } else { try add(field, key: key) }
+      try add(field, key: keyOfNew)
     }
+    try linkKeyFields(of: declared)
     for name in declared.retired + (isMigrated ? declared.migrated : []) {
       guard let index = fields.firstIndex(where: { $0.name == name || $0.firstName == name }) else {
         continue
@@ -58,11 +64,13 @@ extension StoredSchema {
       fields[index].isRetired = true
       fields[index].isIndexed = false
     }
-    if let rules = declared.unique {
-      unique = rules.map { names in names.compactMap { field(named: $0)?.number } }
-    } else {
-      // Whoever knows nothing of rules may have retired what one is about.
-      unique = unique.filter { isRule($0) }
+    try checkKeyFields()
+    try followDigests(of: declared)
+    // Whoever knows nothing of rules may have retired what one is about.
+    unique = rules(of: declared)
+    guard unique.count <= Limits.uniqueRules else {
+      throw NotelogError(
+        .limitExceeded, "\(name) would have more than \(Limits.uniqueRules) rules of what is unique")
     }
     guard self != before else { return false }
     guard revision < .max else {
@@ -89,7 +97,7 @@ extension StoredSchema {
   ) throws(NotelogError) -> Int? {
     let names = [field.name] + field.formerNames
     guard let found = position(of: field) else { return nil }
-    guard names.contains(fields[found].firstName) else {
+    guard names.contains(fields[found].firstName), !fields[found].isDigest else {
       throw NotelogError(
         .schemaConflict,
         "\(name).\(field.name) was first declared as \(fields[found].firstName): add that to its former names"
@@ -129,7 +137,7 @@ extension StoredSchema {
       declared.fields.flatMap { [$0.name] + $0.formerNames } + declared.retired + declared.kept
         + declared.migrated)
     let forgotten = fields.filter {
-      !$0.isRetired && !known.contains($0.name) && !known.contains($0.firstName)
+      !$0.isRetired && !$0.isDigest && !known.contains($0.name) && !known.contains($0.firstName)
     }
     guard let other = forgotten.first else { return }
     if new.count == declared.fields.count, forgotten.count == fields.count {
@@ -172,11 +180,12 @@ extension StoredSchema {
       }
       keys = [reference]
     }
-    fields.append(
-      StoredField(
-        number: lastNumber + 1, type: field.type, firstName: field.name, name: field.name,
-        flags: field.flags, isIndexed: field.isIndexed, isRetired: false,
-        wasAlwaysOptional: field.isOptional && !field.isSealed, keys: keys))
+    var new = StoredField(
+      number: lastNumber + 1, type: field.type, firstName: field.name, name: field.name,
+      flags: field.flags, isIndexed: field.isIndexed, isRetired: false,
+      wasAlwaysOptional: field.isOptional && !field.isSealed, keys: keys)
+    try new.addChoices(of: field, in: name, key: key, newKey: key)
+    fields.append(new)
   }
 }
 
@@ -198,6 +207,14 @@ extension StoredField {
           ? "\(place) is sealed and never becomes plain: add a plain field of another name, and retire this one"
           : "\(place) is plain: add a sealed field of another name, and retire this one")
     }
+    guard isKeyChosen == (field.keyField != nil) else {
+      throw NotelogError(
+        .schemaConflict,
+        isKeyChosen
+          ? "each record names the key of \(place): add a field of another name for one key, and retire this one"
+          : "\(place) is sealed under one key: add a field of another name for keys that records name, and retire this one"
+      )
+    }
     guard !isOptional || field.isOptional else {
       throw NotelogError(.schemaConflict, "\(place) may be missing in records: keep its property optional")
     }
@@ -205,12 +222,8 @@ extension StoredField {
     if ([field.name] + field.formerNames).contains(name) { name = field.name }
     flags = field.flags
     isIndexed = field.isIndexed
-    if let keyName = field.key, let reference = try key(keyName), keys.last != reference {
-      guard keys.count < Limits.keysOfField else {
-        throw NotelogError(.limitExceeded, "\(place) was sealed under \(keys.count) keys already")
-      }
-      keys.removeAll { $0 == reference }
-      keys.append(reference)
+    if let keyName = field.key, let reference = try key(keyName) {
+      try keys.putInForce(reference, of: place)
     }
   }
 }

@@ -36,6 +36,12 @@ struct StoredField: Hashable, Sendable {
   var wasAlwaysOptional = false
   /// For each named key the field was ever sealed under, a reference to one of its generations; the last is in force.
   var keys: [UInt32]
+  /// The number of the field that names each value's key; 0 where it is none's.
+  var keyField: UInt16 = 0
+  /// The keys that may be named there; then ``keys`` is empty.
+  var choices: [KeyChoice] = []
+  /// The number of the field whose values' digests these are; 0 where it is no such field.
+  var digestOf: UInt16 = 0
 
   var isSealed: Bool { flags.contains(.sealed) }
   var isOptional: Bool { flags.contains(.optional) }

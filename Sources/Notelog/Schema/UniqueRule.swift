@@ -9,10 +9,15 @@ struct UniqueRule: Sendable {
   let names: [String]
   /// The index that leads to the records which may have the same values.
   let order: OrderName
+  /// The number of the sealed field whose digests are compared; nil where plain values are.
+  let source: UInt16?
 
   init(_ numbers: [UInt16], in schema: StoredSchema) {
     let known = numbers.compactMap { number in schema.fields.first { $0.number == number } }
-    names = known.map(\.name)
+    source = known.first.flatMap { $0.isDigest ? $0.digestOf : nil }
+    names = known.map { field in
+      field.isDigest ? schema.fields.first { $0.number == field.digestOf }?.name ?? field.name : field.name
+    }
     // A key that leaves no room for another comes last.
     func byteCount(_ field: StoredField) -> Int { field.type.fixedByteCount ?? 0 }
     let fields = known.sorted { byteCount($0) < byteCount($1) }

@@ -35,7 +35,7 @@ extension Store {
 extension CollectionDescription {
   /// Whether all fields in use of a stored schema are declared, of the same type and sealed alike.
   fileprivate func hasAllFields(of schema: StoredSchema) -> Bool {
-    let inUse = schema.fields.filter { !$0.isRetired }
+    let inUse = schema.fields.filter { !$0.isRetired && !$0.isDigest }
     return !inUse.isEmpty
       && inUse.allSatisfy { old in
         fields.contains { $0.name == old.name && $0.type == old.type && $0.isSealed == old.isSealed }

@@ -143,9 +143,7 @@ public struct RecordBatch<R: Record>: ~Copyable {
 
   /// Whether a field of the type is under a locked key.
   private var hasLockedKey: Bool {
-    for field in plan.collection.fields where field.isSealed && store.isLocked(field.keyReference) {
-      return true
-    }
+    for field in plan.collection.fields where field.isSealed && store.hasLockedKey(field) { return true }
     return false
   }
 
@@ -209,7 +207,7 @@ extension Store {
       guard let now = registry.byNumber[plan.number]?.plan, now !== plan else { return true }
       return plan.fields.allSatisfy { field in
         !field.isSealed
-          || now.fields.contains { $0.number == field.number && $0.keyReference == field.keyReference }
+          || now.fields.contains { $0.number == field.number && $0.field.keepsKeysInForce(of: field.field) }
           || !now.fields.contains { $0.number == field.number }
       }
     }

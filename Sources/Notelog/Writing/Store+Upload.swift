@@ -17,7 +17,7 @@ extension Store {
   ///
   /// - Parameters:
   ///   - path: The field: sealed, of bytes, neither padded nor compressed. Any other throws `invalidArgument`, and says why.
-  ///   - id: The record that the value is for. It need not exist yet.
+  ///   - id: The record that the value is for. It need not exist yet, unless it names the field's key.
   ///   - read: Fills a buffer from its start, and returns how many bytes it wrote; 0 at the value's end.
   /// - Returns: The upload, to be set in an update.
   /// - Throws: `locked`, `invalidArgument`, `limitExceeded`, `full`, `poisoned`, `closed`, and what `read` throws.
@@ -40,7 +40,7 @@ extension Store {
   ///
   /// - Parameters:
   ///   - path: The field: sealed, of bytes, neither padded nor compressed. Any other throws `invalidArgument`, and says why.
-  ///   - id: The record that the value is for. It need not exist yet.
+  ///   - id: The record that the value is for. It need not exist yet, unless it names the field's key.
   ///   - file: What is read, from where it stands to its end.
   /// - Returns: The upload, to be set in an update.
   /// - Throws: `locked`, `invalidArgument`, `limitExceeded`, `full`, `poisoned`, `closed`, and what reading the file throws.

@@ -61,7 +61,7 @@ extension Store {
         var transaction = Transaction(self, turn)
         do {
           let result = try body(&transaction)
-          if transaction.hasRules { try UniqueCheck.run(transaction) }
+          if transaction.hasRules, transaction.checksRules { try UniqueCheck.run(transaction) }
           if !transaction.schemas.isEmpty { try copySchemas(transaction.schemas) }
           stored = Array(transaction.schemas.values)
           uploads = transaction.uploads

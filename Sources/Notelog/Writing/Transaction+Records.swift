@@ -25,7 +25,7 @@ extension Transaction {
     let plan = try plan(for: R.self)
     try check(condition, record.id, plan.collection)
     if plan.hasRetired { try plan.refuseRetired(record) }
-    if plan.leavesFields {
+    if plan.leavesFields || plan.collection.hasChosenKeys && hasLockedKey(plan.collection) {
       try putOver(record, plan)
       return record.id
     }
@@ -92,10 +92,15 @@ extension Transaction {
     let values = draft.values
     var changed: [Int: Int] = [:]
     for (slot, isSet) in draft.isSet.enumerated() where isSet { changed[plan.slots[slot].index] = slot }
+    if plan.collection.hasChosenKeys { try addKeyFields(to: &changed, stored, plan) }
     var uploaded: [Int: SealedContent] = [:]
     for (slot, upload) in draft.uploads {
       let index = plan.slots[slot].index
-      guard upload.content.keyReference == plan.collection.fields[index].keyReference else {
+      // Where the record names the key, it is compared with that once all is known of the record.
+      guard
+        plan.collection.fields[index].field.isKeyChosen
+          || upload.content.keyReference == plan.collection.fields[index].keyReference
+      else {
         throw NotelogError(
           .conflict,
           "\(plan.collection.place(index, stored.id)): its key was rotated since the value was uploaded; upload it again"
@@ -155,6 +160,7 @@ extension Transaction {
       }
     }
     for index in new { try add(index, to: &encoder) }
+    if plan.hasChosenKeys { return try emitUnderChosenKeys(stored, plan, changed: changed) }
     try emit(stored.id, plan, carriedFrom: stored.body)
   }
 
@@ -230,10 +236,12 @@ extension RecordID {
 
 extension RecordEncoder {
   /// Seals the gathered record into a batch.
-  func put(
+  mutating func put(
     _ id: RecordID, _ plan: CollectionPlan, carriedFrom old: [UInt8], _ keys: inout SealingKeys,
     _ nonces: inout NonceRun, into batch: inout Batch, _ additions: inout [FieldIndexes.Addition]
   ) throws(NotelogError) {
+    if plan.hasChosenKeys { try chooseKeys(id, plan, carriedFrom: old.rawSpan) }
+    if plan.hasDigests { try addDigests(plan, &keys) }
     let envelopeByteCount = envelopeByteCount(plan)
     guard envelopeByteCount + bodyByteCount <= Limits.recordBytes else {
       throw NotelogError(

@@ -51,6 +51,8 @@ public struct Transaction: ~Copyable {
   var collections: [UInt16: Writing] = [:]
   /// Whether a collection that it writes to has rules of what no two records share.
   private(set) var hasRules = false
+  /// Whether they are to be kept to: nobody has to who changes no values.
+  var checksRules = true
   /// The record types used, with the plans that hold inside this transaction.
   var plans: [ObjectIdentifier: any Sendable] = [:]
   /// Schemas that are stored with this transaction.

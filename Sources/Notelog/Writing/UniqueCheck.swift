@@ -1,6 +1,7 @@
 // Refusing what would give two records the same values where a schema says that no two share them.
 
 import NotelogBase
+import NotelogCrypto
 import NotelogJournal
 
 /// Looks a transaction's records up among those that there are. Whoever asks has the turn: nobody else decides meanwhile what is written.
@@ -36,6 +37,9 @@ struct UniqueCheck: ~Copyable {
   ) throws {
     let index = try store.index(rule.order, at: moment)
     var taken: [[UInt8]: RecordID] = [:]
+    // Digests are under the keys of the values: each value is looked for under all keys that the field's may be under.
+    let source = rule.source.flatMap { plan.index(of: $0) }
+    let others = source.map { plan.fields[$0].field.keys.count > 1 } ?? false
     try batch.forEachRecord(in: plan.number) { (id, body) throws in
       guard let values = try rule.values(in: body) else { return }
       var holder = taken.updateValue(RecordID(id), forKey: values)
@@ -44,15 +48,62 @@ struct UniqueCheck: ~Copyable {
       } else if holder == nil {
         holder = try scan(for: values, rule, plan, besides: written)
       }
-      guard let holder else { return }
-      let names = rule.names.joined(separator: " and ")
-      var error = NotelogError(
-        .conflict,
-        "record \(RecordID(id)) of \(plan.schema.name) has the same \(names) as record \(holder), and no two may"
-      )
-      error.sentence = "There is another one with the same \(names)."
-      throw error
+      if let holder { throw conflict(RecordID(id), holder, rule, plan) }
     }
+    guard others, let source else { return }
+    try batch.forEachRecord(in: plan.number) { (id, body) throws in
+      for values in try valuesUnderOtherKeys(RecordID(id), body, source, rule, plan) {
+        var holder = taken[values].flatMap { $0.bytes == id ? nil : $0 }
+        if holder == nil, let index {
+          // As it stands in a record: a presence byte, and the digest.
+          let stored = [1] + values.dropFirst(4)
+          let entry = OrderedEntry(key: stored.rawSpan, RecordID(id))
+          holder = try self.holder(of: values, tyingWith: entry, index, rule, plan, besides: written)
+        } else if holder == nil {
+          holder = try scan(for: values, rule, plan, besides: written)
+        }
+        if let holder { throw conflict(RecordID(id), holder, rule, plan) }
+      }
+    }
+  }
+
+  private func conflict(
+    _ id: RecordID, _ holder: RecordID, _ rule: UniqueRule, _ plan: CollectionPlan
+  ) -> NotelogError {
+    let names = rule.names.joined(separator: " and ")
+    var error = NotelogError(
+      .conflict,
+      "record \(id) of \(plan.schema.name) has the same \(names) as record \(holder), and no two may")
+    error.sentence = "There is another one with the same \(names)."
+    return error
+  }
+
+  /// What a sealed value that is new to its record has for digests under the other keys that values of its field are under, as those of a rotation
+  /// that is under way.
+  private mutating func valuesUnderOtherKeys(
+    _ id: RecordID, _ body: RawSpan, _ source: Int, _ rule: UniqueRule, _ plan: CollectionPlan
+  ) throws -> [[UInt8]] {
+    guard let values = try rule.values(in: body),
+      let entry = try RecordBody(checked: body).find(plan.fields[source].number)
+    else { return [] }
+    // What it had before was looked for then, and may be under a locked key.
+    if try hasValues(id, values, rule, plan) { return [] }
+    var all: [[UInt8]] = []
+    try store.opener.open(entry, in: body, of: id, source, plan) { value throws(NotelogError) in
+      for reference in plan.fields[source].field.keys where reference != entry.keyReference {
+        let key: SealingKey
+        do throws(CryptoError) { key = try store.vault.sealingKey(KeyReference(rawValue: reference)) } catch {
+          // Nothing under a key that is gone can be read: nobody has what it may be.
+          guard case .locked = error else { continue }
+          throw NotelogError(crypto: error, plan.place(source, id))
+        }
+        let digest = try plan.storedDigest(value, source, under: key).dropFirst()
+        var values: [UInt8] = []
+        values.append(littleEndian: UInt32(digest.count))
+        all.append(values + digest)
+      }
+    }
+    return all
   }
 
   /// The record that has some values, among those whose keys tie with one.

@@ -30,7 +30,7 @@ struct Uploader: ~Copyable {
   init(_ store: Store, _ plan: CollectionPlan, _ index: Int, _ id: RecordID) throws(NotelogError) {
     let place = plan.place(index, id)
     let field = plan.fields[index]
-    if let reason = Self.reasonAgainst(field) {
+    if let reason = plan.digest(of: index) != nil ? Self.uniqueReason : Self.reasonAgainst(field) {
       throw NotelogError(.invalidArgument, "\(place): a value can't be streamed into \(reason)")
     }
     guard !id.isReserved else {
@@ -39,7 +39,7 @@ struct Uploader: ~Copyable {
     guard store.schemasAreVerified.isSet else {
       throw NotelogError(.locked, "\(place): nothing is sealed before the store was unlocked")
     }
-    let reference = KeyReference(rawValue: field.keyReference)
+    let reference = KeyReference(rawValue: try Self.keyReference(store, plan, index, id))
     let key = try naming(place) { () throws(CryptoError) in try store.vault.sealingKey(reference) }
     self.store = store
     self.plan = plan
@@ -50,6 +50,27 @@ struct Uploader: ~Copyable {
     data = plan.chunkData(
       index, of: id, type: field.type, flags: Self.flags, key: key.reference, value: value)
   }
+
+  /// The key that a value is sealed under: the field's, or that which the record names.
+  private static func keyReference(
+    _ store: Store, _ plan: CollectionPlan, _ index: Int, _ id: RecordID
+  ) throws(NotelogError) -> UInt32 {
+    let field = plan.fields[index].field
+    guard field.isKeyChosen else { return plan.fields[index].keyReference }
+    var buffer = ReadBuffer()
+    guard let stored = try store.read(id, in: plan.number, &buffer),
+      let choice = try plan.choice(for: index, in: stored.body.rawSpan)
+    else {
+      throw NotelogError(
+        .notFound,
+        "\(plan.place(index, id)): \(plan.keyFieldName(of: index)) names the key, and has to be there before the value is uploaded"
+      )
+    }
+    try store.opener.prove(field.keyField, of: stored, plan)
+    return choice.keys.last ?? 0
+  }
+
+  private static let uniqueReason = "a field whose values no two records share: set it to the whole value"
 
   /// Why values can't be streamed into a field, and what to do instead; nil where they can.
   private static func reasonAgainst(_ field: FieldPlan) -> String? {

@@ -85,9 +85,8 @@ extension StoreInfo {
 extension FieldInfo {
   /// Type, place and kind in a few words.
   fileprivate var words: String {
-    let kind =
-      isSealed
-      ? "sealed under key \(keyNumber.map(String.init) ?? "?")" : isIndexed ? "plain, indexed" : "plain"
+    let key = keyField.map { "the key that \($0) names" } ?? "key \(keyNumber.map(String.init) ?? "?")"
+    let kind = isSealed ? "sealed under \(key)" : isIndexed ? "plain, indexed" : "plain"
     return "\(type.name), \(kind)\(isOptional ? ", optional" : "")"
   }
 }
@@ -134,6 +133,7 @@ extension FieldInfo: JSONRepresentable {
     [
       "name": name, "type": type.name, "sealed": isSealed, "indexed": isIndexed, "optional": isOptional,
       "padded": isPadded, "compressed": isCompressed, "key": keyNumber, "keyName": keyName,
+      "keyFrom": keyField, "keys": keyNames.isEmpty ? nil : keyNames,
     ]
   }
 }

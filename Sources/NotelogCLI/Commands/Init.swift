@@ -11,7 +11,8 @@ extension Command {
       (both sealed). A schema is JSON: {"collections": [{"name": "note", "fields": [{"name": "time", "type": \
       "date", "indexed": true}, {"name": "title", "type": "text", "sealed": true}]}]}. Types are boolean, \
       integer, unsigned, double, text, bytes, date, uuid, url and json. A field may be "optional" too, and a \
-      sealed one "padded", "compressed", or under a "key" of its own.
+      sealed one "padded", "compressed", or under a "key" of its own; or under one of some "keys", which each record \
+      names in the plain text field that "keyFrom" names.
       """,
     ],
     positionals: [.store], options: [schemaFile, .scryptLogN, .segmentSize, commitTimes],

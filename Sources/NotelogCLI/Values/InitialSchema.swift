@@ -11,6 +11,9 @@ import Notelog
 ///   {"name": "photo", "type": "bytes", "sealed": true, "key": "pictures", "optional": true}
 /// ]}]}
 /// ```
+///
+/// In the place of a `key`, a sealed field may have `"keyFrom": "protection", "keys": ["home", "work"]`: each record names one of these keys in the
+/// field `protection`, which is plain text.
 enum InitialSchema {
   struct Collection: Equatable, Sendable {
     var name: String
@@ -70,7 +73,9 @@ enum InitialSchema {
   }
 
   private static func description(of json: JSONValue, _ place: String) throws(ToolError) -> FieldDescription {
-    let known: Set<String> = ["name", "type", "indexed", "sealed", "key", "padded", "compressed", "optional"]
+    let known: Set<String> = [
+      "name", "type", "indexed", "sealed", "key", "keyFrom", "keys", "padded", "compressed", "optional",
+    ]
     try check(json, has: known, place)
     guard case .string(let name)? = json["name"], case .string(let typeName)? = json["type"] else {
       throw ToolError(.failed, "\(place) needs a name and a type")
@@ -88,15 +93,41 @@ enum InitialSchema {
     let optional = try flag("optional", of: json, place)
     var key: String?
     if case .string(let name)? = json["key"] { key = name }
+    let choice = try keyChoice(of: json, place)
     guard try flag("sealed", of: json, place) else {
-      if key != nil || padded || compressed {
+      if key != nil || choice != nil || padded || compressed {
         throw ToolError(.failed, "\(place) is not sealed, and so has no key, padding or compression")
       }
       return .plain(name, type, indexed: indexed, optional: optional)
     }
     if indexed { throw ToolError(.failed, "\(place) is sealed, and so cannot be indexed") }
+    if let choice {
+      if key != nil { throw ToolError(.failed, "\(place) has a key, and a field that names one") }
+      return .sealed(
+        name, type, keyFrom: choice.field, among: choice.keys, compressed: compressed, padded: padded,
+        optional: optional)
+    }
     return .sealed(
       name, type, key: key ?? defaultKeyName, compressed: compressed, padded: padded, optional: optional)
+  }
+
+  /// The field that names the key of each record's value, and the keys that it may name.
+  private static func keyChoice(
+    of json: JSONValue, _ place: String
+  ) throws(ToolError) -> (field: String, keys: [String])? {
+    if json["keyFrom"] == nil, json["keys"] == nil { return nil }
+    guard case .string(let field)? = json["keyFrom"], case .array(let names)? = json["keys"] else {
+      throw ToolError(
+        .failed, #"\#(place) needs both "keyFrom", a field's name, and "keys", a list of names"#)
+    }
+    var keys: [String] = []
+    for name in names {
+      guard case .string(let name) = name else {
+        throw ToolError(.failed, #""keys" of \#(place) lists what is no name"#)
+      }
+      keys.append(name)
+    }
+    return (field, keys)
   }
 
   private static func flag(_ name: String, of json: JSONValue, _ place: String) throws(ToolError) -> Bool {

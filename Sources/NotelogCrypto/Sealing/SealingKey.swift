@@ -16,7 +16,7 @@ package final class SealingKey: Sendable {
 
   private let memory: SecretMemory
   /// The key itself, for contexts still to be made; nil once wiped.
-  private let key: Lock<Secret?>
+  let key: Lock<Secret?>
   /// Set first when the key is wiped, so that threads in a loop of calls don't keep lanes from being closed.
   private let isClosed = Atomic<Bool>(false)
   /// `laneCount` lanes.

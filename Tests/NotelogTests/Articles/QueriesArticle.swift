@@ -36,6 +36,15 @@ private protocol HasReceived { var received: Date { get } }
 
 extension Message: HasReceived {}
 
+struct Contact: Record {
+  var id = RecordID()
+  var email = ""
+  static let schema = Schema<Contact>("contact") {
+    Sealed("email", \.email, key: "contacts", padded: true)
+    Unique(revealingEqualityOf: \.email)
+  }
+}
+
 @Suite struct QueriesArticle {
   private func date(_ day: Int) -> Date { Date(timeIntervalSinceReferenceDate: Double(day) * 86_400) }
 
@@ -78,6 +87,24 @@ extension Message: HasReceived {}
       try tx.deleteAll(Message.self, where: .field(\.received, in: ..<lastYear))
     }
     #expect(deleted == 10)
+  }
+
+  @Test func `a sealed address is one contact's, and is found without opening the others`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    try store.putAll((0..<50).map { Contact(email: "\($0)@example.org") })
+    var printed: [String] = []
+    func print(_ message: String) { printed.append(message) }
+    let first = Contact(email: "ada@example.org")
+    try store.putAll([first])
+    do {
+      try store.putAll([Contact(email: "ada@example.org")])
+    } catch let error as NotelogError where error.code == .conflict {
+      print(error.message)  // It names the record that has the address.
+    }
+    let ada = try store.query(Contact.self).where(\.email, is: "ada@example.org").first()
+    #expect(printed.count == 1 && printed.first?.contains("\(first.id)") == true)
+    #expect(ada?.id == first.id && store.metrics.fieldsOpened == 1)
   }
 
   @Test func `a protocol that asks for the path has one that is a field's, and one that doesn't is told so`()

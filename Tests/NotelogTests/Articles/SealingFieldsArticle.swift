@@ -18,7 +18,40 @@ struct Patient: Record {
   }
 }
 
+enum Protection: String, FieldValue, CaseIterable { case vault, pocket }
+
+struct BankCard: Record {
+  var id = RecordID()
+  var bank = ""
+  var protection = Protection.vault
+  var number = ""
+  static let schema = Schema<BankCard>("card") {
+    Plain("bank", \.bank)
+    Plain("protection", \.protection)
+    Sealed("number", \.number).key(from: \.protection)
+  }
+}
+
 @Suite struct SealingFieldsArticle {
+  @Test func `a record that names its key opens as that key does`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    var printed: [[String]] = []
+    func print(_ numbers: [String]) { printed.append(numbers) }
+    try store.createKey("pocket", .afterFirstUnlock)
+    try store.putAll([BankCard(bank: "B", protection: .pocket, number: "17")])
+    store.lock()
+    let open = try store.query(BankCard.self).where(\.protection, is: .pocket).entries()
+    print(try open.map { try $0.number })
+    #expect(printed == [["17"]])
+    try store.unlock(TemporaryFolder.key)
+    try store.putAll([BankCard(bank: "A", number: "16")])
+    store.lock()
+    #expect(throws: NotelogError(.locked, "")) {
+      try store.query(BankCard.self).where(\.number, is: "16").entries()
+    }
+  }
+
   @Test func `the article's examples do what it says`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.create()

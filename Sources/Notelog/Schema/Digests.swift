@@ -1,0 +1,126 @@
+// Hidden fields with the digests of sealed ones, by which equal values are told (FORMAT.md 9.1, 11.3).
+
+import NotelogBase
+import NotelogCrypto
+import NotelogJournal
+
+extension StoredField {
+  /// Whether its values are digests of another field's, and nobody's own.
+  var isDigest: Bool { digestOf != 0 }
+
+  /// The field of a sealed one's digests.
+  init(digestsOf field: StoredField, number: UInt16) {
+    let name = "\(String(decoding: field.firstName.utf8.prefix(200), as: UTF8.self))#\(number)"
+    self.init(
+      number: number, type: .bytes, firstName: name, name: name, flags: .optional, isIndexed: true,
+      isRetired: false, wasAlwaysOptional: true, keys: [])
+    digestOf = field.number
+  }
+}
+
+extension StoredSchema {
+  /// Has digests kept of the fields that a declaration wants them of, and of none that it declares without.
+  mutating func followDigests(of declared: CollectionDescription) throws(NotelogError) {
+    for name in declared.fields.map(\.name) where declared.revealed.contains(name) {
+      guard let source = field(named: name),
+        !fields.contains(where: { $0.digestOf == source.number && !$0.isRetired })
+      else { continue }
+      let last = fields.last?.number ?? 0
+      guard fields.count < Limits.fields, last < .max else {
+        throw NotelogError(.limitExceeded, "\(self.name) has \(Limits.fields) fields already")
+      }
+      let digests = StoredField(digestsOf: source, number: last + 1)
+      guard !fields.contains(where: { $0.firstName == digests.firstName || $0.name == digests.name }) else {
+        throw NotelogError(
+          .schemaConflict, "\(self.name) has a field \(digests.name), which is to be a hidden one's name")
+      }
+      fields.append(digests)
+    }
+    for index in fields.indices where fields[index].isDigest && !fields[index].isRetired {
+      guard let source = fields.first(where: { $0.number == fields[index].digestOf }) else { continue }
+      let isDeclared =
+        declared.typeName != nil
+        && declared.fields.contains { $0.name == source.name || $0.formerNames.contains(source.name) }
+      if source.isRetired || isDeclared && !declared.revealed.contains(source.name) {
+        fields[index].isRetired = true
+        fields[index].isIndexed = false
+      }
+    }
+  }
+
+  /// The rules that a declaration leads to: its own, and one for each field of digests.
+  func rules(of declared: CollectionDescription) -> [[UInt16]] {
+    let plain =
+      declared.unique.map { rules in
+        rules.filter { !($0.count == 1 && declared.revealed.contains($0[0])) }
+          .map { names in names.compactMap { field(named: $0)?.number } }
+      } ?? unique.filter { rule in isRule(rule) && !fields.contains { rule == [$0.number] && $0.isDigest } }
+    return plain + fields.filter { $0.isDigest && !$0.isRetired }.map { [$0.number] }
+  }
+
+  /// Whether a field can have digests: it is sealed under one key, and its values have an order of bytes.
+  func hasDigestibleValues(_ number: UInt16) -> Bool {
+    fields.contains { $0.number == number && $0.isSealed && !$0.isKeyChosen && $0.type.isSortable }
+  }
+}
+
+extension CollectionPlan {
+  /// A sealed field and that of its digests, by their places in the plan.
+  struct DigestPair: Sendable {
+    let source: Int
+    let digest: Int
+  }
+
+  /// The field of a field's digests.
+  func digest(of source: Int) -> Int? { digests.first { $0.source == source }?.digest }
+
+  /// What an index is of, in words.
+  func name(ofIndexed number: UInt16) -> String {
+    guard let index = index(of: number) else { return "" }
+    guard let source = digests.first(where: { $0.digest == index })?.source else {
+      return fields[index].field.name
+    }
+    return "digests of \(fields[source].field.name)"
+  }
+
+  /// The bytes whose digest a value's is, which has its presence byte if the field is optional: those that say in an index what is equal. nil where
+  /// there is no value.
+  func digested(_ value: RawSpan, _ source: Int) throws(NotelogError) -> [UInt8]? {
+    let field = fields[source]
+    if field.isOptional, value.byteCount == 0 || value.byte(at: 0) == 0 { return nil }
+    let rest = value.extracting(droppingFirst: field.isOptional ? 1 : 0)
+    guard rest.byteCount <= Limits.digestedBytes else {
+      throw NotelogError(
+        .limitExceeded,
+        "\(schema.name).\(field.field.name): a value that no two records share has at most \(Limits.digestedBytes) bytes"
+      )
+    }
+    return SortKey.key(of: rest, field.type, isOptional: false, byteCount: rest.byteCount)
+  }
+
+  /// What stands in the field of digests for a value: a presence byte, and the digest if there is a value.
+  func storedDigest(_ value: RawSpan, _ source: Int, under key: SealingKey) throws(NotelogError) -> [UInt8] {
+    guard var bytes = try digested(value, source) else { return [0] }
+    defer { bytes.wipe() }
+    let name = fields[source].nameHash
+    return try [1]
+      + naming("\(schema.name).\(fields[source].field.name)") { () throws(CryptoError) in
+        try key.digest(of: bytes.rawSpan, field: name, store: storeID)
+      }
+  }
+
+  /// Refuses a record that has another digest than its value's.
+  func checkDigest(
+    of value: RawSpan, _ entry: FieldEntry, _ source: Int, _ id: RecordID, in body: RawSpan, _ vault: Vault
+  ) throws(NotelogError) {
+    guard let index = digest(of: source),
+      let stored = try RecordBody(checked: body).find(fields[index].number)
+    else { return }
+    let key = try naming(place(source, id)) { () throws(CryptoError) in
+      try vault.sealingKey(KeyReference(rawValue: entry.keyReference))
+    }
+    guard try storedDigest(value, source, under: key) == body.extracting(stored.range).array() else {
+      throw NotelogError(.tampered, "\(place(source, id)): its digest is another value's")
+    }
+  }
+}

@@ -1,0 +1,71 @@
+// Records with sealed values that no two share: a sample for tests.
+
+import Foundation
+@testable import NotelogBase
+import NotelogJournal
+import NotelogTestSupport
+import Testing
+
+@testable import Notelog
+
+struct Colleague: Record, Equatable {
+  var id = RecordID()
+  var name = ""
+  var email: String?
+  var phone = 0
+  static let schema = Schema<Colleague>("person") {
+    Plain("name", \.name, indexed: true)
+    Sealed("email", \.email, key: "contacts", compressed: true)
+    Sealed("phone", \.phone, key: "contacts")
+    Unique(revealingEqualityOf: \.email)
+    Unique(revealingEqualityOf: \.phone)
+  }
+}
+
+/// The same address book, without rules.
+struct LooseColleague: Record {
+  var id = RecordID()
+  var name = ""
+  var email: String?
+  var phone = 0
+  static let schema = Schema<LooseColleague>("person") {
+    Plain("name", \.name, indexed: true)
+    Sealed("email", \.email, key: "contacts", compressed: true)
+    Sealed("phone", \.phone, key: "contacts")
+  }
+}
+
+/// What is in the clear.
+struct ColleagueName: Record {
+  var id = RecordID()
+  var name = ""
+  static let schema = Schema<ColleagueName>("person") { Plain("name", \.name, indexed: true) }
+}
+
+/// Values of the same text in another field and another collection.
+struct Company: Record {
+  var id = RecordID()
+  var email = ""
+  var phone = 0
+  var other = ""
+  static let schema = Schema<Company>("company") {
+    Sealed("email", \.email, key: "contacts")
+    Sealed("other", \.other, key: "contacts")
+    Unique(revealingEqualityOf: \.email)
+    Unique(revealingEqualityOf: \.other)
+  }
+}
+
+func colleague(_ number: Int) -> Colleague {
+  Colleague(name: "n\(number)", email: "somebody\(number)@example.org", phone: 1_000 + number)
+}
+
+/// The digests that lie in a record, by field number.
+func storedDigests(_ store: Store, _ collection: String, _ id: RecordID) throws -> [UInt16: [UInt8]] {
+  let entry = try #require(try store.collection(collection).get(id))
+  var found: [UInt16: [UInt8]] = [:]
+  for line in try entry.stored.entries() where entry.plan.isDigest(line.number) {
+    found[line.number] = Array(entry.stored.body[line.range])
+  }
+  return found
+}
