@@ -18,7 +18,7 @@ import Testing
     let page = try String(contentsOf: root.appendingPathComponent("docs/format-vectors.md"), encoding: .utf8)
     let blocks = page.components(separatedBy: "```").enumerated().filter { !$0.offset.isMultiple(of: 2) }
     let words = page.split { !$0.isHexDigit }.filter { $0.count == 64 }
-    return blocks.map { hex($0.element) } + words.map { hex(String($0)) }
+    return blocks.map { hex(String($0.element.drop { $0 != "\n" })) } + words.map { hex(String($0)) }
   }
 
   @Test func `additional data and a sealed field are the page's`() throws {
