@@ -156,7 +156,6 @@ extension Store {
       step.retired.append(reference.rawValue)
     }
     step.isFinished = empty.count == old.count
-    if !step.isFinished, step.failedCount == 0 { step.obstacle = nil }
   }
 
   /// Calls `body` with each record of a part of the segments, and the keys that its sealed values are under.

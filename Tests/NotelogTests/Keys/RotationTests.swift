@@ -245,6 +245,35 @@ import Testing
     }
   }
 
+  @Test func `a record that changes after its values were sealed anew keeps the change`() throws {
+    let disk = SimulatedDisk()
+    let store = try Store.create(in: disk, unlocking: TemporaryFolder.key, options: Self.small)
+    let note = Note(title: "before", body: "before")
+    try store.putAll([note])
+    try store.beginRotation(of: "personal")
+    let key = try store.namedKey("personal")
+    let ended = DispatchSemaphore(value: 0)
+    let resealedCount = Lock<Int?>(nil)
+    try store.write { tx in
+      Thread {
+        var resealing = Resealing(store, key, WorkBudget.bytes(1 << 30).journal)
+        var progress = RotationProgress(generation: key.current)
+        var step = RotationStep(generation: key.current.rawValue)
+        if (try? resealing.run(&progress, &step)) != nil {
+          resealedCount.withLock { $0 = step.resealedCount }
+        }
+        ended.signal()
+      }.start()
+      // By now it has sealed what is committed, and waits for the turn.
+      #expect(ended.wait(timeout: .now() + 0.5) == .timedOut)
+      try tx.update(Note.self, note.id) { $0.set(\.body, "after") }
+    }
+    ended.wait()
+    #expect(resealedCount.withLock { $0 } == 0)
+    #expect(try store.get(Note.self, note.id)?.body == "after")
+    try store.close()
+  }
+
   @Test func `rotation goes on beside four writers, and loses nothing of theirs`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.create()
