@@ -41,10 +41,10 @@ extension Catalog {
   /// - Returns: Whether they are.
   private func adopt(_ segment: Segment, of header: SegmentHeader) throws(StorageError) -> Bool {
     let sources = header.sources.compactMap { segments[$0.segment] }
-    // Of a source that is not known to be finished nobody says which frames were left behind.
+    // Of a source that is not known to be finished, or does not check any more, nobody says which frames were left behind.
     guard header.kind == .compacted, sources.count == header.sources.count,
       sources.allSatisfy({ $0.entry != nil }),
-      let moved = try Self.moves(from: sources, to: segment)
+      let moved = try? Self.moves(from: sources, to: segment)
     else { return false }
     let left = try adopt(segment, of: sources, moved.copies, dropped: moved.dropped)
     // Of two frames of a record in one transaction the later one was copied, and the earlier one looks the same.

@@ -298,7 +298,7 @@ struct Follower: ~Copyable {
     let live = log.state.withLock(waking: .nobody) { $0.live }
     let known = catalog.segments
     let removed = known.all.filter { $0.number != place.segment && live[$0.number] == nil }
-    let added = live.entries.filter { known[$0.number]?.entry != $0 }
+    let added = live.entries.filter { known[$0.number]?.entry != $0 || known[$0.number]?.cutEnd != nil }
     guard !removed.isEmpty || !added.isEmpty || gap != nil || !isExact else { return }
     beginArranging()
     do throws(StorageError) {

@@ -200,6 +200,8 @@ private func contents(_ journal: Journal) throws -> [ID16: [UInt8]] {
     for passing in 0..<200 {
       let bench = try Bench(seed: UInt64(seed))
       for _ in 0..<bench.random.pick(1..<6) { try bench.write(.durable) }
+      // It may open the store in the middle of a recovery.
+      for _ in 0..<bench.random.pick(0..<3) { try bench.act() }
       let storage = InterruptedStorage(bench.disk)
       var options = JournalOptions.small
       options.isReadOnly = true
@@ -234,5 +236,46 @@ private func contents(_ journal: Journal) throws -> [ID16: [UInt8]] {
       if isOver { return }
     }
     Issue.record("seed \(seed): a look of so many calls")
+  }
+}
+
+@Suite struct `Openings in the middle of a recovery` {
+  /// The bug: who opened the store before recovery had cut a segment kept its old file, in which no footer was. Once a compaction had taken
+  /// the segment, each look failed with an input/output error.
+  @Test(arguments: [false, true])
+  func `who opens the store at any call of a recovery follows it to a compaction of everything`(
+    looksBetween: Bool
+  ) throws {
+    var reading = JournalOptions.small
+    reading.isReadOnly = true
+    var openings = 0
+    for passing in 0..<400 {
+      let disk = SimulatedDisk()
+      var writer = try Journal.create(in: disk, storeID: key(99), options: .small)
+      for number in 1...6 {
+        try writer.put(
+          key(number), [UInt8](repeating: UInt8(number), count: 100), number < 4 ? .durable : .flushed)
+      }
+      try writer.abandon()
+      disk.plan(Fault(.error(SystemErrno.inputOutput), of: .everyCall, passing: passing, lasts: true))
+      let interrupted = try? Journal.open(in: disk, options: .small)
+      disk.forgetFaults()
+      try interrupted?.abandon()
+      let follower = try Journal.open(in: disk, options: reading)
+      if follower.catalog.segments.all.contains(where: { $0.cutEnd != nil }) { openings += 1 }
+      writer = try Journal.open(in: disk, options: .small)
+      if looksBetween { try follower.refresh() }
+      try writer.put(key(7), [7], .durable)
+      _ = try writer.compact()
+      try follower.refresh()
+      let place = "call \(passing)"
+      #expect(try contents(follower) == contents(writer), "\(place)")
+      #expect(follower.statistics.liveByteCount == writer.statistics.liveByteCount, "\(place)")
+      #expect(follower.catalog.segments.all.allSatisfy { $0.cutEnd == nil }, "\(place)")
+      try follower.close()
+      try writer.close()
+      if interrupted != nil { break }
+    }
+    #expect(openings > 0)
   }
 }
