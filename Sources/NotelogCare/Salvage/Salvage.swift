@@ -129,7 +129,7 @@ struct Salvage {
     guard let trailer = file.trailer, file.keptByteCount >= trailer.footerOffset else { return }
     var reader = file.reader()
     _ = try reader.forEachFooterEntry(trailer, evenIfIncomplete: true) { entry, _ in
-      guard entry.kind != .chunk else { return }
+      guard entry.kind.isVersion else { return }
       table.know(
         entry.id,
         SalvageTable.Version(

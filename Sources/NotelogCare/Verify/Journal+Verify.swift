@@ -78,7 +78,8 @@ extension Journal {
     catalog.index.reserve(examination.listedFrameLimit)
     let scan = Lock(ChunkScan())
     try catalog.load(&examination, threadCount: threadCount) { entry, envelope, segment in
-      guard entry.kind == .chunk || envelope.byteCount > 0 else { return }
+      // What a footer keeps of a chunk stands where a record's envelope does: without either, there is nothing about large values.
+      guard envelope.byteCount > 0 else { return }
       scan.withLock { $0.take(entry, envelope, in: segment) { true } }
     }
     var verification = Verification(report: examination.report)

@@ -92,7 +92,7 @@ package final class Catalog: Sendable {
     _ entries: [(entry: FooterEntry, fingerprint: UInt64)], in segment: Segment, _ recordLocks: RecordLocks
   ) throws(StorageError) {
     var (count, liveByteCount) = (0, 0)
-    for (entry, fingerprint) in entries where entry.kind != .chunk {
+    for (entry, fingerprint) in entries where entry.kind.isVersion {
       let location = Location(entry, segment: segment.number)
       if try admit(entry, at: location, fingerprint) {
         count += 1
@@ -123,8 +123,8 @@ package final class Catalog: Sendable {
   func take(_ entry: FooterEntry, in segment: Segment, after previousVersion: PreviousVersion)
     throws(StorageError)
   {
-    // Chunks are found through the records that refer to them.
-    guard entry.kind != .chunk else { return }
+    // What is no version of a record is not in the index: chunks are found through the records that refer to them.
+    guard entry.kind.isVersion else { return }
     changes.add(1, ordering: .relaxed)
     let location = Location(entry, segment: segment.number)
     let fingerprint = previousVersion.fingerprint

@@ -69,7 +69,7 @@ extension Segment {
     let limit = end.segment == number ? end.offset : Int.max
     var window = Buffer()
     return try forEachEntry(from: first, upTo: limit, through: &window) { (entry, _) throws(StorageError) in
-      guard entry.kind != .chunk else { return }
+      guard entry.kind.isVersion else { return }
       try body(TailEntry(entry, segment: self.number), entry.collection)
     }
   }
