@@ -97,7 +97,7 @@ package struct FrameListing {
       }
     case .close:
       return CloseMark(payload: try reader.payload(of: header, at: place)).map { .close(place: $0.place) }
-    default: return nil
+    case .record, .tombstone, .chunk, .liveChange, .liveSet, .footer: return nil
     }
   }
 

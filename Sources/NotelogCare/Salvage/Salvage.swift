@@ -80,15 +80,7 @@ struct Salvage {
     var reader = file.reader()
     var place = Layout.firstFrameOffset
     while let (next, header) = try reader.nextFrame(from: place) {
-      if header.kind == .commit, try reader.isWhole(header, at: next),
-        let mark = CommitMark(payload: try reader.payload(of: header, at: next))
-      {
-        floor = max(floor, mark.floor)
-      } else if header.kind == .close, try reader.isWhole(header, at: next),
-        let mark = CloseMark(payload: try reader.payload(of: header, at: next))
-      {
-        floor = max(floor, mark.place)
-      }
+      if let position = try reader.witness(header, at: next) { floor = max(floor, position) }
       place = next + header.frameByteCount
     }
     return floor

@@ -80,7 +80,8 @@ struct SalvageScan: ~Copyable {
     _ header: FrameHeader, at place: Int, isWhole: Bool, _ table: inout SalvageTable,
     _ report: inout SalvageReport
   ) throws(StorageError) {
-    if let first = pending.first, first.header.sequence != header.sequence || !header.kind.isInTransaction {
+    let mayGoOn = header.kind.isInTransaction || header.kind == .commit
+    if let first = pending.first, first.header.sequence != header.sequence || !mayGoOn {
       // Another transaction begins: the mark of the one before is lost.
       try endTransaction(isCommitted: happened(at: first.place), &table, &report)
     }
@@ -132,18 +133,12 @@ struct SalvageScan: ~Copyable {
       } else if !isReplaced {
         table.know(header.id, version)
       }
-    case .chunk where frame.isWhole && header.payloadByteCount >= 8:
-      let start = frame.place + Layout.frameHeaderByteCount
-      let prefix = try reader.bytes(start..<start + 8)
-      table.take(
-        chunk: prefix.load(UInt32.self, at: 0), isLast: prefix.load(UInt32.self, at: 4) == 1,
-        of: header.id, at: place)
-    default: break
+    case .chunk:
+      guard frame.isWhole, let mark = ChunkMark(try reader.payload(of: header, at: frame.place)) else {
+        return
+      }
+      table.take(chunk: mark.number, isLast: mark.isLast, of: header.id, at: place)
+    case .liveChange, .commit, .liveSet, .close, .footer: break
     }
   }
-}
-
-extension FrameKind {
-  /// Whether a commit mark counts it.
-  fileprivate var isInTransaction: Bool { isContent || self == .liveChange || self == .commit }
 }

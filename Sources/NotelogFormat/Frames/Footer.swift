@@ -35,6 +35,13 @@ public struct FooterEntry: Equatable, Sendable {
     id = header.id
   }
 
+  /// A frame whose payload checks, with what a footer keeps of that.
+  @inlinable
+  public init(_ header: FrameHeader, offset: Int, payload: RawSpan) {
+    self.init(header, offset: offset, envelopeByteCount: header.listedByteCount(inPayload: payload))
+    if kind.beginning == .chunkMark { chunk = ChunkMark(payload) }
+  }
+
   /// How an entry's 32 bits of place are divided: the offset by 8, then the kind, then whether an envelope follows.
   @usableFromInline enum PlaceBits {
     @inlinable static var offsetMask: UInt32 { 1 << 28 - 1 }
@@ -75,7 +82,7 @@ public struct FooterEntry: Equatable, Sendable {
     guard let byteCount = kind.listedByteCount(listed), byteCount <= min(payloadByteCount, listed.byteCount)
     else { return nil }
     envelopeByteCount = byteCount
-    if kind == .chunk { chunk = ChunkMark(listed) }
+    if kind.beginning == .chunkMark { chunk = ChunkMark(listed) }
   }
 
   /// Appends the entry and the envelope it was given.
@@ -96,12 +103,13 @@ extension FrameKind {
   /// How many of the bytes behind an entry belong to it: of a record its envelope, which says so itself, of a chunk its mark.
   @inlinable
   func listedByteCount(_ bytes: RawSpan) -> Int? {
-    switch self {
-    case .record where bytes.byteCount >= Envelope.minimumByteCount:
+    switch beginning {
+    case .envelope:
+      guard bytes.byteCount >= Envelope.minimumByteCount else { return nil }
       let byteCount = Int(bytes.load(UInt16.self, at: 0))
       return byteCount >= Envelope.minimumByteCount ? byteCount : nil
-    case .chunk: return ChunkMark.byteCount
-    default: return nil
+    case .chunkMark: return ChunkMark.byteCount
+    case .nothing: return nil
     }
   }
 }

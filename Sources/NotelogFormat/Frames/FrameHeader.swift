@@ -33,6 +33,14 @@ public struct FrameHeader: Equatable, Sendable, BitwiseCopyable {
   @inlinable
   public var frameByteCount: Int { aligned(Layout.frameHeaderByteCount + payloadByteCount) }
 
+  /// The lowest number that a transaction behind the frame can have: FORMAT.md §6, INV-R11.
+  package var nextSequence: UInt64 {
+    switch kind {
+    case .record, .tombstone, .chunk, .liveChange, .commit, .footer: sequence + 1
+    case .liveSet, .close: sequence
+    }
+  }
+
   /// What stands where a frame's header may be.
   public enum Reading {
     /// A zero where the kind would be: preallocated space, or nothing.

@@ -17,13 +17,58 @@ public enum FrameKind: UInt8, Sendable, BitwiseCopyable {
   @inlinable
   public static func == (left: FrameKind, right: FrameKind) -> Bool { left.rawValue == right.rawValue }
 
-  /// Whether footers list it.
-  @inlinable
-  public var isContent: Bool { isVersion || self == .chunk }
-
   /// Whether it is a version of a record: the index points to the newest.
   @inlinable
-  public var isVersion: Bool { self == .record || self == .tombstone }
+  public var isVersion: Bool {
+    switch self {
+    case .record, .tombstone: true
+    case .chunk, .liveChange, .commit, .liveSet, .close, .footer: false
+    }
+  }
+
+  /// Whether footers list it.
+  @inlinable
+  public var isContent: Bool {
+    switch self {
+    case .record, .tombstone, .chunk: true
+    case .liveChange, .commit, .liveSet, .close, .footer: false
+    }
+  }
+
+  /// Whether a transaction consists of such frames; its commit mark counts them.
+  @inlinable
+  public var isInTransaction: Bool {
+    switch self {
+    case .record, .tombstone, .chunk, .liveChange: true
+    case .commit, .liveSet, .close, .footer: false
+    }
+  }
+
+  /// Whether it makes room: such frames are written on a full disk, out of the reserve.
+  package var isFreeing: Bool {
+    switch self {
+    case .tombstone, .liveChange: true
+    case .record, .chunk, .commit, .liveSet, .close, .footer: false
+    }
+  }
+
+  /// What a payload of the kind begins with, and footers keep of it.
+  public enum Beginning: Sendable {
+    case nothing
+    /// An envelope, where the frame's flag says so.
+    case envelope
+    case chunkMark
+  }
+
+  /// What its payload begins with.
+  @inlinable
+  public var beginning: Beginning {
+    switch self {
+    case .record: .envelope
+    case .chunk: .chunkMark
+    case .tombstone, .liveChange, .commit, .liveSet, .close, .footer: .nothing
+    }
+  }
 
   /// The longest payload the kind may have.
   @inlinable

@@ -36,9 +36,8 @@ package struct FooterBuilder: ~Copyable {
   /// Takes in a frame that was written.
   package mutating func note(_ header: FrameHeader, at place: Int, payload: RawSpan) {
     guard header.kind.isContent else { return }
-    let envelopeByteCount = header.listedByteCount(inPayload: payload)
-    let entry = FooterEntry(header, offset: place, envelopeByteCount: envelopeByteCount)
-    add(entry, envelope: payload.extracting(0..<envelopeByteCount))
+    let entry = FooterEntry(header, offset: place, payload: payload)
+    add(entry, envelope: payload.extracting(0..<entry.envelopeByteCount))
   }
 
   /// Takes in an entry as it is.

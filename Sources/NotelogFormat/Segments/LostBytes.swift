@@ -11,21 +11,16 @@ package struct LostBytes: Sendable {
   /// lost but a mark, which no record depends on once it is below the floor.
   package func mayHoldContent(in kind: SegmentKind) -> Bool {
     guard kind.isLog, let previous else { return true }
-    let markByteCount = previous.kind.isWithinTransaction ? CommitMark.byteCount : CloseMark.byteCount
+    let markByteCount = previous.kind.isInTransaction ? CommitMark.byteCount : CloseMark.byteCount
     guard range.count == aligned(Layout.frameHeaderByteCount + markByteCount) else { return true }
-    if previous.kind.isWithinTransaction {
+    if previous.kind.isInTransaction {
       // The transaction ends in the gap if another unit follows: then the gap is its mark, and has no room for more.
       return next.map { $0.kind == .commit || $0.sequence == previous.sequence } ?? false
     }
     // Between units, it is a close mark, unless the next frame may belong to a transaction that begins in the gap.
-    return next.map { $0.kind == .commit || $0.kind.isWithinTransaction } ?? false
+    return next.map { $0.kind == .commit || $0.kind.isInTransaction } ?? false
   }
 
   /// The highest sequence number that a frame in it can have had; nothing where its neighbours don't tell.
   package func highestSequence(in kind: SegmentKind) -> UInt64? { kind.isLog ? next?.sequence : nil }
-}
-
-extension FrameKind {
-  /// Whether it is a part of a transaction, and not its mark.
-  fileprivate var isWithinTransaction: Bool { isContent || self == .liveChange }
 }

@@ -88,17 +88,17 @@ extension SegmentReader {
       }
       if header.kind == .footer { return place }
       if header.kind.isContent {
-        let needsPayload = checkingPayloads || header.hasEnvelope || header.kind == .chunk
+        let needsPayload =
+          checkingPayloads || header.hasEnvelope || header.kind.beginning == .chunkMark
         let isWhole = needsPayload ? try isWhole(header, at: place) : true
-        var envelopeByteCount = 0
         if needsPayload, isWhole {
-          envelopeByteCount = header.listedByteCount(inPayload: try payload(of: header, at: place))
+          let payload = try payload(of: header, at: place)
+          let entry = FooterEntry(header, offset: place, payload: payload)
+          try body(.content(entry, isWhole: true), payload.extracting(first: entry.envelopeByteCount))
+        } else {
+          let entry = FooterEntry(header, offset: place, envelopeByteCount: 0)
+          try body(.content(entry, isWhole: isWhole), RawSpan())
         }
-        var entry = FooterEntry(header, offset: place, envelopeByteCount: envelopeByteCount)
-        let payloadStart = place + Layout.frameHeaderByteCount
-        let envelope = try bytes(payloadStart..<payloadStart + envelopeByteCount)
-        if header.kind == .chunk { entry.chunk = ChunkMark(envelope) }
-        try body(.content(entry, isWhole: isWhole), envelope)
       }
       previous = header
       place += header.frameByteCount

@@ -1,5 +1,5 @@
-// What a log segment says of the whole store: the live set it begins with, and the close mark it may end in.
-// FORMAT.md §4 and §6.
+// What a log segment says of the whole store: the live set it begins with, the close mark it may end in, and the floor that its
+// marks name. FORMAT.md §4, §6 and §12.
 
 package import NotelogStorage
 
@@ -21,6 +21,23 @@ extension SegmentReader {
       let mark = CloseMark(payload: try payload(of: header, at: start)), mark.place.offset == start
     else { return nil }
     return Closing(mark: mark, range: start..<end, nextSequence: header.sequence)
+  }
+
+  /// The position that a frame names as the floor of its time; nothing where it is no witness or does not check.
+  package mutating func witness(
+    _ header: FrameHeader, at place: Int
+  ) throws(StorageError) -> LogPosition? {
+    switch header.kind {
+    case .commit:
+      guard try isWhole(header, at: place) else { return nil }
+      return CommitMark(payload: try payload(of: header, at: place))?.floor
+    case .close:
+      guard try isWhole(header, at: place) else { return nil }
+      let named = CloseMark(payload: try payload(of: header, at: place))?.place
+      return named?.offset == place ? named : nil
+    case .record, .tombstone, .chunk, .liveChange, .liveSet, .footer:
+      return nil
+    }
   }
 
   /// The live set that the segment begins with, and where its frame ends; nothing where it isn't the one that the

@@ -92,7 +92,7 @@ public struct SegmentReader: ~Copyable {
     let payload = frame.extracting(Layout.frameHeaderByteCount..<payloadEnd)
     return Checksum.of(payload) == header.payloadChecksum
       && (!header.hasEnvelope || Envelope.byteCount(inPayload: payload) != nil)
-      && (header.kind != .chunk || ChunkMark(payload) != nil)
+      && (header.kind.beginning != .chunkMark || ChunkMark(payload) != nil)
   }
 
   /// Where the padding is of the frame at a place, if not all of it is zero.

@@ -126,7 +126,7 @@ final class ChunkTable: Sendable {
           let isConcerned =
             state.knowledge == .loading || !values.isEmpty || state.valuesOfRecords[frame.header.id] != nil
           if isConcerned { happen(.record(frame.header.id, values: values), sequence, &state) }
-        default: break
+        case .liveChange, .commit, .liveSet, .close, .footer: break
         }
       }
     }

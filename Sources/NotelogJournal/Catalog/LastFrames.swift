@@ -35,7 +35,7 @@ struct LastFrames {
     var reader = SegmentReader(segment.file, salt: segment.salt.value, end: try segment.file.byteCount())
     var place = start
     while let (next, header) = try reader.nextFrame(from: place) {
-      guard header.sequence == sequence, header.kind != .commit, header.kind != .footer else { return }
+      guard header.sequence == sequence, header.kind.isInTransaction else { return }
       if header.kind.isVersion { offsets[header.id] = next }
       place = next + header.frameByteCount
     }

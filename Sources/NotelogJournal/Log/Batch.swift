@@ -171,7 +171,7 @@ package struct Batch: ~Copyable {
   }
 
   /// Whether it holds deletions only: then a full disk is no reason to refuse it.
-  var onlyFrees: Bool { frames.allSatisfy { $0.header.kind == .tombstone || $0.header.kind == .liveChange } }
+  var onlyFrees: Bool { frames.allSatisfy(\.header.kind.isFreeing) }
 
   /// The index of the frame that an id has in the batch.
   func frame(of id: ID16) -> Int? { frames.lastIndex { $0.header.id == id && $0.header.kind.isVersion } }

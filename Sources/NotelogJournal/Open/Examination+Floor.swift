@@ -58,19 +58,9 @@ extension Examination {
     var reader = segment.reader
     var place = Layout.firstFrameOffset
     while let (next, header) = try reader.nextFrame(from: place) {
-      place = next
-      if header.kind != .footer, header.kind != .liveSet, header.kind != .close {
-        highestSequence = max(highestSequence, header.sequence)
-      }
-      if header.kind == .commit || header.kind == .close, try reader.isWhole(header, at: place) {
-        let payload = try reader.payload(of: header, at: place)
-        if header.kind == .commit, let mark = CommitMark(payload: payload) {
-          witness(mark.floor)
-        } else if header.kind == .close, let mark = CloseMark(payload: payload), mark.place.offset == place {
-          witness(LogPosition(segment: segment.number, offset: place))
-        }
-      }
-      place += header.frameByteCount
+      noteSequence(before: header.nextSequence)
+      if let position = try reader.witness(header, at: next) { witness(position) }
+      place = next + header.frameByteCount
     }
   }
 }

@@ -44,9 +44,7 @@ extension Examination {
       segment.found.file, salt: segment.found.salt, end: min(end.offset, segment.end))
     var place = Layout.firstFrameOffset
     while let frame = try reader.nextFrame(from: place) {
-      // A close mark has the next number already.
-      let kind = frame.header.kind
-      if kind != .liveSet { next = max(next, frame.header.sequence + (kind == .close ? 0 : 1)) }
+      next = max(next, frame.header.nextSequence)
       place = frame.place + frame.header.frameByteCount
     }
     return next

@@ -149,10 +149,7 @@ struct Follower: ~Copyable {
   ) throws(StorageError) {
     try Self.forEachFrame(of: range, &reader) { (header, payload, offset) throws(StorageError) in
       guard header.kind.isContent else { return }
-      var entry = FooterEntry(
-        header, offset: offset, envelopeByteCount: header.listedByteCount(inPayload: payload))
-      if header.kind == .chunk { entry.chunk = ChunkMark(payload) }
-      try catalog.merge(entry, in: segment)
+      try catalog.merge(FooterEntry(header, offset: offset, payload: payload), in: segment)
     }
     segment.show(upTo: range.end)
     log.state.withLock(waking: .nobody) { state in
