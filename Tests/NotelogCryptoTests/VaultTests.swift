@@ -1,5 +1,5 @@
-// The vault: unlocking, locking by class, changing slots and keys, and errors told apart (FORMAT.md 10.3 to
-// 10.9).
+// The vault: unlocking, locking by class, changing slots and keys, and errors told apart
+// (docs/format-keyring.md 10.3 to 10.9).
 
 import NotelogBase
 import Testing

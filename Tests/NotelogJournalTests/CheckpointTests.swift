@@ -1,4 +1,4 @@
-// The checkpoint: whatever becomes of it, the store says the same. FORMAT.md §31.
+// The checkpoint: whatever becomes of it, the store says the same. docs/format-derived.md §31.
 
 @testable import NotelogBase
 @testable import NotelogCare

@@ -1,5 +1,5 @@
 // Stores that were killed with segments behind their checkpoint: what those hold is taken in, and what they lost is noticed.
-// FORMAT.md §31.
+// docs/format-derived.md §31.
 
 @testable import NotelogBase
 @testable import NotelogCare

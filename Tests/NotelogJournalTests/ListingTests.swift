@@ -1,4 +1,4 @@
-// What collection 0 holds, whatever order versions come in: FORMAT.md §31.
+// What collection 0 holds, whatever order versions come in: docs/format-derived.md §31.
 
 @testable import NotelogJournal
 import Testing

@@ -1,4 +1,4 @@
-// A keyring that somebody altered, or that can't be read: what is served, and what is said. FORMAT.md 10.8, 10.9.
+// A keyring that somebody altered, or that can't be read: what is served, and what is said. docs/format-keyring.md 10.8, 10.9.
 
 import NotelogBase
 import NotelogStorage

@@ -1,4 +1,4 @@
-// Changes of the keyring: who may make them, when they are in force, and what they leave open. FORMAT.md 10.9.
+// Changes of the keyring: who may make them, when they are in force, and what they leave open. docs/format-keyring.md 10.9.
 
 import Foundation
 import NotelogBase

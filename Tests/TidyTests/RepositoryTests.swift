@@ -61,6 +61,23 @@ import Testing
     expectNone(FormatRules.invariantsAreCited(format: format, tests: tests))
   }
 
+  @Test func `every chapter of the format that is named stands in the page that is named`() throws {
+    let pages = try ["FORMAT.md", "docs/format-derived.md", "docs/format-keyring.md"].map(Repository.file)
+    let chapters = ChapterRules.chapters(of: pages)
+    #expect(["12.3", "10.4", "31"].map { chapters[$0] } == [pages[0].path, pages[2].path, pages[1].path])
+    let folders = ["Sources", "Tests", "Benchmarks/Sources", "Fuzzing/Sources", "Examples/Sources"]
+    var files = try [".swift", ".h", ".c", ".pml", ".inc"].flatMap {
+      try Repository.files(in: folders, suffix: $0)
+    }
+    files += try Repository.files(in: ["."], suffix: ".md")
+    // The format's own pages refer to themselves by numbers alone; the rules' tests have examples of what is wrong.
+    let own = Set(
+      pages.map(\.path) + ["Tests/TidyTests/RuleTests.swift", "Tests/TidyTests/Rules/ChapterRules.swift"])
+    for file in files where !own.contains(file.path) {
+      expectNone(ChapterRules.referencesLead(file, chapters))
+    }
+  }
+
   @Test func `every promise of SECURITY names a test that exists`() throws {
     let page = try Repository.file("SECURITY.md")
     #expect(page.lines.count(where: { $0.hasPrefix("### A") }) >= 8 && page.lines.contains("## The table"))

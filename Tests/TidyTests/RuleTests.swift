@@ -193,6 +193,34 @@ import Testing
   }
 }
 
+@Suite struct ChapterRuleTests {
+  static let chapters = ChapterRules.chapters(of: [
+    File(path: "FORMAT.md", text: "## 1 One\n## 10 Keys\n### 10.3 The keyring\n# Limits"),
+    File(path: "docs/keyring.md", text: "# Chapters 10.3 to 10.4\n## 10.3 Slots\n## 10.4 Classes"),
+  ])
+
+  @Test(arguments: [
+    "FORMAT.md §1, §10.", "(FORMAT.md 1 to 10, docs/keyring.md 10.3)", "FORMAT.md, chapters 1 and 10",
+    "keyring.md 10.3–10.4",
+    "FORMAT.md §1, line 7, and §10", "FORMAT.md 1. The other 9", "10.5 of nothing",
+    "FORMAT.md, \"Limits\", 7",
+  ])
+  func `references that lead to their chapters are accepted`(text: String) {
+    #expect(ChapterRules.referencesLead(File(path: "a.swift", text: text), Self.chapters).isEmpty)
+  }
+
+  @Test(arguments: [
+    ("FORMAT.md 10.3", "FORMAT.md has no chapter 10.3: it is in docs/keyring.md"),
+    ("// FORMAT.md 1,\n// 10.4", "FORMAT.md has no chapter 10.4: it is in docs/keyring.md"),
+    ("docs/keyring.md §1", "docs/keyring.md has no chapter 1: it is in FORMAT.md"),
+    ("FORMAT.md §1, line 7, and §12.1", "FORMAT.md has no chapter 12.1: there is none"),
+  ])
+  func `references that lead elsewhere are found`(text: String, message: String) {
+    let findings = ChapterRules.referencesLead(File(path: "a.swift", text: text), Self.chapters)
+    #expect(findings.map(\.message) == [message])
+  }
+}
+
 @Suite struct PageRuleTests {
   @Test func `links that lead nowhere are found`() {
     let text =

@@ -1,4 +1,5 @@
-// Credentials: slots added, changed and removed; recovery keys, grants, and a new unlock root (FORMAT.md 10.3, 21.4).
+// Credentials: slots added, changed and removed; recovery keys, grants, and a new unlock root (docs/format-keyring.md 10.3,
+// FORMAT.md 21.4).
 
 import NotelogBase
 import NotelogCrypto

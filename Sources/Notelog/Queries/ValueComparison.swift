@@ -1,4 +1,4 @@
-// How queries compare values: as their types do, and text by its bytes (FORMAT.md 33).
+// How queries compare values: as their types do, and text by its bytes (docs/format-derived.md 33).
 
 import NotelogJournal
 import Foundation

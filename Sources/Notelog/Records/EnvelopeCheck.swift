@@ -1,4 +1,4 @@
-// Whether an envelope says what the body behind it does: FORMAT.md §5, §33, INV-V3.
+// Whether an envelope says what the body behind it does: FORMAT.md §5, docs/format-derived.md §33, INV-V3.
 
 import NotelogBase
 import NotelogFormat

@@ -1,4 +1,4 @@
-// The secret of this device, which lies outside of every store (FORMAT.md 10.4).
+// The secret of this device, which lies outside of every store (docs/format-keyring.md 10.4).
 
 import Foundation
 import NotelogBase

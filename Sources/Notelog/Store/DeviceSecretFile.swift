@@ -1,4 +1,4 @@
-// The file of this device's secret (FORMAT.md 10.4), and what is durable before anything depends on it.
+// The file of this device's secret (docs/format-keyring.md 10.4), and what is durable before anything depends on it.
 
 import NotelogBase
 import NotelogCrypto

@@ -1,4 +1,4 @@
-// The secret without which a named key's wraps don't open, in a file of its own that can be overwritten (FORMAT.md 10.10).
+// The secret without which a named key's wraps don't open, in a file of its own that can be overwritten (docs/format-keyring.md 10.10).
 
 import NotelogBase
 import NotelogCrypto

@@ -1,4 +1,4 @@
-// The keyring on disk: two files, each replaced in one step (FORMAT.md 10.9).
+// The keyring on disk: two files, each replaced in one step (docs/format-keyring.md 10.9).
 
 import NotelogBase
 import NotelogFormat

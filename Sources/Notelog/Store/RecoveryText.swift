@@ -1,4 +1,4 @@
-// Recovery keys as people write them down (FORMAT.md 10.3).
+// Recovery keys as people write them down (docs/format-keyring.md 10.3).
 
 import NotelogBase
 import NotelogCrypto

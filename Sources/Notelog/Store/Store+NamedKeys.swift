@@ -1,4 +1,4 @@
-// Named keys: made, looked up, and shredded (FORMAT.md 10.6, 10.10).
+// Named keys: made, looked up, and shredded (docs/format-keyring.md 10.6, 10.10).
 
 import NotelogBase
 import NotelogCrypto

@@ -1,4 +1,4 @@
-// Bytes that order as values do, made from a plain value as it is stored (FORMAT.md 33).
+// Bytes that order as values do, made from a plain value as it is stored (docs/format-derived.md 33).
 
 import NotelogBase
 import NotelogJournal

@@ -1,4 +1,4 @@
-// Whether the checkpoint says what the segments say: FORMAT.md §31, INV-X1.
+// Whether the checkpoint says what the segments say: docs/format-derived.md §31, INV-X1.
 
 package import NotelogBase
 import NotelogFormat

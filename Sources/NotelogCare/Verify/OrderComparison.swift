@@ -1,4 +1,4 @@
-// Whether the checkpoint's orders have the keys that records have: FORMAT.md §32.
+// Whether the checkpoint's orders have the keys that records have: docs/format-derived.md §32.
 
 import NotelogBase
 import NotelogFormat

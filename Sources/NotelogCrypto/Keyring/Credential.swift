@@ -1,4 +1,4 @@
-// What unlocks a keyring (FORMAT.md 10.3).
+// What unlocks a keyring (docs/format-keyring.md 10.3).
 
 import NotelogBase
 

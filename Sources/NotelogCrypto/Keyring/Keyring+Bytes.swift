@@ -1,4 +1,4 @@
-// Reading and writing a keyring, and what is added behind it (FORMAT.md 10.7).
+// Reading and writing a keyring, and what is added behind it (docs/format-keyring.md 10.7).
 
 import NotelogBase
 

@@ -1,4 +1,4 @@
-// Which of the two copies of a keyring counts (FORMAT.md 10.9).
+// Which of the two copies of a keyring counts (docs/format-keyring.md 10.9).
 
 package import NotelogBase
 

@@ -1,4 +1,4 @@
-// The keyring's tables of keys: wrapping keys, named keys, data keys (FORMAT.md 10.4 to 10.6).
+// The keyring's tables of keys: wrapping keys, named keys, data keys (docs/format-keyring.md 10.4 to 10.6).
 
 import NotelogBase
 

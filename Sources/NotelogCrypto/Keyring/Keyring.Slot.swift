@@ -1,4 +1,4 @@
-// A slot: one way to unlock the store, or some of its keys (FORMAT.md 10.3).
+// A slot: one way to unlock the store, or some of its keys (docs/format-keyring.md 10.3).
 
 import NotelogBase
 

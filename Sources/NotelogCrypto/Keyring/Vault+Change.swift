@@ -1,4 +1,5 @@
-// Changing a keyring: slots, grants, named keys, generations, the root; and the MAC of the schema (FORMAT.md 10.7, 21.4).
+// Changing a keyring: slots, grants, named keys, generations, the root; and the MAC of the schema
+// (docs/format-keyring.md 10.7, FORMAT.md 21.4).
 
 package import NotelogBase
 import Synchronization

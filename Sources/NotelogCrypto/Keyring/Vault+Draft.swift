@@ -1,4 +1,4 @@
-// How a changed keyring is made: slots, grants, wrapping keys and generations that are added to it (FORMAT.md 10.3 to 10.7).
+// How a changed keyring is made: slots, grants, wrapping keys and generations that are added to it (docs/format-keyring.md 10.3 to 10.7).
 
 import NotelogBase
 

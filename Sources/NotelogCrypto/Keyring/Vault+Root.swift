@@ -1,4 +1,4 @@
-// The unlock root itself, for whoever keeps it between two processes (FORMAT.md 10.4).
+// The unlock root itself, for whoever keeps it between two processes (docs/format-keyring.md 10.4).
 
 import NotelogBase
 

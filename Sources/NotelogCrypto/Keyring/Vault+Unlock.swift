@@ -1,5 +1,5 @@
-// Unlocking: from a credential to the unlock root, or to a grant's key, and from there to wrapping keys and names (FORMAT.md 10.3,
-// 10.4).
+// Unlocking: from a credential to the unlock root, or to a grant's key, and from there to wrapping keys and names
+// (docs/format-keyring.md 10.3, 10.4).
 
 import NotelogBase
 

@@ -1,4 +1,4 @@
-// A keyring together with what of it is unlocked (FORMAT.md 10.4).
+// A keyring together with what of it is unlocked (docs/format-keyring.md 10.4).
 
 import NotelogBase
 import Synchronization

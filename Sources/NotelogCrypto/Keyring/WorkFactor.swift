@@ -1,4 +1,4 @@
-// How much work scrypt does for one guess of a password (FORMAT.md 10.3).
+// How much work scrypt does for one guess of a password (docs/format-keyring.md 10.3).
 
 /// The cost of a password slot: N = 2^logN, r = 8, p = 1.
 package struct WorkFactor: Equatable, Sendable {

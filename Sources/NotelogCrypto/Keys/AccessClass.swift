@@ -1,4 +1,4 @@
-// When a named key may be used (FORMAT.md 10.4).
+// When a named key may be used (docs/format-keyring.md 10.4).
 
 /// When the keys of a class are open, and whether they travel with the store.
 package enum AccessClass: UInt8, Hashable, Sendable, CaseIterable, CustomStringConvertible {

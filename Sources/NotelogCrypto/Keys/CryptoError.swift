@@ -1,4 +1,4 @@
-// Everything that this module refuses, told apart (FORMAT.md 10.8).
+// Everything that this module refuses, told apart (docs/format-keyring.md 10.8).
 
 /// Why a cryptographic operation did not happen.
 ///

@@ -1,4 +1,4 @@
-// The number by which a sealed value names its key (FORMAT.md 10.5).
+// The number by which a sealed value names its key (docs/format-keyring.md 10.5).
 
 /// One generation of one named data key. Given out once and never again, so that a value can never be opened
 /// with a key other than the one it was sealed under.

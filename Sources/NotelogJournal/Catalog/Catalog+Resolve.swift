@@ -1,4 +1,4 @@
-// Which of the index's candidates is a record's: the id in the frame decides. FORMAT.md §31.
+// Which of the index's candidates is a record's: the id in the frame decides. docs/format-derived.md §31.
 
 import NotelogBase
 package import NotelogFormat

@@ -1,4 +1,4 @@
-// Finding a record: from its id to its bytes, checked. FORMAT.md §5, §31.
+// Finding a record: from its id to its bytes, checked. FORMAT.md §5, docs/format-derived.md §31.
 
 import NotelogFormat
 import NotelogStorage

@@ -1,4 +1,4 @@
-// The blocks of the checkpoint file: FORMAT.md §31.
+// The blocks of the checkpoint file: docs/format-derived.md §31.
 
 import NotelogBase
 

@@ -1,4 +1,4 @@
-// The checkpoint's file: found at opening, written now and then. FORMAT.md §31.
+// The checkpoint's file: found at opening, written now and then. docs/format-derived.md §31.
 
 import NotelogFormat
 package import NotelogStorage

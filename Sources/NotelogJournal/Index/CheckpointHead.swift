@@ -1,4 +1,4 @@
-// The head of the checkpoint file: FORMAT.md §31.
+// The head of the checkpoint file: docs/format-derived.md §31.
 
 package import NotelogBase
 package import NotelogFormat

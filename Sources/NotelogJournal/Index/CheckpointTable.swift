@@ -1,4 +1,4 @@
-// Where the items of the checkpoint's tables lie: FORMAT.md §31.
+// Where the items of the checkpoint's tables lie: docs/format-derived.md §31.
 
 /// A table of items of one size in blocks of its own; no item lies across two.
 package struct CheckpointTable {

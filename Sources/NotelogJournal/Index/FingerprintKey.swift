@@ -1,4 +1,4 @@
-// From a record's id to the 64 bits that the index knows it by: FORMAT.md §31.
+// From a record's id to the 64 bits that the index knows it by: docs/format-derived.md §31.
 
 package import NotelogBase
 import NotelogFormat

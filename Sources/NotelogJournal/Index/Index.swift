@@ -1,4 +1,4 @@
-// The in-memory index: record id to the place of its newest frame. FORMAT.md §31.
+// The in-memory index: record id to the place of its newest frame. docs/format-derived.md §31.
 
 import NotelogFormat
 package import NotelogStorage

@@ -1,4 +1,4 @@
-// The index as it was at one moment, for a checkpoint that is written while others go on. FORMAT.md §31.
+// The index as it was at one moment, for a checkpoint that is written while others go on. docs/format-derived.md §31.
 
 package import NotelogStorage
 

@@ -1,4 +1,4 @@
-// The records of collection 0, which an opening needs at once: FORMAT.md §31.
+// The records of collection 0, which an opening needs at once: docs/format-derived.md §31.
 
 import NotelogFormat
 package import NotelogBase

@@ -1,4 +1,4 @@
-// Where the shards come from that nobody has touched since the store was opened: FORMAT.md §31.
+// Where the shards come from that nobody has touched since the store was opened: docs/format-derived.md §31.
 
 import NotelogFormat
 import NotelogStorage

@@ -1,4 +1,4 @@
-// What an opening has read of what came after the checkpoint, by shard: FORMAT.md §31.
+// What an opening has read of what came after the checkpoint, by shard: docs/format-derived.md §31.
 
 import NotelogStorage
 

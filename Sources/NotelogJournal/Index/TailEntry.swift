@@ -1,4 +1,4 @@
-// What the segments say behind a checkpoint, and how a shard takes it in: FORMAT.md §31.
+// What the segments say behind a checkpoint, and how a shard takes it in: docs/format-derived.md §31.
 
 import NotelogBase
 import NotelogFormat

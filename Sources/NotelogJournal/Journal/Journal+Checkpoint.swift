@@ -1,4 +1,4 @@
-// Writing a checkpoint: FORMAT.md §31.
+// Writing a checkpoint: docs/format-derived.md §31.
 
 import NotelogFormat
 import NotelogStorage

@@ -1,4 +1,4 @@
-// Opening a store that was closed in order, without reading its segments: FORMAT.md §31, "Clean open".
+// Opening a store that was closed in order, without reading its segments: docs/format-derived.md §31, "Clean open".
 
 import NotelogFormat
 import NotelogStorage

@@ -1,4 +1,4 @@
-// Ordered indexes in the checkpoint's file: FORMAT.md §32.
+// Ordered indexes in the checkpoint's file: docs/format-derived.md §32.
 
 package import NotelogFormat
 import NotelogStorage

@@ -1,4 +1,4 @@
-// Opening with a checkpoint: FORMAT.md §31.
+// Opening with a checkpoint: docs/format-derived.md §31.
 
 package import NotelogFormat
 package import NotelogStorage

@@ -1,4 +1,4 @@
-// The short way into a store that was closed in order: FORMAT.md §31, "Clean open".
+// The clean open, of a store that was closed in order: docs/format-derived.md §31, "Clean open".
 
 import NotelogBase
 import NotelogFormat

@@ -1,4 +1,4 @@
-// What an order is of, and the key that it has of a record: FORMAT.md §32.
+// What an order is of, and the key that it has of a record: docs/format-derived.md §32.
 
 import NotelogFormat
 import NotelogBase

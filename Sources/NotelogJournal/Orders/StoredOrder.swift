@@ -1,4 +1,4 @@
-// An ordered index of a field that lies in the checkpoint's file: FORMAT.md §32.
+// An ordered index of a field that lies in the checkpoint's file: docs/format-derived.md §32.
 
 import NotelogFormat
 package import NotelogStorage

@@ -1,4 +1,4 @@
-// The head of an order in the checkpoint's file: FORMAT.md §32.
+// The head of an order in the checkpoint's file: docs/format-derived.md §32.
 
 import NotelogFormat
 package import NotelogBase

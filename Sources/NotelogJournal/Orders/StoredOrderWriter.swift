@@ -1,4 +1,4 @@
-// Writing an order into the checkpoint's file: FORMAT.md §32.
+// Writing an order into the checkpoint's file: docs/format-derived.md §32.
 
 import NotelogBase
 import NotelogStorage

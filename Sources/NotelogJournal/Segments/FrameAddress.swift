@@ -1,4 +1,4 @@
-// Where a frame is, in eight bytes: FORMAT.md §31, the position in an index entry.
+// Where a frame is, in eight bytes: docs/format-derived.md §31, the place in an index entry.
 
 import NotelogFormat
 

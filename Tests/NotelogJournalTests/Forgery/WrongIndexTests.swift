@@ -1,4 +1,4 @@
-// Checkpoints that check, and say what is not so: FORMAT.md §24, §31, INV-X1.
+// Checkpoints that check, and say what is not so: FORMAT.md §24, docs/format-derived.md §31, INV-X1.
 
 @testable import NotelogCare
 @testable import NotelogBase

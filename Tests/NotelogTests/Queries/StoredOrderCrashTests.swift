@@ -1,4 +1,4 @@
-// Crashes while orders are written into the checkpoint's file, which is synced before, and not after: FORMAT.md §32.
+// Crashes while orders are written into the checkpoint's file, which is synced before, and not after: docs/format-derived.md §32.
 
 import Foundation
 @testable import NotelogJournal

@@ -1,4 +1,5 @@
-// Ordered indexes in the checkpoint's file: they save the making, and whatever becomes of them changes no answer. FORMAT.md §31.
+// Ordered indexes in the checkpoint's file: they save the making, and whatever becomes of them changes no answer.
+// docs/format-derived.md §32.
 
 @testable import NotelogBase
 @testable import NotelogStorage

@@ -1,4 +1,4 @@
-// The index's checkpoint with its orders: FORMAT.md 31.
+// The index's checkpoint with its orders: docs/format-derived.md 31.
 
 @testable import NotelogStorage
 @testable import NotelogCare
