@@ -100,7 +100,7 @@ import Testing
     let script = """
       notelog backup my.notelog backup >/dev/null
       notelog verify backup | sed -E 's/[0-9a-f-]{36}/ID/' | grep -E '^(backup|verdict)'; notelog verify backup >/dev/null; echo $?
-      notelog verify backup --json $quick | grep -o '"condition":"clean"\\|"backupParts":[0-9]*'
+      notelog verify backup --json $quick | grep -o '"condition":"sound"\\|"backupParts":[0-9]*'
       for name in manifest manifest.copy keyring keyring.copy $(cd backup; ls | grep end); do
         cp -r backup rotten; printf X | dd of=rotten/$name bs=1 seek=40 conv=notrunc status=none
         notelog verify rotten >found; echo "$? $(grep -c '^finding' found)"
@@ -113,7 +113,7 @@ import Testing
       backup     of store ID, 3 parts
       verdict    sound
       0
-      "condition":"clean"
+      "condition":"sound"
       "backupParts":3
 
       """

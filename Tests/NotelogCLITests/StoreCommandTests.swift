@@ -224,7 +224,7 @@ import Testing
       notelog info --json my.notelog | grep -c '"closedInOrder":true.*"records":1.*"collections":\\[{"name":"note"'
       """
     let expected = """
-      condition   clean, closed in order
+      condition   sound, closed in order
       records     1, next revision 3
       collection  note: 1 record of time (date, plain, indexed), title (text, sealed under key 1), \
       body (text, sealed under key 1)

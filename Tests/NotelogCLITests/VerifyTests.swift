@@ -92,8 +92,8 @@ import Testing
       printf X | dd of=my.notelog/keyring bs=1 seek=70 conv=notrunc status=none; parts
       """
     let expected = """
-      "condition":"clean","parts":{"structure":"sound","index":"sound","keyring":"sound","records":"sound","tags":"unchecked"}
-      "condition":"clean","parts":{"structure":"sound","index":"sound","keyring":"sound","records":"sound","tags":"sound"}
+      "condition":"sound","parts":{"structure":"sound","index":"sound","keyring":"sound","records":"sound","tags":"unchecked"}
+      "condition":"sound","parts":{"structure":"sound","index":"sound","keyring":"sound","records":"sound","tags":"sound"}
       "condition":"damaged","parts":{"structure":"sound","index":"sound","keyring":"damaged","records":"sound","tags":"unchecked"}
 
       """

@@ -50,7 +50,7 @@ import Testing
     for _ in 0..<2 {
       let journal = try Journal.open(in: store.storage, options: options)
       #expect(journal.report.checkpoint == .used)
-      #expect(journal.report.verdict == .clean)
+      #expect(journal.report.verdict == .sound)
       #expect(journal.catalog.changeCount == 0)
       try check(journal, 2000)
       try journal.close()
@@ -210,7 +210,7 @@ import Testing
     try replace(store, with: early)
     let again = try Journal.open(in: store.storage, options: .small)
     #expect(again.report.checkpoint == .used)
-    #expect(again.report.verdict == .clean)
+    #expect(again.report.verdict == .sound)
     for number in 0..<400 {
       let version = (100..<200).contains(number) ? 2 : 1
       #expect(try again.body(of: key(number)) == (number < 50 ? nil : body(number, version: version)))
@@ -222,7 +222,7 @@ import Testing
     try replace(other, with: early)
     let fromOther = try Journal.open(in: other.storage, options: .small)
     #expect(fromOther.report.checkpoint == .stale)
-    #expect(fromOther.report.verdict == .clean)
+    #expect(fromOther.report.verdict == .sound)
     #expect(try fromOther.records() == [])
   }
 
@@ -254,7 +254,7 @@ import Testing
       case 292..<296:
         try journal.close()
         journal = try Journal.open(in: store.storage, options: options)
-        #expect(journal.report.verdict == .clean)
+        #expect(journal.report.verdict == .sound)
       default:
         try journal.abandon()
         journal = try Journal.open(in: store.storage, options: options)
@@ -271,7 +271,7 @@ import Testing
     try? store.storage.unlink("index")
     let fresh = try Journal.open(in: store.storage, options: options)
     #expect(fresh.catalog.segments.all.map(\.liveBytes) == counted)
-    #expect(try Journal.verify(store.storage).report.verdict == .clean)
+    #expect(try Journal.verify(store.storage).report.verdict == .sound)
   }
 
   /// A checkpoint that held the log's gate would never return here.

@@ -1,4 +1,4 @@
-// The short way into a store that was closed in order: it finds what the long way finds, or is not taken. FORMAT.md §12.
+// The clean open, of a store that was closed in order: it finds what examining finds, or is not taken. FORMAT.md §12.
 
 import NotelogBase
 @testable import NotelogStorage
@@ -49,22 +49,22 @@ import Testing
     #expect(try journal.records().count == Self.count)
   }
 
-  /// INV-R8: and what the short way finds is what is there.
+  /// INV-R8: and what the clean open finds is what is there.
   @Test func `nothing but the head is opened, and everything is there`() throws {
     let disk = try closedStore()
     #expect(segments(disk).count > 4)
     for _ in 0..<2 {
       let (journal, opened) = try open(disk)
       #expect(opened == [try #require(segments(disk).last)])
-      #expect(journal.report.verdict == .clean && journal.report.wasClosed)
+      #expect(journal.report.verdict == .sound && journal.report.wasClosed)
       #expect(journal.report.checkpoint == .used)
       try check(journal)
       try journal.close()
     }
-    #expect(try Journal.verify(disk).report.verdict == .clean)
+    #expect(try Journal.verify(disk).report.verdict == .sound)
   }
 
-  /// INV-L1, on the short way and on the long one.
+  /// INV-L1, by the clean open and by examining.
   @Test(arguments: [false, true])
   func `a number that only a tail kept aside bears is not used again`(isExamined: Bool) throws {
     let disk = try closedStore()
@@ -101,7 +101,7 @@ import Testing
     try journal.close()
     let reader = try Journal.open(in: disk, options: .reading)
     try check(reader, versions: versions)
-    #expect(try Journal.verify(disk).report.verdict == .clean)
+    #expect(try Journal.verify(disk).report.verdict == .sound)
   }
 
   /// The live set that a compaction published since the checkpoint is in the head's live changes alone.
@@ -210,7 +210,7 @@ import Testing
     // What another process would read is what the long way finds.
     let expected = try Journal.open(in: disk.copy(), options: .reading)
     let (journal, opened) = try open(disk)
-    #expect(opened.isSuperset(of: names), "\(deviation): the short way was taken")
+    #expect(opened.isSuperset(of: names), "\(deviation): the clean open was taken")
     #expect(journal.report.damages == expected.report.damages)
     var buffer = ReadBuffer()
     for number in 0..<Self.count {
@@ -246,7 +246,7 @@ import Testing
     }
   }
 
-  // The short way trusts names; what the files hold is found out when they are read.
+  // The clean open trusts names; what the files hold is found out when they are read.
 
   @Test func `a segment that is another is refused when it is read`() throws {
     try refuse { disk, name in

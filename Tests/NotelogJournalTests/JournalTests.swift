@@ -21,13 +21,13 @@ import Testing
     for number in 0..<500 { #expect(try journal.body(of: key(number)) == body(number)) }
     try journal.close()
     let again = try Journal.open(in: store.storage, options: .small)
-    #expect(again.report.verdict == .clean)
+    #expect(again.report.verdict == .sound)
     #expect(again.report.wasClosed)
     #expect(try again.records().count == 500)
     for number in 0..<500 { #expect(try again.body(of: key(number)) == body(number)) }
     try again.put(key(1000), body(1000), .durable)
     try again.close()
-    #expect(try Journal.verify(store.storage).report.verdict == .clean)
+    #expect(try Journal.verify(store.storage).report.verdict == .sound)
   }
 
   @Test func `what is taken back from a batch was never in it`() throws {
@@ -54,7 +54,7 @@ import Testing
     let statistics = journal.statistics
     #expect(statistics.liveByteCount < 600)
     try journal.close()
-    #expect(try Journal.verify(store.storage).report.verdict == .clean)
+    #expect(try Journal.verify(store.storage).report.verdict == .sound)
   }
 
   @Test func `a store that was not closed is recovered, twice the same`() throws {
@@ -68,7 +68,7 @@ import Testing
     }
     for _ in 0..<2 {
       let journal = try Journal.open(in: store.storage, options: .small)
-      #expect(journal.report.verdict == .clean)
+      #expect(journal.report.verdict == .sound)
       #expect(!journal.report.wasClosed || journal.report.keptTransactions == 0)
       #expect(try journal.records().count == 250)
       for number in 50..<300 { #expect(try journal.body(of: key(number)) == body(number)) }
@@ -112,7 +112,7 @@ import Testing
     try check()
     #expect(try journal.compact().removedSegments == 1)
     try check()
-    #expect(try Journal.verify(store.storage).report.verdict == .clean)
+    #expect(try Journal.verify(store.storage).report.verdict == .sound)
   }
 
   @Test func `compaction keeps what is live and frees the rest`() throws {
@@ -245,7 +245,7 @@ import Testing
     try Journal.open(in: image, options: .small).close()
     #expect(try image.names(in: "").contains(FileName.index))
     let reopened = try Journal.open(in: image, options: .small)
-    #expect(reopened.report.wasClosed && reopened.report.verdict == .clean)
+    #expect(reopened.report.wasClosed && reopened.report.verdict == .sound)
     #expect(try reopened.records() == [key(1)])
     withExtendedLifetime((first, second)) {}
   }

@@ -28,7 +28,7 @@ import Testing
     #expect(Set(try store.storage.names(in: "")) == names)
     try bytes.write(to: url)
     let again = try Journal.open(in: store.storage, options: .small)
-    #expect(again.report.verdict == .clean && again.log.state.withLock { $0.nextSequence } >= next)
+    #expect(again.report.verdict == .sound && again.log.state.withLock { $0.nextSequence } >= next)
     try again.abandon()
   }
 }

@@ -36,7 +36,7 @@ import Testing
       Issue.record("nothing was thrown")
     } catch let error as NotelogError { #expect(error.code == .wrongPassword) }
     try await store.close()
-    #expect(try await Store.verify(at: folder.path).condition == .clean)
+    #expect(try await Store.verify(at: folder.path).condition == .sound)
   }
 
   /// Where both took their threads from one pool, which grew by one a second, this took as many seconds as there are writers.

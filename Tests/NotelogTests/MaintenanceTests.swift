@@ -33,10 +33,10 @@ extension TemporaryFolder {
     let folder = try TemporaryFolder()
     _ = try filled(folder)
     let locked = try Store.verify(at: folder.path)
-    #expect(locked.condition == .clean && locked.findings.isEmpty)
+    #expect(locked.condition == .sound && locked.findings.isEmpty)
     #expect(locked.recordCount == 50 && locked.lockedCount == 100 && locked.openedCount == 0)
     let opened = try Store.verify(at: folder.path, unlocking: TemporaryFolder.key)
-    #expect(opened.condition == .clean && opened.openedCount == 100 && opened.lockedCount == 0)
+    #expect(opened.condition == .sound && opened.openedCount == 100 && opened.lockedCount == 0)
     #expect(throws: NotelogError(.wrongPassword, "")) {
       try Store.verify(at: folder.path, unlocking: .password("no"))
     }
@@ -67,7 +67,7 @@ extension TemporaryFolder {
     batch.put(key, collection: found.collection, bodyByteCount: body.count) { $0.copy(body.rawSpan, at: 0) }
     try journal.commit(&batch, .durable)
     try journal.close()
-    #expect(try Store.verify(at: folder.path).condition == .clean)
+    #expect(try Store.verify(at: folder.path).condition == .sound)
     let verification = try Store.verify(at: folder.path, unlocking: TemporaryFolder.key)
     #expect(verification.condition == .damaged && verification.openedCount == 99)
     #expect(
@@ -101,7 +101,7 @@ extension TemporaryFolder {
       #expect(try entry.title.hasPrefix(index < 10 ? note.title : "round 19") && entry.body == note.body)
     }
     try store.close()
-    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).condition == .clean)
+    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).condition == .sound)
   }
 
   @Test func `info shows what a store holds, and key names only while unlocked`() throws {
@@ -109,7 +109,7 @@ extension TemporaryFolder {
     _ = try filled(folder)
     let store = try folder.open(nil)
     var info = store.info
-    #expect(info.recordCount == 50 && info.condition == .clean && info.wasClosed && !info.isUnlocked)
+    #expect(info.recordCount == 50 && info.condition == .sound && info.wasClosed && !info.isUnlocked)
     #expect(info.slots.map(\.kind) == ["key"])
     #expect(info.keys.map(\.name) == [nil, nil] && info.keyring == "sound")
     #expect(info.byteCount > info.liveByteCount && info.liveByteCount > 0)

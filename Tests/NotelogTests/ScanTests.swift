@@ -215,7 +215,7 @@ private struct Bare: Record {
       try Store.verify(at: folder.path, unlocking: TemporaryFolder.key, threadCount: count)
     }
     let sound = try verify()
-    #expect(sound.condition == .clean && sound.recordCount == 500 && sound.openedCount == 1_000)
+    #expect(sound.condition == .sound && sound.recordCount == 500 && sound.openedCount == 1_000)
     #expect(sound.frameCount > 500 && sound.segmentCount > 5)
     try folder.alter("000000000003.journal") { $0[9_000] ^= 4 }
     let damaged = try verify()

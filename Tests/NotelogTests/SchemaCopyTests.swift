@@ -132,7 +132,7 @@ import Testing
       try open(disk, isLocked: true).close()
       #expect(disk.contents(SchemaFile.name) == whole)
     }
-    #expect(try Store.verify(in: sample.disk, unlocking: nil).condition == .clean)
+    #expect(try Store.verify(in: sample.disk, unlocking: nil).condition == .sound)
   }
 
   @Test func `where both copies are gone, that collection alone is out of reach, and its number is kept`()

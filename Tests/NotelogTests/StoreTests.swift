@@ -178,7 +178,7 @@ private struct Remark: Record {
     try store.putAll([remark])
     #expect(try store.get(Remark.self, note.id) != nil)
     try store.close()
-    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).condition == .clean)
+    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).condition == .sound)
   }
 
   @Test func `a locked store lists, sorts, updates and deletes, and carries sealed bytes as they were`()

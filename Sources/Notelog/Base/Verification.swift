@@ -66,7 +66,7 @@ public struct Verification: Sendable {
 
   /// The verdict on all that was checked.
   public var condition: StoreCondition {
-    findings.contains(where: \.isDamage) ? .damaged : tornByteCount > 0 ? .torn : .clean
+    findings.contains(where: \.isDamage) ? .damaged : tornByteCount > 0 ? .torn : .sound
   }
 
   /// Whether nothing in a part is damaged.
@@ -90,7 +90,7 @@ public struct Verification: Sendable {
 /// How a store was left, or what verifying it found.
 public enum StoreCondition: String, Sendable {
   /// Nothing is wrong.
-  case clean
+  case sound
   /// A tail was cut that nothing says was durable: what a crash leaves.
   case torn
   /// Durable bytes are broken or missing; ``Store/damage`` says what that means.

@@ -35,7 +35,7 @@ struct Resealing {
         try resealSome(&state, &step)
         if isOver { return try finish() }
       }
-      if let segment = state.segment, segment.isFinished { state.clean.insert(segment.number) }
+      if let segment = state.segment, segment.isFinished { state.resealed.insert(segment.number) }
       state.segment = nil
     } while try findSome(&state)
     step.failedCount = state.failed.count
@@ -52,7 +52,7 @@ struct Resealing {
   private mutating func findSome(_ state: inout RotationProgress) throws -> Bool {
     let moment = store.journal.snapshot()
     let segments = moment.segmentFigures
-    for part in segments.indices.reversed() where !state.clean.contains(segments[part].number) {
+    for part in segments.indices.reversed() where !state.resealed.contains(segments[part].number) {
       var found: [(id: ID16, collection: UInt16)] = []
       try store.forEachSealed(in: moment, part: part, of: segments.count, damaged: {}) { record, references in
         guard !state.failed.contains(record.id), references.contains(where: old.contains) else { return }
@@ -64,7 +64,7 @@ struct Resealing {
         state.segment = segments[part]
         return true
       }
-      if segments[part].isFinished { state.clean.insert(segments[part].number) }
+      if segments[part].isFinished { state.resealed.insert(segments[part].number) }
     }
     return false
   }

@@ -105,7 +105,7 @@ public struct StoreInfo: Sendable {
   public let keyring: String
   /// What the two places of the schemas were like when the store was opened; `sound` where nothing was wrong.
   public let schemas: String
-  /// How the store was left: `clean`, `torn` where a tail was cut, `damaged`.
+  /// How the store was left: `sound`, `torn` where a tail was cut, `damaged`.
   public let condition: StoreCondition
   /// Whether the store had been closed in order.
   public let wasClosed: Bool
@@ -162,7 +162,7 @@ extension Store {
       },
       keyring: keyringFinding.withLock { $0 }.words(isServedByOther: vault.isServedByOtherCopy),
       schemas: schemaFinding.words,
-      condition: journal.isDamaged ? .damaged : journal.report.torn.isEmpty ? .clean : .torn,
+      condition: journal.isDamaged ? .damaged : journal.report.torn.isEmpty ? .sound : .torn,
       wasClosed: journal.report.wasClosed,
       isUnlocked: vault.isUnlocked, formatVersion: Int(Journal.formatVersion),
       floor: (Int(statistics.floor.segment), statistics.floor.offset), memoryNote: SecretMemory.shared.note)

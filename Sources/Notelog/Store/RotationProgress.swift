@@ -8,7 +8,7 @@ import NotelogJournal
 struct RotationProgress {
   var generation: KeyReference
   /// Finished segments in which no current record has a value under an old generation: none will ever be in them.
-  var clean: Set<UInt32> = []
+  var resealed: Set<UInt32> = []
   /// Records with such values that were found and not seen to yet, and the segment that they were found in.
   var pending: [(id: ID16, collection: UInt16)] = []
   var segment: (number: UInt32, isFinished: Bool, byteCount: Int)?

@@ -48,7 +48,7 @@ extension Journal {
     let lock = try lock(for: options, storage)
     let pin = lock == nil ? Pins(storage).takeForReading(options.random) : nil
     do {
-      // What goes wrong on the short way, the long way reports.
+      // What goes wrong in a clean open, examining reports.
       if !options.examinesAllSegments, let lock,
         let closed = try? ClosedStore(storage, lock, storeID: storeID),
         let journal = try? closed.open(in: storage, options, lock)

@@ -78,7 +78,7 @@ package enum CheckpointUse: String, Sendable {
 package struct RecoveryReport: Equatable, Sendable {
   package enum Verdict: String, Sendable {
     /// Nothing is wrong.
-    case clean
+    case sound
     /// The end of the log was cut after a crash.
     case torn
     /// Something is damaged, and what is lost is known record by record: all others are current.
@@ -108,7 +108,7 @@ package struct RecoveryReport: Equatable, Sendable {
 
   package var verdict: Verdict {
     if !unnamedLosses.isEmpty { return .unproven }
-    return damages.isEmpty ? (torn.isEmpty ? .clean : .torn) : .contained
+    return damages.isEmpty ? (torn.isEmpty ? .sound : .torn) : .contained
   }
   package var isDamaged: Bool { !damages.isEmpty || !unnamedLosses.isEmpty }
 }

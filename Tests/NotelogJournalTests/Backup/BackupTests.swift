@@ -15,7 +15,7 @@ import Testing
 
   private static func contents(_ disk: SimulatedDisk) throws -> [Int: [UInt8]] {
     let journal = try Journal.open(in: disk, options: .small)
-    #expect(journal.report.verdict == .clean)
+    #expect(journal.report.verdict == .sound)
     var contents: [Int: [UInt8]] = [:]
     for id in try journal.records() { contents[Int(id.low)] = try journal.body(of: id) }
     try journal.close()

@@ -68,7 +68,7 @@ import Testing
             try journal.close()
           }
           let report = try Journal.verify(disk).report
-          guard report.verdict == .clean, try Self.mayStray(report.strays, on: disk, point) else {
+          guard report.verdict == .sound, try Self.mayStray(report.strays, on: disk, point) else {
             throw Wrong(what: "\(report)")
           }
         }

@@ -105,7 +105,7 @@ struct CrashCheck: Sendable {
         throw Violation("recovered twice (\(loss)), the store differs: \(Self.difference(found, state))")
       }
       let verification = try Journal.verify(again, storeID: ScriptedStore.storeID)
-      if verification.report.verdict != .clean {
+      if verification.report.verdict != .sound {
         throw Violation("after recovery verify says \(verification.report.verdict)")
       }
     }
@@ -145,7 +145,7 @@ struct CrashCheck: Sendable {
     var contents: [String: [UInt8]]?
     for _ in 0..<3 {
       let third = try open(closed, "opening after closing")
-      if third.report.verdict != .clean || !third.report.wasClosed {
+      if third.report.verdict != .sound || !third.report.wasClosed {
         throw Violation("closed in order, it opens \(third.report.verdict)")
       }
       if try ScriptedStore.state(of: third) != expected { throw Violation("closing changed the store") }

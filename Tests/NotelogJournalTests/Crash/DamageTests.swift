@@ -101,7 +101,7 @@ import Testing
     case reading
     /// The same with a checkpoint.
     case following
-    /// By who may, with a checkpoint, and who takes the short way where it can.
+    /// By who may, with a checkpoint, and who takes the clean open where it can.
     case writing
     /// By who may, without a checkpoint, and whose recovery is still to be done.
     case recovering
@@ -129,7 +129,7 @@ import Testing
       served.failed = Set(records)
       return served
     }
-    served.isNoticed = journal.report.verdict != .clean || !journal.report.strays.isEmpty
+    served.isNoticed = journal.report.verdict != .sound || !journal.report.strays.isEmpty
     var buffer = ReadBuffer()
     for id in Set(try journal.records()).union(records) {
       do {
@@ -146,7 +146,7 @@ import Testing
     }
     if !served.isNoticed {
       let report = try Journal.verify(disk, storeID: ScriptedStore.storeID).report
-      served.isNoticed = report.verdict != .clean || !report.strays.isEmpty
+      served.isNoticed = report.verdict != .sound || !report.strays.isEmpty
     }
     return served
   }

@@ -16,7 +16,7 @@ extension `Damage to a closed store` {
     let versions = sample.map.versions()
     let undamaged = try Journal.open(in: sample.unclosed.copy(), options: ScriptedStore.options(seed: 1))
     let floor = undamaged.report.floor
-    #expect(!undamaged.report.wasClosed && undamaged.report.verdict == .clean)
+    #expect(!undamaged.report.wasClosed && undamaged.report.verdict == .sound)
     let head = try #require(sample.segments.last)
     let bytes = try #require(sample.unclosed.contents(head))
     #expect(floor.offset > 8_000 && floor.offset < bytes.count)
@@ -164,7 +164,7 @@ extension `Damage to a closed store` {
       bytes[frame.range.lowerBound + 20] ^= 1
       disk.replace(head, with: bytes)
       let journal = try ScriptedStore.open(disk, seed: 1)
-      #expect(journal.report.verdict == .clean)
+      #expect(journal.report.verdict == .sound)
       let isNewest = versions[frame.key]?.first == frame
       if isNewest {
         #expect(throws: JournalError(.damaged, "")) { try journal.body(of: frame.key) }

@@ -50,7 +50,7 @@ private struct JournalModel {
     try checkAll("at the end")
     try reopen()
     let report = try Journal.verify(disk).report
-    try expect(report.verdict == .clean, "verified: \(report.damages) \(report.torn)")
+    try expect(report.verdict == .sound, "verified: \(report.damages) \(report.torn)")
   }
 
   private mutating func operate(_ choice: Int) throws {
@@ -149,7 +149,7 @@ private struct JournalModel {
     try journal.close()
     noteDurable()
     journal = try Journal.open(in: disk, options: options)
-    try expect(journal.report.verdict == .clean && journal.report.wasClosed, "closed: \(journal.report)")
+    try expect(journal.report.verdict == .sound && journal.report.wasClosed, "closed: \(journal.report)")
     // Not always: shards stay in the checkpoint until somebody needs them.
     if random.oneIn(2) { try checkAll("reopened") }
   }
@@ -179,7 +179,7 @@ private struct JournalModel {
     let target = SimulatedDisk()
     try expect(try Journal.restore(from: backup, to: target).isEmpty, "a restored store is damaged")
     let restored = try Journal.open(in: target, options: options)
-    try expect(restored.report.verdict == .clean, "restored: \(restored.report)")
+    try expect(restored.report.verdict == .sound, "restored: \(restored.report)")
     try expect(try Self.contents(restored) == state, "a backup holds something else")
     try restored.close()
   }

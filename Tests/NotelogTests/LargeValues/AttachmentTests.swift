@@ -104,7 +104,7 @@ func noise(_ byteCount: Int, seed: UInt64 = 1) -> [UInt8] {
       try store.close()
       store = try folder.open()
     }
-    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).condition == .clean)
+    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).condition == .sound)
   }
 
   @Test(arguments: lengths)
@@ -191,7 +191,7 @@ func noise(_ byteCount: Int, seed: UInt64 = 1) -> [UInt8] {
       try store.compact()
       #expect(throws: NotelogError(.locked, "")) { try store.get(Letter.self, letter.id)?.scan }
     }
-    #expect(try Store.verify(at: folder.path).condition == .clean)
+    #expect(try Store.verify(at: folder.path).condition == .sound)
     try store.unlock(TemporaryFolder.key)
     let entry = try #require(try store.get(Letter.self, letter.id))
     #expect(try entry.scan == letter.scan && entry.copy == letter.copy)

@@ -220,7 +220,7 @@ import Testing
     #expect(try app.query(Place.self).count() == 2)
     #expect(throws: NotelogError(.busy, "")) { try app.write { _ in try app.suspend() } }
     try app.close()
-    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).condition == .clean)
+    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).condition == .sound)
   }
 
   @Test func `processes that lease the store write in turns, and waiting ends when the lock is given back`()
@@ -257,7 +257,7 @@ import Testing
     #expect(try held.query(Note.self).count() == 1)
     for store in stores { try store.close() }
     try held.close()
-    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).condition == .clean)
+    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).condition == .sound)
   }
 }
 
