@@ -72,7 +72,7 @@ byte k_newest[RECORDS];           /* the index: the newest transaction of each r
 byte k_where[RECORDS];            /* and the segment where its frame is */
 byte k_told, k_gaps;              /* which transactions it was told of one by one, and which by a gap: sets */
 
-/* A snapshot: up to which transaction, and the older versions that were kept for it. History. */
+/* A snapshot: up to which transaction, and the older versions that were kept for it. OldVersions. */
 byte k_snapshot;
 byte k_old[RECORDS], k_oldFile[RECORDS];
 
@@ -107,7 +107,7 @@ inline find_frame(f, transaction, result) {
   for (g_j : 0 .. SLOTS - 1) { result = result || (g_j < file[f].used && file[f].slot[g_j] == transaction) }
 }
 
-/* A version that a transaction takes from the index is kept for the snapshot that sees it. Catalog `note`, History. */
+/* A version that a transaction takes from the index is kept for the snapshot that sees it. Catalog `note`, OldVersions. */
 inline note_old(r, by) {
   if
   :: k_snapshot && k_newest[r] && k_newest[r] <= k_snapshot && k_snapshot < by && does[k_newest[r]] != DELETE_X ->

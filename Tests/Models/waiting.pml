@@ -1,4 +1,4 @@
-/* Processes that lease the store hand it over. FORMAT.md 25, "Lending": `waiting`; Journal+Lend `takeLock`, `isLockWanted`, Companion.
+/* Processes that lease the store hand it over. FORMAT.md 25, "Lending": `waiting`; Journal+Lend `takeLock`, `isLockWanted`, SharingThread.
 
    Nothing here relies on time, but that whoever runs comes by while somebody is courteous: what is handed over is so because it was asked
    for, and not because the lease was idle for long enough or somebody looked again. */
@@ -71,7 +71,7 @@ proctype Process(byte me) {
         skip
 #endif
      :: true ->
-        /* Nothing to write until it is woken. Companion `run`. */
+        /* Nothing to write until it is woken. SharingThread `run`. */
 #ifdef EVENT_FORGOTTEN_AFTER_LOOK
         if
         :: atomic { IS_WANTED -> lock = NOBODY }; break

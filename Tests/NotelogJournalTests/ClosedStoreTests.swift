@@ -207,7 +207,7 @@ import Testing
     let disk = try closedStore()
     try deviate(deviation, disk)
     let names = Set(segments(disk))
-    // What another process would read is what the long way finds.
+    // What another process would read is what examining finds.
     let expected = try Journal.open(in: disk.copy(), options: .reading)
     let (journal, opened) = try open(disk)
     #expect(opened.isSuperset(of: names), "\(deviation): the clean open was taken")

@@ -102,7 +102,7 @@ import Testing
     let again = try Journal.open(in: store.storage, options: Self.options)
     #expect(again.report.checkpoint == .used)
     #expect(try again.catalog.listedRecords() == expected)
-    #expect(again.catalog.listing.entries.map(\.id) == expected)
+    #expect(again.catalog.listed.entries.map(\.id) == expected)
     try again.abandon()
   }
 }

@@ -117,7 +117,7 @@ import Testing
     for (snapshot, model) in snapshots { try check(snapshot, model, idCount: idCount) }
     try check(journal.snapshot(), model, idCount: idCount)
     snapshots = []
-    #expect(!journal.catalog.history.isNeeded)
+    #expect(!journal.catalog.oldVersions.isNeeded)
   }
 
   @Test func `a scan beside a writer and a compaction sees every record once`() throws {

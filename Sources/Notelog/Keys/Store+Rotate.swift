@@ -57,7 +57,7 @@ extension Store {
   /// - Throws: `locked`, `missingKey`, `full`, `poisoned`, `closed`, `readOnly`.
   @discardableResult
   public func rotate(_ name: String, _ budget: WorkBudget = .unlimited) throws -> RotationStep {
-    try rotating.withLock { (progress: inout [UInt16: RotationProgress]) throws -> RotationStep in
+    try rotations.withLock { (progress: inout [UInt16: RotationProgress]) throws -> RotationStep in
       var key = try namedKey(name)
       if vault.keyring.generations(of: key.number).count == 1 { try beginRotation(of: key) }
       key = try namedKey(name)

@@ -296,7 +296,7 @@ extension Store {
 
   func finish() throws(NotelogError) {
     vault.lock(.everything)
-    companion.withLock { $0 }?.stop()
+    sharingThread.withLock { $0 }?.stop()
     let wasClosed = journal.isClosed
     defer {
       hub.close()

@@ -46,11 +46,11 @@ extension Store {
 
   /// Starts the thread that follows others, unless there is one.
   func startCompanion(idle: Duration?, follows: Bool) {
-    companion.withLock { companion in
-      if let companion {
-        if follows { companion.follow() }
+    sharingThread.withLock { sharingThread in
+      if let sharingThread {
+        if follows { sharingThread.follow() }
       } else {
-        companion = Companion(journal, storage, idle: idle, follows: follows) { [weak self] in
+        sharingThread = SharingThread(journal, storage, idle: idle, follows: follows) { [weak self] in
           self?.hub.finish()
         }
       }

@@ -37,7 +37,7 @@ public final class Store: Sendable {
   /// How many transactions are committed that store schemas, and not taken in yet: whoever has the turn waits for that.
   let schemasUnderWay = Atomic<Int>(0)
   /// How far rotations of keys are, by the keys' numbers; held while one of them goes on.
-  let rotating = Lock<[UInt16: RotationProgress]>([:])
+  let rotations = Lock<[UInt16: RotationProgress]>([:])
   /// What the two places of the schemas were like when the store was opened.
   let schemaFinding: SchemaFinding
   /// The revisions of the schemas that are known.
@@ -45,7 +45,7 @@ public final class Store: Sendable {
   /// What tells the observer of events, where there is one.
   let events: EventTeller?
   /// The thread that gives the lock back and takes in what others commit, where one is wanted.
-  let companion = Lock<Companion?>(nil)
+  let sharingThread = Lock<SharingThread?>(nil)
 
   init(
     journal: Journal, storage: any Storage, vault: Vault,

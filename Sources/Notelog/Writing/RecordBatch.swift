@@ -29,7 +29,7 @@ public struct RecordBatch<R: Record>: ~Copyable {
   private var nonces = NonceRun()
   private var keys: SealingKeys
   /// The ids put, so that none is there twice.
-  private var written = KeySet()
+  private var written = RecordIDSet()
   /// Records that carry something over from what they replace: they are sealed when they are committed.
   private var waiting: [R] = []
   private var mustWait = false

@@ -21,9 +21,9 @@ package final class Catalog: Sendable {
   /// Bytes of finished segments, as they are on disk.
   package let cache: BlockCache
   /// The records of collection 0.
-  let listing: Listing
+  let listed: ListedRecords
   /// What live snapshots see and the index no longer says.
-  let history = History()
+  let oldVersions = OldVersions()
   /// The chunks of large values.
   let chunks: ChunkTable
   /// Held while records are moved from some segments to another, and while a snapshot is made.
@@ -57,21 +57,21 @@ package final class Catalog: Sendable {
     index = Index(key: key)
     segments = SegmentTable()
     cache = BlockCache(byteCount: cacheByteCount)
-    listing = Listing()
+    listed = ListedRecords()
     checkpointHealth = CheckpointHealth(nil)
     staleness = Staleness()
-    chunks = ChunkTable(segments, history)
+    chunks = ChunkTable(segments, oldVersions)
   }
 
   /// A catalog of what a checkpoint holds and what came after it.
-  init(_ source: ShardSource, _ segments: SegmentTable, _ cache: BlockCache, _ listing: Listing) {
-    self.listing = listing
+  init(_ source: ShardSource, _ segments: SegmentTable, _ cache: BlockCache, _ listed: ListedRecords) {
+    self.listed = listed
     index = Index(key: source.head.key, source: source)
     self.segments = segments
     self.cache = cache
     checkpointHealth = source.health
     staleness = source.staleness
-    chunks = ChunkTable(segments, history)
+    chunks = ChunkTable(segments, oldVersions)
     changes.add(source.tailCount, ordering: .relaxed)
   }
 
@@ -194,18 +194,20 @@ package final class Catalog: Sendable {
   }
 
   private func list(_ entry: FooterEntry, known: Location?) {
-    guard entry.collection == Listing.collection || known?.collection == Listing.collection else { return }
-    let isPresent = entry.kind == .record && entry.collection == Listing.collection
-    listing.take(entry.id, sequence: entry.sequence, isPresent: isPresent)
+    guard entry.collection == ListedRecords.collection || known?.collection == ListedRecords.collection else {
+      return
+    }
+    let isPresent = entry.kind == .record && entry.collection == ListedRecords.collection
+    listed.take(entry.id, sequence: entry.sequence, isPresent: isPresent)
   }
 
   /// The ids of collection 0's records, in order of id.
   package func listedRecords() throws(StorageError) -> [ID16] {
     var ids: [ID16] = []
-    for entry in listing.entries {
+    for entry in listed.entries {
       // One that was deleted may be listed still, if nothing is left of the deletion either.
       guard let location = try location(of: entry.id), !location.isTombstone,
-        location.collection == Listing.collection
+        location.collection == ListedRecords.collection
       else { continue }
       ids.append(entry.id)
     }
@@ -225,8 +227,8 @@ package final class Catalog: Sendable {
 
   /// Keeps a version that is about to be overwritten for the snapshots that see it.
   func note(_ known: Location, of id: ID16, supersededBy sequence: UInt64) {
-    guard history.isNeeded, !known.isTombstone, let segment = segments[known.segment] else { return }
-    history.note(
+    guard oldVersions.isNeeded, !known.isTombstone, let segment = segments[known.segment] else { return }
+    oldVersions.note(
       id,
       OldVersion(sequence: known.sequence, supersededBy: sequence, place: known.place, segment: segment))
   }

@@ -36,12 +36,12 @@ final class ChunkTable: Sendable {
 
   private let state = Lock(State())
   private let segments: SegmentTable
-  private let history: History
+  private let oldVersions: OldVersions
   private let watching = Atomic(false)
 
-  init(_ segments: SegmentTable, _ history: History) {
+  init(_ segments: SegmentTable, _ oldVersions: OldVersions) {
     self.segments = segments
-    self.history = history
+    self.oldVersions = oldVersions
   }
 
   // MARK: asking
@@ -171,7 +171,7 @@ final class ChunkTable: Sendable {
   /// Lets a value go that no record refers to, unless it is being uploaded or a snapshot may see it.
   private func release(_ value: ID16, _ state: inout State) {
     guard state.knowledge == .complete, !state.uploads.contains(value) else { return }
-    if history.isNeeded {
+    if oldVersions.isNeeded {
       state.lingering.insert(value)
     } else {
       state.values.removeValue(forKey: value)?.forEachSegment { segments.addChunks(-$1, in: $0) }
@@ -179,7 +179,7 @@ final class ChunkTable: Sendable {
   }
 
   private func releaseLingering(_ state: inout State) {
-    guard !state.lingering.isEmpty, !history.isNeeded else { return }
+    guard !state.lingering.isEmpty, !oldVersions.isNeeded else { return }
     let values = state.lingering
     state.lingering = []
     for value in values where state.values[value]?.owner == nil { release(value, &state) }
@@ -205,7 +205,7 @@ final class ChunkTable: Sendable {
   /// Takes in what the segments say at the moment of a transaction, and what was noted since.
   func finishLoading(_ scan: consuming ChunkScan, at sequence: UInt64) {
     // The snapshot that the segments were gone through with is one of those that live.
-    let isSeenByOthers = history.count > 1
+    let isSeenByOthers = oldVersions.snapshotCount > 1
     state.withLock { state in
       if state.isOutdated {
         state.isOutdated = false

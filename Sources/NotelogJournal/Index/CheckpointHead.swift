@@ -70,7 +70,7 @@ package struct CheckpointHead: Equatable, Sendable {
   package let tombstoneCounts: [UInt32]
   package let segments: [SegmentFigures]
   /// The records of collection 0.
-  package let listed: [Listing.Entry]
+  package let listed: [ListedRecords.Entry]
 
   /// The figures of a segment; nothing where the checkpoint has none of that number.
   package func figures(of number: UInt32) -> SegmentFigures? { segments.find(number) { $0.number } }
@@ -83,7 +83,7 @@ package struct CheckpointHead: Equatable, Sendable {
     let segments = CheckpointTable(
       itemByteCount: SegmentFigures.byteCount, count: segmentCount, firstBlock: 1)
     let listed = CheckpointTable(
-      itemByteCount: Listing.Entry.byteCount, count: listedCount, firstBlock: segments.endBlock)
+      itemByteCount: ListedRecords.Entry.byteCount, count: listedCount, firstBlock: segments.endBlock)
     return (segments, listed)
   }
 
@@ -181,11 +181,11 @@ extension CheckpointHead {
       else { return nil }
       segments.append(figures)
     }
-    var listed: [Listing.Entry] = []
+    var listed: [ListedRecords.Entry] = []
     for index in 0..<listedTable.count {
       let place = listedTable.place(of: index)
       listed.append(
-        Listing.Entry(id: ID16(bytes, at: place), sequence: bytes.load(UInt64.self, at: place + 16)))
+        ListedRecords.Entry(id: ID16(bytes, at: place), sequence: bytes.load(UInt64.self, at: place + 16)))
     }
     self.init(
       storeID: ID16(bytes, at: 16), salt: salt,

@@ -115,7 +115,7 @@ extension Journal {
       storeID: storeID, salt: options.random(), key: catalog.index.key, covered: covered,
       coveredSalt: segments.first { $0.number == covered.segment }?.salt.value ?? 0, nextSequence: next,
       isOfDamagedStore: isDamaged, entryCounts: index.entryCounts, tombstoneCounts: index.tombstoneCounts,
-      segments: segments.map(CheckpointHead.SegmentFigures.init), listed: catalog.listing.entries)
+      segments: segments.map(CheckpointHead.SegmentFigures.init), listed: catalog.listed.entries)
     return CheckpointContent(head: head, index: index, changeCount: catalog.changeCount)
   }
 

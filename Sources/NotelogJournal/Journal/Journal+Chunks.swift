@@ -29,7 +29,7 @@ extension Journal {
   private func readDepartedChunk(
     _ number: UInt32, of value: ID16, into buffer: inout ReadBuffer
   ) throws(JournalError) -> ChunkMark? {
-    for segment in catalog.history.departed {
+    for segment in catalog.oldVersions.departed {
       var found: LargeValue.Chunk?
       _ = try fromStorage { () throws(StorageError) in
         try segment.forEachEntry(upTo: segment.visibleEnd) { entry, _ in

@@ -111,7 +111,7 @@ extension Journal {
       statistics.reservedByteCount += max(last.byteCount, records.isClosed ? 0 : head.allocatedEnd) - head.end
     }
     statistics.checkpointAge = catalog.changeCount
-    statistics.snapshotCount = catalog.history.count
+    statistics.snapshotCount = catalog.oldVersions.snapshotCount
     log.state.withLock { state in
       statistics.floor = state.floor
       statistics.nextSequence = state.nextSequence

@@ -45,7 +45,7 @@ extension Catalog {
   ) throws(StorageError) -> Taken? {
     var head = checkpoint.head
     head.key.mask = options.fingerprintMask
-    let listing = Listing(head.listed)
+    let listed = ListedRecords(head.listed)
     var tail = Tail()
     var readings: [(segment: UInt32, reading: EntryReading)] = []
     for segment in segments {
@@ -61,15 +61,15 @@ extension Catalog {
       let reading = try segment.forEachTailEntry(from: head.covered, to: end) { entry, collection in
         tail.append(entry, fingerprint: head.key.fingerprint(of: entry.id))
         // Listed before or not: one that is elsewhere now is not in the collection any longer.
-        let isPresent = !entry.place.isTombstone && collection == Listing.collection
-        listing.take(entry.id, sequence: entry.sequence, isPresent: isPresent)
+        let isPresent = !entry.place.isTombstone && collection == ListedRecords.collection
+        listed.take(entry.id, sequence: entry.sequence, isPresent: isPresent)
       }
       if !reading.isWhole || !reading.damages.isEmpty { readings.append((segment.number, reading)) }
     }
     let cache = BlockCache(byteCount: options.cacheByteCount)
     let table = SegmentTable(segments)
     let source = ShardSource(checkpoint.file, head, tail: tail, table, cache, Staleness())
-    return Taken(catalog: Catalog(source, table, cache, listing), readings: readings)
+    return Taken(catalog: Catalog(source, table, cache, listed), readings: readings)
   }
 }
 

@@ -337,7 +337,7 @@ struct Follower: ~Copyable {
         known.insert(old.finished(as: entry, in: found.file))
         catalog.cache.forget(entry.number)
       }
-      catalog.history.keep(removed)
+      catalog.oldVersions.keep(removed)
       catalog.remove(removed)
       known.noteDeleted(removed.reduce(0) { $0 + $1.byteCount })
     } catch { throw JournalError(error) }

@@ -141,7 +141,7 @@ extension Snapshot {
 
   /// What a frame of one of the snapshot's segments is to it.
   ///
-  /// The order of looking matters: a version is noted in the history before the index forgets it.
+  /// The order of looking matters: an old version is noted before the index forgets it.
   private func visibility(
     of entry: FooterEntry, in segment: Segment, _ lastFrames: inout LastFrames
   ) throws(StorageError) -> Visibility {
@@ -170,7 +170,7 @@ extension Snapshot {
       // Compaction moved it to a segment that the snapshot does not know.
       return try lastFrames.hold(entry, in: segment)
     }
-    guard let version = catalog.history.version(of: entry.id, at: sequence) else { return false }
+    guard let version = catalog.oldVersions.version(of: entry.id, at: sequence) else { return false }
     if version.place == place { return true }
     guard version.sequence == entry.sequence, !sees(version.place) else { return false }
     return try lastFrames.hold(entry, in: segment)

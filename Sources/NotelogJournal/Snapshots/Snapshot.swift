@@ -31,11 +31,11 @@ package final class Snapshot: Sendable {
       let end = state.visibleEnd
       // A head in which nothing is visible yet is none of its business; it may not even be the log's head yet.
       let segments = catalog.inhabited.filter { $0.entry != nil || $0.number <= end.segment }
-      return (sequence, end, catalog.history.begin(sequence), segments, segments.map(\.isWhole))
+      return (sequence, end, catalog.oldVersions.begin(sequence), segments, segments.map(\.isWhole))
     }
   }
 
-  deinit { journal.catalog.history.end(ticket) }
+  deinit { journal.catalog.oldVersions.end(ticket) }
 
   /// Reads a record as it was.
   ///
@@ -47,7 +47,7 @@ package final class Snapshot: Sendable {
       if let record = try journal.read(id, into: &buffer), record.revision <= sequence { return record }
     } catch { failure = error }
     // It is not there any longer, or newer than the snapshot: then what it was has been noted before.
-    guard let version = journal.catalog.history.version(of: id, at: sequence) else {
+    guard let version = journal.catalog.oldVersions.version(of: id, at: sequence) else {
       if let failure { throw failure }
       return nil
     }
@@ -129,13 +129,13 @@ extension Journal {
   package func snapshot() -> Snapshot { Snapshot(of: self) }
 
   /// The ids of collection 0's records, in order; of some that were deleted too, perhaps.
-  package var listedRecords: [ID16] { catalog.listing.entries.map(\.id) }
+  package var listedRecords: [ID16] { catalog.listed.entries.map(\.id) }
 
   /// The ids of a collection's records, or of all records, in order of id.
   package func records(
     in collection: UInt16? = nil, onDamage: (Damage) -> Void = { _ in }
   ) throws(JournalError) -> [ID16] {
-    if collection == Listing.collection {
+    if collection == ListedRecords.collection {
       return try fromStorage(catalog.listedRecords())
     }
     return try snapshot().records(in: collection, onDamage: onDamage)

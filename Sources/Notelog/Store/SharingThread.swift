@@ -7,7 +7,7 @@ import NotelogStorage
 import Synchronization
 
 /// Gives the store's lock back when nothing is written, or another process waits; and takes in what others commit as it comes.
-final class Companion: Sendable {
+final class SharingThread: Sendable {
   private struct State {
     var follows: Bool
     var isStopped = false

@@ -6,7 +6,7 @@ package import NotelogBase
 /// The ids of collection 0's records. They are few: what a store says of itself.
 ///
 /// All other collections are listed by going through the segments.
-package final class Listing: Sendable {
+package final class ListedRecords: Sendable {
   /// A record of collection 0, and the sequence number of its newest version.
   package struct Entry: Equatable, Sendable {
     package static let byteCount = 24

@@ -18,7 +18,7 @@ struct OldVersion: Sendable {
 }
 
 /// What live snapshots see and the index no longer says.
-final class History: Sendable {
+final class OldVersions: Sendable {
   private struct State {
     /// The sequence numbers of live snapshots, by ticket.
     var snapshots: [UInt64: UInt64] = [:]
@@ -29,17 +29,17 @@ final class History: Sendable {
   }
 
   private let state = Lock(State())
-  private let snapshotCount = Atomic<Int>(0)
+  private let liveCount = Atomic<Int>(0)
 
   /// Whether there is a live snapshot: without one, nothing is noted and nothing is looked up.
-  var isNeeded: Bool { snapshotCount.load(ordering: .acquiring) > 0 }
+  var isNeeded: Bool { liveCount.load(ordering: .acquiring) > 0 }
 
   /// How many snapshots live.
-  var count: Int { snapshotCount.load(ordering: .acquiring) }
+  var snapshotCount: Int { liveCount.load(ordering: .acquiring) }
 
   /// Begins to keep what a snapshot sees. Nothing becomes visible meanwhile: the caller sees to that.
   func begin(_ sequence: UInt64) -> UInt64 {
-    snapshotCount.add(1, ordering: .acquiringAndReleasing)
+    liveCount.add(1, ordering: .acquiringAndReleasing)
     return state.withLock { state in
       let ticket = state.nextTicket
       state.nextTicket += 1
@@ -71,7 +71,7 @@ final class History: Sendable {
         state.versions[id] = kept.isEmpty ? nil : kept
       }
     }
-    snapshotCount.subtract(1, ordering: .acquiringAndReleasing)
+    liveCount.subtract(1, ordering: .acquiringAndReleasing)
   }
 
   /// Keeps a version that is about to be overwritten, if a snapshot sees it.

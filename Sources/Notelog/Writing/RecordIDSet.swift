@@ -7,7 +7,7 @@ import NotelogJournal
 /// A set of record ids that only grows: open addressing, and a hash that costs next to nothing.
 ///
 /// Ids may be chosen by others, so the hash is seeded.
-struct KeySet {
+struct RecordIDSet {
   private var slots: [ID16] = []
   private var isTaken: [Bool] = []
   /// How many ids are in it.
@@ -17,20 +17,20 @@ struct KeySet {
   /// Adds an id.
   ///
   /// - Returns: Whether it was new.
-  mutating func insert(_ key: ID16) -> Bool {
+  mutating func insert(_ id: ID16) -> Bool {
     if 2 * count >= slots.count { grow() }
-    let place = find(key)
+    let place = find(id)
     guard !isTaken[place] else { return false }
-    slots[place] = key
+    slots[place] = id
     isTaken[place] = true
     count += 1
     return true
   }
 
   /// Takes back the id that was added last.
-  mutating func removeLast(_ key: ID16) {
+  mutating func removeLast(_ id: ID16) {
     guard count > 0 else { return }
-    let place = find(key)
+    let place = find(id)
     guard isTaken[place] else { return }
     isTaken[place] = false
     count -= 1
@@ -44,10 +44,10 @@ struct KeySet {
   }
 
   /// Where the id is, or belongs.
-  private func find(_ key: ID16) -> Int {
-    let mixed = (key.low ^ seed).multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15 ^ key.high)
+  private func find(_ id: ID16) -> Int {
+    let mixed = (id.low ^ seed).multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15 ^ id.high)
     var place = Int(truncatingIfNeeded: mixed.high ^ mixed.low) & (slots.count - 1)
-    while isTaken[place], slots[place] != key { place = (place + 1) & (slots.count - 1) }
+    while isTaken[place], slots[place] != id { place = (place + 1) & (slots.count - 1) }
     return place
   }
 
@@ -56,9 +56,9 @@ struct KeySet {
     let capacity = max(64, 2 * slots.count)
     slots = Array(repeating: .zero, count: capacity)
     isTaken = Array(repeating: false, count: capacity)
-    for (key, wasTaken) in zip(old.0, old.1) where wasTaken {
-      let place = find(key)
-      slots[place] = key
+    for (id, wasTaken) in zip(old.0, old.1) where wasTaken {
+      let place = find(id)
+      slots[place] = id
       isTaken[place] = true
     }
   }
