@@ -52,58 +52,42 @@ package struct IndexComparison: Equatable, Sendable {
     }
   }
 
-  /// Both ascend. A record that is at another place is missing at one, and too much at the other.
+  /// A record that is at another place is missing at one, and too much at the other.
   private mutating func compare(
     _ said: [IndexEntry], with real: [IndexEntry], _ truth: Catalog
   ) throws(StorageError) {
-    var (place, realPlace) = (0, 0)
-    var missing: [IndexEntry] = []
-    var surplus: [UInt64: [FrameAddress]] = [:]
-    var surplusCount = 0
-    while place < said.count || realPlace < real.count {
-      let entry = place < said.count ? said[place] : nil
-      let realEntry = realPlace < real.count ? real[realPlace] : nil
-      if entry == realEntry {
-        place += 1
-        realPlace += 1
-      } else if let realEntry, entry.map({ realEntry.precedes($0) }) ?? true {
-        missing.append(realEntry)
-        realPlace += 1
-      } else if let entry {
-        surplus[entry.fingerprint, default: []].append(entry.place)
-        surplusCount += 1
-        place += 1
-      }
-    }
-    var missingCount = 0
-    for entry in missing {
+    var surplus = Dictionary(grouping: Set(said).subtracting(real), by: \.fingerprint)
+    var missing: [FooterEntry?] = []
+    for entry in Set(real).subtracting(said) {
       let frame = try self.frame(of: entry, truth)
-      if let frame, try isCopied(frame, at: entry, among: surplus[entry.fingerprint] ?? [], truth) {
+      if let frame,
+        try removeCopy(of: frame, at: entry.place, &surplus[entry.fingerprint, default: []], truth)
+      {
         hasCopies = true
-        surplusCount -= 1
-        continue
-      }
-      missingCount += 1
-      name(frame)
-    }
-    if missingCount < surplusCount {
-      for (fingerprint, places) in surplus {
-        for place in places {
-          name(try frame(of: IndexEntry(fingerprint: fingerprint, place: place), truth))
-        }
+      } else {
+        missing.append(frame)
       }
     }
-    wrongEntryCount += max(missingCount, surplusCount)
+    let left = Array(surplus.values.joined())
+    for frame in missing { name(frame) }
+    if missing.count < left.count { for entry in left { name(try frame(of: entry, truth)) } }
+    // An entry may also be there twice.
+    wrongEntryCount += max(missing.count, left.count, said.count - real.count)
   }
 
-  /// Whether one of some places holds a copy of a frame.
-  private func isCopied(
-    _ frame: FooterEntry, at entry: IndexEntry, among places: [FrameAddress], _ truth: Catalog
+  /// Takes out of some entries one that names a copy of a frame.
+  ///
+  /// - Returns: Whether there was one.
+  private func removeCopy(
+    of frame: FooterEntry, at place: FrameAddress, _ entries: inout [IndexEntry], _ truth: Catalog
   ) throws(StorageError) -> Bool {
-    for place in places
-    where place.segment != entry.place.segment && place.isTombstone == entry.place.isTombstone {
-      let other = try self.frame(of: IndexEntry(fingerprint: entry.fingerprint, place: place), truth)
-      if other?.id == frame.id, other?.sequence == frame.sequence { return true }
+    for (index, entry) in entries.enumerated()
+    where entry.place.segment != place.segment && entry.place.isTombstone == place.isTombstone {
+      let other = try self.frame(of: entry, truth)
+      if other?.id == frame.id, other?.sequence == frame.sequence {
+        entries.remove(at: index)
+        return true
+      }
     }
     return false
   }
@@ -119,12 +103,6 @@ package struct IndexComparison: Equatable, Sendable {
   private mutating func name(_ frame: FooterEntry?) {
     guard let frame, records.count < Self.namedCount, !records.contains(frame.id) else { return }
     records.append(frame.id)
-  }
-}
-
-extension IndexEntry {
-  fileprivate func precedes(_ other: IndexEntry) -> Bool {
-    (fingerprint, place.bits) < (other.fingerprint, other.place.bits)
   }
 }
 

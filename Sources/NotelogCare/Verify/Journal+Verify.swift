@@ -76,36 +76,16 @@ extension Journal {
     let catalog = Catalog(key: examination.comparedKey ?? JournalOptions().fingerprintKey)
     // Nobody keeps this index: it may be too large, and need not grow.
     catalog.index.reserve(examination.listedFrameLimit)
-    let scan = Lock(ChunkScan())
-    try catalog.load(&examination, threadCount: threadCount) { entry, envelope, segment in
-      // What a footer keeps of a chunk stands where a record's envelope does: without either, there is nothing about large values.
-      guard envelope.byteCount > 0 else { return }
-      scan.withLock { $0.take(entry, envelope, in: segment) { true } }
-    }
+    let chunks = try load(catalog, &examination, threadCount)
     var verification = Verification(report: examination.report)
     if let mark = examination.brokenCloseMark { verification.report.damages.append(mark) }
     verification.nextSequence = examination.nextSequence
-    let tasks = catalog.segments.all.compactMap { segment in
-      examination.survey.segments[segment.number].map { found in
-        // A source that was cut and not finished has no footer to check.
-        let isCut = examination.log.contains { $0.number == segment.number && $0.isCut }
-        return SegmentTask(
-          found: found, segment: segment, entry: isCut ? nil : segment.entry,
-          end: examination.verifiedEnd(of: found), staleBelow: examination.report.staleBelow)
-      }
-    }
-    var work = WorkProgress(total: tasks.reduce(0) { $0 + $1.found.byteCount }, progress)
     var orders = try fromStorage(
       OrderComparison(
         of: examination.comparedKey == nil ? nil : examination.checkpoint.found, in: storage))
-    for outcome in try SegmentTask.run(tasks, catalog, &orders, threadCount, &work, visit) {
+    let tasks = SegmentTask.all(of: catalog, examination)
+    for outcome in try SegmentTask.run(tasks, catalog, &orders, threadCount, progress, visit) {
       try verification.take(outcome)
-    }
-    var chunks = scan.withLock { $0 }
-    try fromStorage { () throws(StorageError) in
-      try chunks.keepOwners { (record, place) throws(StorageError) in
-        try catalog.index.contains(catalog.index.fingerprint(of: record), at: place)
-      }
     }
     verification.verifyChunks(chunks)
     // A segment that does not check is no witness of what the checkpoint should say.
@@ -115,6 +95,27 @@ extension Journal {
     if !verification.report.isDamaged { verification.index.orders = orders.incomplete() }
     _ = consume pin
     return verification
+  }
+
+  /// Makes the index of what the segments list.
+  ///
+  /// - Returns: What they say of large values.
+  private static func load(
+    _ catalog: Catalog, _ examination: inout Examination, _ threadCount: Int
+  ) throws(JournalError) -> ChunkScan {
+    let scan = Lock(ChunkScan())
+    try catalog.load(&examination, threadCount: threadCount) { entry, envelope, segment in
+      // What a footer keeps of a chunk stands where a record's envelope does: without either, there is nothing about large values.
+      guard envelope.byteCount > 0 else { return }
+      scan.withLock { $0.take(entry, envelope, in: segment) { true } }
+    }
+    var chunks = scan.withLock { $0 }
+    try fromStorage { () throws(StorageError) in
+      try chunks.keepOwners { (record, place) throws(StorageError) in
+        try catalog.index.contains(catalog.index.fingerprint(of: record), at: place)
+      }
+    }
+    return chunks
   }
 }
 
@@ -147,14 +148,26 @@ private struct SegmentTask: Sendable {
   let end: Int
   let staleBelow: UInt64
 
+  static func all(of catalog: Catalog, _ examination: Examination) -> [SegmentTask] {
+    catalog.segments.all.compactMap { segment in
+      examination.survey.segments[segment.number].map { found in
+        // A source that was cut and not finished has no footer to check.
+        let isCut = examination.log.contains { $0.number == segment.number && $0.isCut }
+        return SegmentTask(
+          found: found, segment: segment, entry: isCut ? nil : segment.entry,
+          end: examination.verifiedEnd(of: found), staleBelow: examination.report.staleBelow)
+      }
+    }
+  }
+
   /// Verifies segments on several threads, a few at a time: in between it tells how far it has come.
   ///
   /// - Returns: What each gave, in their order; where one failed, some of the others are missing.
   static func run(
     _ tasks: [SegmentTask], _ catalog: Catalog, _ orders: inout OrderComparison, _ threadCount: Int,
-    _ progress: inout WorkProgress,
-    _ visit: @Sendable ((Journal.Inspector) -> Void) -> Void
+    _ report: @escaping WorkProgress.Report, _ visit: @Sendable ((Journal.Inspector) -> Void) -> Void
   ) throws(JournalError) -> [Outcome] {
+    var progress = WorkProgress(total: tasks.reduce(0) { $0 + $1.found.byteCount }, report)
     // Those of one length together, so that no thread waits long for the others.
     let order =
       threadCount > 1

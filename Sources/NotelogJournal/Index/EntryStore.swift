@@ -4,7 +4,7 @@ import NotelogBase
 internal import CSystem
 
 /// An entry of the index: a fingerprint of a record's id, and the place of its newest frame.
-package struct IndexEntry: Equatable, Sendable, BitwiseCopyable {
+package struct IndexEntry: Hashable, Sendable, BitwiseCopyable {
   package var fingerprint: UInt64
   package var place: FrameAddress
 

@@ -164,14 +164,13 @@ package final class Index: Sendable {
     try shards.withLock(number) { shard throws(Failure) in try body(&shard) }
   }
 
-  /// A shard's entries, ascending by fingerprint and place.
+  /// A shard's entries.
   package func entries(ofShard number: Int) throws(StorageError) -> [IndexEntry] {
     var entries: [IndexEntry] = []
     try withShard(number) { shard throws(StorageError) in
       entries.reserveCapacity(shard.table.count)
       shard.table.forEach { entries.append($0) }
     }
-    entries.sort { ($0.fingerprint, $0.place.bits) < ($1.fingerprint, $1.place.bits) }
     return entries
   }
 

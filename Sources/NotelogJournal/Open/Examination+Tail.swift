@@ -57,8 +57,8 @@ extension Examination {
     var reachedFooter = false
     /// Whether what follows is nothing but zeros.
     var isZeroBehind = false
-    /// The close mark that is the last unit.
-    var closeMark: Int?
+    /// Whether the last unit is a close mark.
+    var endsInCloseMark = false
     /// Whether there was any unit at all.
     var isEmpty = true
   }
@@ -96,39 +96,34 @@ extension Examination {
   private mutating func walk(
     _ segment: LogSegment, from start: Int, expected: inout UInt64?
   ) throws(StorageError) -> Outcome {
+    let header = segment.found.header
     var reader = segment.reader
     var outcome = Outcome(end: start)
-    var place = start
-    if place <= Layout.firstFrameOffset {
+    if start <= Layout.firstFrameOffset {
       // The live set comes before the units. Without it, the segment was never completed.
-      guard case .frame(let header) = try reader.frame(at: Layout.firstFrameOffset), header.kind == .liveSet,
-        try reader.isWhole(header, at: Layout.firstFrameOffset),
-        expected == nil || expected == segment.found.header.firstSequence
-      else {
-        outcome.end = 0
-        return outcome
+      guard let first = try endOfLiveSet(&reader), expected == nil || expected == header.firstSequence else {
+        return Outcome(end: 0)
       }
-      expected = segment.found.header.firstSequence
-      place = Layout.firstFrameOffset + header.frameByteCount
-      outcome.end = place
+      expected = header.firstSequence
+      outcome.end = first
     }
-    while place <= segment.end {
-      switch try reader.unit(at: place) {
+    while outcome.end <= segment.end {
+      switch try reader.unit(at: outcome.end) {
       case .transaction(let range):
-        if let expected, range.sequence != expected, segment.found.header.kind == .log { return outcome }
+        if let expected, range.sequence != expected, header.kind == .log { return outcome }
         expected = range.sequence + 1
         highestSequence = max(highestSequence, range.sequence)
         kept.append(KeptTransaction(segment: segment.number, range: range))
-        place = range.end
-        outcome.closeMark = nil
+        outcome.end = range.end
+        outcome.endsInCloseMark = false
       case .close(_, let end):
-        outcome.closeMark = place
-        place = end
+        outcome.end = end
+        outcome.endsInCloseMark = true
       case .footer(_, let end):
         outcome.reachedFooter =
-          segment.found.trailer?.footerOffset == place && end + Layout.trailerByteCount == segment.end
-        outcome.end = outcome.reachedFooter ? segment.end : place
-        if segment.found.header.kind == .recovered { expected = segment.found.header.firstSequence }
+          segment.found.trailer?.footerOffset == outcome.end && end + Layout.trailerByteCount == segment.end
+        if outcome.reachedFooter { outcome.end = segment.end }
+        if header.kind == .recovered { expected = header.firstSequence }
         return outcome
       case .nothing:
         outcome.isZeroBehind = true
@@ -138,10 +133,18 @@ extension Examination {
       case .broken:
         return outcome
       }
-      outcome.end = place
       outcome.isEmpty = false
     }
     return outcome
+  }
+
+  /// Where the live set ends that a segment of the log begins with; nothing where it does not check.
+  private func endOfLiveSet(_ reader: inout SegmentReader) throws(StorageError) -> Int? {
+    let place = Layout.firstFrameOffset
+    guard case .frame(let header) = try reader.frame(at: place), header.kind == .liveSet,
+      try reader.isWhole(header, at: place)
+    else { return nil }
+    return place + header.frameByteCount
   }
 
   /// The log ends in the segment at `index`: decides what is kept, what is cut and whether it was closed in order.
@@ -150,7 +153,7 @@ extension Examination {
     let isLast = index == log.count - 1
     end = LogPosition(segment: segment.number, offset: outcome.end)
     if isLast, outcome.isZeroBehind, outcome.end > 0, report.floor.segment == segment.number {
-      let closedAtEnd = outcome.closeMark != nil && outcome.end == segment.end
+      let closedAtEnd = outcome.endsInCloseMark && outcome.end == segment.end
       // Or nothing was ever written to it; a recovered segment is written as a whole, and its footer is missing here.
       let unitsStart = try segment.unitsStart()
       let isUnused = segment.found.header.kind == .log && outcome.end == unitsStart

@@ -3,7 +3,7 @@
 import NotelogFormat
 
 /// The segment and offset of a frame, with what the index must know of it without reading it.
-package struct FrameAddress: Equatable, Sendable, BitwiseCopyable {
+package struct FrameAddress: Hashable, Sendable, BitwiseCopyable {
   /// Segment (32 bits, highest), flags (4 bits), offset / 8 (28 bits). Zero is no place: there is no segment 0.
   package let bits: UInt64
 
