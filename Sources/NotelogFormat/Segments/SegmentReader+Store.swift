@@ -52,6 +52,13 @@ extension SegmentReader {
     return (set, place + header.frameByteCount)
   }
 
+  /// Where the segment's first unit starts, or would: behind its live set, if that can be read.
+  package mutating func unitsStart() throws(StorageError) -> Int {
+    let place = Layout.firstFrameOffset
+    guard case .frame(let header) = try frame(at: place), header.kind == .liveSet else { return place }
+    return place + header.frameByteCount
+  }
+
   /// Applies the live changes that begin between two places, past anything broken.
   package mutating func applyLiveChanges(
     to live: inout LiveSet, from start: Int, to limit: Int

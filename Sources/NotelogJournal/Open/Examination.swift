@@ -17,12 +17,10 @@ package struct Examination {
     package var number: UInt32 { found.number }
     package var reader: SegmentReader { SegmentReader(found.file, salt: found.header.salt, end: end) }
 
-    /// Where its first unit starts, or would: behind its live set, if that can be read.
+    /// Where its first unit starts, or would.
     package func unitsStart() throws(StorageError) -> Int {
       var reader = reader
-      guard case .frame(let header) = try reader.frame(at: Layout.firstFrameOffset), header.kind == .liveSet
-      else { return Layout.firstFrameOffset }
-      return Layout.firstFrameOffset + header.frameByteCount
+      return try reader.unitsStart()
     }
   }
 

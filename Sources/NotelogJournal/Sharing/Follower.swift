@@ -74,16 +74,11 @@ struct Follower: ~Copyable {
     do throws(StorageError) {
       let byteCount = try segment.file.byteCount()
       var reader = SegmentReader(segment.file, salt: segment.salt, end: byteCount)
+      // Nothing was visible in it yet.
+      if place.offset == Layout.firstFrameOffset { place.offset = try reader.unitsStart() }
       while true {
         // What was preallocated is zeros, megabytes of them.
-        guard case .frame(let header) = try reader.frame(at: place.offset) else {
-          return segment.entry != nil
-        }
-        if header.kind == .liveSet, place.offset == Layout.firstFrameOffset {
-          // Nothing was visible in it yet.
-          place.offset += header.frameByteCount
-          continue
-        }
+        guard case .frame = try reader.frame(at: place.offset) else { return segment.entry != nil }
         switch try reader.unit(at: place.offset) {
         case .transaction(let range):
           if range.sequence < next, segment.kind == .recovered {
