@@ -12,7 +12,6 @@ enum RecoveryText {
   private static let prefix: [UInt8] = [21, 1]
   private static let checkCount = 6
   private static let bodyCount = 52
-  static let groupCount = 10
   private static let groupSize = 6
 
   /// The text of 32 bytes.

@@ -33,7 +33,6 @@ struct Console: Sendable {
     case dim = 2
     case red = 31
     case green = 32
-    case yellow = 33
   }
 }
 
