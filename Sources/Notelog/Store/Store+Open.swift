@@ -183,24 +183,8 @@ extension Store {
   }
 
   static func create(
-    in storage: any Storage, unlocking credential: Credential, options: Options
-  ) throws(NotelogError) -> Store {
-    let creation = try Creation.begin(in: storage)
-    do throws(NotelogError) {
-      let store = try about(storage) { () throws(NotelogError) in
-        try make(in: storage, unlocking: credential, options: options)
-      }
-      try creation.finish()
-      return store
-    } catch {
-      creation.abandon()
-      throw error
-    }
-  }
-
-  static func create(
     in storage: any Storage, unlocking credential: Credential, options: Options,
-    filling body: (Store) throws -> Void
+    filling body: (Store) throws -> Void = { _ in }
   ) throws -> Store {
     let creation = try Creation.begin(in: storage)
     do {
