@@ -242,9 +242,9 @@ private func contents(_ journal: Journal) throws -> [ID16: [UInt8]] {
 @Suite struct `Openings in the middle of a recovery` {
   /// The bug: who opened the store before recovery had cut a segment kept its old file, in which no footer was. Once a compaction had taken
   /// the segment, each look failed with an input/output error.
-  @Test(arguments: [false, true])
+  @Test(arguments: [false, true], [false, true])
   func `who opens the store at any call of a recovery follows it to a compaction of everything`(
-    looksBetween: Bool
+    looksAtRecovery: Bool, looksAtCommit: Bool
   ) throws {
     var reading = JournalOptions.small
     reading.isReadOnly = true
@@ -264,8 +264,9 @@ private func contents(_ journal: Journal) throws -> [ID16: [UInt8]] {
       let follower = try Journal.open(in: disk, options: reading)
       if follower.catalog.segments.all.contains(where: { $0.cutEnd != nil }) { openings += 1 }
       writer = try Journal.open(in: disk, options: .small)
-      if looksBetween { try follower.refresh() }
+      if looksAtRecovery { try follower.refresh() }
       try writer.put(key(7), [7], .durable)
+      if looksAtCommit { try follower.refresh() }
       _ = try writer.compact()
       try follower.refresh()
       let place = "call \(passing)"
