@@ -12,15 +12,9 @@ extension App {
     let (columns, height) = terminal.size
     var rows: [Row]
     switch screen {
-    case .asking(let question):
-      rows = [
-        heading, Row(), Row(prompt(question)) + Row(String(repeating: "•", count: typed.count)) + cursor,
-        Row(),
-      ]
-      rows += list
+    case .asking(_, let prompt): rows = [heading, Row(), prompt.row, Row()] + list
     case .list:
-      rows = [heading, Row("search: ", .faint) + Row(search) + cursor, Row()]
-      rows += list
+      rows = [heading, Row("search: ", .faint) + Row(search) + .cursor, Row()] + list
     case .reading(let note, let first):
       let body = Array(note.body)
       rows = [Row(note.title, .bold), Row(shown(note.time), .faint), Row()]
@@ -32,8 +26,6 @@ extension App {
     rows += Array(repeating: Row(), count: max(0, height - 1 - rows.count))
     terminal.draw(rows + [message.isEmpty ? Row(help, .faint) : Row(message, .bold)])
   }
-
-  private var cursor: Row { Row(" ", .inverse) + Row() }
 
   private var heading: Row {
     let count = window.map { $0.list.count.map { "\($0)" } ?? "more than \(NoteList.few)" } ?? "no"
@@ -59,16 +51,6 @@ extension App {
     case .list: "Enter read   ^N new   ^D delete   ^Z undo   ^P password   ^L lock   ^Q leave"
     case .reading: "E edit   Esc back   ^L lock"
     case .editing: "^S save   Esc leave it as it was   ^L save and lock"
-    }
-  }
-
-  private func prompt(_ question: Question) -> String {
-    switch question {
-    case .new: "a password for your notes: "
-    case .newAgain, .changeAgain: "the same once more: "
-    case .unlock: "password: "
-    case .old: "the password so far: "
-    case .change: "the new password: "
     }
   }
 

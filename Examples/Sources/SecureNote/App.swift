@@ -9,15 +9,20 @@ import TerminalUI
 struct App {
   enum Question {
     case new
-    case newAgain(String)
     case unlock
-    case old
-    case change(old: String)
-    case changeAgain(old: String, new: String)
+    case change
+
+    var prompt: SecretPrompt {
+      switch self {
+      case .new: SecretPrompt("a password for your notes: ", isNew: true)
+      case .unlock: SecretPrompt("password: ")
+      case .change: SecretPrompt("the password so far: ", "the new password: ", isNew: true)
+      }
+    }
   }
 
   enum Screen {
-    case asking(Question)
+    case asking(Question, SecretPrompt)
     case list
     /// A note, and the first row of it that is shown.
     case reading(Note, Int)
@@ -29,11 +34,10 @@ struct App {
   let terminal: Terminal
   var notebook: Notebook?
   var screen: Screen
-  var typed = ""
   var message = ""
   var search = ""
   /// What is listed; nil where that has changed since.
-  var window: NoteWindow?
+  var window: ListWindow<NoteList>?
   private var wrongCount = 0
   /// Until when nothing typed is heard, after a wrong password.
   private var pauseEnd: ContinuousClock.Instant?
@@ -43,7 +47,8 @@ struct App {
   init(path: String, idle: Duration, on terminal: Terminal) throws {
     (self.path, self.idle, self.terminal) = (path, idle, terminal)
     notebook = try Notebook(at: path)
-    screen = .asking(notebook == nil ? .new : .unlock)
+    screen = .list
+    ask(notebook == nil ? .new : .unlock)
   }
 
   var isOpen: Bool { notebook.map { !$0.isLocked } ?? false }
@@ -86,7 +91,8 @@ struct App {
       try app.rememberPlace()
     }
     notebook?.lock()
-    (screen, search, typed, window) = (.asking(.unlock), "", "", nil)
+    (search, window) = ("", nil)
+    ask(.unlock)
     terminal.clear()
   }
 
@@ -101,45 +107,36 @@ struct App {
     if let note = try placeRemembered() { screen = .reading(note, 0) }
   }
 
-  private mutating func answer(_ question: Question, _ key: Key) throws {
-    switch key {
-    case .text(let character): typed.append(character)
-    case .backspace: _ = typed.popLast()
-    case .escape: if isOpen { (screen, typed) = (.list, "") }
-    case .enter where !typed.isEmpty:
-      defer { typed = "" }
-      try take(typed, question)
-    default: break
+  private mutating func answer(_ question: Question, _ prompt: SecretPrompt, _ key: Key) throws {
+    var prompt = prompt
+    let outcome = prompt.type(key)
+    screen = key == .escape && isOpen ? .list : .asking(question, prompt)
+    switch outcome {
+    case .typing: break
+    case .different: message = "these were two passwords: once more"
+    case .answered(let answers):
+      ask(question)
+      do { try take(answers, question) } catch let error as NotelogError where error.code == .wrongPassword {
+        pause(error.localizedDescription)
+      }
     }
   }
 
-  private mutating func take(_ answer: String, _ question: Question) throws {
+  private mutating func take(_ answers: [String], _ question: Question) throws {
     switch question {
-    case .new: screen = .asking(.newAgain(answer))
-    case .newAgain(let first):
-      guard answer == first else { return ask(.new, "these were two passwords: once more") }
-      notebook = try Notebook(creatingAt: path, password: answer)
+    case .new:
+      notebook = try Notebook(creatingAt: path, password: answers[0])
       try open()
     case .unlock:
-      do { try notebook?.store.unlock(.password(answer)) } catch let error as NotelogError
-        where error.code == .wrongPassword
-      { return pause(error.localizedDescription) }
+      try notebook?.store.unlock(.password(answers[0]))
       try open()
-    case .old: screen = .asking(.change(old: answer))
-    case .change(let old): screen = .asking(.changeAgain(old: old, new: answer))
-    case .changeAgain(let old, let new):
-      guard answer == new else { return ask(.old, "these were two passwords: once more") }
-      do { try notebook?.store.changeCredential(.password(old), to: .password(new)) } catch let error
-        as NotelogError
-        where error.code == .wrongPassword
-      { return pause(error.localizedDescription) }
+    case .change:
+      try notebook?.store.changeCredential(.password(answers[0]), to: .password(answers[1]))
       (screen, message) = (.list, "the password is changed")
     }
   }
 
-  private mutating func ask(_ question: Question, _ why: String) {
-    (screen, message) = (.asking(question), why)
-  }
+  private mutating func ask(_ question: Question) { screen = .asking(question, question.prompt) }
 
   /// Each wrong password costs twice the time of the one before.
   private mutating func pause(_ why: String) {
@@ -147,7 +144,6 @@ struct App {
     wrongCount = min(wrongCount + 1, 6)
     pauseEnd = .now + .seconds(seconds)
     message = "\(why) Wait \(seconds) s."
-    if case .asking(.changeAgain) = screen { screen = .asking(.old) }
   }
 
   // MARK: - The list, a note, the editor
@@ -156,7 +152,7 @@ struct App {
     message = ""
     if key == .control("l"), isOpen { return lock("locked") }
     switch screen {
-    case .asking(let question): try answer(question, key)
+    case .asking(let question, let prompt): try answer(question, prompt, key)
     case .list: try typeInList(key)
     case .reading(let note, let first): typeInNote(note, first, key)
     case .editing(let note, var editor):
@@ -176,7 +172,7 @@ struct App {
   private mutating func refresh() throws {
     let pageCount = pageCount
     if window == nil {
-      window = try notebook.map { try NoteWindow($0.list(containing: search), rows: pageCount) }
+      window = try notebook.map { try ListWindow($0.list(containing: search), rows: pageCount) }
     }
     try window?.show(rows: pageCount)
   }
@@ -188,7 +184,7 @@ struct App {
     case .escape: return look(for: "")
     case .home: window = nil
     case .control("n"): screen = .editing(Note(), Editor())
-    case .control("p"): screen = .asking(.old)
+    case .control("p"): ask(.change)
     case .control("z"):
       message = try notebook?.undoDeletion().map { "'\($0.title)' is back" } ?? "nothing was deleted"
       window = nil

@@ -30,6 +30,9 @@ public struct Row: Equatable, Sendable {
     pieces = [Piece(text: text, style: style)]
   }
 
+  /// Where the next character will stand.
+  public static let cursor = Row(" ", .inverse) + Row()
+
   /// One piece behind the other.
   public static func + (left: Row, right: Row) -> Row {
     var row = left

@@ -171,6 +171,31 @@ import Testing
     try leave(again)
   }
 
+  @Test func `what was typed twice and is not the same is asked for again, from the beginning`() throws {
+    let new = try start()
+    try new.expect("a password for your notes:")
+    new.type("open sesame\ropen says me\r")
+    try new.expect("these were two passwords: once more")
+    #expect(new.screen.text.contains("a password for your notes:"))
+    new.type("open sesame\ropen sesame\r")
+    try new.expect("0 notes")
+    new.type("\u{10}open sesame\rfriend\rfiend\r")
+    try new.expect("these were two passwords: once more")
+    #expect(new.screen.text.contains("the password so far:"))
+    // A wrong one is said when all was typed, and costs a pause.
+    new.type("open says me\rfriend\rfriend\r")
+    try new.expect("The password is not right. Wait 1 s.")
+    try new.expect("the end of the pause") { $0.rows.last == "Enter: go on   ^Q leave" }
+    new.type("\u{1B}")
+    try new.expect("0 notes")
+    try leave(new)
+    let again = try start()
+    try again.expect("0 notes, locked")
+    again.type("open sesame\r")
+    try again.expect("search:")
+    try leave(again)
+  }
+
   @Test func `a changed password is the only one`() throws {
     let app = try begin()
     app.type("\u{10}")
