@@ -8,22 +8,24 @@ struct Name: Hashable {
   var identifier: String
 }
 
-/// A secret under one protection: how many there are under each is in the clear, and nothing else.
-struct Entry<P: Protection>: Record {
+/// A secret, sealed with all that says what it is for under the key that has its protection's name and class. The protection alone is in the clear.
+struct Entry: Record {
   var id = RecordID()
+  var protection = KeyClass.whenUnlocked
   var group = ""
   var identifier = ""
   var secret = ""
-  static var schema: Schema<Entry> {
-    Schema(P.name) {
-      Sealed("group", \.group, key: P.name, padded: true)
-      Sealed("identifier", \.identifier, key: P.name, padded: true)
-      Sealed("secret", \.secret, key: P.name, padded: true)
-    }
+  static let schema = Schema<Entry>("secret") {
+    Plain("protection", \.protection, indexed: true)
+    Sealed("group", \.group, padded: true).key(from: \.protection)
+    Sealed("identifier", \.identifier, padded: true).key(from: \.protection)
+    Sealed("secret", \.secret, padded: true).key(from: \.protection)
   }
 
-  static func named(_ name: Name) -> QueryCondition<Entry> {
-    .field(\.group, is: name.group) && .field(\.identifier, is: name.identifier)
+  /// What has a name under a protection: entries under others stay sealed.
+  static func named(_ name: Name, _ protection: KeyClass) -> QueryCondition<Entry> {
+    .field(\.protection, is: protection) && .field(\.group, is: name.group)
+      && .field(\.identifier, is: name.identifier)
   }
 }
 
@@ -59,14 +61,17 @@ final class PasswordManager {
 
   private convenience init(creatingAt path: String, password: String, _ options: Store.Options) throws {
     let store = try Store.create(at: path, unlocking: .password(password), options: options) { store in
-      for protection in protections { try store.createKey(protection.name, protection.keyClass) }
+      for protection in KeyClass.allCases {
+        try store.createKey(protection.rawValue, protection)
+      }
     }
     self.init(store, options)
   }
 
   /// Keeps a secret, in the place of what had its name.
-  func register<P: Protection>(_ secret: String, as name: Name, _: P.Type) throws {
-    let entry = Entry<P>(group: name.group, identifier: name.identifier, secret: secret)
+  func register(_ secret: String, as name: Name, _ protection: KeyClass) throws {
+    let entry = Entry(
+      protection: protection, group: name.group, identifier: name.identifier, secret: secret)
     try store.write { tx in
       _ = try Self.delete(name, &tx)
       try tx.put(entry)
@@ -102,14 +107,11 @@ final class PasswordManager {
   /// - Returns: How many secrets that are.
   func export(to path: String, password: String) throws -> Int {
     let target = try PasswordManager(creatingAt: path, password: password, options)
-    func copy<P: Protection>(_: P.Type) throws -> Int {
-      let entries = try store.query(Entry<P>.self).entries()
-      try target.store.putAll(try entries.map { try $0.record() })
-      return entries.count
-    }
-    let count = try protections.filter { $0.isMigratable }.reduce(0) { try $0 + copy($1) }
+    let migratable = KeyClass.allCases.filter(\.isMigratable)
+    let entries = try store.query(Entry.self).where(\.protection, isIn: migratable).entries()
+    try target.store.putAll(try entries.map { try $0.record() })
     try target.store.close()
-    return count
+    return entries.count
   }
 
   /// Forgets what stayed on another device, and begins its protections anew on this one; until then nothing can be registered under them here.
@@ -117,29 +119,28 @@ final class PasswordManager {
   /// - Returns: How many secrets that were.
   func adopt() throws -> Int {
     let stayed = store.info.keys.filter { $0.state == .elsewhere }.compactMap(\.name)
-    func forget<P: Protection>(_: P.Type) throws -> Int {
-      let ids = try store.query(Entry<P>.self).entries().map(\.id)
-      try store.write { tx in for id in ids { try tx.delete(Entry<P>.self, id) } }
-      try store.beginRotation(of: P.name)
-      return ids.count
+    let protections = stayed.compactMap(KeyClass.init(rawValue:))
+    let count = try store.write { tx in
+      try tx.deleteAll(Entry.self, where: .field(\.protection, isIn: protections))
     }
-    return try protections.filter { stayed.contains($0.name) }.reduce(0) { try $0 + forget($1) }
+    for key in stayed { try store.beginRotation(of: key) }
+    return count
   }
 
   /// How many secrets there are under a protection: that is in the clear.
-  func count<P: Protection>(_: P.Type) throws -> Int { try store.query(Entry<P>.self).count() }
+  func count(_ protection: KeyClass) throws -> Int {
+    try store.query(Entry.self).where(\.protection, is: protection).count()
+  }
 
   /// A name's secret. What is under a locked key, or another device's, is passed over if it is found under another.
   private func secret(of name: Name) throws -> String? {
-    if let known = cache[name] { return known }
-    func find<P: Protection>(_: P.Type) throws -> String? {
-      try store.query(Entry<P>.self).where(Entry<P>.named(name)).first()?.secret
-    }
     var refusal: (any Error)?
-    for protection in protections {
-      do { cache[name] = try cache[name] ?? find(protection) } catch let error as NotelogError
-        where error.code == .locked || error.code == .missingKey
-      { refusal = error }
+    for protection in KeyClass.allCases where cache[name] == nil {
+      do {
+        cache[name] = try store.query(Entry.self).where(Entry.named(name, protection)).first()?.secret
+      } catch let error as NotelogError where error.code == .locked || error.code == .missingKey {
+        refusal = error
+      }
     }
     if cache[name] == nil, let refusal { throw refusal }
     return cache[name]
@@ -147,12 +148,13 @@ final class PasswordManager {
 
   /// Deletes whatever has a name; where some is locked, that is thrown and nothing is deleted. What another device's key holds is let be.
   private static func delete(_ name: Name, _ tx: inout Transaction) throws -> Bool {
-    func delete<P: Protection>(_: P.Type, _ tx: inout Transaction) throws -> Int {
-      do { return try tx.deleteAll(Entry<P>.self, where: Entry<P>.named(name)) } catch let error
+    var count = 0
+    for protection in KeyClass.allCases {
+      do { count += try tx.deleteAll(Entry.self, where: Entry.named(name, protection)) } catch let error
         as NotelogError
-        where error.code == .missingKey && !P.isMigratable
-      { return 0 }
+        where error.code == .missingKey && !protection.isMigratable
+      { continue }
     }
-    return try protections.reduce(0) { try $0 + delete($1, &tx) } > 0
+    return count > 0
   }
 }

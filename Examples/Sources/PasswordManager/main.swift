@@ -16,7 +16,7 @@ let help = """
   purge                            wipes what was read
   export STORE                     makes another store of what may leave this device
   adopt                            forgets what stayed on another device, and begins anew here
-  protections: \(protections.map { $0.name }.joined(separator: ", "))
+  protections: \(KeyClass.allCases.map(\.rawValue).joined(separator: ", "))
   """
 
 @MainActor
@@ -27,8 +27,9 @@ func run(_ words: [String], on manager: PasswordManager) throws -> String {
     try manager.store.unlock(.password(askForSecret("password: ")))
     return "unlocked"
   case ("register", let name?):
-    let asked = words.count == 4 ? words[3] : WhenUnlocked.name
-    guard let protection = protections.first(where: { $0.name == asked }) else { return help }
+    guard let protection = words.count < 4 ? .whenUnlocked : KeyClass(rawValue: words[3]) else {
+      return help
+    }
     try manager.register(askForSecret("secret: "), as: name, protection)
     return "registered"
   case ("check", let name?):
@@ -36,7 +37,7 @@ func run(_ words: [String], on manager: PasswordManager) throws -> String {
     return try manager.check(secret.isEmpty ? nil : secret, of: name) ? "yes" : "no"
   case ("delete", let name?): return try manager.delete(name) ? "deleted" : "there is none"
   case ("count", nil):
-    return try protections.map { ($0.name, try manager.count($0)) }.filter { $0.1 > 0 }
+    return try KeyClass.allCases.map { ($0.rawValue, try manager.count($0)) }.filter { $0.1 > 0 }
       .map { "\($0.0) \($0.1)" }.joined(separator: ", ")
   case ("opened", nil): return "\(manager.store.metrics.fieldsOpened)"
   case ("adopt", nil): return "\(try manager.adopt()) forgotten"

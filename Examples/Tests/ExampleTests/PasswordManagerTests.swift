@@ -84,15 +84,18 @@ import Testing
 
   @Test func `on another device what was bound to the first one stays closed, and the rest opens`() throws {
     var commands = "pw\n"
-    for protection in protections { commands += "register a \(protection.name) \(protection.name)\ns\n" }
+    for protection in KeyClass.allCases {
+      commands += "register a \(protection.rawValue) \(protection.rawValue)\ns\n"
+    }
     _ = try run(commands)
-    let checks = "unlock\npw\n" + protections.map { "check a \($0.name)\ns\n" }.joined()
-    #expect(try run(checks) == ["unlocked"] + protections.map { _ in "yes" })
+    let checks = "unlock\npw\n" + KeyClass.allCases.map { "check a \($0.rawValue)\ns\n" }.joined()
+    #expect(try run(checks) == ["unlocked"] + KeyClass.allCases.map { _ in "yes" })
     // Another device has another secret, outside of the store.
     bench.device = "another"
     #expect(
       try run(checks)
-        == ["unlocked"] + protections.map { $0.isMigratable ? "yes" : "The key that it needs is missing." })
+        == ["unlocked"]
+        + KeyClass.allCases.map { $0.isMigratable ? "yes" : "The key that it needs is missing." })
     // Those protections are begun anew there, without what they held.
     let again = try run(
       """
@@ -161,7 +164,7 @@ import Testing
     ) { "pw" }
     let again = try PasswordManager.open(at: "elsewhere") { "" }
     #expect(again === manager)
-    try manager.register("s", as: Name(group: "a", identifier: "b"), AlwaysHere.self)
+    try manager.register("s", as: Name(group: "a", identifier: "b"), .alwaysThisDeviceOnly)
     #expect(try again.check("s", of: Name(group: "a", identifier: "b")))
   }
 

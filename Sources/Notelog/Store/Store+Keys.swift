@@ -5,7 +5,9 @@ import NotelogCrypto
 import NotelogJournal
 
 /// When a named key may be used, and whether it travels with the store.
-public enum KeyClass: Sendable, Hashable, CaseIterable {
+///
+/// A record can say it of itself, where keys have the names of their classes: as the plain field that ``Sealed/key(from:)`` takes.
+public enum KeyClass: String, Sendable, CaseIterable, FieldValue {
   /// Between `unlock` and ``Store/lock(_:)``.
   case whenUnlocked
   /// The same, and on this device only.

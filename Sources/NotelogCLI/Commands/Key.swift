@@ -61,7 +61,7 @@ extension Command {
     options: [.newPasswordFile, .scryptLogN], run: grantKeys)
 
   fileprivate static let keyClass = Option(
-    long: "class", value: "CLASS", completion: .words(KeyClass.names.map { $0.name }),
+    long: "class", value: "CLASS", completion: .words(KeyClass.allCases.map(\.rawValue)),
     help:
       "when it may be used: whenUnlocked (until the store is locked), afterFirstUnlock (until the process ends) or always; "
       + "with ThisDeviceOnly behind it, on this device only")
@@ -74,10 +74,6 @@ extension Command {
 
 extension Positional {
   fileprivate static let keyName = Positional(name: "NAME", help: "the key's name")
-}
-
-extension KeyClass {
-  fileprivate static let names: [(name: String, keyClass: KeyClass)] = allCases.map { ("\($0)", $0) }
 }
 
 @Sendable
@@ -125,8 +121,8 @@ extension StoreInfo.Key {
 @Sendable
 private func addKey(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
   let name = invocation.value(of: Command.keyClass) ?? "whenUnlocked"
-  guard let keyClass = KeyClass.names.first(where: { $0.name == name })?.keyClass else {
-    let names = KeyClass.names.map { $0.name }.joined(separator: ", ")
+  guard let keyClass = KeyClass(rawValue: name) else {
+    let names = KeyClass.allCases.map(\.rawValue).joined(separator: ", ")
     throw .usage("there is no class '\(name)'", hint: "the classes are \(names)")
   }
   let isShreddable = invocation.has(Command.shreddable)
