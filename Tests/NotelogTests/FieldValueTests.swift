@@ -60,6 +60,8 @@ private struct Unsent: Record {
     try expectReturns([0, 255, 7] as [UInt8])
     try expectReturns(Data([1, 2, 3]))
     try expectReturns(UUID())
+    try expectReturns(RecordID())
+    try expectReturns(RecordID() as RecordID?)
     try expectReturns(try #require(URL(string: "https://example.org/a?b=c#d")))
     try expectReturns(Address(street: "Rue de l'Église", number: 4))
     try expectReturns(Colour(red: 1, green: 2, blue: 255))
@@ -91,6 +93,7 @@ private struct Unsent: Record {
     #expect(bytes(nil as Int64?) == [0])
     let uuid = try #require(UUID(uuidString: "00112233-4455-6677-8899-AABBCCDDEEFF"))
     #expect(bytes(uuid) == (0..<16).map { UInt8($0 * 0x11) })
+    #expect(bytes(RecordID(uuid)) == bytes(uuid))
     #expect(
       String(decoding: bytes(try Address(street: "A/B", number: 1).stored), as: UTF8.self)
         == #"{"number":1,"street":"A/B"}"#)
@@ -103,6 +106,7 @@ private struct Unsent: Record {
     #expect(throws: NotelogError(.damaged, "")) { try load(String?.self, []) }
     #expect(throws: NotelogError(.damaged, "")) { try load(String?.self, [0, 65]) }
     #expect(throws: NotelogError(.damaged, "")) { try load(UUID.self, [0]) }
+    #expect(throws: NotelogError(.damaged, "")) { try load(RecordID.self, [UInt8](repeating: 0, count: 17)) }
     #expect(throws: NotelogError(.typeMismatch, "")) { try Int8(stored: Int64(128)) }
     #expect(throws: NotelogError(.typeMismatch, "")) { try Float(stored: 0.1) }
     #expect(throws: NotelogError(.typeMismatch, "")) { try Address(stored: EncodedJSON(utf8: [0x7B])) }

@@ -9,6 +9,19 @@ import NotelogBase
 /// whole store, whatever its type: a record of another type under the same id is refused with `conflict`, and what belongs to
 /// a record has an id of its own, and a field that says whose it is. Once a record is deleted, its id is free for any type; a
 /// transaction later, not in the same.
+///
+/// A property of this type is a field: a record names another of the same store by its id alone, 16 bytes, indexed and asked for as any value is.
+/// Optional is best, as its initial value says that there is none. The field says neither of which type the other record is nor whether it still is
+/// there: the app asks for it by the type it knows, `store.get(Recipe.self, id)`, and gets nil where it is gone. What is kept outside of
+/// the store, or may point into another one, is a ``RecordReference``.
+///
+/// ```swift
+/// struct Cooked: Record {
+///   var id = RecordID()
+///   var recipe: RecordID?
+///   static let schema = Schema<Cooked>("cooked") { Plain("recipe", \.recipe, indexed: true) }
+/// }
+/// ```
 public struct RecordID: Hashable, Sendable, BitwiseCopyable {
   let bytes: ID16
 

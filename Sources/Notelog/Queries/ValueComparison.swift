@@ -62,7 +62,7 @@ extension ValueOrder {
 private let typesInOrderOfKeys = Set(
   [
     Int.self, Int8.self, Int16.self, Int32.self, Int64.self, UInt.self, UInt8.self, UInt16.self, UInt32.self,
-    UInt64.self, Double.self, Float.self, String.self, Date.self, UUID.self,
+    UInt64.self, Double.self, Float.self, String.self, Date.self, UUID.self, RecordID.self,
   ].map { (type: any Any.Type) in ObjectIdentifier(type) })
 
 extension String {

@@ -7,6 +7,8 @@ import NotelogJournal
 ///
 /// `notelog://<store>/<collection>/<record>`: it holds for as long as the record lives, through compaction, backup and restore,
 /// and through a new name for the collection.
+///
+/// Inside of the store a ``RecordID`` is enough, as a field: a reference says store and collection beside it, and is refused by any other.
 public struct RecordReference: Hashable, Sendable {
   /// The URI's scheme.
   public static let scheme = "notelog"

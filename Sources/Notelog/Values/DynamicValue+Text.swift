@@ -6,7 +6,7 @@ extension DynamicValue {
   /// Reads a value of a type from text.
   ///
   /// - Parameters:
-  ///   - text: For bytes hexadecimal digits, for a date ISO 8601 (`2026-01-31T09:00:00Z`, or the day alone) or `now`,
+  ///   - text: For bytes hexadecimal digits, for a UUID what a ``RecordID`` takes too, for a date ISO 8601 (`2026-01-31T09:00:00Z`, or the day alone) or `now`,
   ///     for the others what ``description`` shows.
   ///   - type: The field's type.
   /// - Throws: `invalidArgument`.
@@ -20,7 +20,7 @@ extension DynamicValue {
       case .text: .text(text)
       case .bytes: Self.parseHexadecimal(text).map(Self.bytes)
       case .date: Self.parseDate(text).map(Self.date)
-      case .uuid: UUID(uuidString: text).map(Self.uuid)
+      case .uuid: RecordID(text).map { .uuid($0.uuid) }
       case .url: URL(string: text).map(Self.url)
       case .json: Self.isJSON(text) ? .json(Array(text.utf8)) : nil
       }

@@ -2,7 +2,7 @@
 
 /// A property type that can be a field.
 ///
-/// Bool, the integers, Float, Double, String, `[UInt8]`, Data, Date, UUID, URL and their optionals conform already.
+/// Bool, the integers, Float, Double, String, `[UInt8]`, Data, Date, UUID, URL, RecordID and their optionals conform already.
 /// An enumeration with raw values conforms by saying so, and is kept as its raw value; so does every other type that is `RawRepresentable`. A
 /// `Codable` type conforms by saying so, and is kept as JSON. Any other type names the stored type that stands for it:
 ///

@@ -33,7 +33,7 @@ enum FromCoreDataArticle {
     var time = Date()
     var isPaid = false
     var findings = ""
-    var patient: UUID?
+    var patient: RecordID?
     var patientRow: Int?
     static let schema = Schema<Visit>("visit") {
       Plain("time", \.time, indexed: true)
@@ -73,7 +73,7 @@ enum FromCoreDataArticle {
       let visits = try store.query(Visit.self).sorted(by: \.time).entries()
       #expect(try visits.map { try $0.time.timeIntervalSinceReferenceDate } == [7e8, 7e8 + 1, 7e8 + 3600.5])
       let names = try visits.map { visit in
-        try visit.patient.map { try store.get(Patient.self, RecordID($0))?.name } ?? nil
+        try visit.patient.map { try store.get(Patient.self, $0)?.name } ?? nil
       }
       #expect(names == ["Lewis", nil, "Ada"])
       try store.close()
@@ -86,7 +86,7 @@ enum FromCoreDataArticle {
     try store.migrate(Visit.self)
     let patients = try store.query(Patient.self).entries()
     let byRow = Dictionary(
-      uniqueKeysWithValues: patients.map { (Int($0.id.description.suffix(16), radix: 16), $0.id.uuid) })
+      uniqueKeysWithValues: patients.map { (Int($0.id.description.suffix(16), radix: 16), $0.id) })
     let visits = try store.query(Visit.self).entries()
     try store.write { tx in
       for visit in visits {

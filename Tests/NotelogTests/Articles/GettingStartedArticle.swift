@@ -27,7 +27,7 @@ struct Steps: Codable, FieldValue {
 struct Cooked: Record {
   var id = RecordID()
   var time = Date()
-  var recipe: UUID?
+  var recipe: RecordID?
   static let schema = Schema<Cooked>("cooked") {
     Plain("time", \.time, indexed: true)
     Plain("recipe", \.recipe, indexed: true)
@@ -75,8 +75,8 @@ struct Shelf: Record {
       print(recipe.steps.lines.count)
     }
     #expect(try store.get(Recipe.self, soup.id)?.record().steps.lines.count == 2)
-    try store.write { tx in try tx.put(Cooked(recipe: soup.id.uuid)) }
-    let last = try store.query(Cooked.self).where(\.recipe, is: soup.id.uuid).max(of: \.time)
+    try store.write { tx in try tx.put(Cooked(recipe: soup.id)) }
+    let last = try store.query(Cooked.self).where(\.recipe, is: soup.id).max(of: \.time)
     #expect(last != nil)
     let url = try store.reference(to: Recipe.self, soup.id).url
     if let reference = RecordReference(url) {
