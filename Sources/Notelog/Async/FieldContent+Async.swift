@@ -1,6 +1,7 @@
 // Large values streamed out, and in, by tasks.
 
 import NotelogBase
+public import Foundation
 import NotelogJournal
 
 extension FieldContent {
@@ -51,7 +52,8 @@ extension Store {
   ///   - id: The record that the value is for. It need not exist yet.
   ///   - pieces: The value's bytes, in pieces of any length.
   /// - Returns: The upload, to be set in an update.
-  /// - Throws: `locked`, `invalidArgument`, `limitExceeded`, `full`, `poisoned`, `closed`, and what `pieces` throws.
+  /// - Throws: `locked`, `invalidArgument`, `limitExceeded`, `full`, `poisoned`, `closed`, and what `pieces` throws; `CancellationError`: a value
+  ///   whose pieces ended because the task was cancelled is not taken for a whole one.
   public func upload<R: Record, Value, Pieces: AsyncSequence & Sendable>(
     to path: FieldKeyPath<R, Value>, of id: RecordID, from pieces: Pieces
   ) async throws -> Upload<R> where Pieces.Element == [UInt8] {
@@ -59,7 +61,32 @@ extension Store {
     for try await piece in pieces {
       try await offPool { try uploading.append(piece) }
     }
+    try Task.checkCancellation()
     return try await offPool { try uploading.finish(for: R.self) }
+  }
+}
+
+extension Store {
+  /// Writes a value of any length for a sealed field of bytes. As the other, without blocking the caller's thread: the closure runs elsewhere. It
+  /// ends with `CancellationError` when the task is cancelled.
+  public func upload<R: Record, Value>(
+    to path: FieldKeyPath<R, Value>, of id: RecordID,
+    reading read: @escaping @Sendable (inout MutableRawSpan) throws -> Int
+  ) async throws -> Upload<R> {
+    try await offPool { stop in
+      try self.upload(to: path, of: id) { bytes in
+        if stop.isSet { throw CancellationError() }
+        return try read(&bytes)
+      }
+    }
+  }
+
+  /// Writes the rest of a file as a value for a sealed field of bytes. As the other, without blocking the caller's thread; it ends with
+  /// `CancellationError` when the task is cancelled.
+  public func upload<R: Record, Value>(
+    to path: FieldKeyPath<R, Value>, of id: RecordID, from file: FileHandle
+  ) async throws -> Upload<R> {
+    try await upload(to: path, of: id, reading: Self.piece(of: file))
   }
 }
 

@@ -13,6 +13,16 @@ extension Store {
     }
   }
 
+  /// Creates a store with what the closure puts into it. As the other, without blocking the caller's thread: the closure runs elsewhere.
+  public static func create(
+    at path: String, unlocking credential: Credential, options: Options = Options(),
+    filling body: @escaping @Sendable (Store) throws -> Void
+  ) async throws -> Store {
+    try await offPool {
+      try create(at: path, unlocking: credential, options: options, filling: body)
+    }
+  }
+
   /// Opens a store. As the other, without blocking the caller's thread.
   public static func open(
     at path: String, unlocking credential: Credential? = nil, options: Options = Options()
@@ -34,11 +44,6 @@ extension Store {
   /// Makes everything durable and closes the store. As the other, without blocking the caller's thread.
   public func close() async throws {
     try await offPool { try self.close() }
-  }
-
-  /// Unlocks the keys: a password takes a while on purpose. As the other, without blocking the caller's thread.
-  public func unlock(_ credential: Credential) async throws {
-    try await offPool { try self.unlock(credential) }
   }
 
   /// Runs a closure that reads and writes, alone. As the other, without blocking the caller's thread: the closure runs
@@ -64,30 +69,14 @@ extension Store {
     try await offPool { try self.get(type, id) }
   }
 
+  /// The record that a reference points to. As the other, without blocking the caller's thread.
+  public func get<R: Record>(_ type: R.Type, _ reference: RecordReference) async throws -> Entry<R>? {
+    try await offPool { try self.get(type, reference) }
+  }
+
   /// The records with these ids. As the other, without blocking the caller's thread.
   public func getMany<R: Record>(_ type: R.Type, _ ids: [RecordID]) async throws -> [Entry<R>?] {
     try await offPool { try self.getMany(type, ids) }
-  }
-
-  /// Copies what is live out of segments that are mostly dead. As the other, without blocking the caller's thread.
-  @discardableResult
-  public func compact() async throws -> CompactionSummary {
-    try await offPool { try self.compact() }
-  }
-
-  /// Reads what the store holds, as much as the budget allows, and checks it. As the other, without blocking the caller's
-  /// thread.
-  public func scrub(
-    from position: ScrubPosition? = nil, _ budget: WorkBudget = .unlimited
-  ) async throws -> ScrubSummary {
-    try await offPool { try self.scrub(from: position, budget) }
-  }
-
-  /// Reads every byte of a store and checks it. As the other, without blocking the caller's thread.
-  public static func verify(
-    at path: String, unlocking credential: Credential? = nil
-  ) async throws -> Verification {
-    try await offPool { try verify(at: path, unlocking: credential) }
   }
 }
 
@@ -95,35 +84,6 @@ extension StoreSnapshot {
   /// The record with an id as it was. As the other, without blocking the caller's thread.
   public func get<R: Record>(_ type: R.Type, _ id: RecordID) async throws -> Entry<R>? {
     try await offPool { try self.get(type, id) }
-  }
-}
-
-extension Query {
-  /// The records found. As the other, without blocking the caller's thread.
-  public func entries() async throws -> [Entry<R>] { try await cancellable { try $0.entries() } }
-
-  /// The first record found. As the other, without blocking the caller's thread.
-  public func first() async throws -> Entry<R>? { try await cancellable { try $0.first() } }
-
-  /// How many records there are. As the other, without blocking the caller's thread.
-  public func count() async throws -> Int { try await cancellable { try $0.count() } }
-
-  /// How the query would be answered now. As the other, without blocking the caller's thread.
-  public func explain() async throws -> QueryPlan { try await cancellable { try $0.explain() } }
-
-  /// Runs `body` with the query on a thread that may block; it ends when the task is cancelled.
-  private func cancellable<Result: Sendable>(
-    _ body: @escaping @Sendable (Query) throws -> Result
-  ) async throws -> Result {
-    let stop = Flag(false)
-    var query = self
-    query.stop = stop
-    return try await withTaskCancellationHandler {
-      let query = query
-      return try await offPool { try body(query) }
-    } onCancel: {
-      _ = stop.exchange(true)
-    }
   }
 }
 

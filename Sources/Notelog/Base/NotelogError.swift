@@ -45,7 +45,7 @@ public struct NotelogError: Error, Sendable {
     case closed
     /// The store was opened for reading only.
     case readOnly
-    /// The store is suspended: it has given its lock back. ``Store/resume(waiting:)`` takes it again.
+    /// The store is suspended: it has given its lock back. `Store.resume(waiting:)` takes it again.
     case suspended
     /// A named limit of the format was exceeded.
     case limitExceeded

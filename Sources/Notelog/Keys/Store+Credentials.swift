@@ -36,7 +36,7 @@ extension Store {
   /// Adds a slot that opens some named keys, and not the store: for a support person, who may read some fields and no others.
   ///
   /// Whoever unlocks with it reads what is sealed under these keys, in all of their generations, those to come included, and plain fields;
-  /// seals nothing, changes no keys, and can't tell whether a schema was altered. Taking it away by ``removeSlot(_:)`` takes away nothing that
+  /// seals nothing, changes no keys, and can't tell whether a schema was altered. Taking it away by `removeSlot(_:)` takes away nothing that
   /// was read or copied before: rotate the keys then.
   ///
   /// - Parameters:
@@ -58,7 +58,7 @@ extension Store {
   ///
   /// Afterwards the store is unlocked, also where it was locked before: finding the slot unlocks it, even if the change then
   /// fails. Whoever kept a copy of the keyring as it was opens it with the old password for ever, and with it keys made since: where that
-  /// matters, use ``rekey(_:to:work:)``.
+  /// matters, use `rekey(_:to:work:)`.
   ///
   /// - Parameters:
   ///   - old: The password in force, which finds its slot.
@@ -83,7 +83,7 @@ extension Store {
   ///
   /// There is a new root, which the new credential alone opens, new keys of the classes, and of each named key a new generation: whoever had the
   /// old root opens nothing that is written from now on. Values that are there stay under the old generations until each key is rotated
-  /// (``rotate(_:_:)``). All other credentials, recovery keys and grants are gone: add them again. A crash leaves the old root or
+  /// (`rotate(_:_:)`). All other credentials, recovery keys and grants are gone: add them again. A crash leaves the old root or
   /// the new one in force.
   ///
   /// - Parameters:
@@ -129,7 +129,7 @@ extension Store {
   /// Removes every slot that a credential opens: it unlocks the store no longer. No data is written again.
   ///
   /// Afterwards the store is unlocked. Whoever kept a copy of the keyring as it was opens it with the credential for ever,
-  /// and with it keys made since: where that matters, use ``rekey(_:to:work:)``.
+  /// and with it keys made since: where that matters, use `rekey(_:to:work:)`.
   ///
   /// - Parameter credential: The one to give up; it finds its slot.
   /// - Throws: `wrongPassword`; `invalidArgument` where it is the last way to unlock the store; `full`, `inputOutput`.

@@ -33,10 +33,14 @@ extension Store {
   /// How many live values are sealed under each generation of each key. It reads the directories of all records.
   ///
   /// - Complexity: O(*n*) in the bytes of the store's records.
-  public func countSealedValues() throws -> SealedValueCounts {
+  public func countSealedValues() throws -> SealedValueCounts { try countSealedValues(until: nil) }
+
+  /// The same; it throws `CancellationError` when the flag is set.
+  func countSealedValues(until stop: Flag?) throws -> SealedValueCounts {
     var found = SealedValueCounts()
     try forEachSealed(in: journal.snapshot(), part: 0, of: 1, damaged: { found.isExact = false }) {
       _, references in
+      if stop?.isSet == true { throw CancellationError() }
       for reference in references { found.counts[reference, default: 0] += 1 }
     }
     return found
@@ -48,7 +52,7 @@ extension Store {
   /// New values are sealed under the new generation from the first step on. Values that are there are sealed anew, newest records first, a few
   /// records in a transaction, beside whoever else writes; who observes the store hears of them. A generation is given up when, counted anew,
   /// no value is left under it, and neither a snapshot nor a backup may still need it. What was sealed under it lies in the files until
-  /// ``purge(progress:)``, and in copies of them for ever.
+  /// `purge(progress:)`, and in copies of them for ever.
   ///
   /// - Parameters:
   ///   - name: The key's name.
@@ -75,7 +79,7 @@ extension Store {
     }
   }
 
-  /// Makes another generation of a key, also while values are left under older ones: ``rotate(_:_:)`` then goes on with all of them.
+  /// Makes another generation of a key, also while values are left under older ones: `rotate(_:_:)` then goes on with all of them.
   ///
   /// - Parameter name: The key's name.
   /// - Throws: `locked`, `missingKey`, `full`, `poisoned`, `closed`, `readOnly`.

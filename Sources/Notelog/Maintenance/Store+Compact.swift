@@ -14,7 +14,7 @@ public struct CompactionForecast: Sendable {
 }
 
 extension Store {
-  /// What ``compact()`` would do now, about. Nothing is written; a store that was opened for reading will do.
+  /// What `compact()` would do now, about. Nothing is written; a store that was opened for reading will do.
   public var compactionForecast: CompactionForecast {
     let estimate = journal.compactionEstimate
     var forecast = CompactionForecast(

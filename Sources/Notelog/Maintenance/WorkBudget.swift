@@ -1,5 +1,6 @@
 // How much of long work may be done at a time.
 
+import NotelogBase
 import NotelogJournal
 
 /// What one call of compaction, or of a scrub, may spend. What is not finished then goes on in the next call.
@@ -17,5 +18,13 @@ public struct WorkBudget: Sendable {
   /// Until so much time has passed: give or take the copying of a mebibyte, or the reading of a segment.
   public static func time(_ duration: Duration) -> WorkBudget {
     WorkBudget(journal: .lasting(duration, on: ContinuousClock()))
+  }
+
+  /// The same budget, which is spent as well when the flag is set.
+  func stopping(at stop: Flag) -> WorkBudget {
+    var journal = journal
+    let isOver = journal.isOver
+    journal.isOver = { stop.isSet || isOver() }
+    return WorkBudget(journal: journal)
   }
 }

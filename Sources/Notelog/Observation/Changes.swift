@@ -16,7 +16,7 @@ import NotelogJournal
 /// commit is in it too, where this one doesn't hold the store's lock. A commit shows as soon as it can be read, which may be a
 /// little before it is durable. An observer that falls behind costs no more than a fixed amount of memory: commits are then
 /// put together, and at last the records are no longer named (``RecordChanges/isComplete``). The sequence ends when the
-/// store is closed, and where what others commit can't be taken in any more: ``Store/refresh()`` throws why. Its elements are for one observer: two that iterate over the same sequence share them.
+/// store is closed, and where what others commit can't be taken in any more: `Store.refresh()` throws why. Its elements are for one observer: two that iterate over the same sequence share them.
 public struct Changes: AsyncSequence, Sendable {
   /// What one commit changed, or several.
   public typealias Element = RecordChanges

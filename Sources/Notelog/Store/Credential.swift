@@ -18,7 +18,7 @@ public enum Credential: Sendable {
   /// The 32 bytes of a recovery key that somebody wrote down.
   case recoveryKey([UInt8])
 
-  /// A recovery key from its text, as ``Store/addRecoveryKey()`` gave it. Capitals, spaces and hyphens don't matter.
+  /// A recovery key from its text, as `Store.addRecoveryKey()` gave it. Capitals, spaces and hyphens don't matter.
   ///
   /// - Throws: `invalidArgument` where a letter was typed wrongly, left out or exchanged: it says in which group, where that can be told.
   public static func recoveryKey(text: String) throws -> Credential {

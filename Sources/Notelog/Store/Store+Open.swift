@@ -8,7 +8,7 @@ import NotelogJournal
 
 /// When a store that is open for writing holds its lock, which keeps other processes from writing.
 public enum WritingPolicy: Sendable, Hashable {
-  /// From opening to closing, but for the time between ``Store/suspend()`` and ``Store/resume(waiting:)``.
+  /// From opening to closing, but for the time between `Store.suspend()` and `Store.resume(waiting:)`.
   case held
   /// From a write on, until nothing was written for that long or another process waits: several processes write in turns, and each takes in
   /// what the others did before it writes. Opening waits for nobody.
@@ -28,7 +28,7 @@ extension Store {
   /// What may be chosen when a store is created or opened.
   public struct Options: Sendable {
     /// Whether nothing may be written; no lock is then taken. The store shows what was committed when it was opened, and what came later
-    /// when it is asked for (``Store/refresh()``, ``follows``). A store of more files than the process keeps open gets a file in
+    /// when it is asked for (`Store.refresh()`, ``follows``). A store of more files than the process keeps open gets a file in
     /// its folder `pins`, where that can be written to, for as long as it is open: what it shows is not deleted meanwhile.
     public var isReadOnly = false
     /// When the store's lock is held, where it is open for writing.
@@ -36,7 +36,7 @@ extension Store {
     /// How long another process's lock is waited for before `busy` is thrown: at opening, and with leased writing at each write.
     public var patience = Duration.zero
     /// Whether what other processes commit is taken in by itself as it comes, where this one doesn't hold the lock:
-    /// ``Store/refresh()`` without being asked. Observing a store does so too.
+    /// `Store.refresh()` without being asked. Observing a store does so too.
     public var follows = false
     /// Whether a store is opened all the same that lost something which nobody can name. It is open for reading only then, and
     /// ``Entry/isPossiblyStale`` marks each record that may have been changed or removed in what is lost. Without it, opening such a

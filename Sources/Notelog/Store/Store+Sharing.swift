@@ -7,7 +7,7 @@ import NotelogJournal
 
 extension Store {
   /// Waits for what is being written, and gives the store's lock back: other processes may write. Reads go on, and keys stay as they are;
-  /// writes throw `suspended` until ``resume(waiting:)``, or take the lock themselves where writing is leased.
+  /// writes throw `suspended` until `resume(waiting:)`, or take the lock themselves where writing is leased.
   ///
   /// For an app that the system is about to suspend: a lock that it holds then would keep others out, or have it killed.
   ///

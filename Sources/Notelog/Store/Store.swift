@@ -77,7 +77,7 @@ public final class Store: Sendable {
 
 extension Store {
   /// What is known to be damaged: what opening found, and what was met since. Opening a store looks at few of its bytes, and
-  /// reading at those it reads; ``verify(at:unlocking:threadCount:progress:)`` looks at all.
+  /// reading at those it reads; `verify(at:unlocking:threadCount:progress:)` looks at all.
   ///
   /// - Complexity: O(1) for a sound store, O(*n*) in the records of a damaged one.
   public var damage: DamageReport { journal.isDamaged ? DamageReport(journal) : .none }

@@ -73,11 +73,9 @@ private struct Measurement: Record {
     #expect(try await store.query(Measurement.self).count() == 1)
     let backups = try TemporaryFolder()
     let backupPath = backups.path
-    let summary = try await withCheckedThrowingContinuation { continuation in
-      DispatchQueue.global().async {
-        continuation.resume(with: Result { try store.backup(to: backupPath) })
-      }
-    }
+    let summary = try await store.backup(to: backupPath)
+    let figures = await store.info()
+    #expect(figures.recordCount == 1)
     #expect(summary.findings.isEmpty)
     try await store.close()
     #expect(await observed.value.1 == 0)
