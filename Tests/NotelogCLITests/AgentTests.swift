@@ -279,6 +279,62 @@ let agentPrelude =
           + "tags       not checked: 1 sealed value, no key was given\n"))
   }
 
+  @Test func `what can do without a key takes what is kept where it is told to, and asks where nothing is`()
+    throws
+  {
+    let script = """
+      notelog unlock my.notelog $quick
+      title() { sed 's/.*"title":\\([^}]*\\).*/\\1/'; }
+      notelog dump my.notelog --json | title
+      notelog dump my.notelog --json --unlock | title
+      notelog dump my.notelog | grep -c 'title *sealed under key 1'; notelog dump my.notelog --unlock | grep -c 'title  *Hello'
+      notelog key list my.notelog | sed 's/.*  //'; notelog key list my.notelog --unlock | sed 's/.*  //'
+      notelog info my.notelog | sed -n 's/^key *1, \\([^,]*\\),.*/\\1/p'
+      notelog info my.notelog --unlock | sed -n 's/^key *1, \\([^,]*\\),.*/\\1/p'
+      notelog lock
+      notelog dump my.notelog --unlock 2>&1 | head -1
+      notelog dump my.notelog --frames --unlock 2>&1; echo $?
+      """
+    try bench.expect(
+      agentPrelude + script,
+      .init(
+        out: """
+          unlocked for 15m
+          {"sealed":45,"key":1
+          "Hello"
+          1
+          1
+          its name is sealed
+          default
+          its name is sealed
+          default
+          notelog: error: a password is needed, and there is no terminal to ask on
+          notelog: error: --frames opens nothing, and --unlock is for records
+          64
+
+          """))
+  }
+
+  @Test func `a new root is kept by nobody, and the old one no longer`() throws {
+    let script = """
+      printf 'a new one' >new
+      notelog unlock my.notelog $quick
+      notelog password change my.notelog --rekey $quick --new-password-file new --scrypt-log-n 14 2>/dev/null
+      kept my.notelog
+      titles 2>&1 | head -1; titles --password-file new 2>/dev/null
+      """
+    try bench.expect(
+      agentPrelude + script,
+      .init(
+        out: """
+          unlocked for 15m
+          notelog: error: nothing is kept, and no agent is running
+          notelog: error: a password is needed, and there is no terminal to ask on
+          Hello
+
+          """))
+  }
+
   @Test func `what is kept outlives a change of password, and what does not open any more is said`() throws {
     let script = """
       printf 'a new one' >new

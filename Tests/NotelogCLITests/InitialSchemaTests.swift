@@ -57,7 +57,7 @@ import Testing
       #"{"collections": [{"name": "c", "fields": [{"name": "f", "type": "text", "keyFrom": "p", "keys": ["a"]}]}]}"#,
       "is not sealed, and so has no key"
     ),
-    ("[]", "an object with one member"), (#"{"collections": []}"#, "an object with one member"),
+    ("[]", "an object with one member"), (#"{"collections": []}"#, "the schema lists no collection"),
     (#"{"collections": [1]}"#, "collection 1 is not an object"),
     (#"{"collections": [{"name": "c"}]}"#, "collection 1 needs a name and a list of fields"),
     (#"{"collections": [{"name": "c", "fields": [], "x": 1}]}"#, "an unknown member 'x'"),

@@ -159,6 +159,9 @@ extension Store {
       }
       step.retired.append(reference.rawValue)
     }
+    if old.contains(where: { counted.counts[$0.rawValue] != nil && vault.access(to: $0) == .elsewhere }) {
+      step.obstacle = "values are sealed under a generation that stayed on another device"
+    }
     step.isFinished = empty.count == old.count
   }
 

@@ -65,6 +65,8 @@ extension Option {
     long: "device-secret", value: "FILE", completion: .file,
     help: "this device's secret, which some keys need; $XDG_STATE_HOME/notelog/device-secret unless given")
   static let json = Option(long: "json", help: "print JSON")
+  static let unlock = Option(
+    long: "unlock", help: "unlock the store too: with what is kept of it, or the password that is asked for")
 
   static let field = Option(
     long: "field", short: "f", value: "NAME", repeats: true, help: "only this field; may be repeated")

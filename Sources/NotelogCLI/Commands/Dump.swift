@@ -6,7 +6,8 @@ extension Command {
     words: ["dump"], summary: "print all records",
     discussion: [
       """
-      Without a key, sealed fields are shown as sealed, with their size and the number of their key. With --json \
+      Without a key, sealed fields are shown as sealed, with their size and the number of their key, also where an agent keeps the store \
+      unlocked: --unlock opens them. With --json \
       each record is one line: {"id":…,"collection":…,"revision":…,"fields":{…}}. Dates are RFC 3339; bytes are \
       {"base64":…}, JSON documents {"json":…}, a field not opened {"sealed":…,"key":…}, one that is not in the schema \
       {"unknown":…}, one that failed {"error":…}; the sizes are in bytes, as stored.
@@ -17,7 +18,7 @@ extension Command {
       records among them. It opens nothing, recovers nothing and needs no key.
       """,
     ],
-    positionals: [.store], options: [frames, .json],
+    positionals: [.store], options: [frames, .unlock, .json],
     examples: [
       .init(line: "notelog dump --json my.notelog >notes.jsonl", does: "one record a line, fields sealed"),
       .init(line: "notelog dump --frames my.notelog", does: "what lies on the disk, frame by frame"),
@@ -30,7 +31,10 @@ extension Command {
 
 @Sendable
 private func dumpStore(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
-  if invocation.has(Command.frames) { return try dumpFrames(invocation, console) }
+  if invocation.has(Command.frames) {
+    if invocation.has(.unlock) { throw .usage("--frames opens nothing, and --unlock is for records") }
+    return try dumpFrames(invocation, console)
+  }
   return try invocation.withStore(.ifGiven, readOnly: true) { store in
     let progress = Progress("dumping", on: console, besideOutput: true)
     defer { progress.finish() }

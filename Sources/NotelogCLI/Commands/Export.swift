@@ -36,6 +36,7 @@ private func exportRecords(_ invocation: Invocation, _ console: Console) throws(
     if let name = invocation.positionals.dropFirst().first {
       collections = [try store.collection(given: name)]
     }
+    if format == .csv, collections.isEmpty { _ = try store.collection(given: nil) }
     if format == .csv, collections.count != 1 {
       throw ToolError(
         .failed, "CSV holds one collection",

@@ -5,10 +5,10 @@ extension Command {
   static let info: Command = Command(
     words: ["info"], summary: "show size, records, segments, collections and keys",
     discussion: [
-      "No key is needed; with one, the names of keys are shown as well. What lies before the floor is on the disk for certain.",
+      "No key is needed; with one, or with --unlock, the names of keys are shown as well. What lies before the floor is on the disk for certain.",
       "On a terminal each segment has a bar: as long as it is large, filled as far as it is live.",
     ],
-    positionals: [.store], options: [.json], run: showInfo)
+    positionals: [.store], options: [.unlock, .json], run: showInfo)
 }
 
 @Sendable

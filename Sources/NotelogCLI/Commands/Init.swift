@@ -14,22 +14,31 @@ extension Command {
       sealed one "padded", "compressed", or under a "key" of its own; or under one of some "keys", which each record \
       names in the plain text field that "keyFrom" names.
       """,
+      """
+      With --empty it has no collection: for an app, which makes its own, or for 'import --from', which makes one of a table.
+      """,
     ],
-    positionals: [.store], options: [schemaFile, .scryptLogN, .segmentSize, commitTimes],
+    positionals: [.store], options: [schemaFile, empty, .scryptLogN, .segmentSize, commitTimes],
     examples: [.init(line: "notelog init my.notelog", does: "asks for a password, and makes the store")],
     run: makeStore)
 
   fileprivate static let commitTimes = Option(
     long: "commit-times", help: "keep the time of each commit; whoever sees the files sees them")
 
+  fileprivate static let empty = Option(long: "empty", help: "make no collection")
   fileprivate static let schemaFile = Option(
     long: "schema", value: "FILE", completion: .file, help: "take the collections and fields from FILE")
 }
 
 @Sendable
 private func makeStore(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
-  var collections = InitialSchema.standard
-  if let file = invocation.value(of: Command.schemaFile) { collections = try InitialSchema.read(file) }
+  let file = invocation.value(of: Command.schemaFile)
+  if file != nil, invocation.has(Command.empty) {
+    throw .usage("--schema and --empty are both given, and one is enough")
+  }
+  let collections =
+    try file.map { path throws(ToolError) in try InitialSchema.read(path) }
+    ?? (invocation.has(Command.empty) ? [] : InitialSchema.standard)
   var options = Store.Options()
   if let work = try invocation.passwordWork(console) { options.passwordWork = work }
   options.segmentByteCount = try invocation.segmentByteCount()

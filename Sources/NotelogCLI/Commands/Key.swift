@@ -7,10 +7,10 @@ extension Command {
     discussion: [
       """
       Each with its number, when it may be used, and how many values are sealed under it, counted in all records. Without a \
-      password the keys' names stay sealed.
+      password the keys' names stay sealed; --unlock shows them.
       """
     ],
-    positionals: [.store], options: [.json], run: listKeys)
+    positionals: [.store], options: [.unlock, .json], run: listKeys)
 
   static let keyAdd: Command = Command(
     words: ["key", "add"], summary: "make a named key",
@@ -162,6 +162,11 @@ private func rotateKey(_ invocation: Invocation, _ console: Console) throws(Tool
         "resealed": resealed, "generation": last.generation, "retired": retired, "finished": last.isFinished,
       ],
       on: console)
+    if last.failedCount > 0, let obstacle = last.obstacle {
+      // They are sound, and closed.
+      console.say("error", "\(counted(last.failedCount, "record")) could not be sealed anew: \(obstacle)")
+      return .locked
+    }
     if let obstacle = last.obstacle { console.say("warning", "\(obstacle): rotate again later") }
     if last.failedCount > 0 {
       console.say(

@@ -12,7 +12,8 @@ extension Command {
       "Only the password's slot is written anew, no record is. An old copy of the store still opens with the old one.",
       """
       With --rekey there is a new unlock root too, and new keys: whoever knew the old password and had a copy of the keyring opens nothing that is \
-      written from then on. Other passwords, recovery keys and grants are gone then; 'notelog key rotate' seals anew what is there.
+      written from then on. Other passwords, recovery keys and grants are gone then; 'notelog key rotate' seals anew what is there. All keys have to \
+      be there: where one stayed on another device, or its effaceable file is missing, nothing is changed.
       """,
     ],
     positionals: [.store], options: [.newPasswordFile, .scryptLogN, rekey], run: changePassword)
@@ -60,19 +61,50 @@ private func changePassword(_ invocation: Invocation, _ console: Console) throws
     let old = try SecretSource(invocation).require()
     try store.unlock(old)
     if invocation.has(Command.rekey) {
-      let gone = store.info.slots.count - 1
-      try store.rekey(old, to: try invocation.newPassword(), work: try invocation.passwordWork(console) ?? 17)
-      if gone > 0 {
-        console.say("note", "\(counted(gone, "other way")) to open the store, or a part of it, went")
-      }
-      console.say(
-        "note",
-        "what was written before is under keys that the old password leads to, until 'notelog key rotate'")
+      try invocation.makeNewRoot(of: store, old, console)
       return .done
     }
     try store.changeCredential(
       old, to: try invocation.newPassword(), work: try invocation.passwordWork(console) ?? 17)
     return .done
+  }
+}
+
+extension Invocation {
+  /// Makes a new unlock root, which takes all keys along: whether they are there is said before a new password is asked for.
+  fileprivate func makeNewRoot(of store: Store, _ old: Credential, _ console: Console) throws {
+    if let missing = store.info.keys.first(where: { $0.state == .elsewhere || $0.state == .missingFile }) {
+      throw refusal(of: missing, console)
+    }
+    let gone = store.info.slots.count - 1
+    try store.rekey(old, to: try newPassword(), work: try passwordWork(console) ?? 17)
+    // An agent's root opens nothing any more.
+    do throws(ToolError) { try RootKeeper.forget(store.id) } catch { console.say("warning", error.message) }
+    if gone > 0 {
+      console.say("note", "\(counted(gone, "other way")) to open the store, or a part of it, went")
+    }
+    console.say(
+      "note",
+      "what was written before is under keys that the old password leads to, until 'notelog key rotate'")
+  }
+
+  /// Why a key that is not there keeps the root from being changed, and what can be done about it.
+  private func refusal(of key: StoreInfo.Key, _ console: Console) -> ToolError {
+    let name = key.name.map(console.line) ?? "\(key.number)"
+    if key.state == .missingFile {
+      return ToolError(
+        .locked,
+        "nothing is changed: the effaceable file of the key '\(name)' is missing, and a new root takes all keys along",
+        hint:
+          "put the file back into '\(store)', or have 'notelog key shred' give up the key and all that is sealed under it"
+      )
+    }
+    return ToolError(
+      .locked,
+      "nothing is changed: the key '\(name)' stayed on another device, and a new root takes all keys along",
+      hint:
+        "change the password there; or remove here what is sealed under the key, and 'notelog key rotate \(store) \(name)'"
+    )
   }
 }
 

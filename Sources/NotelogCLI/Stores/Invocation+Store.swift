@@ -14,7 +14,7 @@ extension Invocation {
     case required
     /// It changes what opens the store: a key that was not given is asked for, whatever is kept.
     case credential
-    /// It can do without: a key is used if it was given, and never asked for.
+    /// It can do without: a key is used if it was given, and otherwise only asked for, or taken from where it is kept, with `--unlock`.
     case ifGiven
     /// The command sees to it itself.
     case never
@@ -54,6 +54,7 @@ extension Invocation {
   /// Unlocks a store with what was given, what is kept, or what is typed.
   private func unlock(_ store: Store, _ keyUse: KeyUse) throws(ToolError) {
     guard keyUse != .never else { return }
+    let keyUse = keyUse == .ifGiven && has(.unlock) ? .required : keyUse
     let source = try SecretSource(self)
     if keyUse == .required, source.place == nil, try unlockWithKeptRoot(store) { return }
     guard let credential = keyUse == .ifGiven ? try source.given() : try source.require() else { return }
@@ -128,6 +129,11 @@ extension Store {
   /// The collection named on the command line, or the only one.
   func collection(given name: String?) throws(ToolError) -> DynamicCollection {
     let all = collections
+    guard !all.isEmpty else {
+      throw ToolError(
+        .no, "the store has no collections",
+        hint: "an app makes its own in it, and 'notelog import --from' one of a table")
+    }
     if let name {
       if let found = all.first(where: { $0.name == name }) { return found }
       let near = Suggestion.nearest(to: name, among: all.map(\.name))
@@ -136,7 +142,7 @@ extension Store {
     }
     guard let only = all.first, all.count == 1 else {
       let names = all.map(\.name).joined(separator: ", ")
-      throw .usage("which collection is meant?", hint: "the store has: \(names.isEmpty ? "none" : names)")
+      throw .usage("which collection is meant?", hint: "the store has: \(names)")
     }
     return only
   }

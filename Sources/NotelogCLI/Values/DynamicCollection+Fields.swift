@@ -13,7 +13,9 @@ extension DynamicCollection {
     let near = Suggestion.nearest(to: name, among: current.map(\.name)).map { "did you mean '\($0)'?" }
     throw ToolError(
       .failed, "'\(self.name)' has no field '\(name)'",
-      hint: near ?? "its fields are: \(current.map(\.name).joined(separator: ", "))")
+      hint: near
+        ?? (current.isEmpty
+          ? "it has none" : "its fields are: \(current.map(\.name).joined(separator: ", "))"))
   }
 
   /// The values of assignments, each of its field's type.

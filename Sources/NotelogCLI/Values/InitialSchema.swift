@@ -45,9 +45,12 @@ enum InitialSchema {
   /// Understands the document.
   static func collections(_ json: JSONValue) throws(ToolError) -> [Collection] {
     guard case .object(let members) = json, members.map(\.name) == ["collections"],
-      case .array(let rows)? = json["collections"], !rows.isEmpty
+      case .array(let rows)? = json["collections"]
     else {
       throw ToolError(.failed, #"a schema is an object with one member, "collections", that lists some"#)
+    }
+    guard !rows.isEmpty else {
+      throw ToolError(.failed, "the schema lists no collection", hint: "--empty makes a store without any")
     }
     var collections: [Collection] = []
     for row in rows {
