@@ -94,11 +94,11 @@ extension XAES where Library: ~Copyable {
     let words = Self.words(nonce)
     var output = [UInt8](repeating: 0, count: plaintext.byteCount + SealedValue.overhead)
     // SAFETY: the output has the plaintext's length and forty bytes.
-    let outcome = unsafe additionalData.withUnsafeBytes { additionalData in
+    let failure = unsafe additionalData.withUnsafeBytes { additionalData in
       unsafe seal(
         plaintext.buffer, additionalData: additionalData, nonce: words, reusesKey: false, to: &output)
     }
-    guard outcome == .done else { throw .library }
+    if let failure { throw failure }
     return output
   }
 
@@ -108,13 +108,13 @@ extension XAES where Library: ~Copyable {
     let count = sealed.count - SealedValue.overhead
     let secret = try Secret(byteCount: count, in: memory)
     // SAFETY: the secret has the sealed value's length less forty bytes.
-    let outcome = unsafe sealed.withUnsafeBytes { sealed in
+    let failure = unsafe sealed.withUnsafeBytes { sealed in
       unsafe additionalData.withUnsafeBytes { additionalData in
         let target = unsafe UnsafeMutableRawBufferPointer(start: secret.pointer, count: count)
         return unsafe open(sealed, additionalData: additionalData, to: target)
       }
     }
-    guard outcome == .done else { throw outcome.error }
+    if let failure { throw failure }
     return secret
   }
 

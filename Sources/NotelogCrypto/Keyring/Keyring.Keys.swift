@@ -70,7 +70,7 @@ extension Keyring {
     package let number: UInt16
     package let generation: UInt32
     /// The number of the key that wraps it.
-    let wrappingKey: UInt32
+    var wrappingKey: UInt32
     let isEffaceable: Bool
     var wrap = KeyWrap.none
 

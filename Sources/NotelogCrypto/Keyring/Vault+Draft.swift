@@ -108,15 +108,10 @@ extension Vault {
     throws(CryptoError) -> Keyring.DataKey
   {
     guard let wrappingKey = draft.wrappingKeys[number] else { throw .rootLocked }
-    var row = Keyring.DataKey(
-      reference: row.reference, accessClass: row.accessClass, number: row.number, generation: row.generation,
-      wrappingKey: number, isEffaceable: row.isEffaceable)
-    if row.isEffaceable {
-      let both = try effaceable(wrappingKey.secret, ofKey: row.number, draft.keyring)
-      try row.wrap(secret, under: both, storeID: draft.keyring.storeID)
-    } else {
-      try row.wrap(secret, under: wrappingKey.secret, storeID: draft.keyring.storeID)
-    }
+    var row = row
+    row.wrappingKey = number
+    let own = try keyWrapping(row, wrappingKey.secret, draft.keyring)
+    try row.wrap(secret, under: own, storeID: draft.keyring.storeID)
     return row
   }
 

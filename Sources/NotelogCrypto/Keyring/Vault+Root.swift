@@ -7,11 +7,8 @@ extension Vault {
   ///
   /// - Throws: ``CryptoError/rootLocked``, ``CryptoError/closed``.
   package func rootCopy() throws(CryptoError) -> Secret {
-    guard SecretMemory.shared.isOriginalProcess else { throw .forked }
-    return try state.withLock { state throws(CryptoError) in
-      guard let root = state.root else { throw state.isClosed ? .closed : .rootLocked }
-      return try root.secret.copy()
-    }
+    let now = try draft()
+    return try now.root.secret.copy()
   }
 
   /// Opens the keyring with its unlock root. Whether it is the keyring's, the keyring's MAC says: one that is not may be of an earlier

@@ -195,9 +195,8 @@ package final class Vault: Sendable {
     -> Secret
   {
     do throws(CryptoError) {
-      guard row.isEffaceable else { return try row.unwrap(under: key, storeID: keyring.storeID) }
-      let both = try effaceable(key, ofKey: row.number, keyring)
-      return try row.unwrap(under: both, storeID: keyring.storeID)
+      let own = try keyWrapping(row, key, keyring)
+      return try row.unwrap(under: own, storeID: keyring.storeID)
     } catch {
       // Under a key that is the right one, a wrap that does not open was altered; or the effaceable secret is another's.
       guard error == .wrongKey || error == .tampered else { throw error }
@@ -205,12 +204,13 @@ package final class Vault: Sendable {
     }
   }
 
-  /// What wraps the data keys of an effaceable key.
-  func effaceable(_ key: borrowing Secret, ofKey number: UInt16, _ keyring: Keyring) throws(CryptoError)
+  /// What wraps a data key: a wrapping key, together with the effaceable secret where it has one.
+  func keyWrapping(_ row: Keyring.DataKey, _ key: borrowing Secret, _ keyring: Keyring) throws(CryptoError)
     -> Secret
   {
-    guard let secret = try outside.effaceableSecret(ofKey: number) else {
-      throw .effaced(keyring.namedKey(number)?.current ?? KeyReference(rawValue: 0))
+    guard row.isEffaceable else { return try key.copy() }
+    guard let secret = try outside.effaceableSecret(ofKey: row.number) else {
+      throw .effaced(keyring.namedKey(row.number)?.current ?? KeyReference(rawValue: 0))
     }
     let both = try Secret(joining: key, secret)
     return try Crypto.hkdfSHA256(

@@ -65,13 +65,13 @@ package final class SealingKey: Sendable {
     // SAFETY: the lane is ours until it is given back; the spans keep their bytes alive; sizes were checked
     // above.
     let lane = unsafe try takeLane()
-    var outcome = SealingOutcome.library
+    var failure: CryptoError? = .library
     if let context = unsafe lane.pointee.context, let target = unsafe output.start {
-      outcome = unsafe context.pointee.seal(
+      failure = unsafe context.pointee.seal(
         plaintext.buffer, additionalData: additionalData.buffer, nonces: &nonces, to: target)
     }
     unsafe lane.pointee.giveBack()
-    if outcome != .done { throw outcome.error }
+    if let failure { throw failure }
   }
 
   /// Opens a sealed value.
@@ -90,13 +90,13 @@ package final class SealingKey: Sendable {
     try check(sealed.byteCount - SealedValue.overhead, additionalData, output.byteCount)
     // SAFETY: as for sealing.
     let lane = unsafe try takeLane()
-    var outcome = SealingOutcome.library
+    var failure: CryptoError? = .library
     if let context = unsafe lane.pointee.context {
       let target = unsafe UnsafeMutableRawBufferPointer(start: output.start, count: output.byteCount)
-      outcome = unsafe context.pointee.open(sealed.buffer, additionalData: additionalData.buffer, to: target)
+      failure = unsafe context.pointee.open(sealed.buffer, additionalData: additionalData.buffer, to: target)
     }
     unsafe lane.pointee.giveBack()
-    if outcome != .done { throw outcome.error }
+    if let failure { throw failure }
   }
 
   /// Wipes the key and all contexts, and waits for calls under way on other threads to end; none begins any

@@ -3,27 +3,13 @@
 /// The contexts that this module uses.
 typealias SealingContext = XAES<Crypto>
 
-/// How a call ended. Not an error yet, so that the path within the pointers' closures stays flat.
-enum SealingOutcome {
-  case done, tampered, forked, library, noRandomness
-
-  var error: CryptoError {
-    switch self {
-    case .tampered: .tampered
-    case .forked: .forked
-    case .noRandomness: .noRandomness
-    case .library, .done: .library
-    }
-  }
-}
-
 /// The secret memory.
 private enum Page {
   static let size = 256
   /// Not zero, but in a forked child.
   static let mark = 0
   static let markValue: UInt64 = 0x4E4C_4E4F_4E43_4553
-  /// The salt that the sealing context is keyed with: a word, half a word, and 1 where there is one.
+  /// The salt that the sealing context is keyed with, as a ``DerivedKeyCache/Salt``.
   static let sealingSalt = 8
   static let tag = 96
   /// CMAC's first subkey K1.
@@ -79,7 +65,7 @@ struct XAES<Library: CryptoLibrary & ~Copyable>: ~Copyable {
   @inline(__always) borrowing func seal(
     _ plaintext: UnsafeRawBufferPointer, additionalData: UnsafeRawBufferPointer, nonces run: inout NonceRun,
     to output: UnsafeMutableRawPointer
-  ) -> SealingOutcome {
+  ) -> CryptoError? {
     guard isAlive else { return .forked }
     guard run.advance() else { return .noRandomness }
     // SAFETY: the caller's pointers, as they came.
@@ -92,7 +78,7 @@ struct XAES<Library: CryptoLibrary & ~Copyable>: ~Copyable {
   @inline(__always) borrowing func seal(
     _ plaintext: UnsafeRawBufferPointer, additionalData: UnsafeRawBufferPointer,
     nonce: InlineArray<3, UInt64>, reusesKey: Bool, to output: UnsafeMutableRawPointer
-  ) -> SealingOutcome {
+  ) -> CryptoError? {
     // SAFETY: `output` has room for nonce, ciphertext and tag; all page offsets are constants within the
     // page.
     let base = unsafe page.pointer
@@ -101,22 +87,19 @@ struct XAES<Library: CryptoLibrary & ~Copyable>: ~Copyable {
     }
     let vector = SIMD2(nonce[1] >> 32 | nonce[2] << 32, nonce[2] >> 32)
     unsafe base.storeBytes(of: vector, toByteOffset: Page.initialisationVector, as: SIMD2<UInt64>.self)
-    let isKeyed = unsafe reusesKey && keyed(with: nonce, at: base + Page.sealingSalt)
-    if !isKeyed {
-      guard deriveKey(nonce) else { return .library }
-      unsafe remember(nonce, at: base + Page.sealingSalt)
-    }
+    let salt = DerivedKeyCache.Salt(nonce)
+    let memo = unsafe base + Page.sealingSalt
+    let isKeyed = unsafe reusesKey && memo.load(as: DerivedKeyCache.Salt.self) == salt
+    guard isKeyed || deriveKey(nonce) else { return .library }
     let sealed = unsafe library.seal(
       in: sealing, key: isKeyed ? nil : (base + Page.subkey).assumingMemoryBound(to: UInt8.self),
       initialisationVector: (base + Page.initialisationVector).assumingMemoryBound(to: UInt8.self),
       additionalData: additionalData, plaintext, to: output + SealedValue.nonceSize)
-    guard sealed else {
-      unsafe base.storeBytes(of: 0, toByteOffset: Page.sealingSalt + 16, as: UInt64.self)
-      return .library
-    }
+    unsafe memo.storeBytes(of: sealed ? salt : .none, as: DerivedKeyCache.Salt.self)
+    guard sealed else { return .library }
     let tag = unsafe output + (SealedValue.nonceSize + plaintext.count)
     unsafe tag.copyMemory(from: base + Page.tag, byteCount: SealedValue.tagSize)
-    return .done
+    return nil
   }
 
   // MARK: opening
@@ -126,7 +109,7 @@ struct XAES<Library: CryptoLibrary & ~Copyable>: ~Copyable {
   @inline(__always) borrowing func open(
     _ sealed: UnsafeRawBufferPointer, additionalData: UnsafeRawBufferPointer,
     to output: UnsafeMutableRawBufferPointer
-  ) -> SealingOutcome {
+  ) -> CryptoError? {
     guard isAlive else { return .forked }
     // SAFETY: the page lives as long as this value; a sealed value starts with its twenty-four bytes of nonce
     // and ends with its tag; `output` is as long as the ciphertext.
@@ -153,7 +136,7 @@ struct XAES<Library: CryptoLibrary & ~Copyable>: ~Copyable {
       at: index, salt, library, key: isKeyed ? nil : (base + Page.subkey).assumingMemoryBound(to: UInt8.self),
       initialisationVector: (start + SealedValue.saltSize).assumingMemoryBound(to: UInt8.self),
       additionalData: additionalData, ciphertext, to: target)
-    if opened { return .done }
+    if opened { return nil }
     if count > 0 { unsafe Platform.wipe(target, byteCount: count) }
     return .tampered
   }
@@ -221,24 +204,6 @@ struct XAES<Library: CryptoLibrary & ~Copyable>: ~Copyable {
       unsafe prefix.storeBytes(of: (start ^ doubledHigh).bigEndian, as: UInt64.self)
       unsafe prefix.storeBytes(of: doubledLow.bigEndian, toByteOffset: 8, as: UInt64.self)
     }
-  }
-
-  @inline(__always) private borrowing func keyed(
-    with nonce: InlineArray<3, UInt64>, at memo: UnsafeMutableRawPointer
-  ) -> Bool {
-    // SAFETY: the memo is three aligned words of the page.
-    unsafe memo.load(as: UInt64.self) == nonce[0]
-      && memo.load(fromByteOffset: 8, as: UInt64.self) == nonce[1] & 0xFFFF_FFFF
-      && memo.load(fromByteOffset: 16, as: UInt64.self) == 1
-  }
-
-  @inline(__always) private borrowing func remember(
-    _ nonce: InlineArray<3, UInt64>, at memo: UnsafeMutableRawPointer
-  ) {
-    // SAFETY: the memo is three aligned words of the page.
-    unsafe memo.storeBytes(of: nonce[0], as: UInt64.self)
-    unsafe memo.storeBytes(of: nonce[1] & 0xFFFF_FFFF, toByteOffset: 8, as: UInt64.self)
-    unsafe memo.storeBytes(of: 1, toByteOffset: 16, as: UInt64.self)
   }
 
   /// A part of the page, for tests of the intermediate values.
