@@ -24,8 +24,8 @@ test: libraries ## everything that proves the project
 	scripts/test --skip-build --skip '$(HEAVY)' $(OPTIMISED)
 	scripts/test --skip-build --filter '$(HEAVY)' $(OPTIMISED)
 
-soak: libraries ## the crash, model and cipher tests again, with many more rounds
-	NOTELOG_SOAK=1 scripts/test --filter '$(HEAVY)|VectorTests' $(OPTIMISED)
+soak: libraries ## the crash, model, cipher and rotation tests again, with many more rounds
+	NOTELOG_SOAK=1 scripts/test --filter '$(HEAVY)|VectorTests|RotationTests' $(OPTIMISED)
 
 torture: libraries ## damage, links, kills and many segments from outside, on the real tool: SECONDS=60 for each campaign
 	swift build $(OPTIMISED) --product notelog
