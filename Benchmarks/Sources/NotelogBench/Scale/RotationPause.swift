@@ -8,6 +8,7 @@ import Synchronization
 struct RotationPause {
   private static let batch = 1000
   private static let writerCount = 4
+  private static let controlSeconds = 5.0
 
   /// How many notes the store has: each has two fields that are sealed.
   let count: Int
@@ -23,6 +24,9 @@ struct RotationPause {
     }
     try notes.commit()
     let resealed = Tally()
+    // What the same writers wait for on this machine when the fifth thread leaves the store alone: it sleeps, or has a processor.
+    report(try measure(store, "pause-alone", resealed) { usleep(UInt32(Self.controlSeconds * 1_000_000)) })
+    report(try measure(store, "pause-busy", resealed) { Self.compute() })
     report(
       try measure(store, "pause-rotation", resealed) {
         while true {
@@ -37,6 +41,13 @@ struct RotationPause {
       throw Failure("something is under the old generation")
     }
     try store.close()
+  }
+
+  /// Keeps a processor busy with nothing of the store's.
+  private static func compute() {
+    let end = nowNanoseconds() + UInt64(controlSeconds * 1e9)
+    var state: UInt64 = 1
+    while nowNanoseconds() < end { for _ in 0..<1000 { _ = NumberedNote.mix(&state) } }
   }
 
   /// Runs `body` on a thread, and has others put meanwhile.
