@@ -8,7 +8,7 @@ extension Store {
   /// The store's id: random, the same in every copy of it.
   public var id: RecordID { RecordID(storeID) }
 
-  /// A copy of the unlock root, under which all keys of the store lie: ``unlock(root:)`` takes it in place of a password, without
+  /// A copy of the unlock root, under which all keys of the store lie: `unlock(root:)` takes it in place of a password, without
   /// a password's work.
   ///
   /// It is for an agent that keeps a store unlocked for a while between processes. Whoever has it opens everything, and goes on to after a change of
