@@ -16,7 +16,8 @@ let agentPrelude =
 
     """
 
-@Suite struct AgentTests {
+// One after another: what the kernel keeps is the same for all of a user's processes, and `agent status` shows it.
+@Suite(.serialized) struct AgentTests {
   let bench: Workbench
 
   init() throws { bench = try Workbench() }
