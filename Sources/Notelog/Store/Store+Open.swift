@@ -226,6 +226,7 @@ extension Store {
       journal: journal, storage: storage, vault: vault, finding: .bothSound,
       schemas: try SchemaCopies(of: journal, and: .missing), events: events)
     store.trustSchemas(true)
+    store.beginFollowing()
     store.beginSharing(options)
     events?.tell(.opened(wasClosed: true))
     return store
@@ -257,6 +258,7 @@ extension Store {
       let store = Store(
         journal: journal, storage: storage, vault: vault, finding: choice.finding,
         schemas: schemas, events: events)
+      store.beginFollowing()
       try unlock(store)
       try store.compareSchemas(of: options.recordTypes)
       if schemas.mend(journal, file, of: storeID) { store.noteSchemas() }

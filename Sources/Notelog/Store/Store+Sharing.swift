@@ -34,9 +34,16 @@ extension Store {
 }
 
 extension Store {
+  /// Takes in what others have changed beside records whenever their records are taken in; and now once, where the log and the keyring
+  /// were not read under the store's lock: a whole rotation may have ended in between.
+  func beginFollowing() {
+    journal.followed.withLock { $0 = { [weak self] in self?.takeInOthers() ?? false } }
+    // What can't be followed is served as it was found.
+    if !journal.holdsLock { _ = try? journal.refresh() }
+  }
+
   /// Begins to look after the lock, and to follow others, as far as the options ask for it.
   func beginSharing(_ options: Options) {
-    journal.followed.withLock { $0 = { [weak self] in self?.takeInOthers() } }
     if case .leased(let idle) = options.writing {
       startCompanion(idle: idle, follows: options.follows)
     } else if options.follows {
@@ -70,15 +77,20 @@ extension Store {
   }
 
   /// Takes in what others have changed beside records: the keyring, and schemas. Nothing is written before.
-  private func takeInOthers() {
+  ///
+  /// - Returns: Whether the keyring is another one: then the log is to be followed again. Values that were under a key it lacks are under
+  ///   another one by now.
+  private func takeInOthers() -> Bool {
     defer { hub.settle() }
+    var isAnother = false
     if keyringFiles.mayDiffer(from: vault.keyring), let choice = try? keyringFiles.load(storeID: storeID) {
       keyringChange.withLock { _ in
-        if vault.follow(choice) { keyringFinding.withLock { $0 = choice.finding } }
+        isAnother = vault.follow(choice)
+        if isAnother { keyringFinding.withLock { $0 = choice.finding } }
       }
     }
     let revisions = currentSchemaRevisions()
-    guard schemaRevisions.withLock({ $0 != revisions }) else { return }
+    guard schemaRevisions.withLock({ $0 != revisions }) else { return isAnother }
     // Without the unlock root nobody can check them: what is open yet is not to be used with them.
     if !vault.isUnlocked {
       vault.lock(.everything)
@@ -90,9 +102,11 @@ extension Store {
       (try? vault.check(copies.chosen.values.map { SealedSchema(bytes: $0.bytes, mac: $0.mac) })) != nil
     else {
       trustSchemas(false)
-      return vault.lock(.everything)
+      vault.lock(.everything)
+      return isAnother
     }
     take(copies)
     schemaRevisions.withLock { $0 = revisions }
+    return isAnother
   }
 }

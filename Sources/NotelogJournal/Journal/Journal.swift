@@ -27,8 +27,8 @@ package final class Journal: Sendable {
   let lock: Lock<(any StorageFile)?>
   /// Who has it keeps the lock from being lent or given up; it is entered with the turn in hand.
   let keeping = Gate()
-  /// What is told when something was taken in that others have committed, before anything is written.
-  package let followed = Lock<(@Sendable () -> Void)?>(nil)
+  /// What is told when something was taken in that others have committed, before anything is written; it says whether to look again.
+  package let followed = Lock<(@Sendable () -> Bool)?>(nil)
   /// What a look at the log that failed half-way leaves for the next one.
   let followDebt = Lock<(first: UInt64, gap: UInt64?, isExact: Bool)?>(nil)
   /// One thread at a time takes in what others have committed.

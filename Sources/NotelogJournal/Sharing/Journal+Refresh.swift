@@ -42,8 +42,9 @@ extension Journal {
         isArranging = false
         followDebt.withLock { $0 = nil }
         if let gap = follower.gap { tellGap(from: gap) }
-        followed.withLock { $0 }?()
-        return (hasNews || follower.hasNews, follower.endsInCloseMark, follower.place)
+        hasNews = hasNews || follower.hasNews
+        if followed.withLock({ $0 })?() == true, attempt < Self.maximumAttempts { continue }
+        return (hasNews, follower.endsInCloseMark, follower.place)
       } catch {
         isArranging = follower.isArranging
         if follower.gap != nil || !follower.isExact {
