@@ -68,13 +68,13 @@ private struct Measurement: Record {
       }
       return last
     }
-    let count = try await store.query(Measurement.self).count()
-    try await store.write { tx in try tx.put(Measurement(reading: Double(count))) }
-    #expect(try await store.query(Measurement.self).count() == 1)
     let backups = try TemporaryFolder()
     let backupPath = backups.path
+    let count = try await store.query(Measurement.self).count()
+    try await store.write { tx in try tx.put(Measurement(reading: Double(count))) }
     let summary = try await store.backup(to: backupPath)
     let figures = await store.info()
+    #expect(try await store.query(Measurement.self).count() == 1)
     #expect(figures.recordCount == 1)
     #expect(summary.findings.isEmpty)
     try await store.close()
