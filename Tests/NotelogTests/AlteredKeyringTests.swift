@@ -11,8 +11,8 @@ import Testing
 @testable import NotelogCrypto
 
 /// A folder in which a name can't be opened.
-private final class UnreadableName: Storage {
-  private let base: any Storage
+private final class UnreadableName: ForwardingStorage {
+  let base: any Storage
   private let name: String
   private let number: Int32
 
@@ -24,13 +24,6 @@ private final class UnreadableName: Storage {
     if name == self.name { throw StorageError(.open, name, errno: number) }
     return try base.open(name, mode)
   }
-  func forEachName(in folder: String, _ visit: (Span<UInt8>) -> Void) throws(StorageError) {
-    try base.forEachName(in: folder, visit)
-  }
-  func rename(_ name: String, to newName: String) throws(StorageError) { try base.rename(name, to: newName) }
-  func unlink(_ name: String) throws(StorageError) { try base.unlink(name) }
-  func makeFolder(_ name: String) throws(StorageError) { try base.makeFolder(name) }
-  func syncFolder(_ name: String) throws(StorageError) { try base.syncFolder(name) }
 }
 
 @Suite struct AlteredKeyringTests {

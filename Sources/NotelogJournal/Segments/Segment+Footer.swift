@@ -5,7 +5,7 @@ import NotelogFormat
 import NotelogStorage
 
 extension Segment {
-  /// The entries of a finished segment's footer; of one that recovery has cut and given none yet, those that it will have.
+  /// The entries of a finished segment's footer.
   func footerEntries() throws(StorageError) -> [FooterEntry] {
     var entries: [FooterEntry] = []
     if let entry, let trailer = try trailer() {
@@ -18,12 +18,8 @@ extension Segment {
   /// Calls `body` with each entry of a finished segment's footer, for who needs them but once.
   func forEachFooterEntry(_ body: (FooterEntry) -> Void) throws(StorageError) {
     guard let entry else { return }
-    let unreadable = StorageError(.read, name, errno: SystemErrno.inputOutput)
-    if let cutEnd {
-      guard try forEachEntry(upTo: cutEnd, { entry, _ in body(entry) }) else { throw unreadable }
-      return
-    }
     var reader = SegmentReader(file, salt: salt, end: entry.byteCount)
+    let unreadable = StorageError(.read, name, errno: SystemErrno.inputOutput)
     guard let trailer = try trailer() else { throw unreadable }
     let state = try reader.forEachFooterEntry(trailer) { entry, _ in body(entry) }
     guard state == .complete else { throw unreadable }

@@ -2,11 +2,12 @@
 
 import NotelogStorage
 import NotelogJournal
+import NotelogTestSupport
 import Synchronization
 
 /// Counts the bytes and calls of reads, and hands everything on.
-final class CountingStorage: Storage {
-  private let base: any Storage
+final class CountingStorage: ForwardingStorage {
+  let base: any Storage
   private let bytes = Atomic<Int>(0)
   private let calls = Atomic<Int>(0)
 
@@ -25,13 +26,6 @@ final class CountingStorage: Storage {
   func open(_ name: String, _ mode: StorageOpenMode) throws(StorageError) -> any StorageFile {
     CountingFile(try base.open(name, mode), self)
   }
-  func forEachName(in folder: String, _ visit: (Span<UInt8>) -> Void) throws(StorageError) {
-    try base.forEachName(in: folder, visit)
-  }
-  func rename(_ name: String, to newName: String) throws(StorageError) { try base.rename(name, to: newName) }
-  func unlink(_ name: String) throws(StorageError) { try base.unlink(name) }
-  func makeFolder(_ name: String) throws(StorageError) { try base.makeFolder(name) }
-  func syncFolder(_ name: String) throws(StorageError) { try base.syncFolder(name) }
 }
 
 private final class CountingFile: StorageFile {

@@ -8,8 +8,8 @@ import Testing
 @testable import Notelog
 
 /// A disk on which something happens before a file is opened, as if the process had been stopped there meanwhile.
-private final class StoppedStorage: Storage {
-  private let base: SimulatedDisk
+private final class StoppedStorage: ForwardingStorage {
+  let base: any Storage
   private let planned = Lock<(name: String, action: @Sendable () -> Void)?>(nil)
 
   init(_ base: SimulatedDisk) { self.base = base }
@@ -28,14 +28,6 @@ private final class StoppedStorage: Storage {
     action?()
     return try base.open(name, mode)
   }
-
-  func forEachName(in folder: String, _ visit: (Span<UInt8>) -> Void) throws(StorageError) {
-    try base.forEachName(in: folder, visit)
-  }
-  func rename(_ name: String, to newName: String) throws(StorageError) { try base.rename(name, to: newName) }
-  func unlink(_ name: String) throws(StorageError) { try base.unlink(name) }
-  func makeFolder(_ name: String) throws(StorageError) { try base.makeFolder(name) }
-  func syncFolder(_ name: String) throws(StorageError) { try base.syncFolder(name) }
 }
 
 @Suite struct StoppedReaderTests {
