@@ -33,6 +33,7 @@ struct Resealing {
     repeat {
       while !state.pending.isEmpty {
         try resealSome(&state, &step)
+        store.journal.keepSpace(NotelogJournal.WorkBudget(isOver: budget.isOver))
         if isOver { return try finish() }
       }
       if let segment = state.segment, segment.isFinished { state.resealed.insert(segment.number) }

@@ -50,7 +50,8 @@ extension Store {
   /// also that of another process or opening.
   ///
   /// New values are sealed under the new generation from the first step on. Values that are there are sealed anew, newest records first, a few
-  /// records in a transaction, beside whoever else writes; who observes the store hears of them. A generation is given up when, counted anew,
+  /// records in a transaction, beside whoever else writes; who observes the store hears of them. Where compaction is automatic, the rotation
+  /// compacts what it makes due, and other writers need not. A generation is given up when, counted anew,
   /// no value is left under it, and neither a snapshot nor a backup may still need it. What was sealed under it lies in the files until
   /// `purge(progress:)`, and in copies of them for ever.
   ///
@@ -72,7 +73,7 @@ extension Store {
       defer { progress[key.number] = state }
       var step = RotationStep(generation: key.current.rawValue)
       var reseal = Resealing(self, key, budget.journal)
-      try reseal.run(&state, &step)
+      try journal.keepingSpace { try reseal.run(&state, &step) }
       if reseal.isOver { return step }
       try retireOldGenerations(of: key, &step)
       return step

@@ -27,6 +27,8 @@ final class Compactor: Sendable {
   let storedByteCount = Atomic<Int>(0)
   /// The bytes written by transactions since somebody last looked whether compaction is due.
   private let unwatchedByteCount = Atomic<Int>(0)
+  /// How many threads do what writers otherwise do a share of.
+  let keeperCount = Atomic<Int>(0)
   /// When compaction last found nothing left that was worth it.
   let uselessAt = Lock<Uselessness?>(nil)
 

@@ -71,16 +71,36 @@ extension Journal {
   func keepSpaceContract(written byteCount: Int) {
     let interval = min(max(log.aim / 64, 1 << 14), 1 << 18)
     let isTime = compactor.note(byteCount, every: interval)
-    if isTime { keepOpeningShort() }
+    let isKept = compactor.keeperCount.load(ordering: .relaxed) > 0
+    if isTime, !isKept { keepOpeningShort() }
     guard options.compactsAutomatically else { return }
     let promised = log.promisedGrowth
     if log.contract().room < promised { waitForRoom(growth(by: 0), leavesPromised: true) }
-    guard isTime, log.contract().isDue, isWorthCompacting(), compactor.enterIfFree() else { return }
+    guard isTime, !isKept, log.contract().isDue, isWorthCompacting(), compactor.enterIfFree() else { return }
     defer { compactor.leave() }
     guard holdsLock else { return }
     do {
       try compactWhileDue(WorkBudget(byteCount: Self.compactedPerWritten * max(interval, byteCount)))
     } catch {}
+  }
+
+  /// Takes compaction and checkpoints off those who write, as long as `body` runs: it calls `keepSpace` after each of its transactions.
+  ///
+  /// For whoever writes much and can wait. Where that is not fast enough, writers still wait for room.
+  package func keepingSpace<Result, Failure: Error>(
+    _ body: () throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    compactor.keeperCount.add(1, ordering: .relaxed)
+    defer { compactor.keeperCount.subtract(1, ordering: .relaxed) }
+    return try body()
+  }
+
+  /// Does everything that writers otherwise do a share of, as far as the budget allows.
+  package func keepSpace(_ budget: WorkBudget) {
+    keepOpeningShort()
+    guard options.compactsAutomatically, isWorthCompacting() else { return }
+    // What goes wrong in it says the next write, if it has to.
+    _ = try? compactIfDue(budget)
   }
 
   /// Gives up what is set aside for deletions, for what takes room for a moment and then no more than before.

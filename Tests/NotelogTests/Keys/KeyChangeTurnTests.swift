@@ -50,6 +50,58 @@ import Testing
     try store.close()
   }
 
+  /// What a rotation makes due, the rotation does: writers copy no segment and write no checkpoint for it.
+  @Test func `others compact nothing while a key is rotated`() throws {
+    let disk = SimulatedDisk()
+    var options = Store.Options()
+    options.segmentByteCount = 64 << 10
+    options.compaction = .automatic
+    let store = try Store.create(in: disk, unlocking: TemporaryFolder.key, options: options)
+    let body = String(repeating: "body ", count: 60)
+    try store.putAll((0..<8000).map { Note(title: "title \($0)", body: body) })
+    let ownThread = pthread_self()
+    let copies = Lock((own: 0, others: 0))
+    let (isOver, mayWrite, isDone) = (Flag(false), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    Thread {
+      var count = 0
+      while true {
+        mayWrite.wait()
+        // However late this thread is, it writes once.
+        while mayWrite.wait(timeout: .now()) == .success {}
+        if isOver.isSet { break }
+        count += 1
+        // So much that each time it is looked whether compaction is due.
+        let notes = (0..<40).map { Note(title: "other \(count).\($0)", body: body) }
+        do { try store.putAll(notes, .buffered) } catch { Issue.record(error) }
+      }
+      isDone.signal()
+    }.start()
+    let writeCount = Lock(0)
+    disk.afterEachCall { call, name in
+      let isOwn = pthread_equal(pthread_self(), ownThread) != 0
+      if call == .sync, name.hasSuffix(".partial") {
+        copies.withLock { $0 = ($0.own + (isOwn ? 1 : 0), $0.others + (isOwn ? 0 : 1)) }
+      }
+      // No faster than the rotation is: who fills the store faster than it can be compacted waits, and helps.
+      guard call == .write, isOwn, !name.hasSuffix(".partial") else { return }
+      let isEighth = writeCount.withLock { count in
+        count += 1
+        return count % 8 == 0
+      }
+      if isEighth { mayWrite.signal() }
+    }
+    var isFinished = false
+    while !isFinished { isFinished = try store.rotate("personal").isFinished }
+    disk.afterEachCall(nil)
+    _ = isOver.exchange(true)
+    mayWrite.signal()
+    isDone.wait()
+    let (own, others) = copies.withLock { $0 }
+    #expect(own > 3)
+    #expect(others == 0, "beside \(own)")
+    try store.close()
+  }
+
   @Test(arguments: [true, false])
   func `the lock is neither lent nor given up while the keyring changes`(isClosed: Bool) throws {
     let (disk, store) = try Self.makeStore()

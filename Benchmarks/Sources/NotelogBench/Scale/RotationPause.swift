@@ -7,6 +7,7 @@ import Synchronization
 /// All notes of a store are sealed anew on one thread, while four others go on putting, one note a commit.
 struct RotationPause {
   private static let batch = 1000
+  private static let group = 64
   private static let writerCount = 4
   private static let controlSeconds = 5.0
 
@@ -27,6 +28,13 @@ struct RotationPause {
     // What the same writers wait for on this machine when the fifth thread leaves the store alone: it sleeps, or has a processor.
     report(try measure(store, "pause-alone", resealed) { usleep(UInt32(Self.controlSeconds * 1_000_000)) })
     report(try measure(store, "pause-busy", resealed) { Self.compute() })
+    // The same records written once more, so that writers do their share of compaction and checkpoints.
+    report(
+      try measure(store, "pause-updates", resealed) { [count] in
+        for start in stride(from: 0, to: count, by: Self.group) {
+          try store.putAll((start..<min(start + Self.group, count)).map { NumberedNote.make($0) }, .buffered)
+        }
+      })
     report(
       try measure(store, "pause-rotation", resealed) {
         while true {
