@@ -136,6 +136,25 @@ private final class UnreadableName: ForwardingStorage {
     }
   }
 
+  /// Behind damage that came after the store was opened, nobody could read what is added.
+  @Test(arguments: ["keyring", "keyring.copy"])
+  func `a key that is added to an altered file is in both files whole`(file: String) throws {
+    let disk = try Self.makeDisk()
+    let store = try Store.open(in: disk, unlocking: Self.right, options: Store.Options())
+    try Self.alter(disk, file, .salt, fitting: false)
+    try store.createKey("added", .whenUnlocked)
+    try store.close()
+    #expect(disk.contents("keyring") == disk.contents("keyring.copy"))
+    for name in ["keyring", "keyring.copy"] {
+      let bytes = try #require(disk.contents(name))
+      try disk.unlink(name)
+      let opened = try Store.open(in: disk, unlocking: Self.right, options: Store.Options())
+      #expect(opened.info.keys.contains { $0.name == "added" })
+      try opened.close()
+      disk.replace(name, with: bytes)
+    }
+  }
+
   @Test func `with both files sound, a wrong password is that, for verify too`() throws {
     let disk = try Self.makeDisk()
     #expect(throws: NotelogError(.wrongPassword, "")) { try Store.verify(in: disk, unlocking: Self.wrong) }

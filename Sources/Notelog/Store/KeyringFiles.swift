@@ -74,11 +74,12 @@ struct KeyringFiles: Sendable {
     try keep(change.bytes, as: name)
   }
 
-  /// Writes what comes from a place on. A crash leaves a beginning of it, which counts as nothing; so does what was there, if anything.
+  /// Writes what comes from a place on, if what lies before it is what it should be: behind damage, nobody could read it. A crash leaves a
+  /// beginning of it, which counts as nothing; so does what was there, if anything.
   private func append(_ bytes: [UInt8], from start: Int, to name: String) throws(StorageError) {
     let file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, .update) }
     defer { file.close() }
-    guard try file.byteCount() >= start else {
+    guard try storage.readWhole(name, upTo: Self.maximumByteCount).starts(with: bytes[..<start]) else {
       throw StorageError(.write, name, errno: SystemErrno.inputOutput)
     }
     do {
