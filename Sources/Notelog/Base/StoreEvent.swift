@@ -16,7 +16,7 @@ public enum StoreEvent: Sendable {
   case compacted(CompactionSummary)
   /// A place is damaged, as opening, reading or a scrub found. Each place is told once.
   case damageFound(Verification.Finding)
-  /// A sync that commits waited for took as long as ``Store/Options/slowSync``, or longer.
+  /// A sync that commits, or closing, waited for took as long as ``Store/Options/slowSync``, or longer.
   case slowSync(Duration)
   /// A write or a sync failed: the store is read from, and takes no more writes until it is opened again.
   case poisoned(NotelogError)
@@ -71,21 +71,11 @@ extension StoreEvent: CustomStringConvertible {
     case .compacted(let summary):
       "\(summary.removedSegments) segments were compacted into \(summary.addedSegments): "
         + "the store takes \(summary.byteCountAfter) bytes, \(summary.byteCountBefore) before"
-    case .damageFound(let finding): finding.message + finding.place
+    case .damageFound(let finding): finding.description
     case .slowSync(let duration): "a sync took \(duration)"
     case .poisoned(let error): error.message
     case .closed: "the store is closed"
     }
-  }
-}
-
-extension Verification.Finding {
-  /// Where it is, in words.
-  fileprivate var place: String {
-    let parts = [
-      segment.map { "segment \($0)" }, offset.map { "offset \($0)" }, record.map { "record \($0)" },
-    ].compactMap { $0 }
-    return parts.isEmpty ? "" : " (" + parts.joined(separator: ", ") + ")"
   }
 }
 

@@ -97,6 +97,16 @@ public enum StoreCondition: String, Sendable {
   case damaged
 }
 
+extension Verification.Finding: CustomStringConvertible {
+  /// What was found and where, in words, on one line.
+  public var description: String {
+    let place = [
+      segment.map { "segment \($0)" }, offset.map { "offset \($0)" }, record.map { "record \($0)" },
+    ].compactMap { $0 }
+    return place.isEmpty ? message : "\(message) (\(place.joined(separator: ", ")))"
+  }
+}
+
 extension Damage {
   /// The damage in words.
   fileprivate var words: String {

@@ -67,7 +67,7 @@ extension Store {
     /// order, on a thread of its own, with none of the store's locks held; it may use the store. `close()` returns when the last event
     /// was told. Where a thousand wait already, further ones are counted alone (``StoreCounters/untoldEvents``).
     public var observer: (@Sendable (StoreEvent) -> Void)?
-    /// From how long on a sync that commits wait for is an event (``StoreEvent/slowSync(_:)``).
+    /// From how long on a sync that commits, or closing, wait for is an event (``StoreEvent/slowSync(_:)``).
     public var slowSync = Duration.seconds(1)
     /// How much work a guess of the password costs, as the exponent of scrypt's *N*, from 14 to 18. With less than 16 the password
     /// is cheap to guess for whoever has the files, and nothing warns of that here: only for tests.

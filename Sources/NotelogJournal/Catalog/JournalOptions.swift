@@ -48,7 +48,7 @@ package struct JournalOptions: Sendable {
   package var cacheByteCount = 64 << 20
   /// What is told of events, if anybody asks. It is called where they happen, with locks held, and only takes note.
   package var tell: (@Sendable (JournalEvent) -> Void)?
-  /// From how long on a sync that commits wait for is an event.
+  /// From how long on a sync that commits, or closing, wait for is an event.
   package var slowSync = Duration.seconds(1)
   /// The bits of its fingerprint that an id is indexed by: fewer than all of them only where collisions are tried.
   package var fingerprintMask = UInt64.max

@@ -254,8 +254,10 @@ extension Log {
     }
     do {
       try file.writeAll(start.bytes, at: 0)
-      try file.sync()
-      try storage.makeNamesDurable()
+      try timing { () throws(StorageError) in
+        try file.sync()
+        try storage.makeNamesDurable()
+      }
     } catch {
       // It may or may not be there after a crash: nothing that would contradict it may be written.
       throw poison(error)

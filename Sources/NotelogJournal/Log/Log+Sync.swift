@@ -46,24 +46,31 @@ extension Log {
   /// Syncs segments, oldest first: a later one must not be on the medium while an earlier one is not. Those before the head are only read
   /// from then on.
   private func sync(_ older: [Segment], _ head: Segment?) throws(JournalError) {
-    let start = ContinuousClock.now
     do {
-      for segment in older { try segment.file.sync() }
-      try head?.file.sync()
+      try timing { () throws(StorageError) in
+        for segment in older { try segment.file.sync() }
+        try head?.file.sync()
+      }
     } catch {
       let failure = poison(error)
       state.withLock { $0.isSyncing = false }
       throw failure
     }
+    endWriting(of: older)
+  }
+
+  /// Counts a sync that commits or the store's end wait for, and tells of a slow one.
+  func timing(_ sync: () throws(StorageError) -> Void) throws(StorageError) {
+    let start = ContinuousClock.now
+    try sync()
     let duration = ContinuousClock.now - start
     counters.noteSync(duration)
     if let tell = options.tell, duration >= options.slowSync { tell(.slowSync(duration)) }
-    endWriting(of: older)
   }
 
   /// Leaves segments that are durable to be read only. The one before the head gets its footer yet, as long as it is not finished.
   private func endWriting(of segments: [Segment]) {
-    for segment in segments where segment.entry != nil { segment.file.endWriting() }
+    for segment in segments where segment.isFinished { segment.file.endWriting() }
   }
 
   /// Syncs the segments before the head, so that at most two ever reach above the floor.

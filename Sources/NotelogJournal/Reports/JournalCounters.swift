@@ -4,7 +4,7 @@ import Synchronization
 
 /// Counts since the journal was opened, from 0. What each commit adds is counted where its lock is held anyway (`LogState`).
 final class JournalCounters: Sendable {
-  /// Syncs that commits waited for, and the longest of them in nanoseconds.
+  /// Syncs that commits, or closing, waited for, and the longest of them in nanoseconds.
   let syncs = Atomic<Int>(0)
   let slowestSync = Atomic<Int>(0)
   /// Runs of compaction that replaced something, and by how much the files got shorter.

@@ -8,7 +8,7 @@ package enum JournalEvent: Sendable {
   case compacted(CompactionResult)
   /// A place is damaged. Each is told once.
   case damageFound(Damage)
-  /// A sync that commits waited for took so long.
+  /// A sync that commits, or closing, waited for took so long.
   case slowSync(Duration)
   /// A write or a sync failed: nothing more is written.
   case poisoned(JournalError)

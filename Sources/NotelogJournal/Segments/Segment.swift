@@ -14,6 +14,8 @@ package final class Segment: Sendable {
   private let figures: Figures
   /// How the live set identifies it, once it is finished.
   package let entry: LiveEntry?
+  /// Whether nothing is added to it any more: it is not the head.
+  package var isFinished: Bool { entry != nil }
   /// Where its frames end, if a recovery that was interrupted has cut it and not given it a footer yet.
   package let cutEnd: Int?
 
