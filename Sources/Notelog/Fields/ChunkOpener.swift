@@ -64,7 +64,16 @@ struct ChunkOpener: Sendable {
     for number in range.lowerBound / Limits.chunkBytes...(range.upperBound - 1) / Limits.chunkBytes {
       let chunk = reference.range(of: number)
       data.setChunk(UInt64(number), isLast: number == reference.chunkCount - 1)
-      try open(number, chunk.count, key, data, &buffer, into: &plaintext)
+      do throws(NotelogError) {
+        try open(number, chunk.count, key, data, &buffer, into: &plaintext)
+      } catch {
+        if error.code == .damaged || error.code == .tampered {
+          opener.journal.noteDamagedValue(
+            of: id.bytes, segment: error.segment.map { UInt32(truncatingIfNeeded: $0) },
+            offset: error.offset.map { Int(truncatingIfNeeded: $0) })
+        }
+        throw error
+      }
       opener.metrics.countBytes(chunk.count)
       let wanted = range.clamped(to: chunk)
       let part = wanted.lowerBound - chunk.lowerBound..<wanted.upperBound - chunk.lowerBound
@@ -112,7 +121,7 @@ struct ChunkOpener: Sendable {
     }
     return NotelogError(
       .snapshotExpired,
-      "\(plan.place(index, id)) was replaced since the record was read, and its old value is gone: read it again"
+      "\(plan.place(index, id)) was replaced since the record was read, or the record was removed, and the old value is gone: a snapshot would have kept it"
     )
   }
 }

@@ -11,8 +11,8 @@ import NotelogJournal
 /// let header = try content.read(0..<512)
 /// ```
 ///
-/// A content reads the value that its entry had. When the record gets another, the old one stays until the next
-/// compaction; after that, reading throws `snapshotExpired`. A ``StoreSnapshot`` keeps it.
+/// A content reads the value that its entry had. When the record gets another, or is removed, the old one may be gone at once, and is
+/// after the next compaction: reading then throws `snapshotExpired`. A ``StoreSnapshot`` keeps it.
 public struct FieldContent: Sendable {
   private enum Source: Sendable {
     /// Opened as a whole each time: it stands in the record, or was compressed or padded as one.

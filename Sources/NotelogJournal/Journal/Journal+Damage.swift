@@ -63,4 +63,14 @@ extension Journal {
     damageLog.note(
       Damage(.payload, segment: location?.segment ?? 0, offset: Int(location?.offset ?? 0), record: record))
   }
+
+  /// Notes that a record's large value can't be read, where that is known: the record itself is there.
+  package func noteDamagedValue(of record: ID16, segment: UInt32?, offset: Int?) {
+    if let segment, let offset {
+      return damageLog.note(Damage(.payload, segment: segment, offset: offset, record: record))
+    }
+    let location = try? catalog.location(of: record)
+    damageLog.note(
+      Damage(.chunks, segment: location?.segment ?? 0, offset: Int(location?.offset ?? 0), record: record))
+  }
 }

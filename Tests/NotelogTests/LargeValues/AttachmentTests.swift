@@ -334,11 +334,24 @@ func noise(_ byteCount: Int, seed: UInt64 = 1) -> [UInt8] {
       let found = try Store.verify(at: folder.path, unlocking: credential)
       #expect(found.condition == .damaged && found.findings.contains { $0.record == letters[0].id })
     }
-    let again = try folder.open()
+    let told = Lock<[String]>([])
+    var options = Store.Options()
+    options.observer = { event in
+      if case .damageFound(let finding) = event { told.withLock { $0.append("\(finding)") } }
+    }
+    let again = try Store.open(at: folder.path, unlocking: TemporaryFolder.key, options: options)
     let entry = try #require(try again.get(Letter.self, letters[0].id))
     #expect(try entry.subject == "a")
-    #expect(throws: NotelogError(.damaged, "")) { try entry.scan }
     #expect(try entry.content(of: \.scan)?.read(0..<100) == Array(letters[0].scan[..<100]))
+    #expect(again.damage.verdict == .sound)
+    for _ in 0..<2 { #expect(throws: NotelogError(.damaged, "")) { try entry.scan } }
+    // From then on the store knows: no record is lost.
+    #expect(again.damage.verdict == .contained && again.damage.findings.count == 1)
+    #expect(again.damage.findings.first?.record == letters[0].id)
     #expect(try again.get(Letter.self, letters[1].id)?.scan == letters[1].scan)
+    try again.close()
+    let events = told.withLock { $0 }
+    #expect(events.count == 1 && events[0].contains("(segment 1, offset "), "\(events)")
+    #expect(events.allSatisfy { $0.hasSuffix(", record \(letters[0].id))") }, "\(events)")
   }
 }
