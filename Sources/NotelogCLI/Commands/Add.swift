@@ -7,7 +7,8 @@ extension Command {
     words: ["add"], summary: "add a record, and print its id",
     discussion: [
       assignmentHelp,
-      "The collection may be left out where there is only one. A date field named 'time' is now unless given.",
+      "The collection may be left out where there is only one. A date that is not optional is now, unless given.",
+      keyHelp,
     ],
     positionals: [
       .store, Positional(name: "COLLECTION", isOptional: true, help: "the record's collection"),
@@ -19,12 +20,16 @@ extension Command {
 
   static let set: Command = Command(
     words: ["set"], summary: "change fields of a record",
-    discussion: [assignmentHelp, "Fields that are not named stay as they are, sealed ones unopened."],
+    discussion: [
+      assignmentHelp, "Fields that are not named stay as they are, sealed ones unopened.", keyHelp,
+    ],
     positionals: [
       .store, Positional(name: "ID", help: "the record's id"),
       Positional(name: "NAME=VALUE", repeats: true, help: "a field and its new value"),
     ], run: setFields)
 
+  private static let keyHelp =
+    "A key is needed for plain fields too: with it, the schema that tells plain fields from sealed ones is checked."
   private static let assignmentHelp =
     "NAME=@FILE takes the value from FILE, NAME=- from standard input; one that stands in the command line can be read by whoever lists the "
     + "processes of the machine. A date is RFC 3339, or 'now'."
@@ -42,8 +47,10 @@ private func addRecord(_ invocation: Invocation, _ console: Console) throws(Tool
   let id = try invocation.withStore(.required) { store in
     let collection = try store.collection(given: name)
     var values = try collection.values(assignments)
-    let hasTime = collection.fields.contains { $0.name == "time" && $0.type == .date && !$0.isRetired }
-    if hasTime, values["time"] == nil { values["time"] = .date(Moment.now) }
+    // An app would have its initial value for it, which is often the time of each reading.
+    for field in collection.fields where field.type == .date && !field.isRetired && !field.isOptional {
+      if values[field.name] == nil { values[field.name] = .date(Moment.now) }
+    }
     return try collection.add(values)
   }
   try console.out.write(id.shown + "\n")

@@ -10,7 +10,7 @@ extension Command {
       csv has the names in its first line, and takes one collection; jsonl is what dump --json prints, and import takes it. In CSV and SQL bytes \
       are base64 and X'…', dates are RFC 3339.
       """,
-      "What can't be read is left out and said, and it exits 3.",
+      "What can't be read is left out and said, and it exits 3: a record whole, where one of its values can't be read.",
     ],
     positionals: [
       .store, Positional(name: "COLLECTION", isOptional: true, help: "the collection; all without it"),

@@ -10,7 +10,7 @@ extension Command {
       password is needed only where a sealed field is shown, sorted by or asked about.
       """,
       "Text is compared and sorted by its bytes, which is the same everywhere, and no language's order.",
-      "Without --sort, records come in order of their time, if they have one, newest first.",
+      "Without --sort, records come in order of their field 'time' or, where there is none, of their first plain date, newest first.",
       "A record that cannot be read is said on stderr, the others are listed, and it exits 3.",
     ],
     positionals: [
@@ -80,10 +80,8 @@ private func order(
   _ invocation: Invocation, _ collection: DynamicCollection
 ) throws(ToolError) -> (field: String?, direction: SortDirection) {
   guard let sort = invocation.value(of: Command.sort) else {
-    let hasTime = collection.fields.contains {
-      $0.name == "time" && $0.type == .date && !$0.isSealed && !$0.isRetired
-    }
-    return (hasTime ? "time" : nil, .descending)
+    let dates = collection.fields.filter { $0.type == .date && !$0.isSealed && !$0.isRetired }
+    return ((dates.first { $0.name == "time" } ?? dates.first)?.name, .descending)
   }
   let isDescending = sort.hasSuffix(":desc")
   let name = isDescending ? String(sort.dropLast(5)) : sort
