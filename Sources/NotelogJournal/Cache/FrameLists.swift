@@ -35,7 +35,7 @@ final class FrameLists: Sendable {
 
   /// What a finished segment's list says of the frame at an offset; nothing where it has none.
   func entry(at offset: Int, in segment: Segment) -> FooterEntry? {
-    guard limit > 0, segment.entry != nil else { return nil }
+    guard limit > 0, segment.isFinished else { return nil }
     let (entry, isDue) = change(segment.number) { known -> (FooterEntry?, Bool) in
       if let list = known.list { return (list.entry(at: offset), false) }
       known.missCount += 1

@@ -22,7 +22,7 @@ extension Segment {
       let blockStart = offset - start
       let settled = min(BlockCache.blockByteCount, visibleEnd - blockStart)
       // Of what is still being appended to, blocks are kept that are full: the rest of the last one is yet to come.
-      let isKept = !isReplaced && (entry != nil || settled == BlockCache.blockByteCount)
+      let isKept = !isReplaced && (isFinished || settled == BlockCache.blockByteCount)
       if isKept, cache.wantsMissing(number, at: offset) {
         try buffer.fill(max(settled, 0), from: file, at: blockStart)
         // A file that got shorter is not kept as if it were whole.

@@ -37,7 +37,7 @@ struct NeededTombstones: Sendable {
     }
     self.ids = ids
     let numbers = Set(sources.map(\.number))
-    others = catalog.segments.all.filter { $0.entry != nil && !numbers.contains($0.number) }
+    others = catalog.segments.all.filter { $0.isFinished && !numbers.contains($0.number) }
     let tombstoneByteCount = ids.count * (Layout.frameHeaderByteCount + Layout.footerEntryByteCount)
     areAllNeeded =
       tombstoneByteCount < liveByteCount / share

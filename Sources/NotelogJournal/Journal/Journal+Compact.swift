@@ -190,7 +190,7 @@ extension Journal {
     }
     var candidates: [CompactionCandidate] = []
     var found: [UInt32: UInt64] = [:]
-    for segment in catalog.segments.all where segment.entry != nil {
+    for segment in catalog.segments.all where segment.isFinished {
       let last = known[segment.number] ?? segment.lastSequence() ?? 0
       found[segment.number] = last
       guard !excluded.contains(segment.number), run.numbers?.contains(segment.number) ?? true else {

@@ -99,9 +99,9 @@ extension Journal {
     statistics.segments = catalog.segments.all.map { segment in
       let byteCount = segment.entry?.byteCount ?? (try? segment.file.byteCount()) ?? head.end
       // The head's footer, which counts as live with each frame, is not written yet: nothing behind the log's end lives.
-      let end = segment.entry == nil && head.end > 0 ? head.end : byteCount
+      let end = !segment.isFinished && head.end > 0 ? head.end : byteCount
       return Statistics.SegmentFigures(
-        number: segment.number, kind: segment.kind, isHead: segment.entry == nil, byteCount: byteCount,
+        number: segment.number, kind: segment.kind, isHead: !segment.isFinished, byteCount: byteCount,
         liveByteCount: min(segment.liveBytes, end))
     }
     statistics.writtenByteCount = statistics.byteCount

@@ -57,7 +57,7 @@ extension Catalog {
       segment.addLive(figures?.liveByteCount ?? 0)
       // What is missing can't be read; whether the checkpoint has all of it is for the examination to say.
       if head.covers(figures) || segment.file is MissingFile { continue }
-      let end = end.segment == segment.number && segment.entry == nil ? end : .end
+      let end = end.segment == segment.number && !segment.isFinished ? end : .end
       let reading = try segment.forEachTailEntry(from: head.covered, to: end) { entry, collection in
         tail.append(entry, fingerprint: head.key.fingerprint(of: entry.id))
         // Listed before or not: one that is elsewhere now is not in the collection any longer.

@@ -43,7 +43,7 @@ extension Catalog {
     let sources = header.sources.compactMap { segments[$0.segment] }
     // Of a source that is not known to be finished, or does not check any more, nobody says which frames were left behind.
     guard header.kind == .compacted, sources.count == header.sources.count,
-      sources.allSatisfy({ $0.entry != nil }),
+      sources.allSatisfy(\.isFinished),
       let moved = try? Self.moves(from: sources, to: segment)
     else { return false }
     let left = try adopt(segment, of: sources, moved.copies, dropped: moved.dropped)

@@ -78,7 +78,7 @@ struct Follower: ~Copyable {
       if place.offset == Layout.firstFrameOffset { place.offset = try reader.unitsStart() }
       while true {
         // What was preallocated is zeros, megabytes of them.
-        guard case .frame = try reader.frame(at: place.offset) else { return segment.entry != nil }
+        guard case .frame = try reader.frame(at: place.offset) else { return segment.isFinished }
         switch try reader.unit(at: place.offset) {
         case .transaction(let range):
           if range.sequence < next, segment.kind == .recovered {

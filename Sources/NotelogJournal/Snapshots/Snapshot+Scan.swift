@@ -7,7 +7,7 @@ import NotelogBase
 extension Snapshot {
   /// The segments that it sees, one for each part where they are shared by as many threads as there are segments.
   package var segmentFigures: [(number: UInt32, isFinished: Bool, byteCount: Int)] {
-    segments.map { ($0.number, $0.entry != nil, $0.entry?.byteCount ?? 0) }
+    segments.map { ($0.number, $0.isFinished, $0.entry?.byteCount ?? 0) }
   }
 
   /// Calls `body` with every record of a collection, or of all, in the order in which they lie on disk: its header, its
@@ -69,7 +69,7 @@ extension Snapshot {
         guard onDamage(lost) else { return false }
       }
       guard let header, header.kind != .footer else {
-        if areAllCurrent, segment.entry != nil { segment.noteWhole(since: deathCount) }
+        if areAllCurrent, segment.isFinished { segment.noteWhole(since: deathCount) }
         return true
       }
       let offset = place

@@ -30,7 +30,7 @@ package final class Snapshot: Sendable {
       let sequence = state.nextVisible - 1
       let end = state.visibleEnd
       // A head in which nothing is visible yet is none of its business; it may not even be the log's head yet.
-      let segments = catalog.inhabited.filter { $0.entry != nil || $0.number <= end.segment }
+      let segments = catalog.inhabited.filter { $0.isFinished || $0.number <= end.segment }
       return (sequence, end, catalog.oldVersions.begin(sequence), segments, segments.map(\.isWhole))
     }
   }
