@@ -288,7 +288,7 @@ private struct After: Record {
   @Test func `a property that the schema doesn't name is no field`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.create()
-    #expect(throws: NotelogError(.notFound, "")) { try store.field(\Observed.changes) }
+    #expect(throws: NotelogError(.invalidArgument, "")) { try store.field(\Observed.changes) }
   }
 
   @Test func `opening through fields is counted like any other, and only what is read is opened`() throws {

@@ -49,7 +49,7 @@ extension NotelogError.Code {
     case .readOnly: "It can only be read."
     case .suspended: "It can’t be changed at the moment."
     case .limitExceeded: "It is too large, or there are too many."
-    case .typeMismatch: "It is of another kind than expected."
+    case .typeMismatch: "It is of another kind than this version of the app expects."
     case .conflict: "It was changed elsewhere meanwhile."
     case .schemaConflict: "This version of the app does not fit what is stored."
     case .snapshotExpired: "It is no longer kept as it was."

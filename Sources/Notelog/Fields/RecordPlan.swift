@@ -102,9 +102,10 @@ final class RecordPlan<R: Record>: Sendable {
         )
       }
       throw NotelogError(
-        .notFound,
-        "the schema of \(R.self) (\(collection.schema.name)) declares no field for \(path); a protocol's key path is none of a type's: "
-          + "have the protocol ask for the path (see the article Queries)")
+        .invalidArgument,
+        "the schema of \(R.self) (\(collection.schema.name)) declares no field for \(path): read a computed property that is none from "
+          + "record(); and a protocol's key path is none of a type's, have the protocol ask for the path (see the article Queries)"
+      )
     }
     return slot
   }

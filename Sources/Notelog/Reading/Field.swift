@@ -22,7 +22,7 @@ extension Store {
   ///
   /// - Parameter path: A property that the schema declares as a field.
   /// - Returns: The field, for this store only.
-  /// - Throws: `notFound` where the schema declares no such field, `schemaConflict`.
+  /// - Throws: `invalidArgument` where the schema declares no such field, `schemaConflict`.
   public func field<R: Record, Value: FieldValue>(
     _ path: FieldKeyPath<R, Value>
   ) throws -> Field<R, Value> {

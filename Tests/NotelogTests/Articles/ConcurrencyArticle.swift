@@ -32,6 +32,24 @@ private struct Measurement: Record {
     #expect(try old?.reading == 2)
   }
 
+  @Test func `the article's example for undo brings a record back, and needs its key`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let id = RecordID()
+    try store.putAll([Measurement(id: id, reading: 2)])
+    let before = store.snapshot()
+    try store.write { tx in try tx.delete(Measurement.self, id) }
+    if let old = try before.get(Measurement.self, id)?.record() {
+      try store.write { tx in try tx.put(old) }
+    }
+    #expect(try store.get(Measurement.self, id)?.reading == 2)
+    store.lock()
+    try store.write { tx in try tx.delete(Measurement.self, id) }
+    #expect(throws: NotelogError(.locked, "")) { try before.get(Measurement.self, id)?.record() }
+    try store.unlock(TemporaryFolder.key)
+    #expect(try before.get(Measurement.self, id)?.record().reading == 2)
+  }
+
   @Test func `the article's example for looking after a store does what it says`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.create()

@@ -34,13 +34,13 @@ private struct Guest: Record {
     case .contained: tell("\(damage.lostRecordCount) records can't be read, all others are current.")
     case .unproven: tell("What is shown may be older than it was. It can't be changed.")
     }
-    for finding in damage.findings { log(finding.message) }
+    for finding in damage.findings { log("\(finding)") }
     return (words, findingCount)
   }
 
   private func query(_ store: Store) throws -> (all: Int, doubtful: Int) {
     @Sendable func log(_ text: String) {}
-    let entries = try store.query(Guest.self).onDamage { finding in log(finding.message) }.entries()
+    let entries = try store.query(Guest.self).onDamage { finding in log("\(finding)") }.entries()
     let doubtful = entries.filter { $0.isPossiblyStale }
     return (entries.count, doubtful.count)
   }

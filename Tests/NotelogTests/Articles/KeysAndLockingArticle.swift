@@ -14,7 +14,27 @@ private struct Memo: Record {
   }
 }
 
+private struct Sketch: Record {
+  var id = RecordID()
+  var text = ""
+  static let schema = Schema<Sketch>("sketch") { Sealed("text", \.text, key: "sketches") }
+}
+
 @Suite struct KeysAndLockingArticle {
+  @Test func `a key made while the store is created has its class, and the schema takes it`() throws {
+    let folder = try TemporaryFolder()
+    let (path, credential) = (folder.path, TemporaryFolder.key)
+    let store = try Store.create(at: path, unlocking: credential) { store in
+      try store.createKey("sketches", .afterFirstUnlock)
+    }
+    let (sketch, memo) = (Sketch(text: "a hill"), Memo(text: "remember"))
+    try store.putAll([sketch])
+    try store.putAll([memo])
+    store.lock()
+    #expect(try store.get(Sketch.self, sketch.id)?.text == "a hill")
+    #expect(throws: NotelogError(.locked, "")) { try store.get(Memo.self, memo.id)?.text }
+  }
+
   @Test func `the article's examples do what it says`() throws {
     let folder = try TemporaryFolder()
     let old = "the old password"

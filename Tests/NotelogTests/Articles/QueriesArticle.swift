@@ -121,7 +121,7 @@ struct Contact: Record {
       _ = try oldest(Message.self)
       Issue.record("a protocol's path is no field's")
     } catch let error as NotelogError {
-      #expect(error.code == .notFound && error.message.contains("a protocol's key path"))
+      #expect(error.code == .invalidArgument && error.message.contains("a protocol's key path"))
     }
   }
 }

@@ -139,7 +139,7 @@ import Testing
     let folder = try TemporaryFolder()
     let store = try store(in: folder)
     #expect(try await store.query(Sample.self).where(\.count, is: 3).explain().candidateCount == 1)
-    await #expect(throws: NotelogError(.notFound, "")) {
+    await #expect(throws: NotelogError(.invalidArgument, "")) {
       try await store.query(Sample.self).where(\.name.count, is: 3).explain()
     }
   }
