@@ -33,7 +33,7 @@ struct Resealing {
     repeat {
       while !state.pending.isEmpty {
         try resealSome(&state, &step)
-        store.journal.keepSpace(NotelogJournal.WorkBudget(isOver: budget.isOver))
+        keepSpace()
         if isOver { return try finish() }
       }
       if let segment = state.segment, segment.isFinished { state.resealed.insert(segment.number) }
@@ -42,6 +42,9 @@ struct Resealing {
     step.failedCount = state.failed.count
     try finish()
   }
+
+  /// Does what was made due, for all who write meanwhile: after each of its transactions.
+  private func keepSpace() { store.journal.keepSpace(NotelogJournal.WorkBudget(isOver: budget.isOver)) }
 
   private func finish() throws {
     if spent > 0 { try journaling(at: store.journal.path, store.journal.synchronize()) }
@@ -214,6 +217,7 @@ struct Resealing {
       (batch, isLast) throws(NotelogError) in
       if batch.count == Self.chunksATransaction || isLast {
         _ = try journaling(at: store.journal.path, store.journal.commit(&batch, .buffered))
+        keepSpace()
       }
     }
     return ResealedValue(content: content, byteCount: chunks.reference.byteCount, begun: begun)

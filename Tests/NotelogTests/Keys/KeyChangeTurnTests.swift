@@ -2,6 +2,7 @@
 
 import Foundation
 import NotelogBase
+import NotelogJournal
 import NotelogStorage
 import NotelogTestSupport
 import Testing
@@ -99,6 +100,27 @@ import Testing
     let (own, others) = copies.withLock { $0 }
     #expect(own > 3)
     #expect(others == 0, "beside \(own)")
+    try store.close()
+  }
+
+  /// As long as others leave it to the rotation, nobody else would.
+  @Test func `a rotation leaves no compaction due`() throws {
+    let disk = SimulatedDisk()
+    var options = Store.Options()
+    options.segmentByteCount = 64 << 10
+    options.compaction = .automatic
+    let store = try Store.create(in: disk, unlocking: TemporaryFolder.key, options: options)
+    let body = String(repeating: "body ", count: 60)
+    try store.putAll((0..<3000).map { Note(title: "title \($0)", body: body) })
+    try store.beginRotation(of: "personal")
+    let begun = store.info.usedByteCount
+    var dueCount = 0
+    for _ in 0..<40 {
+      let step = try store.rotate("personal", .bytes(32 << 10))
+      if step.isFinished { break }
+      dueCount += store.journal.spaceContract.isDue ? 1 : 0
+    }
+    #expect(dueCount == 0 && store.info.usedByteCount < begun * 3 / 2)
     try store.close()
   }
 
