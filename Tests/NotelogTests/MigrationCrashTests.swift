@@ -20,6 +20,9 @@ private struct Before: Record {
 /// What the closures of `After` are to do, and have done.
 private let calls = Lock<(counts: [RecordID: Int], failAt: Int?)>(([:], nil))
 
+/// What the first call of a closure does besides.
+private let atFirstCall = Lock<(@Sendable () -> Void)?>(nil)
+
 private struct Interrupted: Error {}
 
 private struct After: Record, Equatable {
@@ -32,6 +35,7 @@ private struct After: Record, Equatable {
     Sealed("last", \.last)
     Plain("years", \.years, indexed: true)
     Migrated("name") { old, person in
+      atFirstCall.withLock { $0.take() }?()
       let fails = calls.withLock { calls in
         calls.counts[old.id, default: 0] += 1
         return calls.failAt == calls.counts.values.reduce(0, +)
@@ -103,6 +107,30 @@ private struct After: Record, Equatable {
     // Those of the transaction that was given up were asked a second time, the others once.
     let counts = calls.withLock { Array($0.counts.values) }
     #expect(counts.filter { $0 > 1 }.count <= 256 && counts.max() == 2 + 1)
+  }
+
+  @Test
+  func `it ends before its next transaction when its task is cancelled, and goes on with the next call`()
+    async throws
+  {
+    calls.withLock { $0 = ([:], nil) }
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let people = people(1_000)
+    try await store.putAll(people)
+    let (isUnderWay, isCancelled) = (Flag(false), Flag(false))
+    let hold: @Sendable () -> Void = {
+      _ = isUnderWay.exchange(true)
+      while !isCancelled.isSet { Threads.yield() }
+    }
+    atFirstCall.withLock { $0 = hold }
+    let task = Task { try await store.migrate(After.self) }
+    while !isUnderWay.isSet { await Task.yield() }
+    task.cancel()
+    _ = isCancelled.exchange(true)
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(try await store.migrate(After.self).recordCount == 1_000 - 256)
+    try expectMigrated(store, people)
   }
 
   @Test

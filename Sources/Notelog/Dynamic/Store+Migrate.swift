@@ -29,14 +29,17 @@ extension Store {
     try migrate(type, recordsPerTransaction: 256)
   }
 
-  /// Has the fields of a record type migrated. As the other, without blocking the caller's thread.
+  /// Has the fields of a record type migrated. As the other, without blocking the caller's thread; when the task is cancelled it ends with
+  /// `CancellationError` before its next transaction, and the next call goes on from there.
   @discardableResult
   public func migrate<R: Record>(_ type: R.Type) async throws -> MigrationSummary {
-    try await offPool { try self.migrate(type) }
+    try await offPool { stop in try self.migrate(type, recordsPerTransaction: 256, stop: stop) }
   }
 
-  func migrate<R: Record>(_ type: R.Type, recordsPerTransaction: Int) throws -> MigrationSummary {
-    var migration = Migration<R>(self, recordsPerTransaction)
+  func migrate<R: Record>(
+    _ type: R.Type, recordsPerTransaction: Int, stop: Flag = Flag(false)
+  ) throws -> MigrationSummary {
+    var migration = Migration<R>(self, recordsPerTransaction, stop)
     while try !migration.advance() {}
     return migration.summary
   }
@@ -50,15 +53,18 @@ private struct Migration<R: Record> {
   let store: Store
   /// So many records are changed in a transaction, unless they are large.
   let recordCountMax: Int
+  /// Set when it is to end.
+  let stop: Flag
   let declared = R.schema.description
   let steps = R.schema.migrations.compactMap { $0 as? Migrated<R> }
   var summary = MigrationSummary()
   /// Records that are damaged, and left out.
   private var leftOut: Set<RecordID> = []
 
-  init(_ store: Store, _ recordCountMax: Int) {
+  init(_ store: Store, _ recordCountMax: Int, _ stop: Flag) {
     self.store = store
     self.recordCountMax = recordCountMax
+    self.stop = stop
   }
 
   /// Changes the records that there are now, and retires the fields where none is left.
@@ -96,6 +102,7 @@ private struct Migration<R: Record> {
   private mutating func change(
     _ ids: ArraySlice<RecordID>, _ numbers: Set<UInt16>
   ) throws -> ArraySlice<RecordID> {
+    if stop.isSet { throw CancellationError() }
     var (done, changed) = (0, 0)
     var damaged: [(RecordID, NotelogError)] = []
     try store.write { tx in

@@ -137,7 +137,7 @@ struct Opening: ~Copyable {
   private mutating func unseal(
     _ value: RawSpan, _ reference: KeyReference, _ data: AdditionalData, to start: Int, _ vault: Vault
   ) throws(CryptoError) {
-    if let held = takeKey(reference, of: vault) {
+    if let held = acquireKey(reference, of: vault) {
       do throws(CryptoError) {
         var all = memory.mutableBytes
         var plaintext = all.part(from: start)
@@ -161,7 +161,7 @@ struct Opening: ~Copyable {
   }
 
   /// Takes a key that is held out of those that are.
-  private mutating func takeKey(_ reference: KeyReference, of vault: Vault) -> HeldKey? {
+  private mutating func acquireKey(_ reference: KeyReference, of vault: Vault) -> HeldKey? {
     if let key = latest.take() {
       if key.isNamed(reference, of: vault) { return key }
       latest = key

@@ -136,13 +136,13 @@ final class FieldIndexes: Sendable {
       while true {
         let (mayUseStored, gapCount) = state.withLock { (!$0.distrusted.contains(name), $0.gapCount) }
         let built = isIncomplete(name) ? nil : try build(mayUseStored)
-        if let made = take(built, name, gapCount) { return made.isComplete ? made.index : nil }
+        if let made = adopt(built, name, gapCount) { return made.isComplete ? made.index : nil }
       }
     }
   }
 
   /// Takes in an index that was built, and what came meanwhile; nothing where that can't be done.
-  private func take(_ built: Made?, _ name: Name, _ gapCount: Int) -> (isComplete: Bool, index: Made?)? {
+  private func adopt(_ built: Made?, _ name: Name, _ gapCount: Int) -> (isComplete: Bool, index: Made?)? {
     state.withLock { state in
       if gapCount != state.gapCount { return nil }
       guard var built, !state.incomplete.contains(name) else {

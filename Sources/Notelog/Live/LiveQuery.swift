@@ -34,7 +34,7 @@ public final class LiveQuery<R: Record> {
       while !Task.isCancelled {
         do {
           guard let update = try await updates.next() else { return }
-          self?.take(update)
+          self?.show(update)
         } catch {
           self?.error = error
         }
@@ -45,7 +45,7 @@ public final class LiveQuery<R: Record> {
   /// Asks the query again: after the store was unlocked, for instance, where a condition needs a key.
   public func refresh() { following.news.wake() }
 
-  private func take(_ update: QueryUpdate<R>) {
+  private func show(_ update: QueryUpdate<R>) {
     error = nil
     entries = update.entries
     lastUpdate = update

@@ -117,7 +117,7 @@ final class ChangeHub: Sendable {
         subscription.deliver(part)
         part = RecordChanges(told.sequences)
       }
-      part.take(id, isDeletion: change.isDeletion)
+      part.add(id, isDeletion: change.isDeletion)
     }
     if !part.isComplete || !part.written.isEmpty || !part.deleted.isEmpty { subscription.deliver(part) }
   }

@@ -27,8 +27,8 @@ public struct RecordChanges: Sendable, Hashable {
     deleted = []
   }
 
-  /// Takes in that a record changed.
-  mutating func take(_ id: RecordID, isDeletion: Bool) {
+  /// Adds that a record changed.
+  mutating func add(_ id: RecordID, isDeletion: Bool) {
     guard isComplete else { return }
     if isDeletion {
       written.remove(id)

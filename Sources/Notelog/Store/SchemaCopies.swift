@@ -51,7 +51,7 @@ struct SchemaCopies: Sendable {
       }
     }
     countInLog = chosen.count
-    try take(content, of: storeID, possiblyStale, unreadable)
+    try merge(content, of: storeID, possiblyStale, unreadable)
   }
 
   private static func parse(
@@ -67,7 +67,7 @@ struct SchemaCopies: Sendable {
     return stored
   }
 
-  private mutating func take(
+  private mutating func merge(
     _ content: SchemaFile.Content, of storeID: ID16, _ possiblyStale: Set<UInt16>,
     _ unreadable: Set<UInt16>
   ) throws(NotelogError) {

@@ -47,8 +47,8 @@ struct SchemaRegistry: Sendable {
     readers.keep(reader)
   }
 
-  /// Takes in a stored schema; readers made of an older version no longer hold.
-  mutating func take(_ stored: Stored) {
+  /// Makes a stored schema known; readers made of an older version no longer hold.
+  mutating func register(_ stored: Stored) {
     lost.remove(stored.plan.number)
     byNumber[stored.plan.number] = stored
     readers.removeAll()

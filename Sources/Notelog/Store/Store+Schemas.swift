@@ -7,12 +7,12 @@ import NotelogJournal
 
 extension Store {
   /// Makes the schemas known that were read when the store was opened. Their MACs can't be checked before it is unlocked.
-  func take(_ schemas: SchemaCopies) {
+  func register(_ schemas: SchemaCopies) {
     registry.withLock { registry in
       for stored in schemas.chosen.values {
         // With the vault, which tells generations of one key.
         let plan = (try? CollectionPlan(stored.plan.schema, storeID: storeID, vault)) ?? stored.plan
-        registry.take(SchemaRegistry.Stored(plan: plan, bytes: stored.bytes, mac: stored.mac))
+        registry.register(SchemaRegistry.Stored(plan: plan, bytes: stored.bytes, mac: stored.mac))
       }
       registry.lost = Set(schemas.finding.lost)
     }

@@ -37,7 +37,7 @@ extension Store {
   /// Takes in what others have changed beside records whenever their records are taken in; and now once, where the log and the keyring
   /// were not read under the store's lock: a whole rotation may have ended in between.
   func beginFollowing() {
-    journal.followed.withLock { $0 = { [weak self] in self?.takeInOthers() ?? false } }
+    journal.followed.withLock { $0 = { [weak self] in self?.followOthers() ?? false } }
     // What can't be followed is served as it was found.
     if !journal.holdsLock { _ = try? journal.refresh() }
   }
@@ -80,7 +80,7 @@ extension Store {
   ///
   /// - Returns: Whether the keyring is another one: then the log is to be followed again. Values that were under a key it lacks are under
   ///   another one by now.
-  private func takeInOthers() -> Bool {
+  private func followOthers() -> Bool {
     defer { hub.settle() }
     var isAnother = false
     if keyringFiles.mayDiffer(from: vault.keyring), let choice = try? keyringFiles.load(storeID: storeID) {
@@ -105,7 +105,7 @@ extension Store {
       vault.lock(.everything)
       return isAnother
     }
-    take(copies)
+    register(copies)
     schemaRevisions.withLock { $0 = revisions }
     return isAnother
   }

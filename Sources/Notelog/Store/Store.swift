@@ -64,7 +64,7 @@ public final class Store: Sendable {
     opener = FieldOpener(vault: vault, metrics: FieldMetrics(), journal: journal)
     schemaFinding = schemas.finding
     schemaRevisions = Lock(schemas.revisions)
-    take(schemas)
+    register(schemas)
     journal.keepOrders(of: indexes)
   }
 

@@ -43,7 +43,7 @@ extension Store {
       if !stored.isEmpty {
         registry.withLock { registry in
           registry.storingCount -= 1
-          if isCommitted { for schema in stored { registry.take(schema) } }
+          if isCommitted { for schema in stored { registry.register(schema) } }
         }
         schemasUnderWay.subtract(1, ordering: .releasing)
       }

@@ -39,7 +39,7 @@ private func text(
     schemas     \(info.schemas)
     memory      \(info.memoryNote ?? "secrets are locked in memory, out of core dumps, and wiped in forked children"); OpenSSL's copies of keys are ordinary memory
     records     \(info.recordCount), next revision \(info.nextRevision)
-    size        \(info.byteCount) bytes, of which \(info.liveByteCount) are live and \(info.deadByteCount) dead
+    size        \(info.byteCount) bytes, of which \(info.liveByteCount) are live and compaction can free \(info.deadByteCount)
     space       \(info.usedByteCount) bytes used by all files, \(info.reservedByteCount) set aside
 
     """
@@ -75,11 +75,6 @@ private func text(
     text += "\n"
   }
   return text
-}
-
-extension StoreInfo {
-  /// Old versions and removed records, and what the files take for themselves.
-  fileprivate var deadByteCount: Int { max(0, byteCount - liveByteCount) }
 }
 
 extension FieldInfo {

@@ -64,10 +64,10 @@ struct Backup {
     present = Set(try fromStorage(target.names(in: "")))
     for entry in source.live.entries {
       try progress.advance(by: entry.byteCount)
-      do { try take(entry) } catch { throw JournalError(error) }
+      do { try add(entry) } catch { throw JournalError(error) }
     }
     if source.live[source.end.segment] == nil, let head = source.survey.segments[source.end.segment] {
-      do { try takeEnd(head) } catch { throw JournalError(error) }
+      do { try addEnd(head) } catch { throw JournalError(error) }
     }
   }
 
@@ -116,8 +116,8 @@ struct Backup {
 
   // MARK: - Parts
 
-  /// Takes a finished segment: as the backup has it, if that is sound; else from the store; else what there is of it.
-  private mutating func take(_ entry: LiveEntry) throws(StorageError) {
+  /// Adds a finished segment: as the backup has it, if that is sound; else from the store; else what there is of it.
+  private mutating func add(_ entry: LiveEntry) throws(StorageError) {
     let part = BackupManifest.Part(entry: entry, kind: .segment)
     let found = source.survey.segments[entry.number]
     let isThere = present.contains(part.name)
@@ -148,7 +148,7 @@ struct Backup {
   }
 
   /// Takes the log's end up to where everything is durable, and closes the copy in order.
-  private mutating func takeEnd(_ head: FoundSegment) throws(StorageError) {
+  private mutating func addEnd(_ head: FoundSegment) throws(StorageError) {
     guard let end else { return }
     let position = source.end
     var closing = Buffer()

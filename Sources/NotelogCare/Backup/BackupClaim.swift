@@ -17,7 +17,7 @@ struct BackupClaim: ~Copyable {
   deinit { lock.close() }
 
   /// - Throws: `alreadyExists` where the folder holds anything but a backup of the store; `busy` where one is being made now.
-  static func take(_ target: any Storage, for storeID: ID16) throws(JournalError) -> BackupClaim {
+  static func acquire(_ target: any Storage, for storeID: ID16) throws(JournalError) -> BackupClaim {
     // Before anything is touched: the lock of a store has the same name.
     _ = try check(target, storeID)
     let lock = try takeLock(target)

@@ -30,9 +30,9 @@ extension Journal {
     progress: @escaping WorkProgress.Report = { _, _ in true },
     companions: (ID16) throws(JournalError) -> Void = { _ in }
   ) throws(JournalError) -> BackupReport {
-    let pin = try fromStorage(Pins(source).take(random))
+    let pin = try fromStorage(Pins(source).acquire(random))
     let storeID = try Examination.stable(source).storeID
-    let claim = try BackupClaim.take(target, for: storeID)
+    let claim = try BackupClaim.acquire(target, for: storeID)
     var attempts = ReadingAttempts(of: source)
     var backup: Backup
     repeat {

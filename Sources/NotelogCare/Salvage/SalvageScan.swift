@@ -49,7 +49,7 @@ struct SalvageScan: ~Copyable {
       }
       highestSequence = max(highestSequence, header.sequence)
       let isWhole = try reader.isWhole(header, at: next)
-      try take(header, at: next, isWhole: isWhole, &table, &report)
+      try add(header, at: next, isWhole: isWhole, &table, &report)
       place = next + header.frameByteCount
     }
     if place < limit {
@@ -76,7 +76,7 @@ struct SalvageScan: ~Copyable {
     if !isReplaced { report.add(.lostFrames, in: file, range) }
   }
 
-  private mutating func take(
+  private mutating func add(
     _ header: FrameHeader, at place: Int, isWhole: Bool, _ table: inout SalvageTable,
     _ report: inout SalvageReport
   ) throws(StorageError) {
@@ -129,7 +129,7 @@ struct SalvageScan: ~Copyable {
         sequence: header.sequence, isTombstone: header.kind == .tombstone, place: place,
         payloadByteCount: UInt32(header.payloadByteCount))
       if frame.isWhole {
-        table.take(header.id, version, isReplaced: isReplaced)
+        table.add(header.id, version, isReplaced: isReplaced)
       } else if !isReplaced {
         table.know(header.id, version)
       }
@@ -137,7 +137,7 @@ struct SalvageScan: ~Copyable {
       guard frame.isWhole, let mark = ChunkMark(try reader.payload(of: header, at: frame.place)) else {
         return
       }
-      table.take(chunk: mark.number, isLast: mark.isLast, of: header.id, at: place)
+      table.add(chunk: mark.number, isLast: mark.isLast, of: header.id, at: place)
     case .liveChange, .commit, .liveSet, .close, .footer: break
     }
   }

@@ -47,11 +47,11 @@ struct SalvageTable {
   /// Chunks that end their value.
   private(set) var lastChunks: [ID16: UInt32] = [:]
 
-  /// Takes in a version whose frame is sound.
+  /// Adds a version whose frame is sound.
   ///
   /// A frame of a file that was replaced only stands in for one that a file which counts names: it may hold what was
   /// deleted since.
-  mutating func take(_ id: ID16, _ version: Version, isReplaced: Bool) {
+  mutating func add(_ id: ID16, _ version: Version, isReplaced: Bool) {
     var entry = records[id] ?? Entry()
     if isReplaced, let newest = entry.newest, version.sequence > newest.sequence { return }
     if !isReplaced { Self.raise(&entry, to: version) }
@@ -59,14 +59,14 @@ struct SalvageTable {
     records[id] = entry
   }
 
-  /// Takes in a version that a file which counts names, whether its frame can be read or not.
+  /// Adds a version that a file which counts names, whether its frame can be read or not.
   mutating func know(_ id: ID16, _ version: Version) {
     var entry = records[id] ?? Entry()
     Self.raise(&entry, to: version)
     records[id] = entry
   }
 
-  mutating func take(chunk: UInt32, isLast: Bool, of value: ID16, at place: Place) {
+  mutating func add(chunk: UInt32, isLast: Bool, of value: ID16, at place: Place) {
     let key = ChunkKey(value: value, number: chunk)
     if chunks[key] == nil { chunks[key] = place }
     if isLast { lastChunks[value] = chunk }

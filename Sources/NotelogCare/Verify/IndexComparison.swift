@@ -125,7 +125,7 @@ extension Examination {
       return (.used, IndexComparison())
     }
     guard
-      let taken = try Catalog.take(found, accepted(beside: found.head), end: end, JournalOptions())
+      let taken = try Catalog.load(found, accepted(beside: found.head), end: end, JournalOptions())
     else { return (.stale, IndexComparison()) }
     guard taken.readings.isEmpty else { return (.stale, IndexComparison()) }
     return (.used, try IndexComparison(taken.catalog, with: truth))

@@ -67,7 +67,7 @@ extension Journal {
     progress: @escaping WorkProgress.Report = { _, _ in true },
     visit: @Sendable ((Inspector) -> Void) -> Void = { $0 { _, _, _ in } }
   ) throws(JournalError) -> Verification {
-    let pin = Pins(storage).takeForReading(JournalOptions().random)
+    let pin = Pins(storage).acquireForReading(JournalOptions().random)
     var examination = try Examination(storage, storeID: storeID)
     if examination.report.isDamaged {
       // Files may have changed between two looks.
@@ -85,7 +85,7 @@ extension Journal {
         of: examination.comparedKey == nil ? nil : examination.checkpoint.found, in: storage))
     let tasks = SegmentTask.all(of: catalog, examination)
     for outcome in try SegmentTask.run(tasks, catalog, &orders, threadCount, progress, visit) {
-      try verification.take(outcome)
+      try verification.add(outcome)
     }
     verification.verifyChunks(chunks)
     // A segment that does not check is no witness of what the checkpoint should say.
@@ -107,7 +107,7 @@ extension Journal {
     try catalog.load(&examination, threadCount: threadCount) { entry, envelope, segment in
       // What a footer keeps of a chunk stands where a record's envelope does: without either, there is nothing about large values.
       guard envelope.byteCount > 0 else { return }
-      scan.withLock { $0.take(entry, envelope, in: segment) { true } }
+      scan.withLock { $0.apply(entry, envelope, in: segment) { true } }
     }
     var chunks = scan.withLock { $0 }
     try fromStorage { () throws(StorageError) in
@@ -121,7 +121,7 @@ extension Journal {
 
 extension Journal.Verification {
   /// Adds what verifying a segment found.
-  fileprivate mutating func take(_ outcome: SegmentTask.Outcome) throws(JournalError) {
+  fileprivate mutating func add(_ outcome: SegmentTask.Outcome) throws(JournalError) {
     if let failure = outcome.failure { throw JournalError(failure) }
     segmentCount += 1
     frameCount += outcome.frameCount
@@ -182,11 +182,11 @@ private struct SegmentTask: Sendable {
         visit { inspect in
           var window = Buffer()
           var orders = empty
-          defer { found.withLock { [orders] in $0.take(orders) } }
+          defer { found.withLock { [orders] in $0.merge(orders) } }
           while let next = queue.next() {
             let number = part[start + next]
             let outcome = tasks[number].run(catalog, through: &window) { record, envelope, body in
-              orders.take(record, envelope)
+              orders.add(record, envelope)
               inspect(record, envelope, body)
             }
             outcomes.withLock { $0[number] = outcome }

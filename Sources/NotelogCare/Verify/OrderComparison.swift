@@ -28,8 +28,8 @@ struct OrderComparison: Sendable {
     keys = orders.map { _ in [] }
   }
 
-  /// Takes in a record that is current. A later one than an order need not be in it: it is had from behind the checkpoint.
-  mutating func take(_ record: StoredRecord, _ envelope: RawSpan) {
+  /// Adds a record that is current. A later one than an order need not be in it: it is had from behind the checkpoint.
+  mutating func add(_ record: StoredRecord, _ envelope: RawSpan) {
     for (number, order) in orders.enumerated()
     where order.name.collection == record.collection && record.revision <= order.since {
       if order.name.second != nil {
@@ -47,8 +47,8 @@ struct OrderComparison: Sendable {
     }
   }
 
-  /// Takes in what another thread found.
-  mutating func take(_ other: OrderComparison) {
+  /// Adds what another thread found.
+  mutating func merge(_ other: OrderComparison) {
     for number in keys.indices { keys[number] += other.keys[number] }
   }
 

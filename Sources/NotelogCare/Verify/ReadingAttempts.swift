@@ -63,7 +63,7 @@ package struct ReadingAttempts: ~Copyable {
       throw JournalError(.busy, "the store is changed faster than it can be read; try again later")
     }
     lastFinding = finding
-    if pin == nil { pin = try? Pins(storage).take(JournalOptions().random()) }
+    if pin == nil { pin = try? Pins(storage).acquire(JournalOptions().random()) }
     return false
   }
 

@@ -216,15 +216,15 @@ extension Keyring {
     guard reader.remaining == 0, generation == self.generation &+ 1,
       nextKeyReference >= self.nextKeyReference, dataKeys.count + data.count <= Self.dataKeysMax
     else { throw .damagedKeyring(.range) }
-    take(named, data)
+    insert(named, data)
     (self.generation, self.nextKeyReference) = (generation, nextKeyReference)
     mac = Array(bytes[(end - Self.macSize)..<end])
     self.digest = digest
     self.bytes += bytes
   }
 
-  /// Takes named keys into the tables, in the place of those of the same number, and data keys.
-  mutating func take(_ named: [NamedKey], _ data: [DataKey]) {
+  /// Puts named keys into the tables, in the place of those of the same number, and data keys.
+  mutating func insert(_ named: [NamedKey], _ data: [DataKey]) {
     for key in named {
       let index = namedKeys.firstPlace(notBelow: UInt32(key.number)) { UInt32($0.number) }
       let isThere = index < namedKeys.count && namedKeys[index].number == key.number

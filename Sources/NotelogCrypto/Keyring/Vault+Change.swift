@@ -131,7 +131,7 @@ extension Vault {
     (new.keyring.slots, new.keyring.wrappingKeys, new.keyring.dataKeys) = ([], [], [])
     new.wrappingKeys = [:]
     let schemaKey = try old.keyring.derive("NL1/schema", root: old.root.secret)
-    let number = try new.keyring.takeWrappingNumber()
+    let number = try new.keyring.allocateWrappingNumber()
     try new.keyring.wrap(
       schemaKey, number: number, role: Keyring.WrappingKey.formerSchemaRole, parent: KeyParent.root,
       under: new.root.secret)
@@ -168,7 +168,7 @@ extension Vault {
       precondition(
         change.keyring.generation > state.keyring.generation, "changes are adopted one by one, in their order"
       )
-      take(change.keyring, other: nil, &state)
+      install(change.keyring, other: nil, &state)
       guard state.root != nil else { return }
       state.root = change.root
       state.wrappingKeys = change.wrappingKeys
@@ -177,7 +177,7 @@ extension Vault {
   }
 
   /// Another keyring in the place of the one before; what it no longer has is wiped.
-  private func take(_ keyring: Keyring, other: Keyring?, _ state: inout State) {
+  private func install(_ keyring: Keyring, other: Keyring?, _ state: inout State) {
     state.keyring = keyring
     state.other = other
     state.servedByOther = false
@@ -206,7 +206,7 @@ extension Vault {
     state.withLock { state in
       // Whoever is unlocking has checked the one before.
       if state.root == nil { epoch.add(1, ordering: .acquiringAndReleasing) }
-      take(keyring, other: choice.other, &state)
+      install(keyring, other: choice.other, &state)
       if state.root != nil { (state.names, state.wrappingKeys) = (names, wrappingKeys) }
     }
     return true
@@ -255,7 +255,7 @@ extension Keyring {
     wrappingKeys.first { $0.number == number }?.role == WrappingKey.grantRole
   }
 
-  mutating func takeWrappingNumber() throws(CryptoError) -> UInt32 {
+  mutating func allocateWrappingNumber() throws(CryptoError) -> UInt32 {
     guard wrappingKeys.count + 2 <= Self.wrappingKeysMax, nextWrappingNumber < .max else {
       throw .limitExceeded(.keyGenerations)
     }

@@ -34,7 +34,7 @@ extension Vault {
     if isAddition {
       try draft.keyring.add(draft.named, draft.data, root: draft.root.secret)
     } else {
-      draft.keyring.take(draft.named, draft.data)
+      draft.keyring.insert(draft.named, draft.data)
       draft.keyring.generation += 1
       try draft.keyring.seal(root: draft.root.secret)
     }
@@ -60,7 +60,7 @@ extension Vault {
 
   /// Adds a key that wraps all generations of some named keys once more.
   func addGrant(_ names: [String], to draft: inout Draft) throws(CryptoError) -> UInt32 {
-    let number = try draft.keyring.takeWrappingNumber()
+    let number = try draft.keyring.allocateWrappingNumber()
     let key = SharedSecret(try Secret.random(byteCount: Credential.keySize))
     try draft.keyring.wrap(
       key.secret, number: number, role: Keyring.WrappingKey.grantRole, parent: KeyParent.root,
@@ -124,7 +124,7 @@ extension Vault {
       ? try openWrappingKeys(entries.filter { $0.parent == KeyParent.device }, of: draft.keyring, root: nil)
       : draft.wrappingKeys
     if let known = entries.last(where: { opened[$0.number] != nil }) { return known.number }
-    let number = try draft.keyring.takeWrappingNumber()
+    let number = try draft.keyring.allocateWrappingNumber()
     let key = SharedSecret(try Secret.random(byteCount: Credential.keySize))
     let device = accessClass.parents == [KeyParent.root] ? nil : try deviceSecret(making: true)
     for parent in accessClass.parents {

@@ -110,12 +110,12 @@ import COpenSSL
     // SAFETY: as the callers say; GCM puts out as many bytes as it takes in.
     let target = unsafe output.assumingMemoryBound(to: UInt8.self)
     var count = 0
-    return unsafe take(additionalData, context, nil) && take(input, context, target)
+    return unsafe update(additionalData, context, nil) && update(input, context, target)
       && functions.finish(context.pointer, target + input.count, &count, 0) == 1
   }
 
   /// Has bytes taken in; without a place to put anything, they are additional data.
-  @inline(__always) private borrowing func take(
+  @inline(__always) private borrowing func update(
     _ bytes: UnsafeRawBufferPointer, _ context: borrowing CipherContext,
     _ target: UnsafeMutablePointer<UInt8>?
   ) -> Bool {

@@ -64,7 +64,7 @@ package final class SealingKey: Sendable {
     try check(plaintext.byteCount, additionalData, output.byteCount - SealedValue.overhead)
     // SAFETY: the lane is ours until it is given back; the spans keep their bytes alive; sizes were checked
     // above.
-    let lane = unsafe try takeLane()
+    let lane = unsafe try acquireLane()
     var failure: CryptoError? = .library
     if let context = unsafe lane.pointee.context, let target = unsafe output.start {
       failure = unsafe context.pointee.seal(
@@ -89,7 +89,7 @@ package final class SealingKey: Sendable {
     guard sealed.byteCount >= SealedValue.overhead else { throw .tampered }
     try check(sealed.byteCount - SealedValue.overhead, additionalData, output.byteCount)
     // SAFETY: as for sealing.
-    let lane = unsafe try takeLane()
+    let lane = unsafe try acquireLane()
     var failure: CryptoError? = .library
     if let context = unsafe lane.pointee.context {
       let target = unsafe UnsafeMutableRawBufferPointer(start: output.start, count: output.byteCount)
@@ -122,24 +122,24 @@ package final class SealingKey: Sendable {
   }
 
   /// A lane for this thread, with a context in it: the first choice is the one that its number hashes to.
-  @inline(__always) private func takeLane() throws(CryptoError) -> UnsafeMutablePointer<SealingLane> {
+  @inline(__always) private func acquireLane() throws(CryptoError) -> UnsafeMutablePointer<SealingLane> {
     if isClosed.load(ordering: .relaxed) { throw .locked(accessClass) }
     let first = ThreadNumber.current
     // SAFETY: a thread's number has six bits, which are below the lanes' count.
     let lane = unsafe lane(first)
-    guard unsafe lane.pointee.take() else { return unsafe try takeAnotherLane(than: first) }
+    guard unsafe lane.pointee.acquire() else { return unsafe try acquireAnotherLane(than: first) }
     return unsafe lane.pointee.context == nil ? try fill(lane) : lane
   }
 
   /// The next free lane after one that another thread is in.
-  @inline(never) private func takeAnotherLane(than first: Int) throws(CryptoError) -> UnsafeMutablePointer<
+  @inline(never) private func acquireAnotherLane(than first: Int) throws(CryptoError) -> UnsafeMutablePointer<
     SealingLane
   > {
     while memory.isOriginalProcess {
       for step in 1...Self.laneCount {
         // SAFETY: below the lanes' count.
         let lane = unsafe lane((first + step) % Self.laneCount)
-        guard unsafe lane.pointee.take() else { continue }
+        guard unsafe lane.pointee.acquire() else { continue }
         return unsafe lane.pointee.context == nil ? try fill(lane) : lane
       }
       if isClosed.load(ordering: .relaxed) { throw .locked(accessClass) }

@@ -29,7 +29,7 @@ import Synchronization
   borrowing func keep(_ context: UInt) { address.store(context, ordering: .relaxed) }
 
   /// Takes the lane, where it is free.
-  @inline(__always) borrowing func take() -> Bool {
+  @inline(__always) borrowing func acquire() -> Bool {
     use.compareExchange(expected: Use.free, desired: Use.taken, ordering: .acquiring).exchanged
   }
 

@@ -108,7 +108,7 @@ package final class SecretMemory: Sendable {
     guard isOriginalProcess else { throw .forked }
     let granted: UInt? =
       byteCount <= Self.cellSize
-      ? state.withLock { Self.takeCell(&$0) } : state.withLock { Self.map(byteCount, &$0) }
+      ? state.withLock { Self.allocateCell(&$0) } : state.withLock { Self.map(byteCount, &$0) }
     // SAFETY: a mapping's address, or one within it.
     guard let granted, let pointer = unsafe UnsafeMutableRawPointer(bitPattern: granted) else {
       throw .outOfMemory
@@ -141,7 +141,7 @@ package final class SecretMemory: Sendable {
     }
   }
 
-  private static func takeCell(_ state: inout State) -> UInt? {
+  private static func allocateCell(_ state: inout State) -> UInt? {
     for index in state.slabs.indices {
       for word in 0..<4 where state.slabs[index].taken[word] != .max {
         let bit = (~state.slabs[index].taken[word]).trailingZeroBitCount

@@ -107,8 +107,8 @@ package struct ReadBuffer: ~Copyable {
     divide(0..<0, envelopeByteCount: 0)
   }
 
-  /// Takes a payload that is in memory already.
-  mutating func take(_ payload: RawSpan, _ header: FrameHeader, _ envelopeByteCount: Int) -> StoredRecord {
+  /// Copies a payload that is in memory already.
+  mutating func copy(_ payload: RawSpan, _ header: FrameHeader, _ envelopeByteCount: Int) -> StoredRecord {
     frame.removeAll()
     frame.append(payload)
     divide(0..<payload.byteCount, envelopeByteCount: envelopeByteCount)

@@ -81,14 +81,14 @@ package final class Catalog: Sendable {
   private func addLive(_ byteCount: Int, in segment: UInt32) { segments.addLive(byteCount, in: segment) }
 
   /// Takes in a frame of a segment; what it replaces no longer counts as live. Frames of one record come in one at a time.
-  func take(_ entry: FooterEntry, in segment: Segment) throws(StorageError) {
-    try take(
+  func apply(_ entry: FooterEntry, in segment: Segment) throws(StorageError) {
+    try apply(
       entry, in: segment, after: PreviousVersion(fingerprint: index.fingerprint(of: entry.id), location: nil))
   }
 
   /// Takes in frames of a segment while other threads take in those of others, and counts them all at once: the others count
   /// too.
-  func take(
+  func apply(
     _ entries: [(entry: FooterEntry, fingerprint: UInt64)], in segment: Segment, _ recordLocks: RecordLocks
   ) throws(StorageError) {
     var (count, liveByteCount) = (0, 0)
@@ -99,7 +99,7 @@ package final class Catalog: Sendable {
         liveByteCount += location.liveByteCount
       } else {
         try recordLocks.withLock(of: fingerprint) { () throws(StorageError) in
-          try take(entry, in: segment, after: PreviousVersion(fingerprint: fingerprint, location: nil))
+          try apply(entry, in: segment, after: PreviousVersion(fingerprint: fingerprint, location: nil))
         }
       }
     }
@@ -120,7 +120,7 @@ package final class Catalog: Sendable {
 
   /// Takes in a frame whose previous version was looked up before: then nothing has to be read, and nothing can fail half-way
   /// through a transaction.
-  func take(_ entry: FooterEntry, in segment: Segment, after previousVersion: PreviousVersion)
+  func apply(_ entry: FooterEntry, in segment: Segment, after previousVersion: PreviousVersion)
     throws(StorageError)
   {
     // What is no version of a record is not in the index: chunks are found through the records that refer to them.
@@ -198,7 +198,7 @@ package final class Catalog: Sendable {
       return
     }
     let isPresent = entry.kind == .record && entry.collection == ListedRecords.collection
-    listed.take(entry.id, sequence: entry.sequence, isPresent: isPresent)
+    listed.note(entry.id, sequence: entry.sequence, isPresent: isPresent)
   }
 
   /// The ids of collection 0's records, in order of id.

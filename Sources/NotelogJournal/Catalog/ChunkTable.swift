@@ -104,7 +104,7 @@ final class ChunkTable: Sendable {
   // MARK: what happens
 
   /// Takes in a transaction that becomes visible, its frames at a place of a segment. One thread at a time.
-  func take(
+  func apply(
     _ frames: [PendingFrame], _ bytes: RawSpan, in segment: UInt32, at place: Int, sequence: UInt64
   ) {
     guard watching.load(ordering: .acquiring) else { return }
@@ -245,7 +245,7 @@ package struct ChunkScan {
 
   /// Takes in what a footer lists. A record counts if it is the newest version, which is asked only where it matters; where that
   /// can't be told yet, ``keepOwners`` is told later.
-  package mutating func take<Failure: Error>(
+  package mutating func apply<Failure: Error>(
     _ entry: FooterEntry, _ envelope: RawSpan, in segment: UInt32,
     isCurrent: () throws(Failure) -> Bool
   ) throws(Failure) {

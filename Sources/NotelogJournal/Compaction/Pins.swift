@@ -44,16 +44,16 @@ package struct Pins {
 
   /// Takes a pin for a reader that has to close files and open them again, where the folder can be written to. Without one, a read fails
   /// whose segment a writer removed meanwhile.
-  package func takeForReading(_ random: () -> UInt64) -> Pin? {
+  package func acquireForReading(_ random: () -> UInt64) -> Pin? {
     var count = 0
     do throws(StorageError) {
       try storage.forEachName(in: "") { _ in count += 1 }
-      return count > storage.openFileLimit ? try take(random()) : nil
+      return count > storage.openFileLimit ? try acquire(random()) : nil
     } catch { return nil }
   }
 
   /// Takes a pin.
-  package func take(_ random: UInt64) throws(StorageError) -> Pin {
+  package func acquire(_ random: UInt64) throws(StorageError) -> Pin {
     do { try storage.makeFolder(FileName.pins) } catch {
       guard error.errno == SystemErrno.exists else { throw error }
     }

@@ -36,7 +36,7 @@ package final class ListedRecords: Sendable {
   }
 
   /// Takes in that a record has a new version, or is deleted, in the collection or elsewhere; versions come in any order.
-  package func take(_ id: ID16, sequence: UInt64, isPresent: Bool) {
+  package func note(_ id: ID16, sequence: UInt64, isPresent: Bool) {
     presences.withLock { presences in
       guard presences[id].map({ $0.sequence <= sequence }) ?? isPresent else { return }
       presences[id] = Presence(sequence: sequence, isPresent: isPresent)

@@ -106,8 +106,8 @@ final class ShardSource: Sendable {
   /// Fills an empty shard with all that belongs to it.
   func load(_ number: Int, into shard: inout Shard) throws(StorageError) {
     let isWhole = try read(number, into: &shard)
-    if !isWhole { try takeRebuilt(number, into: &shard) }
-    do { try takeTail(number, into: &shard) } catch {
+    if !isWhole { try loadRebuilt(number, into: &shard) }
+    do { try applyTail(number, into: &shard) } catch {
       // What was taken over is not there a second time.
       if !isWhole { rebuilding.withLock { $0 = nil } }
       throw error
@@ -115,11 +115,11 @@ final class ShardSource: Sendable {
   }
 
   /// Takes what came after the checkpoint into a shard.
-  private func takeTail(_ number: Int, into shard: inout Shard) throws(StorageError) {
+  private func applyTail(_ number: Int, into shard: inout Shard) throws(StorageError) {
     var changes: [(byteCount: Int, segment: UInt32)] = []
     shard.table.reserve(tail.count(of: number))
     try tail.forEach(of: number, head.key) { (entry, fingerprint) throws(StorageError) in
-      let taken = try shard.take(entry, fingerprint, segments, cache)
+      let taken = try shard.apply(entry, fingerprint, segments, cache)
       if case .older = taken { return }
       changes.append((entry.liveByteCount, entry.place.segment))
       if case .replaced(let known) = taken { changes.append((-known.liveByteCount, known.segment)) }
@@ -191,7 +191,7 @@ final class ShardSource: Sendable {
     return true
   }
 
-  private func takeRebuilt(_ number: Int, into shard: inout Shard) throws(StorageError) {
+  private func loadRebuilt(_ number: Int, into shard: inout Shard) throws(StorageError) {
     try rebuilding.withLock { known throws(StorageError) in
       let rebuilt: RebuiltShards
       if let known {
@@ -216,7 +216,7 @@ final class ShardSource: Sendable {
       let reading = try segment.forEachTailEntry(from: nil, to: head.covered) {
         (entry, _) throws(StorageError) in
         let fingerprint = head.key.fingerprint(of: entry.id)
-        _ = try rebuilt.shards[Int(fingerprint >> 56)].take(entry, fingerprint, segments, cache)
+        _ = try rebuilt.shards[Int(fingerprint >> 56)].apply(entry, fingerprint, segments, cache)
       }
       if !reading.isWhole { staleness.noteLoss() }
     }

@@ -35,7 +35,7 @@ extension Shard {
   }
 
   /// Takes in an entry; which of the candidates is its record, the ids in their frames say.
-  mutating func take(
+  mutating func apply(
     _ entry: TailEntry, _ fingerprint: UInt64, _ segments: SegmentTable, _ cache: BlockCache
   ) throws(StorageError) -> Taken {
     var ordinal = 0

@@ -89,7 +89,7 @@ extension Journal {
         for segment in moment.segments {
           try segment.forEachEntry(upTo: moment.scanEnd(of: segment)) {
             (entry, envelope) throws(StorageError) in
-            try scan.take(entry, envelope, in: segment.number) { () throws(StorageError) in
+            try scan.apply(entry, envelope, in: segment.number) { () throws(StorageError) in
               if try moment.isVisible(entry, in: segment, &lastFrames) { return true }
               // One that the index wrongly calls dead keeps its chunks.
               let old = Location(entry, segment: segment.number)

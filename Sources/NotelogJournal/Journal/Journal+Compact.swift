@@ -112,7 +112,7 @@ extension Journal {
         continue
       }
       let (number, live) = try log.state.withLock { state throws(JournalError) in
-        (try state.takeNumber(), state.live)
+        (try state.allocateNumber(), state.live)
       }
       do throws(Compaction.Obstacle) {
         let needed = try NeededTombstones(

@@ -46,7 +46,7 @@ extension Journal {
     in storage: any Storage, storeID: ID16? = nil, options: JournalOptions = JournalOptions()
   ) throws(JournalError) -> Journal {
     let lock = try lock(for: options, storage)
-    let pin = lock == nil ? Pins(storage).takeForReading(options.random) : nil
+    let pin = lock == nil ? Pins(storage).acquireForReading(options.random) : nil
     do {
       // What goes wrong in a clean open, examining reports.
       if !options.examinesAllSegments, let lock,
@@ -93,7 +93,7 @@ extension Journal {
       examination = try recover(examination, storage, options, &report)
     }
     let catalog = try Catalog.open(&examination, in: storage, options)
-    report.takeIn(examination.report)
+    report.merge(examination.report)
     if report.verdict == .unproven {
       guard options.acceptsUnprovenDamage else { throw JournalError(unproven: report) }
       lock?.close()
@@ -229,7 +229,7 @@ extension Journal {
 
   /// Makes the head of a store that was closed in order ready to be appended to.
   static func reopenHead(
-    _ found: FoundSegment, end: Int, unproven: Range<Int>? = nil, _ catalog: Catalog, _ storage: any Storage
+    _ found: FoundSegment, end: Int, unsynced: Range<Int>? = nil, _ catalog: Catalog, _ storage: any Storage
   ) throws(JournalError) -> Head {
     do {
       let name = FileName.segment(found.number)
@@ -237,8 +237,8 @@ extension Journal {
       let segment = Segment(number: found.number, kind: .log, salt: found.salt, file: file, entry: nil)
       segment.addLive(catalog.segments[found.number]?.liveBytes ?? 0)
       catalog.segments.insert(segment)
-      let range = if let unproven { unproven } else { try found.closing()?.range ?? 0..<end }
-      return Head(goingOnIn: segment, found.header, end: end, unproven: range)
+      let range = if let unsynced { unsynced } else { try found.closing()?.range ?? 0..<end }
+      return Head(goingOnIn: segment, found.header, end: end, unsynced: range)
     } catch { throw JournalError(error) }
   }
 

@@ -9,7 +9,7 @@ extension ClosedStore {
   func open(
     in storage: any Storage, _ options: JournalOptions, _ lock: any StorageFile
   ) throws(JournalError) -> Journal? {
-    guard let taken = try fromStorage(Catalog.take(checkpoint, segments, end: end, options)),
+    guard let taken = try fromStorage(Catalog.load(checkpoint, segments, end: end, options)),
       taken.readings.isEmpty
     else { return nil }
     let catalog = taken.catalog
@@ -17,7 +17,7 @@ extension ClosedStore {
     var state = LogState(
       head: nil, nextSequence: next, nextVisible: next, nextDurable: next, visibleEnd: floor, floor: floor,
       live: live, highestNumber: highestNumber)
-    state.head = try Journal.reopenHead(head, end: end.offset, unproven: closing.range, catalog, storage)
+    state.head = try Journal.reopenHead(head, end: end.offset, unsynced: closing.range, catalog, storage)
     let log = Log(
       storage, catalog: catalog, options: options, storeID: checkpoint.head.storeID,
       branch: head.header.branch, state: state)

@@ -245,7 +245,7 @@ package struct Turn: ~Copyable {
     guard let index = batch.frame(of: id) else { return try journal.read(id, into: &buffer) }
     let frame = batch.frames[index]
     if frame.header.kind == .tombstone { return nil }
-    return buffer.take(
+    return buffer.copy(
       batch.buffer.bytes.extracting(batch.payload(of: frame)), frame.header, frame.envelopeByteCount)
   }
 }

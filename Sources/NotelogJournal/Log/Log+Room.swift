@@ -60,7 +60,7 @@ extension Log {
   ) throws(JournalError) {
     let aim = affordableAim
     try readFooter(held)
-    try writeUnprovenAgain()
+    try writeUnsyncedAgain()
     let room = try state.withLock(waking: .nobody) { state throws(JournalError) -> HeadRoom? in
       try state.checkWritable()
       guard let segment = state.head?.segment, let end = state.head?.end,
@@ -93,31 +93,31 @@ extension Log {
   /// A process that was killed, or a sync that failed, before the store was reopened may have left it in memory only,
   /// looking as if it were on the medium. A mark written again is covered by the next sync. A start must be durable,
   /// and the segment's name with it, before anything goes into the segment, or the segment is finished.
-  private func writeUnprovenAgain() throws(JournalError) {
+  private func writeUnsyncedAgain() throws(JournalError) {
     let head = try state.withLock(waking: .nobody) { state throws(JournalError) -> (Segment, Range<Int>)? in
       try state.checkWritable()
-      guard let segment = state.head?.segment, let unproven = state.head?.unproven else { return nil }
-      return (segment, unproven)
+      guard let segment = state.head?.segment, let unsynced = state.head?.unsynced else { return nil }
+      return (segment, unsynced)
     }
-    guard let (segment, unproven) = head else { return }
+    guard let (segment, unsynced) = head else { return }
     do {
       var buffer = Buffer()
-      try buffer.fill(unproven.count, from: segment.file, at: unproven.lowerBound)
-      try segment.file.writeAll(buffer.bytes, at: unproven.lowerBound)
-      if unproven.lowerBound == 0 {
+      try buffer.fill(unsynced.count, from: segment.file, at: unsynced.lowerBound)
+      try segment.file.writeAll(buffer.bytes, at: unsynced.lowerBound)
+      if unsynced.lowerBound == 0 {
         try segment.file.sync()
         try storage.makeNamesDurable()
       }
     } catch { throw poison(error) }
     // It needs no close mark for that: nothing follows the one it ends in.
-    state.withLock { $0.head?.unproven = nil }
+    state.withLock { $0.head?.unsynced = nil }
   }
 
   /// Makes the start of a head durable that was there to read when the store was opened, if nothing follows it: before that, nothing may
   /// say that the log reaches up to there.
   func proveStart(_: borrowing GateHeld) throws(JournalError) {
-    let isUnproven = state.withLock(waking: .nobody) { $0.head?.unproven?.lowerBound == 0 }
-    if isUnproven { try writeUnprovenAgain() }
+    let isStartUnsynced = state.withLock(waking: .nobody) { $0.head?.unsynced?.lowerBound == 0 }
+    if isStartUnsynced { try writeUnsyncedAgain() }
   }
 
   /// Promises space in steps, or just what is needed where a step finds no room.
@@ -141,7 +141,7 @@ extension Log {
   /// Goes on in the segment that is there, or creates the first.
   private func openHead(_: borrowing GateHeld, aim: Int, needing byteCount: Int) throws(JournalError) {
     let (live, firstSequence, number) = try state.withLock { state throws(JournalError) in
-      (state.live, state.nextSequence, try state.takeNumber())
+      (state.live, state.nextSequence, try state.allocateNumber())
     }
     try createHead(
       number: number, live: live, firstSequence: firstSequence,
@@ -155,7 +155,7 @@ extension Log {
   /// Finishes the head and goes on in a new segment.
   func switchSegment(_ held: borrowing GateHeld, aim: Int, needing byteCount: Int) throws(JournalError) {
     try waitUntilQuiet()
-    try writeUnprovenAgain()
+    try writeUnsyncedAgain()
     try syncOlderSegments(held)
     // Nobody adds to it: there are no writers now.
     var footer = FooterBuilder()
@@ -165,7 +165,7 @@ extension Log {
         return nil
       }
       let allocatedEnd = state.head?.allocatedEnd ?? end
-      let number = try state.takeNumber()
+      let number = try state.allocateNumber()
       state.head?.exchangeFooter(with: &footer)
       frame = footer.frame(at: end, header: header, salt: head.salt)
       let entry = LiveEntry(

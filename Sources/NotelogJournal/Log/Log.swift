@@ -184,7 +184,7 @@ final class Log: Sendable {
     ) { state throws(JournalError) in
       if let failure = state.failure { throw failure }
       do throws(StorageError) {
-        try take(
+        try apply(
           frames, bytes, in: reservation.segment, at: reservation.offset, sequence: reservation.sequence,
           after: &previousVersions, &state)
       } catch {
@@ -204,7 +204,7 @@ final class Log: Sendable {
 
   /// Takes in the frames of a transaction that begins at an offset of a segment: into the index, the chunks, the head's footer, the
   /// live set. Where that fails, none of it is visible.
-  func take(
+  func apply(
     _ frames: [PendingFrame], _ bytes: RawSpan, in segment: Segment, at offset: Int, sequence: UInt64,
     after previousVersions: inout [Catalog.PreviousVersion], _ state: inout LogState
   ) throws(StorageError) {
@@ -218,9 +218,9 @@ final class Log: Sendable {
         frame.header, offset: offset + frame.start, envelopeByteCount: frame.envelopeByteCount)
       let start = frame.start + Layout.frameHeaderByteCount
       state.head?.footer.add(entry, envelope: bytes.extracting(start..<start + frame.envelopeByteCount))
-      try catalog.take(entry, in: segment, after: previousVersions[index])
+      try catalog.apply(entry, in: segment, after: previousVersions[index])
     }
-    catalog.chunks.take(frames, bytes, in: segment.number, at: offset, sequence: sequence)
+    catalog.chunks.apply(frames, bytes, in: segment.number, at: offset, sequence: sequence)
     for frame in frames where frame.header.kind == .liveChange {
       let start = frame.start + Layout.frameHeaderByteCount
       let payload = bytes.extracting(start..<start + frame.header.payloadByteCount)

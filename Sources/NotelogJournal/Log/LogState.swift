@@ -37,7 +37,7 @@ struct LogState: ~Copyable, Sendable {
   var isLent = false
 
   /// A segment number that nobody has used: INV-L1. Writers and compaction take them side by side.
-  mutating func takeNumber() throws(JournalError) -> UInt32 {
+  mutating func allocateNumber() throws(JournalError) -> UInt32 {
     highestNumber = try FileName.segmentNumber(after: highestNumber)
     return highestNumber
   }
@@ -89,7 +89,7 @@ struct Head: ~Copyable, Sendable {
   var isTouched: Bool
   /// What was there to read when it was opened, but may not be on the medium: the close mark it ended in, or its start
   /// where nothing follows that. It is written again before anything follows it.
-  var unproven: Range<Int>?
+  var unsynced: Range<Int>?
 
   /// Gives its footer away and takes another.
   mutating func exchangeFooter(with other: inout FooterBuilder) { swap(&footer, &other) }
@@ -104,9 +104,9 @@ struct Head: ~Copyable, Sendable {
 
 extension Head {
   /// Of a head that is there, what was last appended to it can't be known to be on the medium.
-  init(goingOnIn segment: Segment, _ header: SegmentHeader, end: Int, unproven: Range<Int>) {
+  init(goingOnIn segment: Segment, _ header: SegmentHeader, end: Int, unsynced: Range<Int>) {
     self.init(
       segment: segment, header: header, end: end, allocatedEnd: end, footerByteCount: 0,
-      footer: FooterBuilder(), isFooterKnown: false, isTouched: false, unproven: unproven)
+      footer: FooterBuilder(), isFooterKnown: false, isTouched: false, unsynced: unsynced)
   }
 }

@@ -14,7 +14,7 @@ extension Catalog {
     case .found(let checkpoint):
       do throws(StorageError) {
         if examination.trusts(checkpoint),
-          let taken = try take(
+          let taken = try load(
             checkpoint, examination.accepted(beside: checkpoint.head), end: examination.end, options)
         {
           examination.report.checkpoint = .used
@@ -31,7 +31,7 @@ extension Catalog {
   }
 
   /// A catalog made of a checkpoint, and what reading the segments behind it came to.
-  package struct Taken {
+  package struct Loaded {
     package let catalog: Catalog
     /// Where something does not check, or is lost, by segment.
     package var readings: [(segment: UInt32, reading: EntryReading)] = []
@@ -40,9 +40,9 @@ extension Catalog {
   /// The catalog that a checkpoint makes with what the segments say that it doesn't know; the log ends at `end`.
   ///
   /// - Returns: Nothing where the checkpoint is not one of these segments.
-  package static func take(
+  package static func load(
     _ checkpoint: CheckpointFile, _ segments: [Segment], end: LogPosition, _ options: JournalOptions
-  ) throws(StorageError) -> Taken? {
+  ) throws(StorageError) -> Loaded? {
     var head = checkpoint.head
     head.key.mask = options.fingerprintMask
     let listed = ListedRecords(head.listed)
@@ -62,14 +62,14 @@ extension Catalog {
         tail.append(entry, fingerprint: head.key.fingerprint(of: entry.id))
         // Listed before or not: one that is elsewhere now is not in the collection any longer.
         let isPresent = !entry.place.isTombstone && collection == ListedRecords.collection
-        listed.take(entry.id, sequence: entry.sequence, isPresent: isPresent)
+        listed.note(entry.id, sequence: entry.sequence, isPresent: isPresent)
       }
       if !reading.isWhole || !reading.damages.isEmpty { readings.append((segment.number, reading)) }
     }
     let cache = BlockCache(byteCount: options.cacheByteCount)
     let table = SegmentTable(segments)
     let source = ShardSource(checkpoint.file, head, tail: tail, table, cache, Staleness())
-    return Taken(catalog: Catalog(source, table, cache, listed), readings: readings)
+    return Loaded(catalog: Catalog(source, table, cache, listed), readings: readings)
   }
 }
 
@@ -86,7 +86,7 @@ extension Examination {
   }
 
   /// Takes in what making a catalog of a checkpoint came to.
-  mutating func note(_ taken: Catalog.Taken, _ head: CheckpointHead) {
+  mutating func note(_ taken: Catalog.Loaded, _ head: CheckpointHead) {
     for found in survey.segments.values
     where found.isIncomplete && live[found.number]?.salt == found.header.salt {
       report.damages.append(Damage(.lostFrames, segment: found.number))

@@ -40,7 +40,7 @@ private struct IndexIntake: ~Copyable {
 
   /// Takes in those that wait.
   mutating func flush() throws(StorageError) {
-    try catalog.take(waiting, in: segment, recordLocks)
+    try catalog.apply(waiting, in: segment, recordLocks)
     waiting.removeAll(keepingCapacity: true)
   }
 }

@@ -63,7 +63,7 @@ extension Examination {
 
   /// A compacted segment that nothing lists although a source of it is gone has taken the place of its sources: these go only
   /// once what says so is durable. So what said it is damaged.
-  package mutating func takeInUnlisted() {
+  package mutating func addUnlisted() {
     let unlisted = survey.segments.values.filter { $0.header.kind == .compacted && live[$0.number] == nil }
     var changes = LiveChanges(of: live)
     for segment in unlisted.sorted(by: { $0.number < $1.number }) {

@@ -83,7 +83,7 @@ package struct Examination {
     try fromStorage(walkFromFloor())
     try fromStorage(findLiveSet())
     noteBadCopies()
-    takeInUnlisted()
+    addUnlisted()
     checkLiveSet()
   }
 

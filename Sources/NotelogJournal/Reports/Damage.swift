@@ -115,7 +115,7 @@ package struct RecoveryReport: Equatable, Sendable {
 
 extension RecoveryReport {
   /// Adds what was found after a recovery: what that found missing it has not brought back.
-  package mutating func takeIn(_ later: RecoveryReport) {
+  package mutating func merge(_ later: RecoveryReport) {
     checkpoint = later.checkpoint
     damages += later.damages.filter { !damages.contains($0) }
     unnamedLosses.formUnion(later.unnamedLosses)

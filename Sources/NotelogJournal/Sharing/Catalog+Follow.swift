@@ -98,7 +98,7 @@ extension Catalog {
         to: LargeValue.Chunk(place: location.place, payloadByteCount: entry.payloadByteCount))
       return
     }
-    if try !move(entry.id, to: location, in: segment) { try take(entry, in: segment) }
+    if try !move(entry.id, to: location, in: segment) { try apply(entry, in: segment) }
   }
 
   /// Gives a record the place of a copy of its newest frame.

@@ -9,11 +9,11 @@ import NotelogStorage
 /// What is whole is taken in transaction by transaction, as if it had been written here; then the segments are exchanged that
 /// compactions and recoveries have exchanged. It writes nothing, and the caller sees to it that nobody writes here meanwhile.
 struct Follower: ~Copyable {
-  private let log: Log
-  private let catalog: Catalog
-  private let storage: any Storage
+  let log: Log
+  let catalog: Catalog
+  let storage: any Storage
   /// Who keeps ordered indexes.
-  private let keeper: (any OrderKeeper)?
+  let keeper: (any OrderKeeper)?
 
   /// Where the next unit is looked for.
   private(set) var place: LogPosition
@@ -21,7 +21,7 @@ struct Follower: ~Copyable {
   private var next: UInt64
   private(set) var first: UInt64
   /// Whether all segments that came were known to be copies of others.
-  private(set) var isExact = true
+  var isExact = true
   /// Whether anything was taken in.
   private(set) var hasNews = false
   /// The sequence number from which on transactions can't be told one by one: the segments of some are gone already.
@@ -56,13 +56,13 @@ struct Follower: ~Copyable {
   }
 
   /// Has no snapshot made before all is in its place.
-  private mutating func beginArranging() {
+  mutating func beginArranging() {
     if !isArranging { catalog.arrangement.enter() }
     isArranging = true
   }
 
   /// The segment that is being read.
-  private var segment: Segment? { catalog.segments[place.segment] }
+  var segment: Segment? { catalog.segments[place.segment] }
 
   // MARK: Units
 
@@ -82,11 +82,11 @@ struct Follower: ~Copyable {
         switch try reader.unit(at: place.offset) {
         case .transaction(let range):
           if range.sequence < next, segment.kind == .recovered {
-            try takeMoved(range, in: segment, &reader)
+            try applyMoved(range, in: segment, &reader)
           } else if range.sequence == next || segment.kind == .recovered {
             // Numbers of transactions that only published a compaction are left out, too: better one gap too many.
             if range.sequence > next { noteGap() }
-            try take(range, in: segment, &reader)
+            try apply(range, in: segment, &reader)
           } else {
             return false
           }
@@ -105,7 +105,7 @@ struct Follower: ~Copyable {
   }
 
   /// Takes in a transaction, as its writer did.
-  private mutating func take(
+  private mutating func apply(
     _ range: TransactionRange, in segment: Segment, _ reader: inout SegmentReader
   ) throws(StorageError) {
     var frames: [PendingFrame] = []
@@ -123,7 +123,7 @@ struct Follower: ~Copyable {
     let ticket = keeper?.begin(frames, bytes)
     defer { if let ticket { keeper?.end(ticket) } }
     try log.state.withLock(waking: .nobody) { state throws(StorageError) in
-      try log.take(
+      try log.apply(
         frames, bytes, in: segment, at: range.start, sequence: range.sequence, after: &previousVersions,
         &state)
       state.nextVisible = range.sequence + 1
@@ -139,7 +139,7 @@ struct Follower: ~Copyable {
   }
 
   /// Takes in that a recovery has moved a transaction which is known.
-  private mutating func takeMoved(
+  private mutating func applyMoved(
     _ range: TransactionRange, in segment: Segment, _ reader: inout SegmentReader
   ) throws(StorageError) {
     try Self.forEachFrame(of: range, &reader) { (header, payload, offset) throws(StorageError) in
@@ -178,31 +178,19 @@ struct Follower: ~Copyable {
       if found.header.storeID == log.storeID, found.header.kind.isLog { later.append(found) }
     }
     guard let first = later.first, place.segment > 0 else { return nil }
-    if !isFinished {
-      let isMoved: (FoundSegment) -> Bool = { [place] found in
-        found.header.kind == .recovered && found.header.sources.contains { $0.segment == place.segment }
-      }
-      if let recovered = later.first(where: isMoved) {
-        try readOn()
-        recut.formUnion(recovered.header.sources.map(\.segment))
-        return recovered
-      }
-      switch try fate() {
-      case .unfinished: return nil
-      case .finished:
-        // Finished since it was read, or damaged.
-        guard try walk() else {
-          throw JournalError(
-            .damaged, "a transaction does not check, and others follow it: open the store again",
-            segment: place.segment, offset: place.offset)
-        }
-      case .replaced:
-        // By what a recovery has put there, and is history by now.
-        try readOn()
-        recut.insert(place.segment)
-        noteGap()
-        return first
-      }
+    switch isFinished ? .finished : try fate(later) {
+    case .unfinished: return nil
+    case .recovered(let recovered):
+      try readOn()
+      recut.formUnion(recovered.header.sources.map(\.segment))
+      return recovered
+    case .replaced:
+      // By what a recovery has put there, and is history by now.
+      try readOn()
+      recut.insert(place.segment)
+      noteGap()
+      return first
+    case .finished: break
     }
     // What a recovery kept of a segment in between, and compaction has copied since.
     let isAnyGone = first.header.sources.contains { source in
@@ -217,26 +205,43 @@ struct Follower: ~Copyable {
   /// tells again. Who wrote it is dead, so that there will be no more.
   private mutating func readOn() throws(JournalError) { _ = try walk() }
 
-  /// What became of the file in which the log was known to end.
-  private enum Fate { case unfinished, finished, replaced }
-
-  private mutating func noteGap() {
-    gap = gap ?? next
-    beginArranging()
+  /// What became of the segment in which the log was known to end.
+  private enum Fate {
+    case unfinished, finished
+    /// A recovery has moved its end into this one.
+    case recovered(FoundSegment)
+    /// Another file has its name, or none has.
+    case replaced
   }
 
-  private func fate() throws(JournalError) -> Fate {
+  /// What became of a segment that was not finished when it was read; `later` ones come behind it.
+  private mutating func fate(_ later: [FoundSegment]) throws(JournalError) -> Fate {
+    let recovered = later.first { [place] found in
+      found.header.kind == .recovered && found.header.sources.contains { $0.segment == place.segment }
+    }
+    if let recovered { return .recovered(recovered) }
     do {
       guard let found = try Survey.read(FileName.segment(place.segment), place.segment, storage) else {
         return .replaced
       }
       guard found.hasTrailer, let segment else { return .unfinished }
-      let byteCount = try fromStorage(segment.file.byteCount())
-      return byteCount == found.byteCount ? .finished : .replaced
+      guard try fromStorage(segment.file.byteCount()) == found.byteCount else { return .replaced }
     } catch {
       if error.cause?.isMissing == true { return .replaced }
       throw error
     }
+    // Finished since it was read, or damaged.
+    guard try walk() else {
+      throw JournalError(
+        .damaged, "a transaction does not check, and others follow it: open the store again",
+        segment: place.segment, offset: place.offset)
+    }
+    return .finished
+  }
+
+  private mutating func noteGap() {
+    gap = gap ?? next
+    beginArranging()
   }
 
   /// Goes on at the beginning of another segment, whose live set is what counts from there on.
@@ -270,72 +275,5 @@ struct Follower: ~Copyable {
     } catch { throw JournalError(error) }
     endsInCloseMark = false
     hasNews = true
-  }
-
-  /// Whether the recovered segment in which the log ends says that it will be cut.
-  private func isToBeCut(_ found: FoundSegment) throws(StorageError) -> Bool {
-    guard let segment, segment.kind == .recovered else { return false }
-    do {
-      let sources = try Survey.read(segment.file, segment.number)?.header.sources
-      return sources?.contains { $0.segment == found.number } ?? false
-    } catch {
-      throw error.cause ?? StorageError(.read, segment.file.name, errno: SystemErrno.inputOutput)
-    }
-  }
-
-  // MARK: Segments that came and went
-
-  /// Exchanges segments, so that the catalog has those of the live set.
-  private mutating func rearrange() throws(JournalError) {
-    let live = log.state.withLock(waking: .nobody) { $0.live }
-    let known = catalog.segments
-    let removed = known.all.filter { $0.number != place.segment && live[$0.number] == nil }
-    let added = live.entries.filter { known[$0.number]?.entry != $0 || known[$0.number]?.cutEnd != nil }
-    guard !removed.isEmpty || !added.isEmpty || gap != nil || !isExact else { return }
-    beginArranging()
-    do throws(StorageError) {
-      // What is in memory knows places in segments that are about to go.
-      try catalog.index.loadAll()
-      var recut: [(old: Segment, found: FoundSegment, entry: LiveEntry)] = []
-      var arrivals: [(found: FoundSegment, entry: LiveEntry)] = []
-      for entry in added {
-        let name = FileName.segment(entry.number)
-        let found: FoundSegment?
-        do { found = try Survey.read(name, entry.number, storage) } catch {
-          throw error.cause ?? StorageError(.read, name, errno: SystemErrno.inputOutput)
-        }
-        // A source that recovery has not cut yet is looked at again when it is. One that is not known was compacted before.
-        if let found, found.entry != entry {
-          let waits = known[entry.number] == nil ? try isToBeCut(found) : true
-          if waits { continue }
-        }
-        guard let found, found.entry == entry else {
-          throw StorageError(.open, name, errno: SystemErrno.notFound)
-        }
-        if let old = known[entry.number] {
-          recut.append((old, found, entry))
-        } else {
-          arrivals.append((found, entry))
-        }
-      }
-      if !arrivals.isEmpty, try !catalog.adopt(arrivals) { isExact = false }
-      if gap != nil { keeper?.distrustAll() }
-      if !isExact || gap != nil {
-        catalog.chunks.forget()
-        for segment in removed { try catalog.forgetFrames(of: segment, deletedBy: first) }
-        for (old, found, _) in recut {
-          try catalog.forgetFrames(of: old, from: found.trailer?.footerOffset ?? 0, deletedBy: first)
-        }
-      }
-      // Their ends are elsewhere by now.
-      for (old, found, entry) in recut {
-        known.insert(old.finished(as: entry, in: found.file))
-        catalog.cache.forget(entry.number)
-      }
-      catalog.oldVersions.keep(removed)
-      catalog.remove(removed)
-      known.noteDeleted(removed.reduce(0) { $0 + $1.byteCount })
-    } catch { throw JournalError(error) }
-    Catalog.letGo(of: consume removed)
   }
 }

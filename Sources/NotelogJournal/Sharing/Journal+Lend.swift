@@ -146,7 +146,7 @@ extension Journal {
   /// Opens the files that were not asked for yet, so that they can be read when another process has removed their names; more than can
   /// be open at once are held by a pin.
   private func holdFiles() {
-    hold(Pins(storage).takeForReading(options.random))
+    hold(Pins(storage).acquireForReading(options.random))
     for segment in catalog.segments.all { _ = try? segment.file.byteCount() }
   }
 

@@ -76,10 +76,10 @@ import Testing
 
   @Test func `so many changes that naming them would cost too much are told of all the same`() {
     var changes = RecordChanges(1...1)
-    for _ in 0..<RecordChanges.recordCountMax { changes.take(RecordID(), isDeletion: false) }
+    for _ in 0..<RecordChanges.recordCountMax { changes.add(RecordID(), isDeletion: false) }
     #expect(changes.isComplete)
     var later = RecordChanges(2...2)
-    later.take(RecordID(), isDeletion: true)
+    later.add(RecordID(), isDeletion: true)
     changes.merge(later)
     #expect(!changes.isComplete && changes.written.isEmpty && changes.deleted.isEmpty)
     #expect(changes.revisions == 1...2)
