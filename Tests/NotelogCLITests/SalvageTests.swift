@@ -96,11 +96,13 @@ import Testing
       notelog salvage my.notelog --to new $quick >report; echo $?
       number=$(sed 's/^0*//; s/[.].*//' gone)
       grep -q "^lost       segment $number: the segment is missing" report && echo named
-      grep -c '^stale      revisions below [0-9]* may have been changed or removed in what is lost' report
+      grep -q '^lost       [0-9]* more records: the index has no ids of them' report && ! grep -q '^stale' report && echo counted
       notelog list new $quick --sort time >list && [ $(wc -l <list) -ge 30 ] && ! grep -q 'note 40$' list && echo saved
       notelog verify new $quick >/dev/null && echo sound
+      rm my.notelog/index; notelog salvage my.notelog --to blind >report; echo $?
+      grep -c '^stale      revisions below [0-9]* may have been changed or removed in what is lost' report
       """
-    try expect(script, .init(out: "3\nnamed\n1\nsaved\nsound\n"))
+    try expect(script, .init(out: "3\nnamed\ncounted\nsaved\nsound\n3\n1\n"))
   }
 
   @Test func `records whose schema is lost are saved, and said to be out of reach`() throws {

@@ -73,6 +73,8 @@ public struct SalvageSummary: Sendable {
   /// Where this is not 0, a saved record with a lower revision may have had a newer version, or may have been deleted, in
   /// what is lost.
   public var staleBelow: UInt64 { report.staleBelow }
+  /// How many records the index places where frames are lost, beside those named: their ids are not known.
+  public var unnamedRecordCount: Int { report.unnamedRecordCount }
   /// What became of the keyring.
   public let keyring: KeyringOutcome
   /// The files that frames were read from.
@@ -82,15 +84,19 @@ public struct SalvageSummary: Sendable {
   /// Of these, further copies of another one.
   public var doubled: [String] { report.doubled }
   /// Files of other stores, which were left out.
-  public var foreign: [String] { report.foreign }
+  public var foreign: [String] { report.foreign.map(\.name) }
+  /// The stores that these are of.
+  public var foreignStores: [String] {
+    Set(report.foreign.map(\.storeID)).sorted().map { RecordID($0).description }
+  }
   /// How many losses there are; the first hundred thousand are in ``losses``.
   public let lossCount: Int
   /// What could not be saved.
   public let losses: [Loss]
 
-  /// Whether nothing that is known of was lost, and the keyring is whole.
+  /// Whether something was read, nothing that is known of was lost, and the keyring is whole.
   public var isComplete: Bool {
-    lossCount == 0 && staleBelow == 0 && (keyring == .sound || keyring == .mended)
+    !files.isEmpty && lossCount == 0 && staleBelow == 0 && (keyring == .sound || keyring == .mended)
   }
 }
 

@@ -10,14 +10,14 @@ import NotelogJournal
 extension Store {
   /// Copies everything that can be read of a store, or of a folder with files of one, into a new store.
   ///
-  /// No key is needed: sealed bytes are copied as they are, and the keyring comes along. The files may be damaged,
+  /// No key is needed: sealed bytes are copied as they are, and the keyring comes along, with the files of keys that can be shredded. The files may be damaged,
   /// incomplete, without headers, there twice or under other names. Each record is saved in its newest version; what was
   /// deleted stays deleted. What is salvaged is only read.
   ///
   /// - Parameters:
   ///   - path: The folder with the files.
   ///   - newPath: The folder of the new store, which is missing or empty.
-  ///   - storeID: The store to salvage, where the files are of several and no keyring says which.
+  ///   - storeID: The store to salvage, where the files are of several; otherwise the keyring's, or the one that most bytes are of.
   ///   - keepsOlderVersions: Whether a record whose newest version is lost is saved in an older one.
   ///   - progress: Told, from time to time, how many bytes of how many are done; its answer says whether to go on.
   /// - Returns: What was saved and what could not be, place by place.
@@ -47,11 +47,17 @@ extension Store {
     let creation = try Creation.begin(in: target)
     do throws(NotelogError) {
       // The keyring first, as in a store that is created: the journal is what makes the folder a store.
-      let (keyring, keyringStore) = try salvageKeyring(from: source, to: target, of: storeID?.bytes)
+      let found = KeyringFiles(storage: source).contents()
+      var id = storeID?.bytes
+      if id == nil {
+        let keyringStore = (try? found.choose())?.keyring.storeID
+        id = try journaling(Journal.storeToSalvage(in: source, keyring: keyringStore))
+      }
+      let keyring = try salvageKeyring(found, to: target, of: id)
+      try EffaceableFile.copyAll(from: source, to: target)
       let report = try journaling(
         Journal.salvage(
-          from: source, to: target, storeID: storeID?.bytes ?? keyringStore,
-          keepsPossiblyStale: keepsOlderVersions, progress: progress))
+          from: source, to: target, storeID: id, keepsPossiblyStale: keepsOlderVersions, progress: progress))
       let schemas = try salvageSchemas(from: source, to: target, report)
       try creation.finish()
       return SalvageSummary(report, keyring: keyring, schemas)
@@ -106,26 +112,21 @@ extension Store {
   }
 
   /// Brings the keyring along, unless it is another store's.
-  ///
-  /// - Returns: What became of it, and the store it belongs to, where it can be read.
   private static func salvageKeyring(
-    from source: any Storage, to target: any Storage, of expected: ID16?
-  ) throws(NotelogError) -> (SalvageSummary.KeyringOutcome, storeID: ID16?) {
-    let found = KeyringFiles(storage: source).contents()
-    guard found.keyring?.isEmpty == false || found.copy?.isEmpty == false else { return (.missing, nil) }
+    _ found: KeyringContents, to target: any Storage, of storeID: ID16?
+  ) throws(NotelogError) -> SalvageSummary.KeyringOutcome {
+    guard found.keyring?.isEmpty == false || found.copy?.isEmpty == false else { return .missing }
     let choice: Keyring.Choice
-    do { choice = try found.choose(storeID: expected) } catch {
-      if error == .damagedKeyring(.otherStore) { return (.foreign, nil) }
+    do { choice = try found.choose(storeID: storeID) } catch {
+      if error == .damagedKeyring(.otherStore) { return .foreign }
       try found.copy(to: target)
-      return (.damaged, nil)
+      return .damaged
     }
     try found.copy(to: target, choosing: choice)
-    let outcome: SalvageSummary.KeyringOutcome =
-      switch choice.finding {
-      case .bothSound, .copyOlder, .keyringOlder: .sound
-      case .disagree, .tailsUnreadable: .damaged
-      case .copyUnreadable, .keyringUnreadable: .mended
-      }
-    return (outcome, choice.keyring.storeID)
+    return switch choice.finding {
+    case .bothSound, .copyOlder, .keyringOlder: .sound
+    case .disagree, .tailsUnreadable: .damaged
+    case .copyUnreadable, .keyringUnreadable: .mended
+    }
   }
 }

@@ -75,6 +75,17 @@ struct EffaceableFile {
     do { try storage.syncFolder("") } catch { throw NotelogError(storage: error, "shredding a key") }
   }
 
+  /// Copies all such files of a folder into another, durably, as they are.
+  static func copyAll(from source: any Storage, to target: any Storage) throws(NotelogError) {
+    do {
+      for name in try source.names(in: "") where FileName.isEffaceable(name) {
+        // One that can't be read is as good as missing.
+        guard let bytes = try? source.readWhole(name, upTo: byteCount) else { continue }
+        try target.replaceWhole(name, with: bytes)
+      }
+    } catch { throw NotelogError(storage: error, "copying an effaceable secret") }
+  }
+
   private func write(_ bytes: RawSpan, _ mode: StorageOpenMode) throws(StorageError) {
     let file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, mode) }
     defer { file.close() }

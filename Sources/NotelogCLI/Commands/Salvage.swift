@@ -7,8 +7,8 @@ extension Command {
     discussion: [
       """
       STORE is a folder with a store's files, or with what is left of them: damaged, incomplete, without headers, there \
-      twice or under other names. It is only read. No key is needed, and the keyring comes along, so that the new store \
-      opens with the same passwords.
+      twice or under other names. It is only read. No key is needed, and the keyring comes along, with the files of \
+      keys that can be shredded, so that the new store opens with the same passwords.
       """,
       """
       Each record is saved in its newest version, and what was removed stays removed. What could not be saved is named, \
@@ -27,7 +27,9 @@ extension Command {
     long: "older-versions", help: "save a record whose newest version is lost in an older one, and name it")
   fileprivate static let storeID = Option(
     long: "store-id", value: "ID",
-    help: "the store to save, where the files are of several and no keyring says which")
+    help:
+      "the store to save, where the files are of several: the keyring's unless given, or the one of most bytes"
+  )
 }
 
 @Sendable
@@ -104,9 +106,16 @@ private struct SalvageOutput {
       "removed    \(counted(summary.deletedCount, "record")), as they should be",
       "keyring    \(summary.keyring.words)",
     ]
+    for id in summary.foreignStores {
+      lines.append("foreign    store \(id): --store-id \(id) saves that one")
+    }
     for loss in summary.losses { lines.append("lost       \(console.line(loss.words))") }
     if summary.lossCount > summary.losses.count {
       lines.append("lost       and \(summary.lossCount - summary.losses.count) places more")
+    }
+    if summary.unnamedRecordCount > 0 {
+      lines.append(
+        "lost       \(counted(summary.unnamedRecordCount, "more record")): the index has no ids of them")
     }
     for id in summary.olderVersions { lines.append("older      record \(id.shown): not its newest version") }
     if withoutSchema > 0 {
@@ -128,7 +137,7 @@ private struct SalvageOutput {
   private var remarks: String {
     [
       (summary.headerless, "without a header"), (summary.doubled, "there twice"),
-      (summary.foreign, "of another store, left out"),
+      (summary.foreign, "of other stores, left out"),
     ].filter { !$0.0.isEmpty }.map { ", \($0.0.count) \($0.1)" }.joined()
   }
 
@@ -138,7 +147,8 @@ private struct SalvageOutput {
       "chunks": summary.chunkCount, "bytes": summary.byteCount, "removed": summary.deletedCount,
       "keyring": summary.keyring.rawValue, "staleBelow": summary.staleBelow, "withoutSchema": withoutSchema,
       "files": summary.files, "headerless": summary.headerless, "doubled": summary.doubled,
-      "foreign": summary.foreign, "olderVersions": summary.olderVersions.map(\.shown),
+      "foreign": summary.foreign, "foreignStores": summary.foreignStores,
+      "unnamedRecords": summary.unnamedRecordCount, "olderVersions": summary.olderVersions.map(\.shown),
       "lossCount": summary.lossCount, "losses": summary.losses, "newStore": found.json,
     ]
   }

@@ -40,4 +40,11 @@ extension Journal {
       from: source, to: target, options: options, keepsPossiblyStale: keepsPossiblyStale)
     return try salvage.run(storeID: storeID, progress)
   }
+
+  /// The store that a pile of segments is of: the keyring's, if any file is; otherwise the one that most bytes belong to.
+  package static func storeToSalvage(
+    in source: any Storage, keyring: ID16?
+  ) throws(JournalError) -> ID16? {
+    try SalvagePile.store(in: source, keyring: keyring)
+  }
 }

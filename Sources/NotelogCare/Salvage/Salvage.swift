@@ -16,8 +16,8 @@ struct Salvage {
   private var report = SalvageReport()
   private var table = SalvageTable()
   private var nextSequence: UInt64 = 1
-  /// Whether a file, or the end of one, is missing: then what it held may be newer than anything.
-  private var losesTail = false
+  /// Where frames were: what they held may be newer than anything.
+  private var lost = LostPlaces()
 
   init(from source: any Storage, to target: any Storage, options: JournalOptions, keepsPossiblyStale: Bool) {
     self.source = source
@@ -41,12 +41,15 @@ struct Salvage {
     }
     try scanAll(pile, &progress)
     for number in pile.missing {
-      losesTail = true
+      lost.add(segment: number)
       report.add(
         SalvageReport.Loss(kind: .missingSegment, file: "", segment: number, offset: 0, byteCount: 0))
     }
-    if losesTail { report.staleBelow = nextSequence }
-    let survivors = chooseSurvivors(pile)
+    let witness =
+      lost.isEmpty
+      ? nil : try fromStorage { () throws(StorageError) in try SalvageWitness(in: source, of: pile, lost) }
+    if !lost.isEmpty, witness?.covers(lost) != true { report.staleBelow = nextSequence }
+    let survivors = chooseSurvivors(pile, witness)
     table.forgetRecords()
     var writer = SalvageWriter(to: target, storeID: pile.storeID, options: options, pile: pile)
     try writer.write(survivors, table, nextSequence: nextSequence, &report, &progress)
@@ -94,10 +97,10 @@ struct Salvage {
     raiseSequence(above: scan.highestSequence)
     nextSequence = max(nextSequence, file.header?.firstSequence ?? 0)
     if let byteCount = pile.expectedByteCount(of: file) {
-      losesTail = true
+      lost.add(file.byteCount..<byteCount, in: file.number)
       report.add(.lostFrames, in: file, file.byteCount..<byteCount)
     }
-    if scan.hasLosses { losesTail = true }
+    for range in scan.lost { lost.add(range, in: file.number) }
   }
 
   private mutating func raiseSequence(above sequence: UInt64) {
@@ -132,28 +135,48 @@ struct Salvage {
   }
 
   /// Which frames are saved, in the order of the files; and what is lost.
-  private mutating func chooseSurvivors(_ pile: SalvagePile) -> [SalvageTable.Place] {
+  private mutating func chooseSurvivors(
+    _ pile: SalvagePile, _ witness: SalvageWitness?
+  ) -> [SalvageTable.Place] {
     var survivors: [SalvageTable.Place] = []
+    var namedCount = 0
     for (id, entry) in table.records {
       guard let newest = entry.newest else {
         // Only what was replaced has it: it was deleted since, unless that is what is lost.
         if report.staleBelow > 0 { keepOlder(id, entry, &survivors) }
         continue
       }
-      if let sound = entry.sound, sound.sequence == newest.sequence {
-        if sound.isTombstone { report.deletedCount += 1 } else { survivors.append(sound.place) }
-      } else if newest.isTombstone {
+      let lostPlace = witness?.lostPlace(of: id, olderThan: newest)
+      if lostPlace?.isTombstone ?? newest.isTombstone {
         report.deletedCount += 1
+      } else if lostPlace == nil, let sound = entry.sound, sound.sequence == newest.sequence {
+        survivors.append(sound.place)
       } else {
-        let start = Int(newest.place.offset)
-        let byteCount = aligned(Layout.frameHeaderByteCount + Int(newest.payloadByteCount))
-        report.add(
-          .record, in: pile.files[Int(newest.place.file)], start..<start + byteCount, record: id)
+        if lostPlace != nil { namedCount += 1 }
+        noteLost(id, newest, at: lostPlace, pile)
         keepOlder(id, entry, &survivors)
       }
     }
+    report.unnamedRecordCount = max(0, (witness?.lostRecordCount ?? 0) - namedCount)
     report.possiblyStale.sort()
     return survivors.sorted()
+  }
+
+  /// Notes a record whose newest frame is lost: in the file where it is known to have been, or where the checkpoint says.
+  private mutating func noteLost(
+    _ id: ID16, _ newest: SalvageTable.Version, at lostPlace: FrameAddress?, _ pile: SalvagePile
+  ) {
+    let file = pile.files[Int(newest.place.file)]
+    if let lostPlace, file.number != lostPlace.segment || Int(newest.place.offset) != lostPlace.offset {
+      report.add(
+        SalvageReport.Loss(
+          kind: .record, file: "", segment: lostPlace.segment, offset: lostPlace.offset, byteCount: 0,
+          record: id))
+    } else {
+      let start = Int(newest.place.offset)
+      let byteCount = aligned(Layout.frameHeaderByteCount + Int(newest.payloadByteCount))
+      report.add(.record, in: file, start..<start + byteCount, record: id)
+    }
   }
 
   private mutating func keepOlder(

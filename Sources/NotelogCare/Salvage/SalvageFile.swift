@@ -36,10 +36,14 @@ struct SalvageFile {
     file = ForgivingFile(base, byteCount: byteCount)
     let trailer = try? Trailer.read(file, byteCount: byteCount)
     self.trailer = trailer
-    // The first of the three copies that is valid.
     let places = [0, Layout.headerCopyOffset, trailer.map { $0.footerOffset + Layout.frameHeaderByteCount }]
+    let copies = places.compactMap(\.self).compactMap { [file] in try? Survey.readHeader(file, at: $0) }
+    // The first that is valid; where others are of another segment, that under which something was written.
+    let isOne = copies.allSatisfy { $0.salt == copies[0].salt }
     header =
-      places.lazy.compactMap(\.self).compactMap { [file] in try? Survey.readHeader(file, at: $0) }.first
+      isOne
+      ? copies.first
+      : copies.first { [file, byteCount] in Self.hasFrame(file, byteCount, $0.salt) } ?? copies.first
     salt = header.map { SegmentSalt($0.salt) }
     number = header?.number ?? FileName.segmentNumber(Self.segmentName(name))
   }
@@ -50,6 +54,11 @@ struct SalvageFile {
   /// A reader of its frames; only once the salt is known.
   func reader(end: Int? = nil) -> SegmentReader {
     SegmentReader(file, salt: salt ?? SegmentSalt(0), end: min(end ?? byteCount, byteCount))
+  }
+
+  private static func hasFrame(_ file: any StorageFile, _ byteCount: Int, _ salt: UInt64) -> Bool {
+    var reader = SegmentReader(file, salt: salt, end: byteCount)
+    return (try? reader.nextFrame(from: Layout.firstFrameOffset)) != nil
   }
 
   /// Whether any frame in it checks under a salt.

@@ -25,23 +25,15 @@ struct SalvagePile {
   init(
     _ storage: any Storage, storeID expected: ID16?, _ report: inout SalvageReport
   ) throws(JournalError) {
-    let names = try fromStorage(storage.names(in: "")).sorted()
-    var found: [SalvageFile] = []
-    for name in names where !Self.otherNames.contains(name) {
-      guard let file = SalvageFile(name, in: storage) else {
-        if name.contains(".journal") { report.add(Self.unreadable(name, 0)) }
-        continue
-      }
-      // A file of any name may be a segment if it says so; without a header only its name speaks for it.
-      if file.header != nil || name.contains(".journal") { found.append(file) }
-    }
+    let (found, unopened) = try Self.files(in: storage)
+    for name in unopened { report.add(Self.unreadable(name, 0)) }
     guard let id = expected ?? Self.commonest(found) else {
       throw JournalError(.notAStore, "there is no segment with a readable header here; give the store's id")
     }
     storeID = id
     for file in found {
       if let header = file.header, header.storeID != id {
-        report.foreign.append(file.name)
+        report.foreign.append((file.name, header.storeID))
         file.file.close()
       } else {
         files.append(file)
@@ -54,6 +46,31 @@ struct SalvagePile {
     for file in files { floor = max(floor, file.header?.floor ?? .zero) }
     noteOutsideWitnesses(storage)
     do { try findEnds() } catch { throw JournalError(error) }
+  }
+
+  /// The files that frames are looked for in, and the names of segments that can't be opened.
+  private static func files(
+    in storage: any Storage
+  ) throws(JournalError) -> (found: [SalvageFile], unopened: [String]) {
+    var found: [SalvageFile] = []
+    var unopened: [String] = []
+    for name in try fromStorage(storage.names(in: "")).sorted() where !otherNames.contains(name) {
+      guard let file = SalvageFile(name, in: storage) else {
+        if name.contains(".journal") { unopened.append(name) }
+        continue
+      }
+      // A file of any name may be a segment if it says so; without a header only its name speaks for it.
+      if file.header != nil || name.contains(".journal") { found.append(file) }
+    }
+    return (found, unopened)
+  }
+
+  /// The store that a pile is of: the keyring's, if any file is; otherwise the one that most bytes belong to.
+  static func store(in storage: any Storage, keyring: ID16?) throws(JournalError) -> ID16? {
+    let found = try files(in: storage).found
+    defer { for file in found { file.file.close() } }
+    if let keyring, found.contains(where: { $0.header?.storeID == keyring }) { return keyring }
+    return commonest(found) ?? keyring
   }
 
   /// What says beside the segments how far the log went: where it was closed, and what the checkpoint covers.
@@ -202,6 +219,16 @@ struct SalvagePile {
         files[index].isReplaced = number != liveNumber && replaced.contains(number)
       }
       if let kept = kept[number], kept > 0 { files[index].keptByteCount = kept }
+    }
+  }
+
+  /// Whether a checkpoint is of these segments: those that both know have the same salts.
+  func isKnown(to head: CheckpointHead) -> Bool {
+    files.allSatisfy { file in
+      guard !file.isReplaced, let header = file.header, let figures = head.figures(of: header.number) else {
+        return true
+      }
+      return figures.salt == header.salt
     }
   }
 

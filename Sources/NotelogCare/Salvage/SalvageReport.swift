@@ -44,6 +44,8 @@ package struct SalvageReport: Sendable {
   package internal(set) var deletedCount = 0
   /// Records that were saved in a version that may not be their newest.
   package internal(set) var possiblyStale: [ID16] = []
+  /// Records that a checkpoint places where frames are lost, and whose ids nothing names.
+  package internal(set) var unnamedRecordCount = 0
   /// Records with a lower revision may have had a newer version in frames that are lost; 0 where nothing is lost.
   package internal(set) var staleBelow: UInt64 = 0
   /// Files that frames were read from.
@@ -52,8 +54,8 @@ package struct SalvageReport: Sendable {
   package internal(set) var headerless: [String] = []
   /// Files of which another copy was in the pile.
   package internal(set) var doubled: [String] = []
-  /// Files of other stores.
-  package internal(set) var foreign: [String] = []
+  /// Files of other stores, and those stores.
+  package internal(set) var foreign: [(name: String, storeID: ID16)] = []
   /// How many losses there are. The first of them are listed.
   package private(set) var lossCount = 0
   package private(set) var losses: [Loss] = []

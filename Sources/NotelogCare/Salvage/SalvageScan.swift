@@ -23,7 +23,8 @@ struct SalvageScan: ~Copyable {
   private var pending: [Pending] = []
   private var sawMark = false
   private(set) var highestSequence: UInt64 = 0
-  private(set) var hasLosses = false
+  /// Where frames were that can't be read.
+  private(set) var lost: [Range<Int>] = []
   private(set) var frameCount = 0
 
   init(_ file: SalvageFile, index: Int, floor: LogPosition, isReplaced: Bool, limit: Int) {
@@ -72,7 +73,7 @@ struct SalvageScan: ~Copyable {
   }
 
   private mutating func lose(_ range: Range<Int>, _ report: inout SalvageReport) {
-    hasLosses = true
+    lost.append(range)
     if !isReplaced { report.add(.lostFrames, in: file, range) }
   }
 

@@ -21,6 +21,9 @@ package enum FileName {
   package static func effaceable(_ number: UInt16) -> String {
     String(100_000 + UInt32(number)).dropFirst() + ".effaceable"
   }
+  package static func isEffaceable(_ name: String) -> Bool {
+    UInt16(name.prefix(5)).map { effaceable($0) == name } ?? false
+  }
 
   /// The name of a segment's file.
   package static func segment(_ number: UInt32) -> String {

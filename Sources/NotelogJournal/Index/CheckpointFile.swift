@@ -118,7 +118,12 @@ package struct CheckpointFile: Sendable {
 
 extension CheckpointFile {
   /// Whether every block checks, and the entries are in order, in their shards, and as many as the head says.
-  package func isSound() throws(StorageError) -> Bool {
+  package func isSound() throws(StorageError) -> Bool { try forEachEntry { _ in } }
+
+  /// Calls `body` with each entry, in the order of fingerprints.
+  ///
+  /// - Returns: Whether every block checks, and the entries are in order, in their shards, and as many as the head says.
+  package func forEachEntry(_ body: (IndexEntry) -> Void) throws(StorageError) -> Bool {
     var buffer = Buffer()
     var last: UInt64 = 0
     var counts = [UInt32](repeating: 0, count: Index.shardCount)
@@ -129,12 +134,14 @@ extension CheckpointFile {
       try buffer.fill(CheckpointBlock.byteCount, from: file, at: block * CheckpointBlock.byteCount)
       guard CheckpointBlock.isSound(buffer.bytes, at: 0, number: block, salt: head.salt) else { return false }
       for index in 0..<min(entriesLeft, CheckpointBlock.entryCount) {
-        let fingerprint = buffer.bytes.load(UInt64.self, at: index * IndexEntry.byteCount)
-        let place = FrameAddress(bits: buffer.bytes.load(UInt64.self, at: index * IndexEntry.byteCount + 8))
-        guard fingerprint >= last, place.isValid else { return false }
-        counts[Int(fingerprint >> 56)] += 1
-        if place.isTombstone { tombstoneCounts[Int(fingerprint >> 56)] += 1 }
-        last = fingerprint
+        let entry = IndexEntry(
+          fingerprint: buffer.bytes.load(UInt64.self, at: index * IndexEntry.byteCount),
+          place: FrameAddress(bits: buffer.bytes.load(UInt64.self, at: index * IndexEntry.byteCount + 8)))
+        guard entry.fingerprint >= last, entry.place.isValid else { return false }
+        counts[Int(entry.fingerprint >> 56)] += 1
+        if entry.place.isTombstone { tombstoneCounts[Int(entry.fingerprint >> 56)] += 1 }
+        last = entry.fingerprint
+        body(entry)
       }
       entriesLeft -= min(entriesLeft, CheckpointBlock.entryCount)
     }

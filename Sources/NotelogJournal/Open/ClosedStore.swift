@@ -100,7 +100,7 @@ extension CheckpointHead {
   /// Whether everything is in the checkpoint that was ever written to a segment, which is one of its own or isn't.
   ///
   /// Segments of the log from the covered position on are new, or were empty then, or have only their beginning covered.
-  func covers(_ segment: SegmentFigures?) -> Bool {
+  package func covers(_ segment: SegmentFigures?) -> Bool {
     guard let segment else { return false }
     return !segment.kind.isLog || segment.number < covered.segment
   }
