@@ -163,6 +163,7 @@ import Testing
       notelog salvage my.notelog --to two >report; echo $?
       grep -E '^(saved|keyring|verdict)' report | sed -E 's/[0-9]+ bytes/N bytes/'
       notelog list two $quick; echo $?
+      notelog list two --field time 2>/dev/null | wc -l; notelog dump two 2>&1 >/dev/null; echo $?
       cp one/keyring two && notelog list two $quick | wc -l
       """
     let expected = """
@@ -172,6 +173,9 @@ import Testing
       saved      60 records, N bytes
       keyring    missing: restore one from a backup to open what is sealed
       verdict    not all was saved
+      3
+      60
+      notelog: error: the store has neither keyring nor keyring.copy; restore one from a backup
       3
       60
 

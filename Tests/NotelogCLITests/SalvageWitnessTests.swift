@@ -94,6 +94,25 @@ import Testing
     try expect(script, .init(out: out))
   }
 
+  @Test func `a keyring under another name comes along where it is newer, or the only one`() throws {
+    let script = """
+      cp -r my.notelog old
+      notelog key add my.notelog diary $quick
+      cp my.notelog/keyring 'old/keyring (conflicted copy)'
+      notelog salvage old --to new | grep '^keyring'; notelog key list new | wc -l
+      rm my.notelog/keyring.copy; mv my.notelog/keyring my.notelog/k
+      notelog salvage my.notelog --to other | grep '^keyring'; notelog list other $quick | wc -l
+      """
+    let out = """
+      keyring    sound, and came along: found as 'keyring (conflicted copy)'
+      2
+      keyring    sound, and came along: found as 'k'
+      60
+
+      """
+    try expect(script, .init(out: out))
+  }
+
   @Test func `files of keys that can be shredded come along`() throws {
     let script = """
       notelog init cards --empty $quick --scrypt-log-n 14 2>/dev/null

@@ -140,13 +140,22 @@ extension TemporaryFolder {
 
   @Test func `a store without any keyring says so`() throws {
     let folder = try TemporaryFolder()
-    _ = try filled(folder)
+    let notes = try filled(folder)
     try folder.remove("keyring")
     try folder.remove("keyring.copy")
     #expect(throws: NotelogError(.damaged, "")) { try folder.open(nil) }
-    // Its structure is verified all the same.
+    // Its structure and records are verified all the same, and what is plain can be read.
     let found = try Store.verify(at: folder.path)
-    #expect(found.condition == .damaged && found.frameCount > 50)
+    #expect(found.condition == .damaged && found.frameCount > 50 && found.recordCount == notes.count)
+    var options = Store.Options()
+    options.isReadOnly = true
+    let store = try Store.open(at: folder.path, options: options)
+    #expect(!store.hasKeyring && store.info.keyring.contains("neither keyring nor keyring.copy"))
+    let entry = try #require(try store.get(Note.self, notes[0].id))
+    #expect(try abs(entry.time.timeIntervalSince(notes[0].time)) < 0.01)
+    #expect(throws: NotelogError(.missingKey, "")) { try entry.title }
+    #expect(throws: NotelogError(.damaged, "")) { try store.unlock(TemporaryFolder.key) }
+    try store.close()
     #expect(found.findings.map(\.message).joined().contains("neither keyring nor keyring.copy"))
   }
 

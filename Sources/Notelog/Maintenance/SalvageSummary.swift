@@ -4,6 +4,7 @@ import NotelogBase
 import NotelogCare
 import NotelogFormat
 import NotelogJournal
+import NotelogStorage
 
 /// What became of a store that was salvaged.
 public struct SalvageSummary: Sendable {
@@ -13,7 +14,7 @@ public struct SalvageSummary: Sendable {
     public enum Kind: String, Sendable, CaseIterable {
       /// A segment that the store counts as its own is not there.
       case missingSegment
-      /// A file in which not one frame was found.
+      /// A file in which not one frame was found, or that can't be opened: it may be a link, or for others only.
       case unreadableFile
       /// Bytes that the system could not read.
       case unreadableBytes
@@ -53,6 +54,8 @@ public struct SalvageSummary: Sendable {
     case damaged
     /// The copies there are belong to another store, and were left where they are.
     case foreign
+    /// There is one that can't be opened: it may be a link, or for others only. It was left where it is.
+    case unreadable
     /// There is none: what is sealed stays so until a keyring is restored from a backup.
     case missing
   }
@@ -77,6 +80,8 @@ public struct SalvageSummary: Sendable {
   public var unnamedRecordCount: Int { report.unnamedRecordCount }
   /// What became of the keyring.
   public let keyring: KeyringOutcome
+  /// The file that the keyring was found in, where that is neither `keyring` nor `keyring.copy`: it was newer, or the only one that serves.
+  public let keyringFile: String?
   /// The files that frames were read from.
   public var files: [String] { report.files }
   /// Of these, files without a readable header.
@@ -104,10 +109,14 @@ extension SalvageSummary {
   /// - Parameters:
   ///   - report: What the journal saved.
   ///   - keyring: What became of the keyring.
+  ///   - keyringFile: The file that it was found in under another name.
   ///   - schemas: The schemas of what was saved.
-  init(_ report: SalvageReport, keyring: KeyringOutcome, _ schemas: SchemaCopies) {
+  init(
+    _ report: SalvageReport, keyring: KeyringOutcome, from keyringFile: String?, _ schemas: SchemaCopies
+  ) {
     self.report = report
     self.keyring = keyring
+    self.keyringFile = keyringFile
     recordCount = report.recordCount - schemas.countInLog
     // A schema that was lost in the log came along from its second copy.
     let losses = report.losses.filter { loss in
@@ -124,6 +133,8 @@ extension SalvageSummary.Loss {
     (kind, message) =
       switch loss.kind {
       case .missingSegment: (.missingSegment, "the segment is missing")
+      case .unreadableFile where loss.errno != 0:
+        (.unreadableFile, "it can't be read: \(SystemErrno.message(loss.errno))")
       case .unreadableFile: (.unreadableFile, "not one frame was found in it")
       case .unreadableBytes: (.unreadableBytes, "\(loss.byteCount) bytes can't be read")
       case .lostFrames: (.lostFrames, "\(loss.byteCount) bytes where frames were do not check")

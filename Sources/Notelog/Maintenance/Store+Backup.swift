@@ -189,6 +189,7 @@ extension Keyring.Choice.Finding {
   fileprivate var whatWasMended: [Verification.Finding] {
     switch self {
     case .bothSound, .copyOlder, .keyringOlder: []
+    case .noneServes(let reason): [.init("keyring: \(reason)")]
     case .tailsUnreadable: [.init("keyring: what was added last does not check in either file")]
     case .disagree: [.init("keyring: it and its copy differ")]
     case .copyUnreadable:

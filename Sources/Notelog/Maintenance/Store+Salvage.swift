@@ -47,11 +47,18 @@ extension Store {
     let creation = try Creation.begin(in: target)
     do throws(NotelogError) {
       // The keyring first, as in a store that is created: the journal is what makes the folder a store.
-      let found = KeyringFiles(storage: source).contents()
+      let keyrings = KeyringFiles(storage: source)
+      var found = keyrings.contents()
       var id = storeID?.bytes
       if id == nil {
         let keyringStore = (try? found.choose())?.keyring.storeID
         id = try journaling(Journal.storeToSalvage(in: source, keyring: keyringStore))
+      }
+      let elsewhere = keyrings.newestElsewhere(of: id)
+      let generation = (try? found.choose(storeID: id))?.keyring.generation ?? 0
+      let isNewer = elsewhere.map { $0.keyring.generation > generation } ?? false
+      if isNewer, let bytes = elsewhere?.keyring.bytes {
+        found = KeyringContents(keyring: bytes, copy: bytes, failure: nil)
       }
       let keyring = try salvageKeyring(found, to: target, of: id)
       try EffaceableFile.copyAll(from: source, to: target)
@@ -60,7 +67,7 @@ extension Store {
           from: source, to: target, storeID: id, keepsPossiblyStale: keepsOlderVersions, progress: progress))
       let schemas = try salvageSchemas(from: source, to: target, report)
       try creation.finish()
-      return SalvageSummary(report, keyring: keyring, schemas)
+      return SalvageSummary(report, keyring: keyring, from: isNewer ? elsewhere?.name : nil, schemas)
     } catch {
       creation.abandon()
       throw error
@@ -115,7 +122,9 @@ extension Store {
   private static func salvageKeyring(
     _ found: KeyringContents, to target: any Storage, of storeID: ID16?
   ) throws(NotelogError) -> SalvageSummary.KeyringOutcome {
-    guard found.keyring?.isEmpty == false || found.copy?.isEmpty == false else { return .missing }
+    guard found.keyring?.isEmpty == false || found.copy?.isEmpty == false else {
+      return found.failure == nil ? .missing : .unreadable
+    }
     let choice: Keyring.Choice
     do { choice = try found.choose(storeID: storeID) } catch {
       if error == .damagedKeyring(.otherStore) { return .foreign }
@@ -125,7 +134,7 @@ extension Store {
     try found.copy(to: target, choosing: choice)
     return switch choice.finding {
     case .bothSound, .copyOlder, .keyringOlder: .sound
-    case .disagree, .tailsUnreadable: .damaged
+    case .disagree, .tailsUnreadable, .noneServes: .damaged
     case .copyUnreadable, .keyringUnreadable: .mended
     }
   }

@@ -86,11 +86,13 @@ extension Store {
       throw error
     }
     let finding = store.keyringFinding.withLock { $0 }
-    if finding != .bothSound || store.vault.isServedByOtherCopy {
+    if case .noneServes(let reason) = finding {
+      verification.add(reason, .keyring, isDamage: true)
+    } else if finding != .bothSound || store.vault.isServedByOtherCopy {
       let isDamage = finding.isDamage || store.vault.isServedByOtherCopy
       verification.add("keyring: \(store.info.keyring)", .keyring, isDamage: isDamage)
     }
-    if let refusal { verification.add(refusal, .keyring) }
+    if let refusal, store.hasKeyring { verification.add(refusal, .keyring) }
     if store.schemaFinding != SchemaFinding() {
       verification.add(
         "schemas: \(store.info.schemas)", .records, isDamage: store.schemaFinding.isDamage)
@@ -108,7 +110,7 @@ extension Store {
     _ storage: any Storage, _ credential: Credential?, _ options: Options
   ) throws(NotelogError) -> (Store, NotelogError?) {
     do { return (try open(in: storage, unlocking: credential, options: options), nil) } catch {
-      guard error.code == .wrongPassword else { throw error }
+      guard error.code == .wrongPassword || error.code == .damaged else { throw error }
       let store = try open(in: storage, unlocking: nil, options: options)
       if store.keyringFinding.withLock({ $0.isDamage }) { return (store, error) }
       try? store.close()
@@ -195,7 +197,7 @@ extension Keyring.Choice.Finding {
   fileprivate var isDamage: Bool {
     switch self {
     case .bothSound, .copyOlder, .keyringOlder: false
-    case .copyUnreadable, .keyringUnreadable, .disagree, .tailsUnreadable: true
+    case .copyUnreadable, .keyringUnreadable, .disagree, .tailsUnreadable, .noneServes: true
     }
   }
 }

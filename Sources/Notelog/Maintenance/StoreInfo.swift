@@ -230,6 +230,7 @@ extension Keyring.Choice.Finding {
     case .copyUnreadable: "keyring.copy is unreadable"
     case .keyringUnreadable(nil): "keyring is missing, keyring.copy serves"
     case .keyringUnreadable: "keyring is unreadable, keyring.copy serves"
+    case .noneServes(let reason): reason
     case .tailsUnreadable: "sound, but for what was added last"
     case .disagree: "keyring and keyring.copy disagree: one of them was altered"
     }

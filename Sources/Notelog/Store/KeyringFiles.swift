@@ -28,12 +28,21 @@ struct KeyringFiles: Sendable {
     }
   }
 
+  /// The same for an opening that only reads: where neither file serves, nothing sealed opens, and all that is plain is there.
+  func loadForReading(storeID: ID16) throws(NotelogError) -> Keyring.Choice {
+    do { return try load(storeID: storeID) } catch {
+      guard error.code == .damaged else { throw error }
+      return Keyring.none(of: storeID, because: error.message)
+    }
+  }
+
   /// Whether `keyring` may be another one than this, judged by its length and the generation before additions.
   func mayDiffer(from keyring: Keyring) -> Bool {
     guard let file = try? storage.open(Self.name, .read) else { return false }
     defer { file.close() }
     var buffer = Buffer()
     let offset = Keyring.generationOffset
+    if keyring.bytes.isEmpty { return true }
     guard (try? buffer.fill(offset + 8, from: file, at: 0)) == offset + 8,
       let byteCount = try? file.byteCount()
     else { return false }
@@ -54,6 +63,30 @@ struct KeyringFiles: Sendable {
     }
     let (keyring, copy) = (bytes(Self.name), bytes(Self.copyName))
     return KeyringContents(keyring: keyring, copy: copy, failure: failure)
+  }
+
+  /// The newest keyring of a store that lies in the folder under another name, as sync programs and people leave them.
+  func newestElsewhere(of storeID: ID16?) -> (keyring: Keyring, name: String)? {
+    var newest: (keyring: Keyring, name: String)?
+    for name in (try? storage.names(in: "")) ?? [] where name != Self.name && name != Self.copyName {
+      guard let bytes = beginningLikeOne(name),
+        let keyring = (try? Keyring.choose(bytes, copy: nil, storeID: storeID))?.keyring,
+        keyring.generation > newest?.keyring.generation ?? 0
+      else { continue }
+      newest = (keyring, name)
+    }
+    return newest
+  }
+
+  /// A file's bytes, if it begins as a keyring does.
+  private func beginningLikeOne(_ name: String) -> [UInt8]? {
+    guard let file = try? storage.openFile(name, .read) else { return nil }
+    defer { file.close() }
+    var buffer = Buffer()
+    guard (try? buffer.fill(Keyring.magic.count, from: file, at: 0)) == Keyring.magic.count,
+      buffer.bytes.array() == Keyring.magic
+    else { return nil }
+    return try? storage.readWhole(name, upTo: Self.maximumByteCount)
   }
 
   /// Replaces both files; a crash at any moment leaves each of them old or new, and one of them whole.
@@ -118,7 +151,7 @@ struct KeyringContents {
     switch choice?.finding {
     case .copyOlder, .copyUnreadable: files[1].bytes = choice?.keyring.bytes
     case .keyringOlder, .keyringUnreadable: files[0].bytes = choice?.keyring.bytes
-    case .bothSound, .disagree, .tailsUnreadable, nil: break
+    case .bothSound, .disagree, .tailsUnreadable, .noneServes, nil: break
     }
     for case (let name, let bytes?) in files where !bytes.isEmpty {
       try KeyringFiles(storage: storage).keep(bytes, as: name)

@@ -43,6 +43,10 @@ public enum LockScope: Sendable {
 }
 
 extension Store {
+  /// Whether the store has a keyring that serves. Without one it opens for reading only, nothing sealed in it can be opened, and what is plain
+  /// is there as ever; ``StoreInfo/keyring`` says why.
+  public var hasKeyring: Bool { vault.keyring.generation > 0 }
+
   /// Whether the store is unlocked. A credential that opens some keys only does not unlock it.
   public var isUnlocked: Bool { vault.isUnlocked }
 
@@ -84,6 +88,7 @@ extension Store {
     _ place: String, _ unlock: ([SealedSchema]) throws(NotelogError) -> Void
   ) throws(NotelogError) {
     guard !journal.isClosed else { throw NotelogError(.closed, "the store is closed") }
+    if case .noneServes(let reason) = keyringFinding.withLock({ $0 }) { throw NotelogError(.damaged, reason) }
     let stored = registry.withLock { Array($0.byNumber.values) }
     try unlock(stored.map { SealedSchema(bytes: $0.bytes, mac: $0.mac) })
     // What another process has stored since they were listed.

@@ -249,7 +249,9 @@ extension Store {
       at: storage.path, Journal.open(in: storage, options: options.journal(telling: events)))
     do {
       let storeID = journal.storeID
-      let choice = try KeyringFiles(storage: storage).load(storeID: storeID)
+      let keyrings = KeyringFiles(storage: storage)
+      let choice =
+        try options.isReadOnly ? keyrings.loadForReading(storeID: storeID) : keyrings.load(storeID: storeID)
       let vault = Vault(
         choice, outside: OutsideFiles(storage: storage, storeID: storeID, device: options.deviceSecret))
       // The log is read before the file, which is then never older.

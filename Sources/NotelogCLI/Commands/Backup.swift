@@ -76,7 +76,10 @@ private func restoreBackup(_ invocation: Invocation, _ console: Console) throws(
   let (backup, store) = (invocation.positionals[0], invocation.positionals[1])
   let findings = try Interrupt.deferred { () throws(ToolError) in
     try console.withProgress(
-      "restoring", missing: ToolError(.noStore, "there is no backup at '\(backup)'"),
+      "restoring",
+      missing: ToolError(
+        .noStore, "there is no backup at '\(backup)'",
+        hint: "'notelog salvage \(backup) --to NEW' saves what there is where both of its manifests are lost"),
       taken: ToolError(
         .failed, "'\(store)' is not empty", hint: "a backup is restored into a folder of its own")
     ) { progress in

@@ -104,7 +104,8 @@ private struct SalvageOutput {
       "read       \(counted(summary.files.count, "file"))" + remarks,
       "saved      \(counted(summary.recordCount, "record")), \(summary.byteCount) bytes",
       "removed    \(counted(summary.deletedCount, "record")), as they should be",
-      "keyring    \(summary.keyring.words)",
+      "keyring    \(summary.keyring.words)"
+        + (summary.keyringFile.map { ": found as '\(console.line($0))'" } ?? ""),
     ]
     for id in summary.foreignStores {
       lines.append("foreign    store \(id): --store-id \(id) saves that one")
@@ -145,7 +146,8 @@ private struct SalvageOutput {
     [
       "store": summary.storeID, "complete": isComplete, "records": summary.recordCount,
       "chunks": summary.chunkCount, "bytes": summary.byteCount, "removed": summary.deletedCount,
-      "keyring": summary.keyring.rawValue, "staleBelow": summary.staleBelow, "withoutSchema": withoutSchema,
+      "keyring": summary.keyring.rawValue, "keyringFile": summary.keyringFile,
+      "staleBelow": summary.staleBelow, "withoutSchema": withoutSchema,
       "files": summary.files, "headerless": summary.headerless, "doubled": summary.doubled,
       "foreign": summary.foreign, "foreignStores": summary.foreignStores,
       "unnamedRecords": summary.unnamedRecordCount, "olderVersions": summary.olderVersions.map(\.shown),
@@ -161,6 +163,8 @@ extension SalvageSummary.KeyringOutcome {
     case .mended: "one copy was damaged or missing; the other came along, twice"
     case .damaged: "damaged; both copies came along as they are"
     case .foreign: "of another store, left out: restore one from a backup to open what is sealed"
+    case .unreadable:
+      "can't be read: look whose it is, and whether it is a link; nothing sealed opens without it"
     case .missing: "missing: restore one from a backup to open what is sealed"
     }
   }

@@ -39,6 +39,7 @@ extension Invocation {
     let result: Result
     do {
       try unlock(opened, keyUse)
+      if !opened.hasKeyring { damage.note(keyring: opened.info.keyring) }
       result = try body(opened)
     } catch {
       damage.note(opened.damage)

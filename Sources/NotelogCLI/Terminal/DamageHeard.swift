@@ -6,6 +6,8 @@ import Synchronization
 /// The damage that a command met, whatever else it did.
 final class DamageHeard: Sendable {
   private let report = Mutex<DamageReport?>(nil)
+  /// Why no keyring of the store serves.
+  private let keyring = Mutex<String?>(nil)
 
   /// Notes how a store was when the command was done with it.
   func note(_ damage: DamageReport) {
@@ -13,8 +15,16 @@ final class DamageHeard: Sendable {
     report.withLock { $0 = damage }
   }
 
+  /// Notes that nothing sealed can be opened, as the keyring is lost.
+  func note(keyring reason: String) { keyring.withLock { $0 = reason } }
+
   /// Says on stderr what was met, and makes of a command's answer the one that says so too.
   func say(on console: Console, after code: ExitCode, _ store: String) -> ExitCode {
+    var code = code
+    if let reason = keyring.withLock({ $0 }) {
+      console.say("error", reason)
+      if code == .done || code == .no { code = .damage }
+    }
     guard let report = report.withLock({ $0 }) else { return code }
     console.say("error", report.words)
     switch report.verdict {

@@ -30,7 +30,7 @@ extension Journal {
     progress: @escaping WorkProgress.Report = { _, _ in true },
     companions: (ID16) throws(JournalError) -> Void = { _ in }
   ) throws(JournalError) -> BackupReport {
-    let pin = try fromStorage(Pins(source).acquire(random))
+    let pin = try fromStorage(Pins(source).acquireIfWritable(random))
     let storeID = try Examination.stable(source).storeID
     let claim = try BackupClaim.acquire(target, for: storeID)
     var attempts = ReadingAttempts(of: source)

@@ -42,8 +42,10 @@ struct Salvage {
     try scanAll(pile, &progress)
     for number in pile.missing {
       lost.add(segment: number)
-      report.add(
-        SalvageReport.Loss(kind: .missingSegment, file: "", segment: number, offset: 0, byteCount: 0))
+      if !pile.unopened.contains(number) {
+        report.add(
+          SalvageReport.Loss(kind: .missingSegment, file: "", segment: number, offset: 0, byteCount: 0))
+      }
     }
     let witness =
       lost.isEmpty

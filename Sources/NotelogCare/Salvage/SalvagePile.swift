@@ -16,6 +16,9 @@ struct SalvagePile {
   /// The number of that segment.
   private(set) var liveNumber: UInt32 = 0
 
+  /// Segments whose files are there, and can't be opened.
+  private(set) var unopened: Set<UInt32> = []
+
   /// Files of a store that hold no frames.
   private static let otherNames: Set<String> = [
     FileName.lock, FileName.reserve, FileName.torn, FileName.index, FileName.keyring, FileName.keyringCopy,
@@ -26,7 +29,10 @@ struct SalvagePile {
     _ storage: any Storage, storeID expected: ID16?, _ report: inout SalvageReport
   ) throws(JournalError) {
     let (found, unopened) = try Self.files(in: storage)
-    for name in unopened { report.add(Self.unreadable(name, 0)) }
+    for (name, errno) in unopened {
+      report.add(Self.unreadable(name, 0, errno: errno))
+      if let number = FileName.segmentNumber(name) { self.unopened.insert(number) }
+    }
     guard let id = expected ?? Self.commonest(found) else {
       throw JournalError(.notAStore, "there is no segment with a readable header here; give the store's id")
     }
@@ -51,12 +57,12 @@ struct SalvagePile {
   /// The files that frames are looked for in, and the names of segments that can't be opened.
   private static func files(
     in storage: any Storage
-  ) throws(JournalError) -> (found: [SalvageFile], unopened: [String]) {
+  ) throws(JournalError) -> (found: [SalvageFile], unopened: [(name: String, errno: Int32)]) {
     var found: [SalvageFile] = []
-    var unopened: [String] = []
+    var unopened: [(name: String, errno: Int32)] = []
     for name in try fromStorage(storage.names(in: "")).sorted() where !otherNames.contains(name) {
       guard let file = SalvageFile(name, in: storage) else {
-        if name.contains(".journal") { unopened.append(name) }
+        if name.contains(".journal") { unopened.append((name, openingErrno(name, in: storage))) }
         continue
       }
       // A file of any name may be a segment if it says so; without a header only its name speaks for it.
@@ -107,10 +113,20 @@ struct SalvagePile {
     files.compactMap { $0.header?.kind.isLog == true ? $0.number : nil }.max()
   }
 
-  private static func unreadable(_ name: String, _ byteCount: Int) -> SalvageReport.Loss {
+  private static func unreadable(
+    _ name: String, _ byteCount: Int, errno: Int32 = 0
+  ) -> SalvageReport.Loss {
     SalvageReport.Loss(
       kind: .unreadableFile, file: name, segment: FileName.segmentNumber(name), offset: 0,
-      byteCount: byteCount)
+      byteCount: byteCount, errno: errno)
+  }
+
+  /// Why a file can't be opened; 0 where it can.
+  private static func openingErrno(_ name: String, in storage: any Storage) -> Int32 {
+    do throws(StorageError) {
+      try storage.openFile(name, .read).close()
+      return 0
+    } catch { return error.errno }
   }
 
   /// The store that most bytes belong to.

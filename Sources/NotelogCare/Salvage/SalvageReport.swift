@@ -32,6 +32,8 @@ package struct SalvageReport: Sendable {
     package let byteCount: Int
     /// The record, or the large value, where that is known.
     package var record: ID16?
+    /// Why a file can't be opened; 0 where it can.
+    package var errno: Int32 = 0
   }
 
   /// The store that was salvaged, and is the new one's id.

@@ -16,6 +16,8 @@ extension Keyring {
       case disagree
       /// What was added last does not check in either of them: a crash in between, or damage.
       case tailsUnreadable
+      /// Neither of them serves, for this reason.
+      case noneServes(String)
     }
 
     package let keyring: Keyring
@@ -26,6 +28,14 @@ extension Keyring {
 
     /// Whether both files hold the same, so that nothing needs to be written.
     package var isSound: Bool { finding == .bothSound }
+  }
+
+  /// What an opening for reading goes by where neither file serves: a keyring without slots and keys.
+  package static func none(of storeID: ID16, because reason: String) -> Choice {
+    let keyring = Keyring(
+      storeID: storeID, generation: 0, rootGeneration: 0, nextKeyReference: 1, nextSlotID: 1,
+      nextWrappingNumber: 1, slots: [], wrappingKeys: [], namedKeys: [], dataKeys: [])
+    return Choice(keyring: keyring, finding: .noneServes(reason), other: nil)
   }
 
   /// Chooses the newer of two copies.

@@ -13,7 +13,7 @@ package struct Keyring: Equatable, Sendable {
   package static let dataKeysMax = 131_072
   package static let keyNameByteCountMax = 63
   static let wrappingKeysMax = 256
-  static let magic = Array("NLkeys\r\n".utf8)
+  package static let magic = Array("NLkeys\r\n".utf8)
   static let headerSize = 64
   static let digestSize = 32
   static let macSize = 32

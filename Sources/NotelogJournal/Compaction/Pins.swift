@@ -52,6 +52,17 @@ package struct Pins {
     } catch { return nil }
   }
 
+  /// Takes a pin where the folder can be written to. Where it can't, on a medium that is read-only for instance, there is none to be had;
+  /// if somebody else removes a segment all the same, reading it fails.
+  package func acquireIfWritable(_ random: UInt64) throws(StorageError) -> Pin? {
+    do { return try acquire(random) } catch {
+      guard error.errno == SystemErrno.readOnly || error.errno == SystemErrno.accessDenied else {
+        throw error
+      }
+      return nil
+    }
+  }
+
   /// Takes a pin.
   package func acquire(_ random: UInt64) throws(StorageError) -> Pin {
     do { try storage.makeFolder(FileName.pins) } catch {

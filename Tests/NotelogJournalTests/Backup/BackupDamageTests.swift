@@ -209,6 +209,20 @@ import Testing
     }
   }
 
+  @Test func `a store that can't be written to is backed up all the same`() throws {
+    for errno in [SystemErrno.readOnly, SystemErrno.accessDenied] {
+      let sample = try BackupSample(isClosed: true)
+      let source = sample.disk.copy()
+      source.plan(Fault(.error(errno), of: [.mkdir], passing: 0))
+      let backup = SimulatedDisk()
+      _ = try Journal.backup(from: source, to: backup)
+      #expect(source.firedFaults.count == 1)
+      let restored = SimulatedDisk()
+      #expect(try Journal.restore(from: backup, to: restored).isEmpty)
+      #expect(try BackupSample.contents(restored) == sample.current)
+    }
+  }
+
   @Test func `no failing call of a backup takes anything from the one before`() throws {
     let sample = try BackupSample(isClosed: true)
     let damaged = sample.disk.copy()
