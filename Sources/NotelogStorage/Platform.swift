@@ -26,6 +26,7 @@ package enum SystemErrno {
   package static let readOnly = EROFS
   package static let accessDenied = EACCES
   package static let isFolder = EISDIR
+  package static let notFolder = ENOTDIR
   package static let manyNames = EMLINK
   package static let stale = ESTALE
   static let tooManyOpen = EMFILE

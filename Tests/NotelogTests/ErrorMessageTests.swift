@@ -5,6 +5,19 @@ import Testing
 
 @testable import Notelog
 
+private struct Registered: Record {
+  var id = RecordID()
+  var name = ""
+  var born = Date(timeIntervalSinceReferenceDate: 0)
+  var left: Date?
+  static let schema = Schema<Registered>("errormember") {
+    Plain("name", \.name, indexed: true)
+    Plain("born", \.born)
+    Sealed("left", \.left)
+    Unique(\.name)
+  }
+}
+
 @Suite struct ErrorMessageTests {
   /// The error that a body throws.
   private func error(
@@ -44,7 +57,7 @@ import Testing
   @Test func `a key of the wrong length is refused in plain words`() throws {
     let folder = try TemporaryFolder()
     let short = try error { _ = try Store.create(at: folder.path, unlocking: .key([1, 2, 3])) }
-    #expect(short.code == .limitExceeded)
+    #expect(short.code == .invalidArgument)
     #expect(short.message.hasSuffix("a key has exactly 32 bytes, this one has 3"), "\(short)")
     let long = try error {
       _ = try Store.create(at: folder.path, unlocking: .password(String(repeating: "x", count: 5000)))
@@ -55,6 +68,9 @@ import Testing
     #expect(name.message.hasSuffix("the name of a key has 1 to 63 bytes of UTF-8"), "\(name)")
     let work = try error { try store.addCredential(.password("second"), work: 3) }
     #expect(work.message.hasSuffix("an exponent from 14 to 18"), "\(work)")
+    let empty = try error { try store.createKey("", .whenUnlocked) }
+    // What was chosen is to blame, and not that there is too much of it.
+    for error in [long, name, work, empty] { #expect(error.code == .invalidArgument, "\(error)") }
   }
 
   @Test func `an empty password is refused wherever it would be one`() throws {
@@ -99,6 +115,138 @@ import Testing
     for name in ["-backup", "-restored", "-salvaged"] {
       try? FileManager.default.removeItem(atPath: folder.path + name)
     }
+  }
+
+  /// They were said as the system's failures, and `localizedDescription` accused the disk.
+  @Test func `a path that no folder can be at is to blame, and not the disk`() throws {
+    let (folder, place) = (try TemporaryFolder(), try TemporaryFolder())
+    try folder.create().close()
+    let backup = place.path + "/backup"
+    try FileManager.default.createDirectory(atPath: place.path, withIntermediateDirectories: false)
+    let file = place.path + "/photo.jpg"
+    try Data("photo".utf8).write(to: URL(filePath: file))
+    _ = try Store.backup(of: folder.path, to: backup)
+    func expect(_ words: String, at path: String, _ bodies: [() throws -> Void]) throws {
+      for (number, body) in bodies.enumerated() {
+        let error = try error(body)
+        #expect(error.code == .invalidArgument && error.path == path, "\(number): \(error)")
+        #expect(error.message == "'\(path)': \(words)", "\(number)")
+        #expect(
+          error.localizedDescription == words.prefix(1).uppercased() + words.dropFirst() + ".", "\(number)")
+      }
+    }
+    for (path, words) in [
+      (place.path + "/no/such", "the folder that it should lie in does not exist"),
+      (file, "that is a file, not a folder"), (file + "/x", "the folder that it should lie in is a file"),
+      ("", "the path is empty"),
+    ] {
+      try expect(
+        words, at: path,
+        [
+          { _ = try Store.create(at: path, unlocking: TemporaryFolder.key) },
+          { _ = try Store.backup(of: folder.path, to: path) },
+          { _ = try Store.restore(from: backup, to: path) },
+          { _ = try Store.salvage(from: folder.path, to: path) },
+        ])
+    }
+    for (path, words) in [
+      (file, "that is a file, not a folder"), (file + "/x", "the folder that it should lie in is a file"),
+    ] {
+      try expect(
+        words, at: path,
+        [
+          { _ = try Store.open(at: path, unlocking: TemporaryFolder.key) },
+          { _ = try Store.backup(of: path, to: backup) },
+          { _ = try Store.restore(from: path, to: place.path + "/new") },
+          { _ = try Store.salvage(from: path, to: place.path + "/new") },
+          { _ = try Store.verify(at: path) }, { try Store.forEachPiece(at: path) { _ in } },
+        ])
+    }
+  }
+
+  /// A misspelt name was a key that is missing, and to be restored from a backup.
+  @Test func `a key that there is not is not found`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let error = try error { _ = try store.rotate("nokey") }
+    #expect(error.code == .notFound && error.message.contains("nokey"), "\(error)")
+    #expect(error.localizedDescription == "There is no key of this name." && error.recoverySuggestion == nil)
+  }
+
+  @Test func `a conflict says what helps, and which record it is about`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let (ada, bob) = (Registered(name: "Ada"), Registered(name: "Ada"))
+    try store.putAll([ada])
+    let taken = try error { try store.putAll([bob]) }
+    #expect(taken.code == .conflict && taken.record == ada.id)
+    #expect(taken.localizedDescription == "There is another one with the same name.")
+    #expect(taken.recoverySuggestion == "Change it, and try again.")
+    let other = try error { _ = try store.write { tx in try tx.put(Note(id: ada.id)) } }
+    #expect(other.code == .conflict && other.record == ada.id && other.recoverySuggestion == nil)
+    #expect(other.localizedDescription == "There is something else of the same identity.")
+    let seen = try error {
+      try store.write { tx in
+        try tx.update(Registered.self, ada.id, if: .revision(99)) { $0.set(\.name, "A") }
+      }
+    }
+    #expect(seen.record == ada.id)
+    #expect(seen.recoverySuggestion == "Look at it as it is now, and try again.")
+    let inside = try error { _ = try store.write { _ in try store.putAll([bob]) } }
+    #expect(inside.code == .busy && inside.localizedDescription == "It is being written to already.")
+    #expect(inside.recoverySuggestion == nil)
+    let note = Note(title: "one")
+    try store.putAll([note])
+    let entry = try #require(try store.get(Note.self, note.id))
+    store.lock()
+    #expect(try error { _ = try entry.title }.record == note.id)
+  }
+
+  @Test func `a date that is infinite or not a number is refused with its field`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let dates = [Double.infinity, -.infinity, .nan].map { Date(timeIntervalSinceReferenceDate: $0) }
+    for date in dates {
+      for body: () throws -> Void in [
+        { _ = try store.write { tx in try tx.put(Registered(name: "A", born: date)) } },
+        { try store.putAll([Registered(name: "A", left: date)]) },
+      ] {
+        let error = try error(body)
+        #expect(error.code == .invalidArgument && error.message.contains("errormember."), "\(error)")
+      }
+    }
+    try store.putAll([Registered(name: "A", born: .distantPast, left: .distantFuture)])
+    let id = try #require(try store.query(Registered.self).first()).id
+    let collection = try store.collection("errormember")
+    #expect(throws: NotelogError(.invalidArgument, "")) {
+      try store.write { tx in
+        try tx.update(
+          in: collection, id, ["left": .date(Date(timeIntervalSinceReferenceDate: .nan))])
+      }
+    }
+  }
+
+  @Test func `a value over the limit is told the limit, and what to do`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let long = String(repeating: "x", count: Limits.recordBytes + 1)
+    let error = try error { _ = try store.write { tx in try tx.put(Note(title: long)) } }
+    #expect(error.code == .limitExceeded)
+    #expect(
+      error.message.contains("over the limit of 16777216") && error.message.contains("upload"), "\(error)")
+  }
+
+  @Test func `an entry prints itself without its bytes`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let note = Note(title: "secret")
+    try store.putAll([note])
+    let entry = try #require(try store.get(Note.self, note.id))
+    #expect("\(entry)" == "\(Note.schema.name) \(note.id) at revision \(entry.revision)")
+    #expect("\([entry])" == "[\(entry)]")
+    let name = Note.schema.name
+    let dynamic = try #require(try store.collection(name).get(note.id))
+    #expect("\(dynamic)" == "\(entry)")
   }
 
   @Test func `of two folders the one is named that it is about`() throws {

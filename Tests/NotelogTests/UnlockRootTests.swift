@@ -113,7 +113,8 @@ import Testing
       try #require(throws: NotelogError.self) { try opened.addCredential(.passwordBytes(empty)) }.code
         == .invalidArgument)
     #expect(
-      try #require(throws: NotelogError.self) { try opened.unlock(.keyBytes(empty)) }.code == .limitExceeded)
+      try #require(throws: NotelogError.self) { try opened.unlock(.keyBytes(empty)) }.code == .invalidArgument
+    )
     #expect(
       try #require(throws: NotelogError.self) { _ = try SecretBytes([UInt8](repeating: 0, count: 4097)) }.code
         == .limitExceeded)

@@ -6,7 +6,8 @@ import NotelogJournal
 public struct CompactionSummary: Sendable {
   /// The bytes of all segment files before.
   public let byteCountBefore: Int
-  /// The bytes of all segment files after.
+  /// The bytes of all segment files after, with the room that the newest one has to write into: of a small store they may be more than before.
+  /// How much was freed is what ``StoreCounters/bytesReclaimed`` counts.
   public let byteCountAfter: Int
   /// How many segments went.
   public let removedSegments: Int

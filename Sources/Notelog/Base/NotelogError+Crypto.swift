@@ -31,14 +31,14 @@ extension NotelogError {
       case .boundToDevice: (.invalidArgument, "a key that is used on this device only can't be granted")
       case .noDeviceSecret:
         (.inputOutput, "this device's secret can't be read or made; nobody else may be able to read its file")
-      case .unknownKeyName: (.missingKey, "the keyring has no key of this name")
+      case .unknownKeyName: (.notFound, "the store has no key of this name")
       case .duplicateKeyName: (.alreadyExists, "there is a key of this name already")
       case .missingSlot(let slot): (.notFound, "the keyring has no slot \(slot)")
       case .lastSlot:
         (.invalidArgument, "the last slot can't be removed, nobody could unlock the store any more")
       case .tampered: (.tampered, "the value was altered, or moved here from elsewhere")
       case .unsupported(let what): (.unsupportedVersion, "this version doesn't know \(what)")
-      case .limitExceeded(let limit): (.limitExceeded, Self.words(for: limit))
+      case .limitExceeded(let limit): (Self.code(of: limit), Self.words(for: limit))
       case .closed: (.closed, "the store is closed")
       case .forked: (.closed, "the process was forked since the store was opened; open it again")
       case .outOfMemory: (.inputOutput, "no memory for a secret")
@@ -46,7 +46,16 @@ extension NotelogError {
       case .library: (.inputOutput, "the cryptographic library failed")
       }
     self.init(code, "\(place): \(words)")
-    if error == .wrongKey { sentence = "The key is not right." }
+    if error == .wrongKey { (sentence, suggestion) = ("The key is not right.", "Try it again.") }
+    if error == .unknownKeyName { sentence = "There is no key of this name." }
+  }
+
+  /// What the caller chose is not possible; other limits are reached.
+  private static func code(of limit: CryptoError.CryptoLimit) -> Code {
+    switch limit {
+    case .workFactor, .keyName, .secret: .invalidArgument
+    case .plaintext, .additionalData, .slots, .namedKeys, .keyGenerations, .keyringSize: .limitExceeded
+    }
   }
 
   private static func words(for limit: CryptoError.CryptoLimit) -> String {

@@ -27,6 +27,8 @@ extension NotelogError {
       code, error.message + (error.record.map { ": \(RecordID($0))" } ?? ""),
       segment: error.segment.map(UInt64.init), offset: error.offset.map(UInt64.init),
       errno: error.cause?.errno)
+    record = error.record.map { RecordID($0) }
+    sentence = error.sentence
     damage = error.report.map(DamageReport.init)
   }
 

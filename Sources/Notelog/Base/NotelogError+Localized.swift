@@ -13,7 +13,15 @@ extension NotelogError: LocalizedError {
 
   /// What a user can do about it, where there is something.
   public var recoverySuggestion: String? {
-    switch code {
+    if sentence != nil { return suggestion }
+    return code.suggestion
+  }
+}
+
+extension NotelogError.Code {
+  /// What a user can do about it, where there is something.
+  fileprivate var suggestion: String? {
+    switch self {
     case .locked: "Unlock it, and try again."
     case .wrongPassword: "Try it again."
     case .missingKey, .tampered, .damaged: "Restore it from a backup, or save what is left of it."

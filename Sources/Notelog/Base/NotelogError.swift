@@ -1,5 +1,7 @@
 // The one error that the library throws.
 
+import NotelogStorage
+
 /// What went wrong, where, and what to do about it.
 ///
 /// Everything in the library that says `throws` throws this, or what a closure of yours threw. Catch it by its code:
@@ -69,6 +71,9 @@ public struct NotelogError: Error, Sendable {
   public internal(set) var message: String
   /// The folder that it is about, as it was named, where it is about one. The message names it too.
   public internal(set) var path: String?
+  /// The record that it is about, where it is about one: whose value can't be opened or stored, or which is in the way of another. The message
+  /// names it too.
+  public internal(set) var record: RecordID?
   /// The segment concerned, if one is.
   public let segment: UInt64?
   /// The offset in that segment, if one is known.
@@ -80,6 +85,8 @@ public struct NotelogError: Error, Sendable {
 
   /// What a user is told, where that is more than the code says.
   var sentence: String?
+  /// What a user can do about it, where there is a sentence of its own.
+  var suggestion: String?
 
   /// Creates an error.
   public init(
@@ -97,10 +104,20 @@ extension NotelogError {
   /// The same, with the folder that it is about, unless that is named already: of two, the one that the message names, or else the first.
   func naming(_ path: String, or other: String = "") -> NotelogError {
     guard !path.isEmpty, self.path == nil else { return self }
+    for path in [path, other] where errno == SystemErrno.notFolder && !path.isEmpty {
+      if let fault = FolderPath.fault(of: path, SystemErrno.notFolder) { return fault }
+    }
     var error = self
     let named = [path, other].filter { !$0.isEmpty && message.contains($0) }.max { $0.count < $1.count }
     error.path = named ?? path
     if named == nil { error.message = "'\(path)': \(message)" }
+    return error
+  }
+
+  /// The same, with the record that it is about.
+  func of(_ record: RecordID) -> NotelogError {
+    var error = self
+    error.record = record
     return error
   }
 

@@ -74,6 +74,11 @@ public struct DynamicEntry: Sendable, Identifiable {
   }
 }
 
+extension DynamicEntry: CustomStringConvertible {
+  /// Collection, id and revision, and nothing of the record's values.
+  public var description: String { "\(collection) \(id) at revision \(revision)" }
+}
+
 extension DynamicEntry {
   /// The bytes of a field, to be read piece by piece or by range; nil where the record has no value.
   ///

@@ -43,7 +43,7 @@ struct ChunkOpener: Sendable {
       throw NotelogError(
         .limitExceeded,
         "\(plan.place(index, id)) has \(reference.byteCount) bytes: read it piece by piece, with content(of:)"
-      )
+      ).of(id)
     }
   }
 
@@ -54,7 +54,7 @@ struct ChunkOpener: Sendable {
     guard !range.isEmpty else { return }
     let key: SealingKey
     do { key = try opener.vault.sealingKey(KeyReference(rawValue: entry.keyReference)) } catch {
-      throw opener.refusal(error, plan.place(index, id))
+      throw opener.refusal(error, plan.place(index, id)).of(id)
     }
     var data = plan.chunkData(
       index, of: id, type: entry.type, flags: entry.flags, key: key.reference, value: reference.value)
@@ -102,13 +102,14 @@ struct ChunkOpener: Sendable {
     guard sealed.byteCount == count + RecordBody.sealOverhead else {
       throw NotelogError(
         .tampered,
-        "\(plan.place(index, id)): chunk \(number) of its value has another length than it must have")
+        "\(plan.place(index, id)): chunk \(number) of its value has another length than it must have"
+      ).of(id)
     }
     do {
       try plaintext.withBytes(in: 0..<count) { (bytes: inout MutableRawSpan) throws(CryptoError) in
         try key.open(sealed, additionalData: data.bytes, into: &bytes)
       }
-    } catch { throw NotelogError(crypto: error, "\(plan.place(index, id)), chunk \(number)") }
+    } catch { throw NotelogError(crypto: error, "\(plan.place(index, id)), chunk \(number)").of(id) }
   }
 
   /// Why a chunk isn't there: it is lost, or the record has another value by now and compaction has been.
@@ -117,12 +118,13 @@ struct ChunkOpener: Sendable {
     let current = try journaling(at: opener.journal.path, opener.journal.read(id.bytes, into: &buffer))
     if current != nil, Envelope.values(buffer.envelope).contains(reference.value) {
       return NotelogError(
-        .damaged, "\(plan.place(index, id)): chunk \(number) of its value is missing; verify the store")
+        .damaged, "\(plan.place(index, id)): chunk \(number) of its value is missing; verify the store"
+      ).of(id)
     }
     return NotelogError(
       .snapshotExpired,
       "\(plan.place(index, id)) was replaced since the record was read, or the record was removed, and the old value is gone: a snapshot would have kept it"
-    )
+    ).of(id)
   }
 }
 

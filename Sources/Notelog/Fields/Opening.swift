@@ -83,7 +83,7 @@ struct Opening: ~Copyable {
     do throws(CryptoError) {
       try unseal(value, KeyReference(rawValue: entry.keyReference), data, to: presence, opener.vault)
     } catch {
-      throw opener.refusal(error, plan.place(index, id))
+      throw opener.refusal(error, plan.place(index, id)).of(id)
     }
     opener.metrics.count(plainCount)
     try unpack(entry, from: presence, id, index, plan)
@@ -183,7 +183,7 @@ struct Opening: ~Copyable {
   ) throws(NotelogError) {
     let count: Int
     do { count = try Padding.valueCount(in: memory.bytes.extracting(droppingFirst: start)) } catch {
-      throw NotelogError(crypto: error, plan.place(index, id))
+      throw NotelogError(crypto: error, plan.place(index, id)).of(id)
     }
     range = 0..<start + count
   }
@@ -193,7 +193,7 @@ struct Opening: ~Copyable {
     from start: Int, _ id: RecordID, _ index: Int, _ plan: CollectionPlan
   ) throws(NotelogError) {
     guard var value = Self.inflated(bytes.extracting(droppingFirst: start)) else {
-      throw NotelogError(.damaged, "\(plan.place(index, id)): the compressed value is broken")
+      throw NotelogError(.damaged, "\(plan.place(index, id)): the compressed value is broken").of(id)
     }
     let end = start + value.count
     memory.resize(to: max(end, memory.count))

@@ -74,6 +74,10 @@ struct RecordEncoder {
         .invalidArgument,
         "\(plan.schema.name).\(plan.fields[index].field.name): can't be stored (\(type(of: error)))")
     }
+    if plan.fields[index].type == .date, !endsInFiniteNumber(from: start) {
+      let name = "\(plan.schema.name).\(plan.fields[index].field.name)"
+      throw NotelogError(.invalidArgument, "\(name): a date that is infinite or not a number can't be stored")
+    }
     let flags = plan.fields[index].flags
     // Asked before it is packed, as it must fit when it is unpacked; and after, as padding makes it longer.
     guard scratch.count - start <= Limits.recordBytes else { throw tooLong(from: start, plan, index) }
@@ -91,6 +95,14 @@ struct RecordEncoder {
         number: plan.fields[index].number, type: plan.fields[index].type, flags: written,
         keyReference: plan.fields[index].keyReference, range: offset..<offset + length),
       index, .fresh(start..<scratch.count))
+  }
+
+  /// Whether the double that a date ends in is one; nil has none.
+  private func endsInFiniteNumber(from start: Int) -> Bool {
+    guard scratch.count - start >= 8 else { return true }
+    return scratch.withBytes(in: scratch.count - 8..<scratch.count) { bytes in
+      Double(bitPattern: bytes.load(UInt64.self, at: 0)).isFinite
+    }
   }
 
   private mutating func keepUnpacked(from start: Int, _ index: Int) {
@@ -111,7 +123,9 @@ struct RecordEncoder {
   private func tooLong(from start: Int, _ plan: CollectionPlan, _ index: Int) -> NotelogError {
     let name = "\(plan.schema.name).\(plan.fields[index].field.name)"
     return NotelogError(
-      .limitExceeded, "\(name): a value of \(scratch.count - start) bytes is over the limit")
+      .limitExceeded,
+      "\(name): a value of \(scratch.count - start) bytes is over the limit of \(Limits.recordBytes); into a sealed field of bytes, upload streams longer ones"
+    )
   }
 
   /// Gathers a field whose value was uploaded.
@@ -298,7 +312,7 @@ struct RecordEncoder {
               try key.seal(bytes, additionalData: data.bytes, nonces: &nonces, into: &target)
             }
           }
-        } catch { throw NotelogError(crypto: error, "sealing \(plan.place(field.index, id))") }
+        } catch { throw NotelogError(crypto: error, "sealing \(plan.place(field.index, id))").of(id) }
       }
     }
   }
@@ -313,7 +327,7 @@ struct RecordEncoder {
       value: reference.value)
     do {
       try reference.write(data, under: key, nonces: &nonces, into: &target)
-    } catch { throw NotelogError(crypto: error, "sealing \(plan.place(field.index, id))") }
+    } catch { throw NotelogError(crypto: error, "sealing \(plan.place(field.index, id))").of(id) }
   }
 
   private func seal(

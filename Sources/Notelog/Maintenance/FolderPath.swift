@@ -1,6 +1,7 @@
 // Which folder lies inside which: nothing is made inside of what it is made of.
 
 import Foundation
+import NotelogStorage
 
 /// Compares folders by where they are, not by how they are named.
 enum FolderPath {
@@ -17,6 +18,32 @@ enum FolderPath {
     if old.starts(with: new) {
       throw NotelogError(.invalidArgument, "'\(other)' lies inside '\(path)': name a folder of its own")
     }
+  }
+
+  /// Why no folder can be made or opened at a path, where the path is to blame and not the disk.
+  ///
+  /// - Parameters:
+  ///   - path: The path.
+  ///   - errno: What the system said.
+  /// - Returns: The error; nil where the path is not to blame.
+  static func fault(of path: String, _ errno: Int32) -> NotelogError? {
+    let isFolder = try? URL(filePath: path).resolvingSymlinksInPath().resourceValues(forKeys: [
+      .isDirectoryKey
+    ])
+    .isDirectory
+    let words: String
+    switch errno {
+    case _ where path.isEmpty: words = "the path is empty"
+    case SystemErrno.notFound: words = "the folder that it should lie in does not exist"
+    case SystemErrno.notFolder, SystemErrno.exists:
+      if isFolder == true || isFolder == nil && errno == SystemErrno.exists { return nil }
+      words = isFolder != nil ? "that is a file, not a folder" : "the folder that it should lie in is a file"
+    default: return nil
+    }
+    var error = NotelogError(.invalidArgument, "'\(path)': \(words)", errno: errno)
+    error.path = path
+    error.sentence = words.prefix(1).uppercased() + words.dropFirst() + "."
+    return error
   }
 
   /// The names from the root on, without `.`, `..` and links; of what is not there yet, as they are given.

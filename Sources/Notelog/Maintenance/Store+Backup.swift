@@ -112,7 +112,7 @@ extension Store {
     let storage = SystemStorage(path: path)
     do { _ = try storage.names(in: "") } catch {
       guard error.errno == SystemErrno.notFound else {
-        throw NotelogError(storage: error, "reading the folder")
+        throw NotelogError(storage: error, "reading the folder").naming(path)
       }
       throw NotelogError(.notFound, "there is no such folder").naming(path)
     }

@@ -49,6 +49,11 @@ public struct Entry<R: Record>: Sendable, Identifiable {
   }
 }
 
+extension Entry: CustomStringConvertible {
+  /// Collection, id and revision, and nothing of the record's values.
+  public var description: String { "\(R.schema.name) \(id) at revision \(revision)" }
+}
+
 extension RecordReader {
   /// A record to keep.
   func entry(_ record: ScannedRecord) throws(NotelogError) -> Entry<R> {

@@ -49,13 +49,13 @@ public enum Credential: Sendable {
     case .password, .passwordBytes:
       guard count > NotelogCrypto.Credential.passwordByteCountMax else { return }
       throw NotelogError(
-        .limitExceeded,
+        .invalidArgument,
         "\(place): a password has at most \(NotelogCrypto.Credential.passwordByteCountMax) bytes of UTF-8")
     case .key, .keyBytes, .recoveryKey:
       let size = NotelogCrypto.Credential.keySize
       guard count != size else { return }
       throw NotelogError(
-        .limitExceeded, "\(place): \(self) has exactly \(size) bytes, this one has \(count)")
+        .invalidArgument, "\(place): \(self) has exactly \(size) bytes, this one has \(count)")
     }
   }
 

@@ -19,7 +19,7 @@ extension Store {
   ///   - keyClass: When it may be used, for good.
   ///   - isShreddable: Whether it can be shredded: then its data need a small file in the store's folder that no backup has. Whoever loses
   ///     that file loses them.
-  /// - Throws: `locked`; `alreadyExists`; `limitExceeded` where the name has more than 63 bytes; `inputOutput` where the class needs this
+  /// - Throws: `locked`; `alreadyExists`; `invalidArgument` where the name is empty or has more than 63 bytes; `inputOutput` where the class needs this
   ///   device's secret, and it can't be read or made.
   public func createKey(_ name: String, _ keyClass: KeyClass, isShreddable: Bool = false) throws {
     try makeKey(name, keyClass, isShreddable: isShreddable)

@@ -102,7 +102,8 @@ extension Store {
   ///   - credential: What unlocks the store from now on.
   ///   - options: Options.
   /// - Returns: The store, unlocked.
-  /// - Throws: `alreadyExists`, `busy`, `inputOutput`, `full`.
+  /// - Throws: `alreadyExists`, `busy`, `inputOutput`, `full`; `invalidArgument` where the folder that it should lie in does not exist, or the
+  ///   path is a file's.
   public static func create(
     at path: String, unlocking credential: Credential, options: Options = Options()
   ) throws -> Store {
@@ -131,6 +132,7 @@ extension Store {
   static func folder(_ path: String) throws(NotelogError) -> SystemStorage {
     let storage = SystemStorage(path: path)
     do { try storage.makeStoreFolder() } catch {
+      if let fault = FolderPath.fault(of: path, error.errno) { throw fault }
       guard error.errno == SystemErrno.exists else {
         throw NotelogError(storage: error, "creating the folder").naming(path)
       }
@@ -147,7 +149,7 @@ extension Store {
   ///   - credential: What unlocks it; nil leaves it locked.
   ///   - options: Options.
   /// - Returns: The store.
-  /// - Throws: `notFound`, `busy`, `wrongPassword`, `tampered`, `unsupportedVersion`; `schemaConflict` where one of ``Options/recordTypes``
+  /// - Throws: `notFound`, `invalidArgument` where the path is a file's, `busy`, `wrongPassword`, `tampered`, `unsupportedVersion`; `schemaConflict` where one of ``Options/recordTypes``
   ///   doesn't fit what is stored; `damaged` where records are lost and nothing
   ///   says which, unless the options accept that. Damage that is known record by record keeps no store from being opened:
   ///   ``Store/damage`` says what it is.
@@ -277,7 +279,8 @@ extension Store {
     }
   }
 
-  /// Makes everything durable and closes the store; what is asked of it afterwards throws `closed`.
+  /// Makes everything durable and closes the store; what is asked of it afterwards throws `closed`, and so do sealed fields of entries that
+  /// were read before. Their plain fields are in the entries, and stay readable.
   ///
   /// A store that is not closed is recovered when it is opened next.
   public func close() throws { try finish() }

@@ -170,7 +170,7 @@ extension Transaction {
   ) throws(NotelogError) -> OwnedRecord {
     try check(condition, id, plan)
     if let stored = try read(id, plan) { return stored }
-    throw NotelogError(.notFound, "there is no record \(id) in \(plan.schema.name)")
+    throw NotelogError(.notFound, "there is no record \(id) in \(plan.schema.name)").of(id)
   }
 
   mutating func read(_ id: RecordID, _ plan: CollectionPlan) throws(NotelogError) -> OwnedRecord? {
@@ -197,12 +197,13 @@ extension Transaction {
     case .always: return
     case .absent:
       guard stored == nil else {
-        throw NotelogError(.conflict, "there is a record \(id) in \(plan.schema.name) already")
+        throw NotelogError(.conflict, "there is a record \(id) in \(plan.schema.name) already").of(id)
       }
     case .revision(let revision):
       guard stored?.revision == revision else {
         let found = stored.map { "at revision \($0.revision)" } ?? "deleted"
         throw NotelogError(.conflict, "record \(id) is \(found), not at revision \(revision): read it again")
+          .of(id)
       }
     }
   }
@@ -247,11 +248,12 @@ extension RecordEncoder {
       throw NotelogError(
         .limitExceeded,
         "record \(id) of \(plan.schema.name) would have \(envelopeByteCount + bodyByteCount) bytes, over the limit"
-      )
+      ).of(id)
     }
     guard envelopeByteCount <= Limits.envelopeBytes else {
       throw NotelogError(
-        .limitExceeded, "record \(id) of \(plan.schema.name) has too many indexed fields, or large values")
+        .limitExceeded, "record \(id) of \(plan.schema.name) has too many indexed fields, or large values"
+      ).of(id)
     }
     let end = batch.end
     do throws(NotelogError) {

@@ -75,7 +75,8 @@ struct UniqueCheck: ~Copyable {
       .conflict,
       "record \(id) of \(plan.schema.name) has the same \(names) as record \(holder), and no two may")
     error.sentence = "There is another one with the same \(names)."
-    return error
+    error.suggestion = "Change it, and try again."
+    return error.of(holder)
   }
 
   /// What a sealed value that is new to its record has for digests under the other keys that values of its field are under, as those of a rotation

@@ -148,6 +148,7 @@ final class Log: Sendable {
       else { continue }
       var error = JournalError(.conflict, "there is a record of another type under the same id")
       error.record = batch.frames[index].header.id
+      error.sentence = "There is something else of the same identity."
       throw error
     }
     return previousVersions

@@ -44,6 +44,8 @@ package struct JournalError: Error, Sendable, Equatable {
   package var offset: Int?
   /// The record it is about, where there is one.
   package var record: ID16?
+  /// What a user is told, where that is more than the code says.
+  package var sentence: String?
   /// The system call that failed, where one did.
   package var cause: StorageError?
   /// What was found, where a store is refused for damage.

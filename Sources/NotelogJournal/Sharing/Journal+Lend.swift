@@ -217,7 +217,10 @@ extension Journal {
   }
 
   static var insideWrite: JournalError {
-    JournalError(.busy, "a write closure of this thread is running: use its transaction, not the store")
+    var error = JournalError(
+      .busy, "a write closure of this thread is running: use its transaction, not the store")
+    error.sentence = "It is being written to already."
+    return error
   }
 }
 

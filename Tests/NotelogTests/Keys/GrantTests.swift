@@ -84,7 +84,7 @@ struct Visit: Record {
     let store = try Store.create(at: folder.path, unlocking: TemporaryFolder.key, options: options)
     try store.createKey("here", .whenUnlockedThisDeviceOnly)
     #expect(throws: NotelogError(.invalidArgument, "")) { try store.grant(["here"], to: Self.support) }
-    #expect(throws: NotelogError(.missingKey, "")) { try store.grant(["nowhere"], to: Self.support) }
+    #expect(throws: NotelogError(.notFound, "")) { try store.grant(["nowhere"], to: Self.support) }
     #expect(throws: NotelogError(.invalidArgument, "")) { try store.grant([], to: Self.support) }
     #expect(throws: NotelogError(.invalidArgument, "")) { try store.grant(["here"], to: .password("")) }
     #expect(store.info.slots.count == 1)

@@ -133,7 +133,7 @@ import Testing
     try store.createKey("plain", .whenUnlocked)
     try store.createKey("special", .whenUnlocked, isShreddable: true)
     #expect(throws: NotelogError(.invalidArgument, "")) { try store.shredKey("plain") }
-    #expect(throws: NotelogError(.missingKey, "")) { try store.shredKey("none") }
+    #expect(throws: NotelogError(.notFound, "")) { try store.shredKey("none") }
     store.lock()
     #expect(throws: NotelogError(.locked, "")) { try store.shredKey("special") }
     #expect(throws: NotelogError(.locked, "")) {
