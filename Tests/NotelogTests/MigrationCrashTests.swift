@@ -94,7 +94,7 @@ private struct After: Record, Equatable {
     var store = try folder.create()
     let people = people(1_000)
     try store.putAll(people)
-    #expect(throws: Interrupted.self) { try store.migrate(After.self) }
+    #expect(throws: NotelogError(.schemaConflict, "")) { try store.migrate(After.self) }
     #expect(throws: NotelogError(.schemaConflict, "")) { try store.get(After.self, people[0].id) }
     try store.close()
     store = try folder.open(nil)

@@ -7,7 +7,8 @@ import NotelogJournal
 public struct MigrationSummary: Sendable {
   /// How many records were changed.
   public internal(set) var recordCount = 0
-  /// The records that were left as they are because they are damaged: what they had in the fields goes with their next update.
+  /// The records that were left as they are because they are damaged: what they had in the fields goes with their next update. Each names
+  /// its record.
   public internal(set) var findings: [Verification.Finding] = []
 }
 
@@ -21,8 +22,9 @@ extension Store {
   ///
   /// - Parameter type: The record type.
   /// - Returns: What was done.
-  /// - Throws: `locked` where a value can't be opened or sealed; `schemaConflict`, `full`, `poisoned`, `closed`, `readOnly`, and what a closure of
-  ///   the schema throws: then the records that were changed before stay changed.
+  /// - Throws: `locked` where a value can't be opened or sealed; `schemaConflict`, also for what a closure of the schema throws, with the record
+  ///   in ``NotelogError/record`` and the closure's error in the message (a `CancellationError` and a `NotelogError` stay what they are); `full`,
+  ///   `poisoned`, `closed`, `readOnly`. The records that were changed in transactions before stay changed.
   /// - Complexity: O(*n*) in the records of the collection, and 16 bytes of memory for each that is changed.
   @discardableResult
   public func migrate<R: Record>(_ type: R.Type) throws -> MigrationSummary {
@@ -143,10 +145,27 @@ private struct Migration<R: Record> {
         let field = plan.collection.fields[index].field
         return step.names.contains { $0 == field.name || $0 == field.firstName }
       }
-      if isMeant { try step.transform(old, &draft) }
+      if isMeant { try naming(record: id) { try step.transform(old, &draft) } }
     }
-    try tx.write(draft, over: stored, plan, dropping: dropped)
+    try naming(record: id) { try tx.write(draft, over: stored, plan, dropping: dropped) }
     return true
+  }
+
+  /// Runs what may throw errors of the app's; all but a cancellation become public ones that name the record.
+  private func naming(record id: RecordID, _ body: () throws -> Void) throws {
+    do { try body() } catch let error as CancellationError {
+      throw error
+    } catch {
+      let place = "\(declared.name): record \(id)"
+      guard var known = error as? NotelogError else {
+        var error = NotelogError(.schemaConflict, "\(place) can't be migrated: \(error)")
+        error.record = id
+        throw error
+      }
+      known.record = id
+      if !known.message.contains("\(id)") { known.message = "\(place) can't be migrated: \(known.message)" }
+      throw known
+    }
   }
 
   /// Retires the fields, unless another record has come by a value meanwhile.

@@ -44,7 +44,44 @@ struct Member: Record {
   }
 }
 
+private enum BeforeGuest {
+  struct Guest: Record {
+    var id = RecordID()
+    var age = ""
+    static let schema = Schema<Guest>("guest") { Plain("age", \.age) }
+  }
+}
+
+private struct Guest: Record {
+  struct NoNumber: Error {}
+
+  var id = RecordID()
+  var years = 0
+  static let schema = Schema<Guest>("guest") {
+    Plain("years", \.years)
+    Migrated("age") { _, _ in throw NoNumber() }
+  }
+}
+
 @Suite struct ChangingSchemasArticle {
+  @Test func `a closure that throws is told with its record`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let guest = BeforeGuest.Guest(age: "old")
+    try store.putAll([guest])
+    var reported: [RecordID?] = []
+    func report(_ message: String, _ record: RecordID?) {
+      #expect(message.contains("NoNumber"))
+      reported.append(record)
+    }
+    do {
+      try store.migrate(Guest.self)
+    } catch let error as NotelogError where error.code == .schemaConflict {
+      report(error.message, error.record)
+    }
+    #expect(reported == [guest.id])
+  }
+
   @Test func `the article's examples do what it says`() throws {
     let folder = try TemporaryFolder()
     let (path, credential) = (folder.path, TemporaryFolder.key)
