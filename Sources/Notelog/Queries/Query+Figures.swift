@@ -12,6 +12,7 @@ extension Query {
   ///
   /// - Throws: `CancellationError` where the task was cancelled; what `entries()` throws.
   public func count() throws -> Int {
+    try checkLimit()
     guard limit != 0 else { return 0 }
     let reader = try store.reader(for: R.self)
     let moment = moment ?? store.journal.snapshot()

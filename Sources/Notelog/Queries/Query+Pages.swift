@@ -15,7 +15,6 @@ extension Query {
   /// - Returns: The query with the limit.
   /// - Complexity: Those that are passed over are read.
   public func limit(_ count: Int, offset: Int = 0) -> Query {
-    precondition(count >= 0 && offset >= 0, "a limit is not negative, and neither is an offset")
     var query = self
     query.limit = count
     query.offset = offset
@@ -66,11 +65,19 @@ extension Query {
     return QueryCursor(collection: entry.stored.collection, keys: keys, id: entry.id)
   }
 
+  /// Refuses what no query can have: it may have come from a user.
+  func checkLimit() throws(NotelogError) {
+    guard limit ?? 0 < 0 || offset < 0 else { return }
+    throw NotelogError(.invalidArgument, "a query's limit is not negative, and neither is its offset")
+  }
+
   /// Whether a record comes after the cursor; nil where there is none.
   func following(_ reader: RecordReader<R>) throws -> (@Sendable (ScannedEntry<R>) throws -> Bool)? {
     guard let cursor else { return nil }
     guard let order else {
-      throw NotelogError(.invalidArgument, "nothing comes after a cursor: sort the query as it was")
+      throw NotelogError(
+        .invalidArgument,
+        "this query has no order, and the cursor is of one that was sorted: sort it the same way")
     }
     let fields = try order.fields(reader)
     let isSame =

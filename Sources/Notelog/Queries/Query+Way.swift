@@ -20,6 +20,7 @@ extension Query {
 
   /// The way that costs least, by what the indexes say. An index that helps and isn't there yet is made.
   func way(_ reader: RecordReader<R>, _ moment: Snapshot) throws -> QueryWay {
+    try checkLimit()
     let all = QueryCondition(.all(conditions))
     let fewest = try fewest(all, reader, moment)
     guard let order, let run = try run(inOrder: order, all, fewest, reader, moment) else {

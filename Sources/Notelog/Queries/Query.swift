@@ -91,6 +91,7 @@ public struct Query<R: Record>: Sendable {
   ///   indexed plain fields, and an order by one with a limit, read hardly more records than are found; the first query
   ///   that an index helps makes it, in O(*n*), and later openings find it in the store. `explain()` says what is the case.
   public func entries() throws -> [Entry<R>] {
+    try checkLimit()
     guard limit != 0 else { return [] }
     let reader = try store.reader(for: R.self)
     let moment = moment ?? store.journal.snapshot()

@@ -236,6 +236,23 @@ private struct Mail: Record {
     }
   }
 
+  /// A limit may come from whoever uses the app: it was a trap.
+  @Test func `a limit or offset below zero is refused when the query is asked`() throws {
+    let folder = try TemporaryFolder()
+    let letters = try store(in: folder).query(Mail.self)
+    for query in [letters, letters.sorted(by: \.folder), letters.sorted(by: \.number).parallel(2)] {
+      for wrong in [
+        query.limit(-1), query.limit(.min), query.limit(3, offset: -1), query.limit(-1, offset: 5),
+      ] {
+        #expect(throws: NotelogError(.invalidArgument, "")) { try wrong.entries() }
+        #expect(throws: NotelogError(.invalidArgument, "")) { try wrong.count() }
+        #expect(throws: NotelogError(.invalidArgument, "")) { try wrong.min(of: \.number) }
+      }
+      #expect(try query.limit(0).entries().isEmpty)
+    }
+    #expect(throws: NotelogError(.invalidArgument, "")) { try letters.limit(3, offset: -1).first() }
+  }
+
   @Test func `a cursor of another order is refused, and so is one without an order, or that is none`() throws
   {
     let folder = try TemporaryFolder()
