@@ -21,7 +21,8 @@ public struct FieldScratch {
   mutating func append(byteCount: Int, _ body: (inout MutableRawSpan) -> Void) {
     let end = count + byteCount
     if end > bytes.count {
-      bytes.append(contentsOf: repeatElement(0, count: max(end, 256) * 2 - bytes.count))
+      // An array is copied as memory, in debug builds too; elements that are repeated come one by one there.
+      bytes += [UInt8](repeating: 0, count: max(end, 256) * 2 - bytes.count)
     }
     bytes.withBytes(in: count..<end) { body(&$0) }
     count = end
