@@ -10,7 +10,62 @@ private struct Measurement: Record {
   static let schema = Schema<Measurement>("measurement") { Sealed("reading", \.reading) }
 }
 
+private struct Picture: Record {
+  var id = RecordID()
+  var title = ""
+  var scan: [UInt8] = []
+  static let schema = Schema<Picture>("picture") {
+    Sealed("title", \.title)
+    Sealed("scan", \.scan)
+  }
+}
+
 @Suite struct ConcurrencyArticle {
+  @Test func `the article's example for undo of a long value brings it back`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let id = RecordID()
+    let byteCount = Limits.recordBytes + 100_000
+    var left = byteCount
+    let first = try store.upload(to: \Picture.scan, of: id) { buffer in
+      let count = min(left, buffer.byteCount)
+      if count > 0 { buffer.storeBytes(of: UInt8(truncatingIfNeeded: left >> 16), as: UInt8.self) }
+      left -= count
+      return count
+    }
+    try store.write { tx in
+      try tx.put(Picture(id: id, title: "long"))
+      try tx.update(Picture.self, id) { $0.set(\.scan, first) }
+    }
+    let before = store.snapshot()
+    try store.write { tx in try tx.delete(Picture.self, id) }
+    #expect(throws: NotelogError(.limitExceeded, "")) { try before.get(Picture.self, id)?.record() }
+    if let old = try before.get(Picture.self, id), let content = try old.content(of: \.scan) {
+      let title = try old.title
+      var place = 0
+      let scan = try store.upload(to: \Picture.scan, of: id) { buffer in
+        let piece = try content.read(place..<min(place + buffer.byteCount, content.byteCount))
+        for (offset, byte) in piece.enumerated() {
+          buffer.storeBytes(of: byte, toByteOffset: offset, as: UInt8.self)
+        }
+        place += piece.count
+        return piece.count
+      }
+      try store.write { tx in
+        try tx.put(Picture(id: id, title: title))
+        try tx.update(Picture.self, id) { $0.set(\.scan, scan) }
+      }
+    }
+    let back = try #require(try store.get(Picture.self, id))
+    let content = try #require(try back.content(of: \.scan))
+    #expect(try back.title == "long" && content.byteCount == byteCount)
+    let was = try #require(try before.get(Picture.self, id)?.content(of: \.scan))
+    for start in stride(from: 0, to: byteCount, by: 1 << 20) {
+      let range = start..<min(start + (1 << 20), byteCount)
+      #expect(try content.read(range) == was.read(range))
+    }
+  }
+
   @Test func `the article's examples for threads do what it says`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.create()
