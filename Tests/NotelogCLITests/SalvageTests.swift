@@ -209,7 +209,7 @@ import Testing
         "notelog: error: 'full' is not empty",
         "notelog: error: there is no store at 'nowhere'",
         "notelog: error: there is nothing of a store in 'empty'",
-        "notelog: error: creating the folder: mkdir of 'nowhere/new' failed: No such file or directory",
+        "notelog: error: the folder that it should lie in does not exist",
         "notelog: error: cannot read the password file 'missing': no such file or directory",
       ])
   }
