@@ -3,16 +3,25 @@
 import NotelogBase
 
 /// Reads a file in which some places can't be read: they read as zeros, which is never a frame, and are remembered.
+///
+/// Salvage forgives any error. Who opens a store forgives only what the medium says (`EIO`): a file that is gone is no damage.
 package final class ForgivingFile: StorageFile {
   private static let sectorByteCount = 4096
 
   private let base: any StorageFile
-  private let fileByteCount: Int
+  /// The file's length, where it does not change.
+  private let fileByteCount: Int?
   private let ranges = Lock<[Range<Int>]>([])
 
   package init(_ base: any StorageFile, byteCount: Int) {
     self.base = base
     fileByteCount = byteCount
+  }
+
+  /// A file of a store that somebody may be writing to: its length may change, and only errors of the medium are forgiven.
+  package init(_ base: any StorageFile) {
+    self.base = base
+    fileByteCount = nil
   }
 
   package var name: String { base.name }
@@ -32,15 +41,16 @@ package final class ForgivingFile: StorageFile {
 
   package func read(into bytes: inout MutableRawSpan, at offset: Int) throws(StorageError) -> Int {
     do { return try base.read(into: &bytes, at: offset) } catch {
-      if error.isInterruption { throw error }
+      if error.isInterruption || !forgives(error) { throw error }
     }
-    let byteCount = min(bytes.byteCount, max(0, fileByteCount - offset))
+    let byteCount = min(bytes.byteCount, max(0, try self.byteCount() - offset))
     var done = 0
     while done < byteCount {
       let count = min(byteCount - done, Self.sectorByteCount - (offset + done) % Self.sectorByteCount)
       var piece = bytes._mutatingExtracting(done..<done + count)
       var got = 0
       do { got = try base.readFully(into: &piece, at: offset + done) } catch {
+        guard forgives(error) else { throw error }
         ranges.withLock { $0.append(offset + done..<offset + done + count) }
       }
       for place in got..<count { piece.store(UInt8(0), at: place) }
@@ -49,6 +59,29 @@ package final class ForgivingFile: StorageFile {
     return done
   }
 
-  package func byteCount() throws(StorageError) -> Int { fileByteCount }
+  private func forgives(_ error: StorageError) -> Bool { fileByteCount != nil || error.isOfMedium }
+
+  package func byteCount() throws(StorageError) -> Int {
+    if let fileByteCount { return fileByteCount }
+    return try base.byteCount()
+  }
+  package func sync() throws(StorageError) { try base.sync() }
   package func close() { base.close() }
+}
+
+extension StorageError {
+  /// Whether the medium does not give the bytes.
+  package var isOfMedium: Bool { call == .read && errno == SystemErrno.inputOutput }
+}
+
+extension Buffer {
+  /// Appends up to `byteCount` bytes of a file; where the medium does not give them, zeros.
+  package mutating func fillForgiving(
+    _ byteCount: Int, from file: any StorageFile, at offset: Int
+  ) throws(StorageError) {
+    do { try fill(byteCount, from: file, at: offset) } catch {
+      guard error.isOfMedium else { throw error }
+      try fill(byteCount, from: ForgivingFile(file), at: offset)
+    }
+  }
 }

@@ -39,7 +39,7 @@ import Testing
 
   /// A store closed in order, with several segments, a compacted one among them, two collections, records that were updated
   /// and deleted, a large value and a checkpoint.
-  private struct Sample {
+  struct Sample {
     let disk = SimulatedDisk()
     private(set) var notes: [RecordID: String] = [:]
     private(set) var letters: [RecordID: [UInt8]] = [:]

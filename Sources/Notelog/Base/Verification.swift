@@ -117,6 +117,7 @@ extension Damage {
     case .foreignSegment: "the segment belongs to another store, or under another name"
     case .replacedSegment: "the segment is not the one that the store means"
     case .truncated: "the segment ends too early"
+    case .unreadableBytes: "\(byteCount) bytes can't be read"
     case .lostFrames: "\(byteCount) bytes where frames were do not check"
     case .payload: "a frame's content does not check"
     case .footer: "the segment's footer does not check"

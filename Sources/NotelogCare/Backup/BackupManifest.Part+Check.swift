@@ -17,14 +17,15 @@ extension BackupManifest.Part {
       return [Damage(.missingSegment, segment: entry.number)]
     }
     defer { file.close() }
-    return try damages(in: file)
+    return try damages(in: ForgivingFile(file))
   }
 
   func damages(in file: any StorageFile) throws(StorageError) -> [Damage] {
     guard let found = try readHeader(file) else {
       return [Damage(.unreadableSegment, segment: entry.number)]
     }
-    let damages = try found.damages(as: kind == .segment ? entry : nil).damages
+    var damages = try found.damages(as: kind == .segment ? entry : nil).damages
+    damages = found.unreadableDamages + damages
     return try hasItsBytes(file) || kind == .segment
       ? damages : damages + [Damage(.backupFile, segment: entry.number)]
   }

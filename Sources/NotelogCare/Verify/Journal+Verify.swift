@@ -68,6 +68,7 @@ extension Journal {
     visit: @Sendable ((Inspector) -> Void) -> Void = { $0 { _, _, _ in } }
   ) throws(JournalError) -> Verification {
     let pin = Pins(storage).acquireForReading(JournalOptions().random)
+    let storage = ForgivingStorage(storage)
     var examination = try Examination(storage, storeID: storeID)
     if examination.report.isDamaged {
       // Files may have changed between two looks.
@@ -87,6 +88,7 @@ extension Journal {
     for outcome in try SegmentTask.run(tasks, catalog, &orders, threadCount, progress, visit) {
       try verification.add(outcome)
     }
+    verification.noteUnreadable(examination.survey)
     verification.verifyChunks(chunks)
     // A segment that does not check is no witness of what the checkpoint should say.
     examination.report.damages = verification.report.damages
@@ -120,6 +122,13 @@ extension Journal {
 }
 
 extension Journal.Verification {
+  /// Puts what the medium did not give, all in all, before what follows from it.
+  fileprivate mutating func noteUnreadable(_ survey: Survey) {
+    let numbers = survey.segments.keys.sorted()
+    let unreadable = numbers.flatMap { survey.segments[$0]?.unreadableDamages ?? [] }
+    report.damages = unreadable + report.damages.filter { $0.kind != .unreadableBytes }
+  }
+
   /// Adds what verifying a segment found.
   fileprivate mutating func add(_ outcome: SegmentTask.Outcome) throws(JournalError) {
     if let failure = outcome.failure { throw JournalError(failure) }

@@ -86,7 +86,8 @@ extension Journal {
     options.isReadOnly = lock == nil
     var examination =
       options.isReadOnly
-      ? try Examination.stable(storage, storeID: storeID) : try Examination(storage, storeID: storeID)
+      ? try Examination.stable(given.isReadOnly ? ForgivingStorage(storage) : storage, storeID: storeID)
+      : try Examination(storage, storeID: storeID)
     var report = examination.report
     // Where it is clear already that nothing will be written, recovery doesn't begin to.
     if !options.isReadOnly, !examination.isUnproven {

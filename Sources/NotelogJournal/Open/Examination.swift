@@ -85,6 +85,7 @@ package struct Examination {
     noteBadCopies()
     addUnlisted()
     checkLiveSet()
+    noteUnreadable()
   }
 
   /// The log's last segment that is not cut.

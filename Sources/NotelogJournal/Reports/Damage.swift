@@ -18,6 +18,8 @@ package struct Damage: Hashable, Sendable {
     case replacedSegment
     /// The segment ends below the durable floor.
     case truncated
+    /// The medium gives an error where the bytes are read.
+    case unreadableBytes
     /// Bytes where frames were: what they held is not known.
     case lostFrames
     /// A frame whose header checks and whose payload doesn't.
@@ -130,7 +132,7 @@ extension Damage.Kind {
     switch self {
     case .missingSegment, .unreadableSegment, .foreignSegment, .truncated, .lostFrames, .payload: true
     case .headerCopy, .replacedSegment, .footer, .liveSet, .notZero, .commitMark, .chunks, .backupFile,
-      .endsBeforeBackup:
+      .endsBeforeBackup, .unreadableBytes:
       false
     }
   }

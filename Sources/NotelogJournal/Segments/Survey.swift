@@ -123,7 +123,8 @@ package struct Survey {
   package static func read(_ file: any StorageFile, _ number: UInt32) throws(JournalError) -> FoundSegment? {
     var buffer = Buffer(capacity: Layout.firstFrameOffset)
     let byteCount = try fromStorage(file.byteCount())
-    _ = try fromStorage(buffer.fill(min(byteCount, Layout.firstFrameOffset), from: file, at: 0))
+    // One copy of the header is enough, also for a writer.
+    try fromStorage(buffer.fillForgiving(min(byteCount, Layout.firstFrameOffset), from: file, at: 0))
     guard byteCount <= Limits.maximumSegmentByteCount else { return nil }
     var isUnsupported = false
     func copy(at place: Int) -> SegmentHeader? {
