@@ -34,8 +34,23 @@ public struct Verification: Sendable {
     public let record: RecordID?
   }
 
+  /// A record that is lost.
+  public struct LostRecord: Sendable, Hashable {
+    /// Its id.
+    public let id: RecordID
+    /// The name of its collection; nil where its schema is lost too.
+    public let collection: String?
+    /// The revision that is lost, which was its newest.
+    public let revision: UInt64
+  }
+
   /// What is wrong, or should be known, in the order in which it was found.
   public internal(set) var findings: [Finding] = []
+  /// The records that are lost, where a frame's header or a footer says which they are.
+  public internal(set) var lostRecords: [LostRecord] = []
+  /// How many records are known to be lost. Those that are not among `lostRecords` only the index knows, which has no ids: reading a record by
+  /// such an id throws `damaged`.
+  public internal(set) var lostRecordCount = 0
   /// How many bytes were cut, or would be when the store is opened: what a crash leaves. Nothing in the store says that they were
   /// durable; the last of them may have been.
   public internal(set) var tornByteCount = 0
@@ -124,6 +139,7 @@ extension Damage {
     case .liveSet: "the segment's live set does not check"
     case .notZero: "bytes that must be zero are not"
     case .commitMark: "a commit mark does not match its transaction"
+    case .closeMark: "the mark of the last close does not check"
     case .chunks: "a record refers to a large value of which chunks are missing"
     case .backupFile: "the backup's file of the segment is not as it was written"
     case .endsBeforeBackup:

@@ -4,6 +4,7 @@ import NotelogCare
 import NotelogStorage
 import NotelogBase
 import NotelogCrypto
+import NotelogFormat
 import NotelogJournal
 
 extension Store {
@@ -140,6 +141,7 @@ extension Verification {
     byteCount = structure.byteCount
     tornByteCount = structure.report.torn.reduce(0) { $0 + $1.byteCount }
     findings = structure.report.damages.map(Finding.init)
+    noteLost(structure, store)
     note(structure.report.checkpoint)
     note(structure.index)
     let found = parts.withLock { $0 }
@@ -160,6 +162,16 @@ extension Verification {
 }
 
 extension Verification {
+  /// Names the lost records as far as anything does, and counts the others.
+  fileprivate mutating func noteLost(_ structure: Journal.Verification, _ store: Store?) {
+    let names = store?.registry.withLock { $0.byNumber.mapValues(\.plan.schema.name) } ?? [:]
+    lostRecords = structure.lost.map {
+      LostRecord(id: RecordID($0.id), collection: names[$0.collection], revision: $0.sequence)
+    }
+    let known = try? store?.journal.lostRecordCount(in: structure.report.damages)
+    lostRecordCount = max(lostRecords.count, known ?? 0)
+  }
+
   /// Says what the checkpoint is like, where it does not serve.
   fileprivate mutating func note(_ checkpoint: CheckpointUse) {
     switch checkpoint {

@@ -14,10 +14,11 @@ extension Command {
 @Sendable
 private func showInfo(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
   try invocation.withStore(.ifGiven, readOnly: true) { store in
-    let info = store.info
     let isWhole = try store.hasAllSchemas(console)
     let collections = try store.collections.map { collection in (collection, try collection.count) }
     let counted = try store.countSealedValues()
+    // Afterwards: counting may have come upon damage.
+    let info = store.info
     try invocation.print(
       text(info, store.damage, collections, counted, console),
       or: json(info, store.damage, collections, counted), on: console)
@@ -38,14 +39,14 @@ private func text(
     keyring     \(info.keyring)
     schemas     \(info.schemas)
     memory      \(info.memoryNote ?? "secrets are locked in memory, out of core dumps, and wiped in forked children"); OpenSSL's copies of keys are ordinary memory
-    records     \(info.recordCount), next revision \(info.nextRevision)
+    records     \(info.recordCount)\(lostWords(damage)), next revision \(info.nextRevision)
     size        \(info.byteCount) bytes, of which \(info.liveByteCount) are live and compaction can free \(info.deadByteCount)
     space       \(info.usedByteCount) bytes used by all files, \(info.reservedByteCount) set aside
 
     """
   if damage.verdict != .sound {
     text +=
-      "damage      \(damage.verdict.rawValue), \(counted(damage.lostRecordCount, "record")) known to be lost\n"
+      "damage      \(damage.verdict.rawValue), \(counted(damage.lostRecordCount, "record")) known to be lost\(damage.verdict == .unproven ? ", and others that nothing names" : "")\n"
   }
   for (collection, count) in collections {
     let fields = collection.fields.filter { !$0.isRetired }.map { "\($0.name) (\($0.words))" }
@@ -75,6 +76,11 @@ private func text(
     text += "\n"
   }
   return text
+}
+
+/// How many of the records that are counted can't be read.
+private func lostWords(_ damage: DamageReport) -> String {
+  damage.lostRecordCount == 0 ? "" : ", of which \(damage.lostRecordCount) can't be read"
 }
 
 extension FieldInfo {

@@ -13,6 +13,10 @@ extension Command {
       It never writes. A torn tail, as a crash leaves it and nothing says it was durable, is reported and exits 0; so is an intact \
       but older copy of the keyring. Any damage exits 1.
       """,
+      """
+      Records that are lost are named, the first of them; with --json all. Of some only the index knows that they were there: they are \
+      counted, and get says of their ids that they can't be read.
+      """,
       "A backup's folder is verified as the store that it would be restored to, with all files of the backup.",
     ],
     positionals: [.store], options: [.json],
@@ -61,7 +65,27 @@ extension Verification {
       lines.append(
         "torn       \(tornByteCount) bytes behind what is known to be durable, as a crash leaves them")
     }
-    return lines + findings.map { "finding    \(console.line($0.words))" }
+    return lines + findings.map { "finding    \(console.line($0.words))" } + lostLines(console)
+  }
+
+  private static let shownLostCount = 20
+
+  /// The records that are lost: the first of them by name, the others by their number.
+  private func lostLines(_ console: Console) -> [String] {
+    if lostRecordCount == 0 { return [] }
+    var lines = lostRecords.prefix(Self.shownLostCount).map { record in
+      let collection = record.collection.map { " of \(console.line($0))" } ?? ""
+      return "lost       record \(record.id.shown)\(collection), revision \(record.revision)"
+    }
+    let more = lostRecords.count - lines.count
+    if more > 0 { lines.append("lost       and \(more) more, which --json names") }
+    let nameless = lostRecordCount - lostRecords.count
+    if nameless > 0 {
+      lines.append(
+        "lost       \(counted(nameless, "record")) whose ids are not known: the index has only fingerprints of ids"
+      )
+    }
+    return lines
   }
 
   private func words(_ part: Part, _ console: Console) -> String {
@@ -78,9 +102,14 @@ extension Verification {
       "condition": condition.rawValue, "backupOf": backup.map { $0.storeID?.shown ?? "" },
       "backupParts": backup?.partCount, "parts": JSONValue.object(parts), "segments": segmentCount,
       "frames": frameCount, "bytes": byteCount, "records": recordCount, "opened": openedCount,
-      "locked": lockedCount, "tornBytes": tornByteCount, "findings": findings,
+      "locked": lockedCount, "tornBytes": tornByteCount, "lostRecords": lostRecordCount,
+      "lostWithoutID": lostRecordCount - lostRecords.count, "lost": lostRecords, "findings": findings,
     ]
   }
+}
+
+extension Verification.LostRecord: JSONRepresentable {
+  var json: JSONValue { ["record": id.shown, "collection": collection, "revision": revision] }
 }
 
 extension Verification.Finding: JSONRepresentable {

@@ -50,7 +50,11 @@ extension DamageReport {
       return
         "the store is damaged: \(counted(lostRecordCount, "record")) can't be read, all others are current\(place)"
     case .unproven:
-      return "the store is damaged, and nothing says which records are lost: "
+      let known =
+        lostRecordCount == 0
+        ? "nothing says which records are lost"
+        : "\(counted(lostRecordCount, "record")) can't be read, and nothing says which others are lost"
+      return "the store is damaged, and \(known): "
         + "those with a revision below \(staleBelow) may have been changed or removed since\(place)"
     }
   }

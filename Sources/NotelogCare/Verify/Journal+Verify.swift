@@ -1,6 +1,6 @@
 // Verifying everything that can be verified without keys. It never writes. FORMAT.md §4, §5, §12.
 
-import NotelogFormat
+package import NotelogFormat
 package import NotelogJournal
 package import NotelogStorage
 package import NotelogBase
@@ -13,6 +13,8 @@ extension Journal {
     package var segmentCount = 0
     package var frameCount = 0
     package var byteCount = 0
+    /// Current records whose frames do not check, where a frame's header or a footer says which they are.
+    package var lost: [FooterEntry] = []
     /// How the index that an opening would take differs from what the segments say.
     package var index = IndexComparison()
     /// The number that the next transaction will have.
@@ -79,7 +81,13 @@ extension Journal {
     catalog.index.reserve(examination.listedFrameLimit)
     let chunks = try load(catalog, &examination, threadCount)
     var verification = Verification(report: examination.report)
-    if let mark = examination.brokenCloseMark { verification.report.damages.append(mark) }
+    if let mark = examination.brokenCloseMark {
+      verification.report.damages.append(mark)
+      // It is one finding: what a crash tears was not there when the store was closed.
+      verification.report.torn.removeAll {
+        $0.segment == mark.segment && $0.offset == mark.offset && $0.byteCount <= mark.byteCount
+      }
+    }
     verification.nextSequence = examination.nextSequence
     var orders = try fromStorage(
       OrderComparison(
@@ -135,6 +143,7 @@ extension Journal.Verification {
     segmentCount += 1
     frameCount += outcome.frameCount
     byteCount += outcome.byteCount
+    lost += outcome.lost
     for damage in outcome.damages where !report.damages.contains(where: { $0.covers(damage) }) {
       report.damages.append(damage)
     }
@@ -147,6 +156,7 @@ private struct SegmentTask: Sendable {
   struct Outcome: Sendable {
     var failure: StorageError?
     var damages: [Damage] = []
+    var lost: [FooterEntry] = []
     var frameCount = 0
     let byteCount: Int
   }
@@ -234,6 +244,10 @@ private struct SegmentTask: Sendable {
             isPossiblyStale: header.sequence < staleBelow),
           payload.extracting(0..<envelopeByteCount), payload.extracting(droppingFirst: envelopeByteCount))
       }
+      for entry in verifier.lost where entry.kind == .record {
+        let place = FrameAddress(segment: number, offset: entry.offset)
+        if try index.contains(index.fingerprint(of: entry.id), at: place) { outcome.lost.append(entry) }
+      }
     } catch { outcome.failure = error }
     outcome.damages = verifier.damages
     outcome.frameCount = verifier.frameCount
@@ -256,7 +270,7 @@ extension Examination {
       return nil
     }
     return Damage(
-      .commitMark, segment: end.segment, offset: end.offset,
+      .closeMark, segment: end.segment, offset: end.offset,
       byteCount: aligned(Layout.frameHeaderByteCount + CloseMark.byteCount))
   }
 

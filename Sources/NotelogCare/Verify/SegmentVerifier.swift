@@ -13,6 +13,8 @@ struct SegmentVerifier: ~Copyable {
   private let end: Int
   private(set) var damages: [Damage] = []
   private(set) var frameCount = 0
+  /// Content frames that do not check, as their headers or the footer say what they were.
+  private(set) var lost: [FooterEntry] = []
   /// The footer as the frames say it must be.
   private var expected = FooterBuilder()
 
@@ -64,6 +66,7 @@ struct SegmentVerifier: ~Copyable {
       let record = header.kind.isContent ? header.id : nil
       if !isWhole {
         add(.payload, place, header.frameByteCount, record: record)
+        if header.kind.isContent { lost.append(FooterEntry(header, offset: place, envelopeByteCount: 0)) }
       } else if let padding = try reader.brokenPadding(header, at: place) {
         add(.notZero, padding.lowerBound, padding.count, record: record)
       }
@@ -111,7 +114,7 @@ struct SegmentVerifier: ~Copyable {
   }
 
   /// Whether a footer checks, lists every frame that is whole, and lists nothing else but where bytes are damaged.
-  private func isFooterOfFrames(
+  private mutating func isFooterOfFrames(
     _ trailer: Trailer, _ reader: inout SegmentReader
   ) throws(StorageError) -> Bool {
     var listed: [Int: FooterEntry] = [:]
@@ -127,6 +130,8 @@ struct SegmentVerifier: ~Copyable {
       if listed.removeValue(forKey: entry.offset) != entry { isSame = false }
     }
     let damaged = damages.filter { $0.kind == .lostFrames || $0.kind == .payload }
+    let known = Set(lost.map(\.offset))
+    lost += listed.values.filter { !known.contains($0.offset) }.sorted { $0.offset < $1.offset }
     return isSame
       && listed.values.allSatisfy { entry in
         damaged.contains { $0.offset <= entry.offset && entry.offset < $0.offset + $0.byteCount }

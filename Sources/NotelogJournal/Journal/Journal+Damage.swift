@@ -25,14 +25,16 @@ extension Journal {
 
   /// How many records are lost in some places, as far as the index says where they were.
   ///
-  /// - Complexity: O(*n*) in the records of the store: all of the index is brought into memory.
+  /// - Complexity: O(*n*) in the records of the store: all of the index is brought into memory. Segments that are not as long as they were, or
+  ///   are others, are read.
   package func lostRecordCount(in damages: [Damage]) throws(JournalError) -> Int {
     var ranges: [UInt32: [Range<Int>]] = [:]
     var listed: [UInt32: Set<Int>] = [:]
     for damage in damages where damage.kind.mayLoseRecords {
-      // What a footer that is not complete lists, or a file that is cut still has, is there.
-      if damage.kind == .truncated || damage.kind == .lostFrames && damage.byteCount == 0,
-        let offsets = try? catalog.segments[damage.segment]?.listedOffsets()
+      // What a footer that is not complete lists is there; of a file that is not as long as it was, or is another, what still checks.
+      let isOther = damage.kind == .truncated || damage.kind == .replacedSegment
+      if isOther || damage.kind == .lostFrames && damage.byteCount == 0,
+        let offsets = try? catalog.segments[damage.segment]?.soundOffsets()
       {
         listed[damage.segment] = offsets
         continue

@@ -32,6 +32,8 @@ package struct Damage: Hashable, Sendable {
     case notZero
     /// A commit mark that does not match its transaction.
     case commitMark
+    /// The mark of the last clean close does not check, which `lock` says is there.
+    case closeMark
     /// Chunks of a large value that a live record refers to are not there.
     case chunks
     /// A backup's file of the segment has not the bytes that it was given.
@@ -130,9 +132,11 @@ extension Damage.Kind {
   /// on them.
   package var mayLoseRecords: Bool {
     switch self {
-    case .missingSegment, .unreadableSegment, .foreignSegment, .truncated, .lostFrames, .payload: true
-    case .headerCopy, .replacedSegment, .footer, .liveSet, .notZero, .commitMark, .chunks, .backupFile,
-      .endsBeforeBackup, .unreadableBytes:
+    case .missingSegment, .unreadableSegment, .foreignSegment, .replacedSegment, .truncated, .lostFrames,
+      .payload:
+      true
+    case .headerCopy, .footer, .liveSet, .notZero, .commitMark, .chunks, .backupFile,
+      .endsBeforeBackup, .unreadableBytes, .closeMark:
       false
     }
   }

@@ -25,11 +25,17 @@ extension Segment {
     guard state == .complete else { throw unreadable }
   }
 
-  /// Where the frames are that are still there: those that the footer lists, complete or not; without a trailer, those that are found.
-  func listedOffsets() throws(StorageError) -> Set<Int> {
+  /// Where the frames are that are still there: those that the footer lists, complete or not; without a trailer, those that check.
+  func soundOffsets() throws(StorageError) -> Set<Int> {
     var offsets: Set<Int> = []
     guard let trailer = try trailer() else {
-      try forEachEntry(upTo: .max) { entry, _ in offsets.insert(entry.offset) }
+      let end = min(try file.byteCount(), entry?.byteCount ?? .max)
+      guard end > Layout.firstFrameOffset else { return [] }
+      var reader = SegmentReader(file, salt: salt, end: end)
+      try reader.forEachContentFrame(from: Layout.firstFrameOffset, to: end, checkingPayloads: true) {
+        (finding, _) in
+        if case .content(let entry, isWhole: true) = finding { offsets.insert(entry.offset) }
+      }
       return offsets
     }
     var reader = SegmentReader(file, salt: salt, end: trailer.footerOffset + trailer.footerByteCount)
