@@ -160,7 +160,8 @@ extension Store {
           generations: generations[key.number, default: []], isShreddable: key.isEffaceable,
           state: state(of: key))
       },
-      keyring: keyringFinding.withLock { $0 }.words(isServedByOther: vault.isServedByOtherCopy),
+      keyring: keyringFinding.withLock { $0 }.words(isServedByOther: vault.isServedByOtherCopy)
+        + (lacksEnd ? ", and what was added to the other last does not check" : ""),
       schemas: schemaFinding.words,
       condition: journal.isDamaged ? .damaged : journal.report.torn.isEmpty ? .sound : .torn,
       wasClosed: journal.report.wasClosed,
@@ -170,6 +171,15 @@ extension Store {
 }
 
 extension Store {
+  /// Whether the one keyring that can be read ends in an addition that does not check: nothing else has the keys that it added.
+  private var lacksEnd: Bool {
+    guard vault.keyring.hasTail else { return false }
+    switch keyringFinding.withLock({ $0 }) {
+    case .copyUnreadable, .keyringUnreadable: return true
+    case .bothSound, .copyOlder, .keyringOlder, .disagree, .tailsUnreadable, .noneServes: return false
+    }
+  }
+
   private func state(of key: Keyring.NamedKey) -> StoreInfo.KeyState {
     if key.isShredded { return .shredded }
     if key.isEffaceable, !EffaceableFile(storage: storage, storeID: storeID, number: key.number).isThere {

@@ -42,9 +42,11 @@ private func dumpStore(_ invocation: Invocation, _ console: Console) throws(Tool
     var done = 0
     var answer = try store.hasAllSchemas(console) ? ExitCode.done : .damage
     var unreadable = UnreadableRecords(console)
+    let lacked = LackedKeys(of: store, console)
     for collection in store.collections {
       try collection.forEach { entry in
         let shown = RecordShown(entry, opening: store.isUnlocked)
+        lacked.note(shown)
         try shown.print(to: console, asJSON: invocation.has(.json))
         if try shown.exitCode(console) == .damage { answer = .damage }
         done += 1
@@ -54,7 +56,7 @@ private func dumpStore(_ invocation: Invocation, _ console: Console) throws(Tool
         return true
       }
     }
-    return unreadable.end(answer)
+    return lacked.end(unreadable.end(answer))
   }
 }
 

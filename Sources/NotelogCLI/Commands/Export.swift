@@ -44,11 +44,13 @@ private func exportRecords(_ invocation: Invocation, _ console: Console) throws(
     }
     var answer = try store.hasAllSchemas(console) ? ExitCode.done : .damage
     var unreadable = UnreadableRecords(console)
+    let lacked = LackedKeys(of: store, console)
     for collection in collections {
       let fields = collection.fields.filter { !$0.isRetired }
       try console.out.write(format.beginning(collection.name, fields))
       try collection.forEach { entry in
         let shown = RecordShown(entry, opening: true)
+        lacked.note(shown)
         if try shown.exitCode(console) == .damage {
           answer = .damage
         } else {
@@ -62,6 +64,6 @@ private func exportRecords(_ invocation: Invocation, _ console: Console) throws(
       if Interrupt.isRequested { throw ToolError.interrupted }
       try console.out.write(format.end)
     }
-    return unreadable.end(answer)
+    return lacked.end(unreadable.end(answer))
   }
 }

@@ -45,7 +45,9 @@ private func getRecord(_ invocation: Invocation, _ console: Console) throws(Tool
     try invocation.unlock(store, toRead: entry.fields.map(\.name), of: collection)
     let shown = RecordShown(entry, opening: true)
     try shown.print(to: console, asJSON: invocation.has(.json))
-    return try shown.exitCode(console)
+    let lacked = LackedKeys(of: store, console)
+    lacked.note(shown)
+    return lacked.end(try shown.exitCode(console))
   }
 }
 

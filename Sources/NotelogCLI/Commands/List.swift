@@ -50,6 +50,7 @@ private func listRecords(_ invocation: Invocation, _ console: Console) throws(To
     try invocation.unlock(
       store, toRead: fields + conditions.map(\.name) + [order.field].compactMap(\.self), of: collection)
     var unreadable = UnreadableRecords(console)
+    let lacked = LackedKeys(of: store, console)
     var answer = isWhole ? ExitCode.done : .damage
     let entries = try collection.entries(
       sortedBy: order.field, order.direction, limit: limit,
@@ -60,10 +61,11 @@ private func listRecords(_ invocation: Invocation, _ console: Console) throws(To
       })
     for entry in entries {
       let shown = RecordShown(entry, opening: true, only: fields)
+      lacked.note(shown)
       try shown.list(on: console, asJSON: invocation.has(.json))
       if try shown.exitCode(console) == .damage { answer = .damage }
     }
-    return unreadable.end(answer)
+    return lacked.end(unreadable.end(answer))
   }
 }
 

@@ -30,6 +30,7 @@ private func searchRecords(_ invocation: Invocation, _ console: Console) throws(
     let isWhole = try store.hasAllSchemas(console)
     var code = isWhole ? ExitCode.no : .damage
     var unreadable = UnreadableRecords(console)
+    let lacked = LackedKeys(of: store, console)
     for name in names ?? [] where !store.collections.contains(where: { $0.hasCurrent(name) }) {
       // Says which name may have been meant.
       for collection in store.collections { _ = try collection.field(name) }
@@ -56,6 +57,7 @@ private func searchRecords(_ invocation: Invocation, _ console: Console) throws(
         found += 1
         if code == .no { code = .done }
         let record = RecordShown(entry, opening: true, only: invocation.has(.json) ? nil : shown)
+        lacked.note(record)
         try record.list(on: console, asJSON: invocation.has(.json))
         if try record.exitCode(console) == .damage { code = .damage }
         return true
@@ -64,6 +66,6 @@ private func searchRecords(_ invocation: Invocation, _ console: Console) throws(
         return true
       }
     }
-    return unreadable.end(code)
+    return lacked.end(unreadable.end(code))
   }
 }

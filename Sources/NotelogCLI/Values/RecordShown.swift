@@ -9,6 +9,8 @@ struct RecordShown {
     case value(DynamicValue)
     /// Sealed, and not opened.
     case sealed(byteCount: Int, key: UInt32)
+    /// Sealed under a key that is not here: it is elsewhere, or was shredded, or the keyring lacks it.
+    case keyMissing(byteCount: Int, key: UInt32)
     /// Of no field that the schema has in use.
     case unknown(byteCount: Int)
     case failed(NotelogError)
@@ -16,7 +18,8 @@ struct RecordShown {
     var json: JSONValue {
       switch self {
       case .value(let value): value.json
-      case .sealed(let byteCount, let key): ["sealed": byteCount, "key": key]
+      case .sealed(let byteCount, let key), .keyMissing(let byteCount, let key):
+        ["sealed": byteCount, "key": key]
       case .unknown(let byteCount): ["unknown": byteCount]
       case .failed(let error): ["error": error.description]
       }
@@ -55,7 +58,9 @@ struct RecordShown {
     guard let key = field.keyNumber, error.code == .locked || error.code == .missingKey else {
       return .failed(error)
     }
-    return .sealed(byteCount: field.storedByteCount, key: key)
+    return error.code == .missingKey
+      ? .keyMissing(byteCount: field.storedByteCount, key: key)
+      : .sealed(byteCount: field.storedByteCount, key: key)
   }
 
   /// The first field that failed.
@@ -88,7 +93,8 @@ struct RecordShown {
     switch content {
     case .value(.missing): console.styled("none", .dim)
     case .value(let value): Escaping.line(value.shown)
-    case .sealed(let byteCount, let key): console.styled("sealed under key \(key), \(byteCount) bytes", .dim)
+    case .sealed(let byteCount, let key), .keyMissing(let byteCount, let key):
+      console.styled("sealed under key \(key), \(byteCount) bytes", .dim)
     case .unknown(let byteCount): console.styled("\(byteCount) bytes, not in the schema", .dim)
     case .failed(let error): console.styled("error: \(Escaping.line(error.description))", .red)
     }
