@@ -155,6 +155,7 @@ import Testing
       notelog: error: the store has no collection 'nots'
       notelog: hint: did you mean 'note'?
       notelog: error: time takes a date value
+      notelog: hint: for instance 2026-11-26T10:00:00Z, 2026-11-26T11:00:00+01:00, 2026-11-26 (midnight in UTC), or now
       notelog: error: 'note' has no field 'tim'
       notelog: hint: did you mean 'time'?
       notelog: error: 'title' is no condition
@@ -163,7 +164,7 @@ import Testing
       notelog: hint: usage: notelog add STORE [COLLECTION] NAME=VALUE...
 
       """
-    try expect(script, .init(out: "2\n1\n2\n2\n64\n64\n", err: expected))
+    try expect(script, .init(out: "2\n1\n64\n2\n64\n64\n", err: expected))
   }
 
   @Test func `a sound store verifies without and with its key, and a damaged one exits 1`() throws {

@@ -32,7 +32,7 @@ extension Command {
     "A key is needed for plain fields too: with it, the schema that tells plain fields from sealed ones is checked."
   private static let assignmentHelp =
     "NAME=@FILE takes the value from FILE, NAME=- from standard input; one that stands in the command line can be read by whoever lists the "
-    + "processes of the machine. A date is RFC 3339, or 'now'."
+    + "processes of the machine. A date is RFC 3339, as 2026-11-26T10:00:00Z, a day alone, which is its midnight in UTC, or 'now'."
 }
 
 @Sendable

@@ -221,7 +221,7 @@ private struct ImportBatch {
     if member.value["error"] != nil {
       throw ToolError(.failed, "\(field.name) could not be read when it was dumped")
     }
-    throw ToolError(.failed, "\(field.name) takes a \(field.type.name) value")
+    throw ToolError(.failed, "\(field.name) takes \(field.type.named) value")
   }
 
   mutating func commit() throws(ToolError) {

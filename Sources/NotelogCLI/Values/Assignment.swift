@@ -64,17 +64,15 @@ struct Assignment: Sendable {
   }
 
   private func parse(_ text: String, as type: FieldType) throws(ToolError) -> DynamicValue {
-    if type == .date, text == "now" { return .date(Moment.now) }
-    if type == .date, let seconds = Moment.seconds(text) {
+    if type == .bytes { return .bytes(Array(text.utf8)) }
+    // The text is not quoted: it may have been meant for a sealed field, or come from a file.
+    let refusal = ToolError.usage("\(name) takes \(type.named) value", hint: type.formHint)
+    if type == .date {
+      if text == "now" { return .date(Moment.now) }
+      guard let seconds = Moment.seconds(text) else { throw refusal }
       return .date(Date(timeIntervalSinceReferenceDate: seconds))
     }
-    if type == .bytes { return .bytes(Array(text.utf8)) }
-    do {
-      return try DynamicValue(text: text, as: type)
-    } catch {
-      // The text is not quoted: it may have been meant for a sealed field, or come from a file.
-      throw ToolError(.failed, "\(name) takes a \(type.name) value")
-    }
+    do { return try DynamicValue(text: text, as: type) } catch { throw refusal }
   }
 
   private static func contents(of input: Input) throws(ToolError) -> [UInt8] {
@@ -84,5 +82,17 @@ struct Assignment: Sendable {
         .failed, "\(input.name) holds more than \(bytesMax >> 20) MiB, the most that a value may have here")
     }
     return bytes
+  }
+}
+
+extension FieldType {
+  /// The type's name as a sentence has it: `a date`, `an integer`.
+  var named: String { (self == .integer || self == .unsigned ? "an " : "a ") + name }
+
+  /// How a value is written, where its name does not say it.
+  fileprivate var formHint: String? {
+    self == .date
+      ? "for instance 2026-11-26T10:00:00Z, 2026-11-26T11:00:00+01:00, 2026-11-26 (midnight in UTC), or now"
+      : nil
   }
 }
