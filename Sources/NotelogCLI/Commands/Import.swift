@@ -17,8 +17,22 @@ extension Command {
       """,
       """
       With --from a table of something else is taken over: sqlite (read by the sqlite3 program, of Core Data too), csv with names in the \
-      first line, or jsonl, any objects. A collection is proposed and shown, and taken after a yes or with --yes. What is interrupted goes on when the \
-      same is run again. At the end all rows are compared with all records.
+      first line, or jsonl, any objects. A collection is proposed and shown, with a value of each column, and taken after a yes or with --yes.
+      """,
+      """
+      CSV has commas between values, and quotation marks around what holds a comma, a quotation mark or a line's end. A column is integer, double or \
+      boolean where each value is written as such a value is printed: 12, 2.5, true. All else is text, as it stands: 007, +5, 1E5, 1.50, what has \
+      more digits than a number keeps, and a column with both 12 and 2.5. An empty cell is no value, and makes its field optional; "" is an empty text. \
+      In JSON lines, and in SQLite, a number is a number however it is written, and text where a digit would be lost.
+      """,
+      """
+      Into a collection that is there already, values are read as its fields' types: a date is RFC 3339, as 2026-11-26T10:00:00Z, or a day alone, \
+      which is its midnight in UTC; boolean is true, false, 1 or 0; bytes are base64; an empty cell is an empty text where the field is a text that is not optional. \
+      Where a value does not fit, nothing is imported, and it says which.
+      """,
+      """
+      What is interrupted goes on when the same is run again. Rows that were imported before are compared with their records first: where one \
+      differs, or is gone, nothing is imported. At the end all rows are compared with all records.
       """,
     ],
     positionals: [
@@ -95,47 +109,62 @@ private func importTable(
   guard let path = invocation.positionals.dropFirst().first, path != "-" else {
     throw .usage("--from takes a file, which is read more than once")
   }
-  let table: any SourceTable
+  var table = try sourceTable(kind, path, invocation)
+  let sealed = invocation.value(of: Command.seal)?.split(separator: ",").map(String.init) ?? []
+  let proposal = try TableProposal(&table, as: invocation.value(of: Command.into), sealing: sealed) {
+    name throws(ToolError) in try knownFields(of: name, invocation)
+  }
+  let isAsking = !invocation.has(Command.yes) && !invocation.has(Command.propose)
+  if isAsking, isatty(STDIN_FILENO) != 1 || !console.outIsTerminal {
+    throw .usage("without a terminal to ask, --yes takes it")
+  }
+  let samples = isAsking || invocation.has(Command.propose) ? try table.samples() : nil
+  try console.out.write(proposal.text(table, samples: samples, console))
+  if invocation.has(Command.propose) { return .done }
+  if isAsking {
+    try console.out.write("take it? [y/N] ")
+    try console.out.flush()
+    guard ["y", "yes"].contains(readLine()?.lowercased()) else { return .done }
+  }
+  let source = table
+  return try invocation.withStore(.required) { store in
+    var taken = TableImport(source, into: try proposal.collection(in: store), of: store)
+    let progress = Progress("importing", on: console)
+    defer { progress.finish() }
+    try Interrupt.deferred { () throws(ToolError) in try taken.run(progress) }
+    try console.out.write(
+      "imported   \(taken.newCount) records\(taken.knownCount > 0 ? ", \(taken.knownCount) were there" : "")\n"
+    )
+    let count = try taken.compare()
+    try console.out.write("compared   \(count) rows and as many records: all the same\n")
+    return .done
+  }
+}
+
+private func sourceTable(
+  _ kind: String, _ path: String, _ invocation: Invocation
+) throws(ToolError) -> any SourceTable {
   switch kind {
   case "sqlite":
     guard let name = invocation.value(of: Command.tableName) else {
       throw .usage("--from sqlite needs --table")
     }
-    table = try SQLiteTable(path, table: name)
-  case "csv": table = try CSVTable(path)
-  case "jsonl": table = try JSONLinesTable(path)
+    return try SQLiteTable(path, table: name)
+  case "csv": return try CSVTable(path)
+  case "jsonl": return try JSONLinesTable(path)
   default: throw .usage("--from takes sqlite, csv or jsonl, not '\(kind)'")
   }
-  let sealed = invocation.value(of: Command.seal)?.split(separator: ",").map(String.init) ?? []
-  let proposal = try TableProposal(table, as: invocation.value(of: Command.into), sealing: sealed)
-  try console.out.write(proposal.text(table, console))
-  if invocation.has(Command.propose) { return .done }
-  if !invocation.has(Command.yes) {
-    guard isatty(STDIN_FILENO) == 1, console.outIsTerminal else {
-      throw .usage("without a terminal to ask, --yes takes it")
+}
+
+/// The fields in use of a collection, where it is there. Something can be proposed without a store.
+private func knownFields(of name: String, _ invocation: Invocation) throws(ToolError) -> [FieldInfo]? {
+  do throws(ToolError) {
+    return try invocation.withStore(.never, readOnly: true) { store in
+      store.collections.first { $0.name == name }?.fields.filter { !$0.isRetired }
     }
-    try console.out.write("take it? [y/N] ")
-    try console.out.flush()
-    guard ["y", "yes"].contains(readLine()?.lowercased()) else { return .done }
-  }
-  return try invocation.withStore(.required) { store in
-    var taken = TableImport(table, into: try proposal.collection(in: store), of: store)
-    let progress = Progress("importing", on: console)
-    defer { progress.finish() }
-    try Interrupt.deferred { () throws(ToolError) in try taken.run(progress) }
-    let compared = try taken.compare()
-    try console.out.write(
-      "imported   \(taken.newCount) records\(taken.knownCount > 0 ? ", \(taken.knownCount) were there" : "")\n"
-    )
-    guard compared.isEqual else {
-      throw ToolError(
-        .failed, "\(compared.rows) rows and \(compared.records) records are not the same",
-        hint:
-          "rows changed since they were imported, or records since: remove the collection's records, and import again"
-      )
-    }
-    try console.out.write("compared   \(compared.rows) rows and as many records: all the same\n")
-    return .done
+  } catch {
+    if error.code == .noStore, invocation.has(Command.propose) { return nil }
+    throw error
   }
 }
 

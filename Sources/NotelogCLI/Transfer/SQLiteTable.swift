@@ -8,7 +8,7 @@ struct SQLiteTable: SourceTable {
 
   let name: String
   let identity: String
-  let columns: [SourceColumn]
+  var columns: [SourceColumn]
   let rowCount: Int
   private let path: String
   /// The rows, each a line: its number, and its values as `valueExpression` has them.
@@ -84,6 +84,10 @@ struct SQLiteTable: SourceTable {
         sums.append("total(typeof(\(column)) = '\(kind)')")
       }
       sums.append("total(typeof(\(column)) = 'integer' AND \(column) IN (0, 1))")
+      let short = ColumnKinds.shortIntegers
+      sums.append(
+        "total(typeof(\(column)) = 'integer' AND \(column) NOT BETWEEN \(short.lowerBound) AND \(short.upperBound))"
+      )
     }
     // A select has room for 2,000 results, and a table for as many columns.
     var numbers: [Int] = []
@@ -96,11 +100,11 @@ struct SQLiteTable: SourceTable {
       throw ToolError(.failed, "sqlite3 answers otherwise than expected")
     }
     let kinds = columns.indices.map { index in
-      let n = numbers[(1 + 6 * index)..<(7 + 6 * index)]
+      let n = numbers[(1 + 7 * index)..<(8 + 7 * index)]
       let at = n.startIndex
       return ColumnKinds(
         integers: n[at], doubles: n[at + 1], texts: n[at + 2], bytes: n[at + 3], nothing: n[at + 4],
-        zerosAndOnes: n[at + 5])
+        zerosAndOnes: n[at + 5], longIntegers: n[at + 6])
     }
     return (numbers[0], kinds)
   }
@@ -145,18 +149,28 @@ struct SQLiteTable: SourceTable {
   {
     let rest = part.dropFirst()
     let text = String(decoding: rest, as: UTF8.self)
-    let value: DynamicValue? =
-      switch part.first {
-      case UInt8(ascii: "N"): .missing
-      case UInt8(ascii: "I"), UInt8(ascii: "R"): DynamicValue(number: text, as: column.type)
-      case UInt8(ascii: "T"):
-        bytes(hex: rest).flatMap { String(validating: $0, as: UTF8.self) }.map { .text($0) }
-      case UInt8(ascii: "B"): bytes(hex: rest).map { .bytes($0) }
-      default: nil
+    let value: DynamicValue?
+    var shown: String? = text
+    switch part.first {
+    case UInt8(ascii: "N"): (value, shown) = (column.isOptional ? .missing : nil, nil)
+    // A number says of no moment since when it counts, but in Core Data's tables.
+    case UInt8(ascii: "I"), UInt8(ascii: "R"):
+      value =
+        column.type == .date && column.found != .date ? nil : DynamicValue(number: text, as: column.type)
+    case UInt8(ascii: "T"):
+      guard let bytes = bytes(hex: rest), let text = String(validating: bytes, as: UTF8.self) else {
+        throw ToolError(.failed, "row \(row), column '\(column.name)': the text is not UTF-8")
       }
-    guard let value, value == .missing || value.type == column.type else {
-      throw ToolError(.failed, "'\(column.name)' of row \(row) is no \(column.type.name): text must be UTF-8")
+      (value, shown) = (column.value(text), text)
+    case UInt8(ascii: "B"):
+      // Core Data keeps a UUID as its bytes.
+      value =
+        column.type == .uuid
+        ? RecordID(text).map { .uuid($0.uuid) }
+        : column.type == .bytes ? bytes(hex: rest).map { .bytes($0) } : nil
+    default: value = nil
     }
+    guard let value else { throw column.refusal(shown, row: row) }
     return value
   }
 

@@ -2,24 +2,17 @@
 import Foundation
 import Notelog
 
-/// A column, and what all of its values are.
-struct SourceColumn: Equatable, Sendable {
-  var name: String
-  var type: FieldType
-  /// Whether some row has nothing there.
-  var isOptional: Bool
-}
-
 /// Rows that can be gone through as often as one likes.
 protocol SourceTable {
   /// What the collection is called where nobody says otherwise.
   var name: String { get }
   /// What tells this table from others of its kind.
   var identity: String { get }
-  var columns: [SourceColumn] { get }
+  /// Its columns; who knows the fields that take them says so here, before rows are asked for.
+  var columns: [SourceColumn] { get set }
   /// How many rows there are.
   var rowCount: Int { get }
-  /// Goes through all rows: a number that is the row's own, and a value for each column.
+  /// Goes through all rows: a number that is the row's own, and a value of its type for each column, or none where it is optional.
   func forEachRow(_ body: (Int64, [DynamicValue]) throws(ToolError) -> Void) throws(ToolError)
 }
 
@@ -50,33 +43,10 @@ extension RecordID {
     let b = uuid.uuid
     return [b.0, b.1, b.2, b.3, b.4, b.5, b.6, b.7].reduce(0) { $0 << 8 | UInt64($1) }
   }
-}
 
-/// What values of one column are, found out value by value.
-struct ColumnKinds: Sendable {
-  var integers = 0
-  var doubles = 0
-  var booleans = 0
-  var texts = 0
-  var bytes = 0
-  var documents = 0
-  var nothing = 0
-  /// How many of the integers are 0 or 1.
-  var zerosAndOnes = 0
-
-  /// The type that holds all of them: numbers become text beside text.
-  func type(of column: String) throws(ToolError) -> FieldType {
-    let others = integers + doubles + booleans + texts
-    if bytes > 0 || documents > 0 {
-      guard others == 0, bytes == 0 || documents == 0 else {
-        throw ToolError(
-          .failed, "the column '\(column)' holds \(bytes > 0 ? "bytes" : "lists or objects") and other values"
-        )
-      }
-      return bytes > 0 ? .bytes : .json
-    }
-    if texts > 0 || booleans > 0 && integers + doubles > 0 { return .text }
-    if booleans > 0 { return .boolean }
-    return doubles > 0 ? .double : integers > 0 ? .integer : .text
+  /// The last eight.
+  var low: UInt64 {
+    let b = uuid.uuid
+    return [b.8, b.9, b.10, b.11, b.12, b.13, b.14, b.15].reduce(0) { $0 << 8 | UInt64($1) }
   }
 }

@@ -6,9 +6,17 @@ import Notelog
 struct TableProposal {
   let collection: String
   let fields: [FieldDescription]
+  /// Whether the collection is there already, and says what its fields are.
+  let isKnown: Bool
 
-  /// What a table becomes, where the columns of some names are sealed.
-  init(_ table: any SourceTable, as name: String?, sealing sealed: [String]) throws(ToolError) {
+  /// What a table becomes, where the columns of some names are sealed. Where the collection is there, the columns learn which fields take
+  /// them.
+  ///
+  /// - Parameter known: The fields in use of the collection of a name; nil where there is none.
+  init(
+    _ table: inout any SourceTable, as name: String?, sealing sealed: [String],
+    known: (String) throws(ToolError) -> [FieldInfo]?
+  ) throws(ToolError) {
     let names = table.columns.map(\.name)
     for name in sealed where !names.contains(name) {
       let near = Suggestion.nearest(to: name, among: names).map { "did you mean '\($0)'?" }
@@ -16,40 +24,73 @@ struct TableProposal {
         .failed, "there is no column '\(name)'", hint: near ?? "there are \(names.joined(separator: ", "))")
     }
     collection = name ?? table.name
+    let there = try known(collection)
+    isKnown = there != nil
+    if let there {
+      for index in table.columns.indices {
+        let column = names[index]
+        table.columns[index].field = try Self.field(
+          column, of: collection, there, sealing: sealed.contains(column))
+      }
+    }
     fields = table.columns.map { column in
-      sealed.contains(column.name)
+      column.field?.isSealed ?? sealed.contains(column.name)
         ? .sealed(column.name, column.type, optional: column.isOptional)
         : .plain(column.name, column.type, optional: column.isOptional)
     }
   }
 
-  /// As people read it, and as `init --schema` takes it.
-  func text(_ table: any SourceTable, _ console: Console) -> String {
-    let width = fields.map(\.name.count).max() ?? 0
-    let lines = fields.map { field in
-      let words = [field.type.name, field.isSealed ? "sealed" : "plain", field.isOptional ? "optional" : nil]
-      return "  \(console.line(field.name))\(String(repeating: " ", count: width - field.name.count))  "
-        + words.compactMap { $0 }.joined(separator: ", ") + "\n"
+  /// The field of a collection that takes a column.
+  private static func field(
+    _ name: String, of collection: String, _ fields: [FieldInfo], sealing: Bool
+  ) throws(ToolError) -> FieldInfo {
+    guard let field = fields.first(where: { $0.name == name }) else {
+      let near =
+        Suggestion.nearest(to: name, among: fields.map(\.name)).map { "did you mean '\($0)'? " } ?? ""
+      throw ToolError(
+        .failed, "the collection '\(collection)' is there, and has no field '\(name)'",
+        hint: near + "rename the column, or take the table --into another collection")
     }
-    return "collection \(console.line(collection)), \(table.rowCount) rows\n" + lines.joined()
+    if sealing, !field.isSealed {
+      throw ToolError(
+        .failed, "'\(name)' of the collection '\(collection)', which is there, is not sealed",
+        hint: "--into another collection, or without --seal \(name)")
+    }
+    return field
+  }
+
+  /// As people read it, and as `init --schema` takes it; with a value of each column where some are given.
+  func text(_ table: any SourceTable, samples: [String]? = nil, _ console: Console) -> String {
+    let width = fields.map(\.name.count).max() ?? 0
+    var text =
+      "collection \(console.line(collection))\(isKnown ? ", which is there" : ""), \(table.rowCount) rows\n"
+    for (index, field) in fields.enumerated() {
+      let words = [field.type.name, field.isSealed ? "sealed" : "plain", field.isOptional ? "optional" : nil]
+      text += "  \(console.line(field.name))\(String(repeating: " ", count: width - field.name.count))  "
+      text += words.compactMap { $0 }.joined(separator: ", ")
+      if let samples, !samples[index].isEmpty { text += "; for instance \(console.line(samples[index]))" }
+      text += "\n"
+    }
+    return text
   }
 
   /// The collection, made where it is not there yet.
   func collection(in store: Store) throws -> DynamicCollection {
-    guard let known = store.collections.first(where: { $0.name == collection }) else {
-      return try store.createCollection(collection, fields: fields)
-    }
-    let types = Dictionary(known.fields.filter { !$0.isRetired }.map { ($0.name, $0) }) { first, _ in first }
-    for field in fields {
-      guard let there = types[field.name], there.type == field.type, there.isSealed == field.isSealed,
-        there.isOptional || !field.isOptional
-      else {
-        throw ToolError(
-          .failed, "the collection '\(collection)' has no such field '\(field.name)'",
-          hint: "--into another collection, or rename the column")
+    try store.collections.first { $0.name == collection }
+      ?? store.createCollection(collection, fields: fields)
+  }
+}
+
+extension SourceTable {
+  /// The first value of each column, as it is printed; nothing where it has none.
+  func samples() throws(ToolError) -> [String] {
+    var samples: [String?] = columns.map { _ in nil }
+    try forEachRow { _, values throws(ToolError) in
+      for (index, value) in values.enumerated() where samples[index] == nil && value != .missing {
+        samples[index] = value == .text("") ? "\"\"" : SourceColumn.short(value.shown)
       }
     }
-    return known
+    return samples.map { $0 ?? "" }
   }
 }
 
@@ -66,7 +107,6 @@ struct TableImport {
   private(set) var knownCount = 0
   private var batch: [(id: RecordID, values: [String: DynamicValue])] = []
   private var byteCount = 0
-  private var rows = Digest()
   private let idPrefix: UInt64
 
   init(_ table: any SourceTable, into collection: DynamicCollection, of store: Store) {
@@ -74,17 +114,22 @@ struct TableImport {
     idPrefix = table.idPrefix(in: collection.name)
   }
 
-  /// Writes what is not there yet. What was interrupted goes on when it is run again.
+  /// Compares the rows whose records are there, and writes the others: none where one differs, or does not fit its field. What was interrupted
+  /// goes on when it is run again.
   mutating func run(_ progress: Progress) throws(ToolError) {
+    if try asking({ try collection.count }) > 0 {
+      knownCount = try compare(isBefore: true)
+    } else if table.columns.contains(where: { $0.field != nil }) {
+      // What does not fit is said before anything is written.
+      try table.forEachRow { _, _ throws(ToolError) in }
+    }
     let names = table.columns.map(\.name)
     // The closure changes a copy: the table it is called by is a part of this.
     var state = self
     try table.forEachRow { row, values throws(ToolError) in
-      let id = RecordID(high: state.idPrefix, low: UInt64(bitPattern: row))
-      state.rows.add(id, values)
-      if try asking({ try state.collection.get(id) }) != nil {
-        state.knownCount += 1
-      } else {
+      let id = state.id(row)
+      let there = state.knownCount > 0 ? try asking { try state.collection.get(id) } : nil
+      if there == nil {
         state.batch.append((id, Dictionary(zip(names, values)) { first, _ in first }))
         state.byteCount += values.reduce(0) { $0 + $1.roughByteCount }
         if state.batch.count >= Self.batchCount || state.byteCount >= Self.batchBytes { try state.commit() }
@@ -94,6 +139,8 @@ struct TableImport {
     try state.commit()
     self = state
   }
+
+  private func id(_ row: Int64) -> RecordID { RecordID(high: idPrefix, low: UInt64(bitPattern: row)) }
 
   private mutating func commit() throws(ToolError) {
     let (batch, collection) = (batch, collection)
@@ -107,37 +154,58 @@ struct TableImport {
     byteCount = 0
   }
 
-  /// Reads all of the table's records back, and compares them with the rows.
-  func compare() throws(ToolError) -> (isEqual: Bool, rows: Int, records: Int) {
+  /// Reads the table again, and compares each row with its record; and sees that there is no record of a row that is gone.
+  ///
+  /// - Parameter isBefore: Whether nothing was written yet: then rows may have no record.
+  /// - Returns: How many records there are.
+  @discardableResult
+  func compare(isBefore: Bool = false) throws(ToolError) -> Int {
     let names = table.columns.map(\.name)
-    var records = Digest()
-    let prefix = idPrefix
+    let outcome = isBefore ? "; nothing was imported" : ""
+    let hint = "another table goes --into another collection; "
+    var left = try idsOfTable()
+    let count = left.count
+    try table.forEachRow { row, values throws(ToolError) in
+      let id = id(row)
+      guard left.remove(id) != nil, let entry = try asking({ try collection.get(id) }) else {
+        if isBefore { return }
+        throw ToolError(.failed, "the record of row \(row) is gone already", hint: "import again")
+      }
+      guard let name = try firstDifference(entry, names, values) else { return }
+      throw ToolError(
+        .failed, "'\(name)' of row \(row) differs from the record that was imported before\(outcome)",
+        hint: hint + "where the row is right, 'notelog remove STORE \(id.shown)' and import again")
+    }
+    if let id = left.min(by: { $0.low < $1.low }) {
+      throw ToolError(
+        .failed,
+        "row \(Int64(bitPattern: id.low)) was imported before, and is in the table no more\(outcome)",
+        hint: hint + "where it is gone for good, 'notelog remove STORE \(id.shown)' and import again")
+    }
+    return count
+  }
+
+  private func idsOfTable() throws(ToolError) -> Set<RecordID> {
+    var ids: Set<RecordID> = []
     try asking {
       try collection.forEach { entry in
-        guard entry.id.high == prefix else { return true }
-        let present = Set(entry.fields.map(\.name))
-        records.add(entry.id, try names.map { present.contains($0) ? try entry.value($0) : .missing })
+        if entry.id.high == idPrefix { ids.insert(entry.id) }
         return !Interrupt.isRequested
-      } damaged: { _, error in
-        throw error
       }
     }
     if Interrupt.isRequested { throw .interrupted }
-    return (records == rows, rows.count, records.count)
+    return ids
   }
-}
 
-/// A sum over rows in whatever order: equal rows have equal sums, and others hardly ever.
-struct Digest: Equatable {
-  private(set) var count = 0
-  private var sum: UInt64 = 0
-
-  mutating func add(_ id: RecordID, _ values: [DynamicValue]) {
-    var hasher = Hasher()
-    hasher.combine(id)
-    hasher.combine(values)
-    sum &+= UInt64(bitPattern: Int64(hasher.finalize()))
-    count += 1
+  private func firstDifference(
+    _ entry: DynamicEntry, _ names: [String], _ values: [DynamicValue]
+  ) throws(ToolError) -> String? {
+    let present = Set(entry.fields.map(\.name))
+    return try asking {
+      try zip(names, values).first { name, value in
+        !(present.contains(name) ? try entry.value(name) : .missing).isIdentical(to: value)
+      }?.0
+    }
   }
 }
 
@@ -147,6 +215,15 @@ extension DynamicValue {
     case .text(let text): 32 + text.utf8.count
     case .bytes(let bytes), .json(let bytes): 32 + bytes.count
     default: 32
+    }
+  }
+
+  /// Whether both are the same to the last bit: text by its bytes, and zeros by their signs.
+  fileprivate func isIdentical(to other: DynamicValue) -> Bool {
+    switch (self, other) {
+    case (.text(let left), .text(let right)): left.utf8.elementsEqual(right.utf8)
+    case (.double(let left), .double(let right)): left.bitPattern == right.bitPattern
+    default: self == other
     }
   }
 }

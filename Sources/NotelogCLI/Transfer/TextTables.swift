@@ -5,7 +5,7 @@ import Notelog
 struct CSVTable: SourceTable {
   let name: String
   let identity: String
-  let columns: [SourceColumn]
+  var columns: [SourceColumn]
   let rowCount: Int
   private let path: String
 
@@ -16,6 +16,13 @@ struct CSVTable: SourceTable {
     var reader = try CSVReader(path: path)
     guard let header = try reader.next() else { throw ToolError(.failed, "'\(path)' has no line with names") }
     let names = header.map(\.text)
+    // In quotation marks, it would be a name.
+    if header.count == 1, !header[0].isQuoted, names[0].contains(where: { ";\t".contains($0) }) {
+      throw ToolError(
+        .failed,
+        "the names in the first line are separated by \(names[0].contains(";") ? "semicolons" : "tabs")",
+        hint: "values are separated by commas: export them so, or put the one name in quotation marks")
+    }
     guard Set(names).count == names.count, !names.contains("") else {
       throw ToolError(.failed, "the names in the first line are not all there, or not all different")
     }
@@ -32,7 +39,9 @@ struct CSVTable: SourceTable {
     rowCount = count
     var columns: [SourceColumn] = []
     for (name, kinds) in zip(names, kinds) {
-      columns.append(SourceColumn(name: name, type: try kinds.type(of: name), isOptional: kinds.nothing > 0))
+      // As a double, 1 would be 1.0.
+      let type: FieldType = kinds.integers > 0 && kinds.doubles > 0 ? .text : try kinds.type(of: name)
+      columns.append(SourceColumn(name: name, type: type, isOptional: kinds.nothing > 0))
     }
     self.columns = columns
   }
@@ -47,10 +56,7 @@ struct CSVTable: SourceTable {
       guard row.count == columns.count else { throw ToolError(.failed, "'\(path)' changes while it is read") }
       var values: [DynamicValue] = []
       for (cell, column) in zip(row, columns) {
-        guard let value = cell.value(as: column) else {
-          throw ToolError(.failed, "'\(path)' changes while it is read")
-        }
-        values.append(value)
+        values.append(try cell.value(as: column, row: number))
       }
       try body(number, values)
     }
@@ -63,12 +69,13 @@ struct CSVTable: SourceTable {
 }
 
 extension ColumnKinds {
+  /// A number is one only where printing it gives the cell's characters: 007, +5, 1E5 and 1.50 are text.
   fileprivate mutating func count(_ cell: CSVReader.Cell) {
     if cell.isNothing {
       nothing += 1
     } else if Int64(cell.text).map({ String($0) == cell.text }) ?? false {
       integers += 1
-    } else if let double = Double(cell.text), double.isFinite, cell.text.first != "+" {
+    } else if let double = Double(cell.text), double.isFinite, double.description == cell.text {
       doubles += 1
     } else if cell.text == "true" || cell.text == "false" {
       booleans += 1
@@ -79,13 +86,15 @@ extension ColumnKinds {
 }
 
 extension CSVReader.Cell {
-  fileprivate func value(as column: SourceColumn) -> DynamicValue? {
-    if isNothing { return column.isOptional ? .missing : nil }
-    switch column.type {
-    case .text: return .text(text)
-    case .boolean: return text == "true" ? .boolean(true) : text == "false" ? .boolean(false) : nil
-    default: return DynamicValue(number: text, as: column.type)
+  fileprivate func value(as column: SourceColumn, row: Int64) throws(ToolError) -> DynamicValue {
+    if !isNothing {
+      if let value = column.value(text) { return value }
+      throw column.refusal(text, row: row)
     }
+    if column.isOptional { return .missing }
+    // A text that is not optional can be nothing else.
+    if column.type == .text { return .text("") }
+    throw column.refusal(nil, row: row)
   }
 }
 
@@ -173,7 +182,7 @@ struct CSVReader {
 struct JSONLinesTable: SourceTable {
   let name: String
   let identity: String
-  let columns: [SourceColumn]
+  var columns: [SourceColumn]
   let rowCount: Int
   private let path: String
 
@@ -211,25 +220,31 @@ struct JSONLinesTable: SourceTable {
       let known = Dictionary(members.map { ($0.name, $0.value) }) { first, _ in first }
       var values: [DynamicValue] = []
       for column in columns {
-        guard let value = Self.value(known[column.name] ?? .null, column.type) else {
-          throw ToolError(.failed, "'\(path)' changes while it is read")
-        }
-        values.append(value)
+        values.append(try Self.value(known[column.name] ?? .null, column, row: number))
       }
       try body(number, values)
     }
   }
 
-  private static func value(_ json: JSONValue, _ type: FieldType) -> DynamicValue? {
-    switch (json, type) {
-    case (.null, _): .missing
-    case (.string(let text), .text), (.number(let text), .text): .text(text)
-    case (.boolean(let value), .text): .text(value ? "true" : "false")
-    case (.boolean(let value), .boolean): .boolean(value)
-    case (.number(let text), _): DynamicValue(number: text, as: type)
-    case (.array, .json), (.object, .json): .json(json.text)
-    default: nil
+  private static func value(
+    _ json: JSONValue, _ column: SourceColumn, row: Int64
+  ) throws(ToolError) -> DynamicValue {
+    let value: DynamicValue? =
+      switch (json, column.type) {
+      case (.null, _): column.isOptional ? .missing : nil
+      case (.string(let text), _): column.value(text)
+      case (.number(let text), .text): .text(text)
+      case (.boolean(let value), .text): .text(value ? "true" : "false")
+      case (.array, .json), (.object, .json): .json(json.text)
+      // A number says of no moment since when it counts.
+      case (.number(let text), .integer), (.number(let text), .double), (.number(let text), .boolean):
+        DynamicValue(number: text, as: column.type)
+      default: DynamicValue(json: json, as: column.type)
+      }
+    guard let value else {
+      throw column.refusal(json == .null ? nil : String(decoding: json.text, as: UTF8.self), row: row)
     }
+    return value
   }
 
   private static func forEachObject(
@@ -256,9 +271,21 @@ extension ColumnKinds {
     switch json {
     case .null: nothing += 1
     case .boolean: booleans += 1
-    case .number(let text): if Int64(text) != nil { integers += 1 } else { doubles += 1 }
+    case .number(let text): count(number: text)
     case .string: texts += 1
     case .array, .object: documents += 1
+    }
+  }
+
+  /// A number of JSON is one however it is written, but for what has more digits than any number keeps.
+  private mutating func count(number text: String) {
+    if let integer = Int64(text) {
+      integers += 1
+      if !Self.shortIntegers.contains(integer) { longIntegers += 1 }
+    } else if text.utf8.contains(where: { ".eE".utf8.contains($0) }), Double(text)?.isFinite ?? false {
+      doubles += 1
+    } else {
+      texts += 1
     }
   }
 }
@@ -267,8 +294,9 @@ extension DynamicValue {
   /// A number as a value of a type; nil where it is none.
   init?(number text: String, as type: FieldType) {
     switch type {
+    case .unsigned: if let value = UInt64(text) { self = .unsigned(value) } else { return nil }
     case .integer: if let value = Int64(text) { self = .integer(value) } else { return nil }
-    case .double: if let value = Double(text) { self = .double(value) } else { return nil }
+    case .double: if let value = Double(text), value.isFinite { self = .double(value) } else { return nil }
     case .date:
       if let value = Double(text) {
         self = .date(Date(timeIntervalSinceReferenceDate: value))

@@ -1,0 +1,105 @@
+// A column of a table on its way in: what its values are, or what the field that takes them has them be.
+import Foundation
+import Notelog
+
+/// A column, and what all of its values are.
+struct SourceColumn: Equatable, Sendable {
+  var name: String
+  /// What its values are by themselves.
+  let found: FieldType
+  /// Whether some row has nothing there.
+  let hasGaps: Bool
+  /// The field that takes them, of a collection that is there already.
+  var field: FieldInfo?
+
+  init(name: String, type: FieldType, isOptional: Bool) {
+    (self.name, found, hasGaps) = (name, type, isOptional)
+  }
+
+  /// The type of the values that rows have.
+  var type: FieldType { field?.type ?? found }
+  var isOptional: Bool { field?.isOptional ?? hasGaps }
+
+  /// The text of a cell as a value; nil where it is none. What no field asked for gives the very same text when it is printed.
+  func value(_ text: String) -> DynamicValue? {
+    if field != nil { return DynamicValue(strictly: text, as: type) }
+    if type == .text { return .text(text) }
+    guard let value = DynamicValue(strictly: text, as: type), value.shown == text else { return nil }
+    return value
+  }
+
+  /// That a row's value does not fit. What goes into a sealed field is not quoted.
+  func refusal(_ shown: String?, row: Int64) -> ToolError {
+    let place = "row \(row), column '\(name)': "
+    guard let shown else {
+      return ToolError(.failed, place + "there is no value, and the field is not optional")
+    }
+    let value = field?.isSealed ?? false ? "the value" : "'\(Self.short(shown))'"
+    return ToolError(.failed, place + "\(value) is not \(type.named) value")
+  }
+
+  /// The beginning of what is long.
+  static func short(_ text: String) -> String { text.count > 40 ? text.prefix(39) + "…" : text }
+}
+
+extension DynamicValue {
+  /// Reads what stands for a value of a type in other programs' texts, and nothing beside it; nil where it is none.
+  init?(strictly text: String, as type: FieldType) {
+    let value: DynamicValue? =
+      switch type {
+      case .text: .text(text)
+      case .boolean: ["true": true, "1": true, "false": false, "0": false][text].map(Self.boolean)
+      case .integer: Int64(text).flatMap { String($0) == text ? .integer($0) : nil }
+      case .unsigned: UInt64(text).flatMap { String($0) == text ? .unsigned($0) : nil }
+      case .double: Self.decimal(text).map(Self.double)
+      case .date: Moment.seconds(text).map { .date(Date(timeIntervalSinceReferenceDate: $0)) }
+      case .uuid: UUID(uuidString: text).map(Self.uuid)
+      case .url: URL(string: text).flatMap { $0.absoluteString == text ? .url($0) : nil }
+      case .bytes:
+        Data(base64Encoded: text).flatMap { $0.base64EncodedString() == text ? .bytes([UInt8]($0)) : nil }
+      case .json: (try? JSONReader.read(Array(text.utf8))) == nil ? nil : .json(Array(text.utf8))
+      }
+    guard let value else { return nil }
+    self = value
+  }
+
+  /// The nearest double to a decimal number. Swift would read hexadecimal ones, infinity and NaN too.
+  private static func decimal(_ text: String) -> Double? {
+    guard text.utf8.allSatisfy({ (48...57).contains($0) || "+-.eE".utf8.contains($0) }) else { return nil }
+    return Double(text).flatMap { $0.isFinite ? $0 : nil }
+  }
+}
+
+/// What values of one column are, found out value by value.
+struct ColumnKinds: Sendable {
+  var integers = 0
+  var doubles = 0
+  var booleans = 0
+  var texts = 0
+  var bytes = 0
+  var documents = 0
+  var nothing = 0
+  /// How many of the integers are 0 or 1.
+  var zerosAndOnes = 0
+  /// How many of the integers a double may not keep.
+  var longIntegers = 0
+
+  /// The integers that a double keeps, each.
+  static let shortIntegers = -(Int64(1) << 53)...Int64(1) << 53
+
+  /// The type that holds all of them: numbers become text beside text.
+  func type(of column: String) throws(ToolError) -> FieldType {
+    let others = integers + doubles + booleans + texts
+    if bytes > 0 || documents > 0 {
+      guard others == 0, bytes == 0 || documents == 0 else {
+        throw ToolError(
+          .failed, "the column '\(column)' holds \(bytes > 0 ? "bytes" : "lists or objects") and other values"
+        )
+      }
+      return bytes > 0 ? .bytes : .json
+    }
+    if texts > 0 || booleans > 0 && integers + doubles > 0 || doubles > 0 && longIntegers > 0 { return .text }
+    if booleans > 0 { return .boolean }
+    return doubles > 0 ? .double : integers > 0 ? .integer : .text
+  }
+}
