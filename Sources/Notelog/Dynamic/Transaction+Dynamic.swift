@@ -49,6 +49,27 @@ extension Transaction {
     }
   }
 
+  /// The same, with a value that was sealed ahead.
+  mutating func update(
+    in collection: DynamicCollection, _ id: RecordID, _ values: [String: DynamicValue],
+    uploaded: (name: String, content: SealedContent)
+  ) throws {
+    let plan = try checkedPlan(of: collection)
+    let stored = try existing(id, plan, if: .always)
+    let (byIndex, index) = (try resolve(values, plan), try plan.index(of: uploaded.name))
+    // Where the record names the key, it is compared with that once all is known of the record.
+    let field = plan.fields[index]
+    guard field.field.isKeyChosen || uploaded.content.keyReference == field.keyReference else {
+      throw NotelogError(
+        .conflict,
+        "\(plan.place(index, id)): its key was rotated since the value was uploaded; upload it again")
+    }
+    try merge(stored, plan, changed: Set(byIndex.keys).union([index]), [index: uploaded.content]) {
+      index, scratch in
+      try byIndex[index]?.store(plan.fields[index].field, into: &scratch)
+    }
+  }
+
   /// Deletes a record. It needs no key.
   ///
   /// - Parameters:

@@ -25,14 +25,7 @@ extension Store {
     to path: FieldKeyPath<R, Value>, of id: RecordID, reading read: (inout MutableRawSpan) throws -> Int
   ) throws -> Upload<R> {
     var uploader = try uploader(to: path, of: id)
-    var piece = [UInt8](repeating: 0, count: Limits.chunkBytes)
-    defer { piece.wipe() }
-    while true {
-      let count = try piece.withBytes(in: 0..<piece.count) { bytes in try read(&bytes) }
-      guard count > 0 else { break }
-      precondition(count <= piece.count, "no more bytes are read than there is room for")
-      try uploader.append(piece.rawSpan.extracting(first: count))
-    }
+    try uploader.append(reading: read)
     return try uploader.finish(for: R.self)
   }
 

@@ -108,8 +108,26 @@ struct Uploader: ~Copyable {
     }
   }
 
-  /// Ends the value. What is short enough is sealed to stand in the record itself.
+  /// Takes all that `read` gives, until it gives nothing.
+  mutating func append(reading read: (inout MutableRawSpan) throws -> Int) throws {
+    var piece = [UInt8](repeating: 0, count: Limits.chunkBytes)
+    defer { piece.wipe() }
+    while true {
+      let count = try piece.withBytes(in: 0..<piece.count) { bytes in try read(&bytes) }
+      guard count > 0 else { return }
+      precondition(count <= piece.count, "no more bytes are read than there is room for")
+      try append(piece.rawSpan.extracting(first: count))
+    }
+  }
+
+  /// Ends the value, and has the upload keep it alive.
   consuming func finish<R: Record>(for _: R.Type) throws(NotelogError) -> Upload<R> {
+    let (store, id, field, byteCount) = (store, id, plan.fields[index].number, byteCount)
+    return Upload(store, id, field: field, try finish(), byteCount: byteCount)
+  }
+
+  /// Ends the value, which from here on is the caller's to keep alive. What is short enough is sealed to stand in the record itself.
+  consuming func finish() throws(NotelogError) -> SealedContent {
     let field = plan.fields[index]
     let content: SealedContent
     if number > 0 {
@@ -124,9 +142,8 @@ struct Uploader: ~Copyable {
         type: field.type, flags: Self.flags, keyReference: key.reference.rawValue, bytes: try sealReference())
     }
     chunk.wipe()
-    // From here on the upload keeps the value alive.
     isBegun = false
-    return Upload(store, id, field: field.number, content, byteCount: byteCount)
+    return content
   }
 
   private func sealed(

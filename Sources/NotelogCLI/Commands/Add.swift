@@ -21,7 +21,11 @@ extension Command {
   static let set: Command = Command(
     words: ["set"], summary: "change fields of a record",
     discussion: [
-      assignmentHelp, "Fields that are not named stay as they are, sealed ones unopened.", keyHelp,
+      assignmentHelp, "Fields that are not named stay as they are, sealed ones unopened.",
+      """
+      A value has 16 MiB at most, but for one from a file or standard input, for a sealed field of bytes that is not padded, compressed or unique: that has \
+      any length.
+      """, keyHelp,
     ],
     positionals: [
       .store, Positional(name: "ID", help: "the record's id"),
@@ -63,7 +67,18 @@ private func setFields(_ invocation: Invocation, _ console: Console) throws(Tool
   let assignments = try Assignment.all(invocation.positionals.dropFirst(2))
   try invocation.withStore(.required) { store in
     let collection = try store.collection(given: try store.entry(id).collection)
-    try collection.update(id, try collection.values(assignments))
+    var (held, streamed) = ([Assignment](), [(name: String, input: Input)]())
+    for assignment in assignments {
+      let input = try assignment.stream(into: try collection.field(assignment.name))
+      if let input { streamed.append((assignment.name, input)) } else { held.append(assignment) }
+    }
+    let values = try collection.values(held)
+    guard let (name, input) = streamed.first else { return try collection.update(id, values) }
+    guard streamed.count == 1 else {
+      throw ToolError.usage(
+        "\(name) and \(streamed[1].name) may both be long", hint: "set one long value at a time")
+    }
+    try collection.update(id, streaming: name, values) { memory in try input.read(into: &memory) }
   }
   return .done
 }

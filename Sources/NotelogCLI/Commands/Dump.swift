@@ -48,7 +48,7 @@ private func dumpStore(_ invocation: Invocation, _ console: Console) throws(Tool
         let shown = RecordShown(entry, opening: store.isUnlocked)
         lacked.note(shown)
         try shown.print(to: console, asJSON: invocation.has(.json))
-        if try shown.exitCode(console) == .damage { answer = .damage }
+        answer.meet(try shown.exitCode(console))
         done += 1
         return progress.update(done, of: total)
       } damaged: { id, error in

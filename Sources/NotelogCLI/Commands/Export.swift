@@ -11,6 +11,9 @@ extension Command {
       are base64 and X'…', dates are RFC 3339.
       """,
       "What can't be read is left out and said, and it exits 3: a record whole, where one of its values can't be read.",
+      """
+      A value of more than 16 MiB is left out of its record, which is said, and it exits 4: 'notelog get STORE ID FIELD' writes it to a file.
+      """,
     ],
     positionals: [
       .store, Positional(name: "COLLECTION", isOptional: true, help: "the collection; all without it"),
@@ -51,11 +54,9 @@ private func exportRecords(_ invocation: Invocation, _ console: Console) throws(
       try collection.forEach { entry in
         let shown = RecordShown(entry, opening: true)
         lacked.note(shown)
-        if try shown.exitCode(console) == .damage {
-          answer = .damage
-        } else {
-          try console.out.write(format.line(shown, fields))
-        }
+        let code = try shown.exitCode(console)
+        answer.meet(code)
+        if code != .damage { try console.out.write(format.line(shown.withoutLong, fields)) }
         return !Interrupt.isRequested
       } damaged: { id, error in
         unreadable.add(id, error)

@@ -4,7 +4,13 @@ import Notelog
 extension Command {
   static let get: Command = Command(
     words: ["get"], summary: "print a record, or one field of it as it is",
-    discussion: ["A record that does not exist exits 1."],
+    discussion: [
+      "A record that does not exist exits 1.",
+      """
+      A field's value goes to a file or a pipe as it is, piece by piece, however long it is: what came out before an error is a part of it. In a whole record, \
+      a value of more than 16 MiB is left out and said, and it exits 4.
+      """,
+    ],
     positionals: [
       .store, Positional(name: "ID", help: "the record's id"),
       Positional(name: "FIELD", isOptional: true, help: "print this field's value, and nothing else"),
@@ -31,8 +37,21 @@ private func getRecord(_ invocation: Invocation, _ console: Console) throws(Tool
     if invocation.positionals.count > 2 {
       let field = try collection.field(invocation.positionals[2])
       try invocation.unlock(store, toRead: [field.name], of: collection)
+      let none = ToolError(.no, "record \(id.shown) has no \(field.name)")
+      if field.isSealed, [.bytes, .text, .json].contains(field.type), !invocation.has(.json),
+        !console.outIsTerminal
+      {
+        guard let content = try entry.content(of: field.name) else { throw none }
+        try content.forEachPiece { try console.out.write(bytes: $0) }
+        return .done
+      }
+      if let count = try entry.longByteCount(field.name) {
+        throw ToolError(
+          .failed, "\(field.name) has \(count) bytes, which is more than can be shown",
+          hint: "send it to a file: notelog get \(invocation.store) \(id.shown) \(field.name) >FILE")
+      }
       let value = try entry.value(field.name)
-      if value == .missing { throw ToolError(.no, "record \(id.shown) has no \(field.name)") }
+      if value == .missing { throw none }
       if invocation.has(.json) {
         try console.print(value.json)
       } else if console.outIsTerminal {

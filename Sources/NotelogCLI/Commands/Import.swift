@@ -250,6 +250,11 @@ private struct ImportBatch {
     if member.value["error"] != nil {
       throw ToolError(.failed, "\(field.name) could not be read when it was dumped")
     }
+    if member.value["long"] != nil {
+      throw ToolError(
+        .failed, "\(field.name) was too long for this dump",
+        hint: "leave the field out of the line, and bring it over with 'notelog get' and 'notelog set'")
+    }
     throw ToolError(.failed, "\(field.name) takes \(field.type.named) value")
   }
 

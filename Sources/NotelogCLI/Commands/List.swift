@@ -64,7 +64,7 @@ private func listRecords(_ invocation: Invocation, _ console: Console) throws(To
       let shown = RecordShown(entry, opening: true, only: fields)
       lacked.note(shown)
       try shown.list(on: console, asJSON: invocation.has(.json))
-      if try shown.exitCode(console) == .damage { answer = .damage }
+      answer.meet(try shown.exitCode(console))
     }
     return lacked.end(unreadable.end(answer))
   }

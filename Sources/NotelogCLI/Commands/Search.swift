@@ -59,7 +59,7 @@ private func searchRecords(_ invocation: Invocation, _ console: Console) throws(
         let record = RecordShown(entry, opening: true, only: invocation.has(.json) ? nil : shown)
         lacked.note(record)
         try record.list(on: console, asJSON: invocation.has(.json))
-        if try record.exitCode(console) == .damage { code = .damage }
+        code.meet(try record.exitCode(console))
         return true
       } damaged: { id, error in
         unreadable.add(id, error)

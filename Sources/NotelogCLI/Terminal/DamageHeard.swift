@@ -31,7 +31,7 @@ final class DamageHeard: Sendable {
     case .unproven: console.say("hint", "'notelog salvage \(store) --to NEW' saves what is left")
     case .contained, .sound: console.say("hint", "'notelog verify \(store)' says what is damaged")
     }
-    return code == .done || code == .no ? .damage : code
+    return code == .done || code == .no || code == .leftOut ? .damage : code
   }
 }
 

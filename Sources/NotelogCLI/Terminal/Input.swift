@@ -71,6 +71,11 @@ final class Input {
     }
   }
 
+  /// What comes next, as much as there is room for; 0 at the end.
+  func read(into memory: inout MutableRawSpan) throws(ToolError) -> Int {
+    try readOn(into: &memory, at: 0, upTo: memory.byteCount)
+  }
+
   /// All bytes up to the end; one more than `count` where there are more than that.
   func readAll(upTo count: Int) throws(ToolError) -> [UInt8] {
     var bytes: [UInt8] = []

@@ -53,6 +53,18 @@ struct Assignment: Sendable {
     }
   }
 
+  /// Where the value comes from, if it may be too long to be held and the field takes it piece by piece.
+  func stream(into field: FieldInfo) throws(ToolError) -> Input? {
+    guard field.isStreamable else { return nil }
+    switch source {
+    case .text: return nil
+    case .input: return Input()
+    case .file(let path):
+      let input = try Input(path: path)
+      return input.byteCount.map { $0 <= Self.bytesMax } ?? false ? nil : input
+    }
+  }
+
   private func parse(_ bytes: [UInt8], as type: FieldType) throws(ToolError) -> DynamicValue {
     if type == .bytes { return .bytes(bytes) }
     guard var text = String(validating: bytes, as: UTF8.self) else {
@@ -79,9 +91,19 @@ struct Assignment: Sendable {
     let bytes = try input.readAll(upTo: bytesMax)
     guard bytes.count <= bytesMax else {
       throw ToolError(
-        .failed, "\(input.name) holds more than \(bytesMax >> 20) MiB, the most that a value may have here")
+        .failed, "\(input.name) holds more than \(bytesMax >> 20) MiB, the most that a value may have here",
+        hint:
+          "'notelog set' takes any length, for a sealed field of bytes that is not padded, compressed or unique"
+      )
     }
     return bytes
+  }
+}
+
+extension FieldInfo {
+  /// Whether the field takes a value piece by piece, as the library does.
+  fileprivate var isStreamable: Bool {
+    isSealed && type == .bytes && !isPadded && !isCompressed && !revealsEquality
   }
 }
 

@@ -14,6 +14,8 @@ struct RecordShown {
     /// Of no field that the schema has in use.
     case unknown(byteCount: Int)
     case failed(NotelogError)
+    /// Sound, and too long to be held.
+    case long(byteCount: Int)
 
     var json: JSONValue {
       switch self {
@@ -22,6 +24,7 @@ struct RecordShown {
         ["sealed": byteCount, "key": key]
       case .unknown(let byteCount): ["unknown": byteCount]
       case .failed(let error): ["error": error.description]
+      case .long(let byteCount): ["long": byteCount]
       }
     }
   }
@@ -45,6 +48,7 @@ struct RecordShown {
         return (field.name, .sealed(byteCount: field.storedByteCount, key: key))
       }
       do {
+        if let count = try entry.longByteCount(field.name) { return (field.name, .long(byteCount: count)) }
         return (field.name, .value(try entry.value(field.name)))
       } catch {
         return (field.name, Self.content(of: field, error))
@@ -96,8 +100,22 @@ struct RecordShown {
     case .sealed(let byteCount, let key), .keyMissing(let byteCount, let key):
       console.styled("sealed under key \(key), \(byteCount) bytes", .dim)
     case .unknown(let byteCount): console.styled("\(byteCount) bytes, not in the schema", .dim)
+    case .long(let byteCount): console.styled("\(byteCount) bytes, too long to be shown", .dim)
     case .failed(let error): console.styled("error: \(Escaping.line(error.description))", .red)
     }
+  }
+}
+
+extension DynamicEntry {
+  /// The length of a value that is too long to be held; nil of all others.
+  func longByteCount(_ name: String) throws -> Int? {
+    // Its seals and a byte make it longer: what comes near the limit is asked for.
+    guard let field = fields.first(where: { $0.name == name }), field.storedByteCount > Assignment.bytesMax
+    else {
+      return nil
+    }
+    let count = try content(of: name)?.byteCount ?? 0
+    return count > Assignment.bytesMax ? count : nil
   }
 }
 
@@ -118,11 +136,25 @@ extension RecordShown {
     if asJSON { try console.print(json) } else { try console.out.write(text(console)) }
   }
 
-  /// `damage`, said on stderr, if a field failed.
+  /// `damage` if a field failed, and `leftOut` if one is too long; both are said on stderr.
   func exitCode(_ console: Console) throws(ToolError) -> ExitCode {
-    guard let failure else { return .done }
-    console.say("error", "record \(id.shown): \(ToolError(failure).message)")
-    return .damage
+    if let failure {
+      console.say("error", "record \(id.shown): \(ToolError(failure).message)")
+      return .damage
+    }
+    var code = ExitCode.done
+    for case (let name, .long(let byteCount)) in fields {
+      console.say("warning", "record \(id.shown): \(name) is left out, as it has \(byteCount) bytes")
+      code = .leftOut
+    }
+    return code
+  }
+
+  /// The record without what is too long.
+  var withoutLong: RecordShown {
+    var record = self
+    record.fields.removeAll { if case .long = $0.content { true } else { false } }
+    return record
   }
 }
 
