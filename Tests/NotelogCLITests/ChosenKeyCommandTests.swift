@@ -33,7 +33,7 @@ import Testing
       1
       1 value  home
       2 values  work
-      3 values sealed anew under 3; 2 given up
+      3 values sealed anew under generation 3; generation 2 is given up
       0 values  home
       3 values  work
       1

@@ -53,7 +53,7 @@ import Testing
       """
     let out = """
       1  whenUnlocked  6 values  default
-      6 values sealed anew under 2; 1 given up
+      6 values sealed anew under generation 2; generation 1 is given up
       2  whenUnlocked  6 values  default
       {"number":2,"name":"default","class":"whenUnlocked","shreddable":false,"state":"open","generations":[{"number":2,"values":6}]}
       1

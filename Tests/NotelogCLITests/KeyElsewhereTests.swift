@@ -81,11 +81,11 @@ import Testing
       notelog info visits --password-file new --device-secret other | grep -c '^slot'
       """
     let out = """
-      0 values sealed anew under 4
+      0 values sealed anew under generation 4
       12
       0
       notelog: error: changing the unlock root: key 1 stayed on the device that it was made on, and opens there only
-      0 values sealed anew under 4; 1 given up
+      0 values sealed anew under generation 4; generation 1 is given up
       0
       notelog: note: what was written before is under keys that the old password leads to, until 'notelog key rotate'
       1

@@ -155,9 +155,12 @@ private func rotateKey(_ invocation: Invocation, _ console: Console) throws(Tool
     }
     if last.isFinished { _ = try console.withProgress("compacting") { try store.purge(progress: $0) } }
     if Interrupt.isRequested { throw ToolError.interrupted }
-    let given = retired.isEmpty ? "" : "; \(retired.map(String.init).joined(separator: ", ")) given up"
+    let numbers = retired.map(String.init).joined(separator: ", ")
+    let given =
+      retired.isEmpty
+      ? "" : "; \(retired.count == 1 ? "generation \(numbers) is" : "generations \(numbers) are") given up"
     try invocation.print(
-      "\(counted(resealed, "value")) sealed anew under \(last.generation)\(given)\n",
+      "\(counted(resealed, "value")) sealed anew under generation \(last.generation)\(given)\n",
       or: [
         "resealed": resealed, "generation": last.generation, "retired": retired, "finished": last.isFinished,
       ],

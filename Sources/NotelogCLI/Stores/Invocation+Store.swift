@@ -109,7 +109,18 @@ extension Invocation {
         .noStore, "there is a store's keyring at '\(store)', and none of its log",
         hint: "keep what is there, and 'notelog restore' a backup")
     }
-    return ToolError(.noStore, "there is no store at '\(store)'", hint: "'notelog init \(store)' makes one")
+    return ToolError(.noStore, "there is no store at '\(store)'", hint: noStoreHint)
+  }
+
+  /// What can be done where there is no store: not what would be refused, and nothing new for who looks after an old one.
+  private var noStoreHint: String? {
+    let (files, place) = (FileManager.default, URL(filePath: store).standardizedFileURL)
+    let folder = place.deletingLastPathComponent().path
+    guard files.fileExists(atPath: folder) else { return "there is no folder '\(folder)' either" }
+    let held = (try? files.contentsOfDirectory(atPath: place.path)) ?? []
+    guard held.isEmpty || held.contains("creating") else { return "the folder holds other things" }
+    return ["verify", "salvage", "backup", "restore"].contains(command.words[0])
+      ? nil : "'notelog init \(store)' makes one"
   }
 }
 

@@ -22,6 +22,11 @@ struct SQLiteTable: SourceTable {
     let kind = try Self.lines(
       path, "SELECT type, wr FROM pragma_table_list WHERE schema = 'main' AND name = \(Self.text(table))")
     guard let kind = kind.first?.split(separator: "|"), kind.count == 2, kind[0] == "table" else {
+      if kind.first?.hasPrefix("view|") ?? false {
+        throw ToolError(
+          .failed, "'\(table)' is a view, whose rows have no numbers of their own",
+          hint: "make a table of it in a copy of the database: CREATE TABLE … AS SELECT * FROM …")
+      }
       throw ToolError(.failed, "there is no table '\(table)' in '\(path)'")
     }
     let found = try Self.lines(
@@ -39,6 +44,9 @@ struct SQLiteTable: SourceTable {
     rowCount = counts.rows
     var columns: [SourceColumn] = []
     for (column, kinds) in zip(taken, counts.kinds) {
+      if kinds.bytes > 0, kinds.integers + kinds.doubles + kinds.texts > 0 {
+        throw try Self.mixedBytes(path, table, column.name)
+      }
       let type = try Self.type(column, kinds, isCoreData)
       let name = isCoreData && column.name.hasPrefix("Z") ? column.name.dropFirst().lowercased() : column.name
       columns.append(SourceColumn(name: name, type: type, isOptional: kinds.nothing > 0))
@@ -47,6 +55,22 @@ struct SQLiteTable: SourceTable {
     name = isCoreData && table.hasPrefix("Z") ? table.dropFirst().lowercased() : table
     identity = "sqlite \(table)"
     query = Self.rows(table, taken.map(\.name), found, isWithoutRowID: kind[1] == "1")
+  }
+
+  /// That a column holds bytes and other values, and where the first of these is.
+  private static func mixedBytes(_ path: String, _ table: String, _ column: String) throws(ToolError)
+    -> ToolError
+  {
+    let (name, from) = (quoted(column), quoted(table))
+    let other = "typeof(\(name)) NOT IN ('blob', 'null')"
+    let row = try lines(
+      path,
+      "SELECT n, typeof(\(name)) FROM (SELECT row_number() OVER () AS n, * FROM \(from)) WHERE \(other) LIMIT 1"
+    ).first?.split(separator: "|")
+    let place = row.map { ": \($0.last ?? "another") in row \($0[0])" } ?? ""
+    return ToolError(
+      .failed, "the column '\(column)' holds bytes and other values\(place)",
+      hint: "in a copy of the database: UPDATE \(from) SET \(name) = CAST(\(name) AS BLOB) WHERE \(other)")
   }
 
   private struct Declaration { let name: String, type: String, keyPlace: Int }
