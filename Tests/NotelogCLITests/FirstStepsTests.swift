@@ -35,10 +35,15 @@ import Testing
     let script = """
       code() { "$@" >/dev/null 2>&1 </dev/null; echo $?; }
       id=$(notelog add my.notelog title=x $quick)
+      echo '{"collections":[{"name":"a","fields":[{"name":"n","type":"text"},{"name":"photo","type":"bytes","sealed":true,"optional":true}]}]}' >schema
+      notelog init long --schema schema $quick --scrypt-log-n 14 2>/dev/null
+      long=$(notelog add long n=x $quick)
+      head -c 17000000 /dev/zero | notelog set long $long photo=- $quick
       {
         code notelog get my.notelog $id $quick
         code notelog get my.notelog 00000000-0000-0000-0000-000000000000 $quick
-        code notelog add my.notelog time=never $quick
+        code notelog add my.notelog titel=x $quick
+        code notelog get long $long $quick
         code notelog info nowhere
         code notelog list my.notelog
         code notelog lst my.notelog
@@ -58,7 +63,7 @@ import Testing
       tr '\\n' ' ' <codes
       """
     let answer = try bench.run(storePrelude + script)
-    #expect(answer == .init(out: "0 1 2 10 12 64 11 130 3 1 "))
+    #expect(answer == .init(out: "0 1 2 4 10 12 64 11 130 3 1 "))
     #expect(
       Set(answer.out.split(separator: " ").compactMap { Int32($0) }) == Set(ExitCode.allCases.map(\.rawValue))
     )
