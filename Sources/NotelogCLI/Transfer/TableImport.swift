@@ -9,10 +9,8 @@ struct TableProposal {
   /// Whether the collection is there already, and says what its fields are.
   let isKnown: Bool
 
-  /// What a table becomes, where the columns of some names are sealed. Where the collection is there, the columns learn which fields take
-  /// them.
-  ///
-  /// - Parameter known: The fields in use of the collection of a name; nil where there is none.
+  /// What a table becomes, where the columns of some names are sealed. Where the collection is there, which `known` tells by its fields, the
+  /// columns learn which of them take them.
   init(
     _ table: inout any SourceTable, as name: String?, sealing sealed: [String],
     known: (String) throws(ToolError) -> [FieldInfo]?
@@ -158,6 +156,7 @@ struct TableImport {
   ///
   /// - Parameter isBefore: Whether nothing was written yet: then rows may have no record.
   /// - Returns: How many records there are.
+  /// - Throws: The first difference, with its row; what stood in the way of reading.
   @discardableResult
   func compare(isBefore: Bool = false) throws(ToolError) -> Int {
     let names = table.columns.map(\.name)
