@@ -8,7 +8,7 @@ import NotelogBase
 package final class ForgivingFile: StorageFile {
   private static let sectorByteCount = 4096
 
-  private let base: any StorageFile
+  fileprivate let base: any StorageFile
   /// The file's length, where it does not change.
   private let fileByteCount: Int?
   private let ranges = Lock<[Range<Int>]>([])
@@ -67,6 +67,11 @@ package final class ForgivingFile: StorageFile {
   }
   package func sync() throws(StorageError) { try base.sync() }
   package func close() { base.close() }
+}
+
+extension StorageFile {
+  /// The file itself, for who has to hear that it can't be read.
+  package var unforgiving: any StorageFile { (self as? ForgivingFile)?.base ?? self }
 }
 
 extension StorageError {

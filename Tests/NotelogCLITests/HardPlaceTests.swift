@@ -131,6 +131,29 @@ import Testing
     try expect("mkdir disk; export quick; unshare -rm sh full", .init(out: expected))
   }
 
+  /// The bug: it advised to remove something or to compact, which was followed in the store to be saved.
+  @Test func `where a copy has no room, its disk is named, and nothing of what is copied`() throws {
+    guard Workbench.canMount else { return }
+    try bench.write(
+      "full",
+      """
+      mount -t tmpfs -o size=2m none disk || exit 9
+      notelog init s $quick --scrypt-log-n 14 2>/dev/null
+      awk 'BEGIN { for (i = 0; i < 300; i++) printf "{\\"fields\\":{\\"body\\":\\"%020000d\\"}}\\n", i }' | notelog import s $quick
+      notelog backup s whole >/dev/null
+      for command in "salvage s --to disk/a" "backup s disk/b" "restore whole disk/c"; do
+        notelog $command 2>err >/dev/null; echo $?; grep hint err; rm -rf disk/*
+      done
+      notelog verify s | tail -1
+      """)
+    func hint(_ name: String) -> String {
+      "2\nnotelog: hint: the disk of 'disk/\(name)' is full: make room there, or name a folder on another disk\n"
+    }
+    try expect(
+      "mkdir disk; export quick; unshare -rm sh full",
+      .init(out: hint("a") + hint("b") + hint("c") + "verdict    sound\n"))
+  }
+
   /// The bug: the tool left compaction to who asks for it. One record, updated again and again, took a gigabyte, and then more
   /// segments than a process may have open.
   @Test func `a record that is imported again and again takes no more than the space contract`() throws {

@@ -116,7 +116,7 @@ import Testing
   @Test func `files of keys that can be shredded come along`() throws {
     let script = """
       notelog init cards --empty $quick --scrypt-log-n 14 2>/dev/null
-      notelog key add cards default --shreddable $quick >/dev/null
+      notelog key add cards default --shreddable $quick >/dev/null 2>&1
       echo '{"name":"x","pin":"1234"}' >in.jsonl
       notelog import cards in.jsonl --from jsonl --into card --seal pin --yes $quick >/dev/null
       notelog salvage cards --to new $quick | tail -1

@@ -101,7 +101,8 @@ public struct SalvageSummary: Sendable {
 
   /// Whether something was read, nothing that is known of was lost, and the keyring is whole.
   public var isComplete: Bool {
-    !files.isEmpty && lossCount == 0 && staleBelow == 0 && (keyring == .sound || keyring == .mended)
+    !files.isEmpty && (recordCount > 0 || report.foreign.isEmpty) && lossCount == 0 && staleBelow == 0
+      && (keyring == .sound || keyring == .mended)
   }
 }
 

@@ -48,7 +48,8 @@ extension Command {
 private func backUp(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
   try invocation.checkPath()
   let done = try Interrupt.deferred { () throws(ToolError) in
-    try console.withProgress("backing up", missing: invocation.noStore) { progress in
+    try console.withProgress("backing up", missing: invocation.noStore, into: invocation.positionals[1]) {
+      progress in
       try Store.backup(
         of: invocation.store, to: invocation.positionals[1],
         checkingAll: invocation.has(Command.checkParts), progress: progress)
@@ -81,7 +82,8 @@ private func restoreBackup(_ invocation: Invocation, _ console: Console) throws(
         .noStore, "there is no backup at '\(backup)'",
         hint: "'notelog salvage \(backup) --to NEW' saves what there is where both of its manifests are lost"),
       taken: ToolError(
-        .failed, "'\(store)' is not empty", hint: "a backup is restored into a folder of its own")
+        .failed, "'\(store)' is not empty", hint: "a backup is restored into a folder of its own"),
+      into: store
     ) { progress in
       try Store.restore(from: backup, to: store, progress: progress)
     }

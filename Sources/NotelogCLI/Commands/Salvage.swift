@@ -61,7 +61,8 @@ private func save(
 ) throws(ToolError) -> SalvageSummary {
   try console.withProgress(
     "salvaging", missing: invocation.nothingToSalvage,
-    taken: ToolError(.failed, "'\(new)' is not empty", hint: "the new store needs a folder of its own")
+    taken: ToolError(.failed, "'\(new)' is not empty", hint: "the new store needs a folder of its own"),
+    into: new
   ) { progress in
     try Store.salvage(
       from: invocation.store, to: new, storeID: storeID,

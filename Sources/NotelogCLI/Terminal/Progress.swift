@@ -51,12 +51,12 @@ final class Progress: Sendable {
 extension Console {
   /// Runs long work of the library, which tells how far it has come, and turns its errors into the tool's.
   func withProgress<Result>(
-    _ what: String, missing: ToolError? = nil, taken: ToolError? = nil,
+    _ what: String, missing: ToolError? = nil, taken: ToolError? = nil, into target: String? = nil,
     _ body: (@escaping (Int, Int) -> Bool) throws -> Result
   ) throws(ToolError) -> Result {
     let progress = Progress(what, on: self)
     defer { progress.finish() }
-    return try asking(missing: missing, taken: taken) {
+    return try asking(missing: missing, taken: taken, into: target) {
       try body { done, total in progress.update(done, of: total) }
     }
   }

@@ -80,11 +80,12 @@ extension ToolError {
 /// - Parameters:
 ///   - missing: What is said where there is nothing at a path.
 ///   - taken: What is said where a folder that should be new is not.
+///   - target: The folder that is written to, where it is another one than the store: what is said where its disk is full.
 ///   - body: What calls the library.
 /// - Returns: What it returned.
 /// - Throws: What it threw, as the tool says it.
 func asking<Result>(
-  missing: ToolError? = nil, taken: ToolError? = nil, _ body: () throws -> Result
+  missing: ToolError? = nil, taken: ToolError? = nil, into target: String? = nil, _ body: () throws -> Result
 ) throws(ToolError) -> Result {
   do {
     return try body()
@@ -92,6 +93,10 @@ func asking<Result>(
     switch (error as? NotelogError)?.code {
     case .notFound: throw missing ?? ToolError(any: error)
     case .alreadyExists: throw taken ?? ToolError(any: error)
+    case .full where target != nil:
+      throw ToolError(
+        .failed, ToolError(any: error).message,
+        hint: "the disk of '\(target ?? "")' is full: make room there, or name a folder on another disk")
     default: throw ToolError(any: error)
     }
   }

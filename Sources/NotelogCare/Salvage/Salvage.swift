@@ -141,43 +141,53 @@ struct Salvage {
     _ pile: SalvagePile, _ witness: SalvageWitness?
   ) -> [SalvageTable.Place] {
     var survivors: [SalvageTable.Place] = []
-    var namedCount = 0
+    var knownCount = 0
     for (id, entry) in table.records {
+      let known = entry.newest ?? entry.sound
+      var lostPlace = known.flatMap { witness?.lostPlace(of: id, olderThan: $0) }
+      if let lostPlace, !lostPlace.isTombstone { knownCount += 1 }
+      // What is lost there may be what is known: a footer lists it, and another file may stand in for it.
+      if let newest = entry.newest, place(of: newest, pile) == lostPlace { lostPlace = nil }
       guard let newest = entry.newest else {
         // Only what was replaced has it: it was deleted since, unless that is what is lost.
-        if report.staleBelow > 0 { keepOlder(id, entry, &survivors) }
+        if let lostPlace, !lostPlace.isTombstone { noteLost(id, nil, at: lostPlace, pile) }
+        if report.staleBelow > 0 || lostPlace?.isTombstone == false { keepOlder(id, entry, &survivors) }
         continue
       }
-      let lostPlace = witness?.lostPlace(of: id, olderThan: newest)
       if lostPlace?.isTombstone ?? newest.isTombstone {
         report.deletedCount += 1
       } else if lostPlace == nil, let sound = entry.sound, sound.sequence == newest.sequence {
         survivors.append(sound.place)
       } else {
-        if lostPlace != nil { namedCount += 1 }
         noteLost(id, newest, at: lostPlace, pile)
         keepOlder(id, entry, &survivors)
       }
     }
-    report.unnamedRecordCount = max(0, (witness?.lostRecordCount ?? 0) - namedCount)
+    report.unnamedRecordCount = max(0, (witness?.lostRecordCount ?? 0) - knownCount)
     report.possiblyStale.sort()
     return survivors.sorted()
   }
 
-  /// Notes a record whose newest frame is lost: in the file where it is known to have been, or where the checkpoint says.
+  private func place(of version: SalvageTable.Version, _ pile: SalvagePile) -> FrameAddress? {
+    pile.files[Int(version.place.file)].number.map {
+      FrameAddress(segment: $0, offset: Int(version.place.offset), isTombstone: version.isTombstone)
+    }
+  }
+
+  /// Notes a record whose newest frame is lost: where the checkpoint says that it was, or where a file names it.
   private mutating func noteLost(
-    _ id: ID16, _ newest: SalvageTable.Version, at lostPlace: FrameAddress?, _ pile: SalvagePile
+    _ id: ID16, _ newest: SalvageTable.Version?, at lostPlace: FrameAddress?, _ pile: SalvagePile
   ) {
-    let file = pile.files[Int(newest.place.file)]
-    if let lostPlace, file.number != lostPlace.segment || Int(newest.place.offset) != lostPlace.offset {
+    if let lostPlace {
       report.add(
         SalvageReport.Loss(
           kind: .record, file: "", segment: lostPlace.segment, offset: lostPlace.offset, byteCount: 0,
           record: id))
-    } else {
+    } else if let newest {
       let start = Int(newest.place.offset)
       let byteCount = aligned(Layout.frameHeaderByteCount + Int(newest.payloadByteCount))
-      report.add(.record, in: file, start..<start + byteCount, record: id)
+      report.add(
+        .record, in: pile.files[Int(newest.place.file)], start..<start + byteCount, record: id)
     }
   }
 

@@ -72,8 +72,10 @@ struct Follower: ~Copyable {
   private mutating func walk() throws(JournalError) -> Bool {
     guard let segment else { return false }
     do throws(StorageError) {
-      let byteCount = try segment.file.byteCount()
-      var reader = SegmentReader(segment.file, salt: segment.salt, end: byteCount)
+      // What can't be read is news that nobody hears, and no zeros.
+      let file = segment.file.unforgiving
+      let byteCount = try file.byteCount()
+      var reader = SegmentReader(file, salt: segment.salt, end: byteCount)
       // Nothing was visible in it yet.
       if place.offset == Layout.firstFrameOffset { place.offset = try reader.unitsStart() }
       while true {
