@@ -1,9 +1,9 @@
-// Which folder lies inside which: nothing is made inside of what it is made of.
+// Paths of folders: which lies inside which, and why none can be made or opened at one.
 
 import Foundation
 import NotelogStorage
 
-/// Compares folders by where they are, not by how they are named.
+/// Judges paths by where they lead, not by how they are spelt.
 enum FolderPath {
   /// Links are followed so often, and then taken for folders.
   private static let maximumLinkCount = 40
