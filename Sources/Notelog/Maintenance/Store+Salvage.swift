@@ -48,18 +48,8 @@ extension Store {
     do throws(NotelogError) {
       // The keyring first, as in a store that is created: the journal is what makes the folder a store.
       let keyrings = KeyringFiles(storage: source)
-      var found = keyrings.contents()
-      var id = storeID?.bytes
-      if id == nil {
-        let keyringStore = (try? found.choose())?.keyring.storeID
-        id = try journaling(Journal.storeToSalvage(in: source, keyring: keyringStore))
-      }
-      let elsewhere = keyrings.newestElsewhere(of: id)
-      let generation = (try? found.choose(storeID: id))?.keyring.generation ?? 0
-      let isNewer = elsewhere.map { $0.keyring.generation > generation } ?? false
-      if isNewer, let bytes = elsewhere?.keyring.bytes {
-        found = KeyringContents(keyring: bytes, copy: bytes, failure: nil)
-      }
+      let id = try storeToSalvage(in: source, given: storeID, keyrings.contents())
+      let (found, keyringFile) = keyrings.newest(of: id)
       let keyring = try salvageKeyring(found, to: target, of: id)
       try EffaceableFile.copyAll(from: source, to: target)
       let report = try journaling(
@@ -67,7 +57,7 @@ extension Store {
           from: source, to: target, storeID: id, keepsPossiblyStale: keepsOlderVersions, progress: progress))
       let schemas = try salvageSchemas(from: source, to: target, report)
       try creation.finish()
-      return SalvageSummary(report, keyring: keyring, from: isNewer ? elsewhere?.name : nil, schemas)
+      return SalvageSummary(report, keyring: keyring, from: keyringFile, schemas)
     } catch {
       creation.abandon()
       throw error
@@ -116,6 +106,15 @@ extension Store {
     // What was written is durable already.
     defer { try? journal.close() }
     return try body(journal)
+  }
+
+  /// The store that is meant: the one that was asked for, or the one that files and keyring speak for.
+  private static func storeToSalvage(
+    in source: any Storage, given storeID: RecordID?, _ keyring: KeyringContents
+  ) throws(NotelogError) -> ID16? {
+    if let storeID { return storeID.bytes }
+    return try journaling(
+      Journal.storeToSalvage(in: source, keyring: (try? keyring.choose())?.keyring.storeID))
   }
 
   /// Brings the keyring along, unless it is another store's.

@@ -65,15 +65,19 @@ struct KeyringFiles: Sendable {
     return KeyringContents(keyring: keyring, copy: copy, failure: failure)
   }
 
-  /// The newest keyring of a store that lies in the folder under another name, as sync programs and people leave them.
-  func newestElsewhere(of storeID: ID16?) -> (keyring: Keyring, name: String)? {
-    var newest: (keyring: Keyring, name: String)?
+  /// What is in both files; or a keyring of the store that lies in the folder under another name, as sync programs and people leave them,
+  /// where that is newer, or none of the two serves.
+  ///
+  /// - Returns: What is to be taken, and that other name.
+  func newest(of storeID: ID16?) -> (contents: KeyringContents, name: String?) {
+    var newest: (contents: KeyringContents, name: String?) = (contents(), nil)
+    var generation = (try? newest.contents.choose(storeID: storeID))?.keyring.generation ?? 0
     for name in (try? storage.names(in: "")) ?? [] where name != Self.name && name != Self.copyName {
-      guard let bytes = beginningLikeOne(name),
-        let keyring = (try? Keyring.choose(bytes, copy: nil, storeID: storeID))?.keyring,
-        keyring.generation > newest?.keyring.generation ?? 0
+      guard let bytes = beginningLikeOne(name) else { continue }
+      let found = KeyringContents(keyring: bytes, copy: bytes, failure: nil)
+      guard let keyring = (try? found.choose(storeID: storeID))?.keyring, keyring.generation > generation
       else { continue }
-      newest = (keyring, name)
+      (newest, generation) = ((found, name), keyring.generation)
     }
     return newest
   }

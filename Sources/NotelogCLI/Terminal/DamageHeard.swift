@@ -20,16 +20,15 @@ final class DamageHeard: Sendable {
 
   /// Says on stderr what was met, and makes of a command's answer the one that says so too.
   func say(on console: Console, after code: ExitCode, _ store: String) -> ExitCode {
-    var code = code
-    if let reason = keyring.withLock({ $0 }) {
-      console.say("error", reason)
-      if code == .done || code == .no { code = .damage }
-    }
-    guard let report = report.withLock({ $0 }) else { return code }
-    console.say("error", report.words)
-    switch report.verdict {
-    case .unproven: console.say("hint", "'notelog salvage \(store) --to NEW' saves what is left")
-    case .contained, .sound: console.say("hint", "'notelog verify \(store)' says what is damaged")
+    let (reason, report) = (keyring.withLock { $0 }, report.withLock { $0 })
+    if reason == nil, report == nil { return code }
+    if let reason { console.say("error", reason) }
+    if let report {
+      console.say("error", report.words)
+      switch report.verdict {
+      case .unproven: console.say("hint", "'notelog salvage \(store) --to NEW' saves what is left")
+      case .contained, .sound: console.say("hint", "'notelog verify \(store)' says what is damaged")
+      }
     }
     return code == .done || code == .no || code == .leftOut ? .damage : code
   }

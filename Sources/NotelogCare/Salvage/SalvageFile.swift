@@ -43,7 +43,9 @@ struct SalvageFile {
     header =
       isOne
       ? copies.first
-      : copies.first { [file, byteCount] in Self.hasFrame(file, byteCount, $0.salt) } ?? copies.first
+      : copies.first { [file, byteCount] in
+        (try? Self.hasFrame(file, byteCount, under: SegmentSalt($0.salt))) == true
+      } ?? copies.first
     salt = header.map { SegmentSalt($0.salt) }
     number = header?.number ?? FileName.segmentNumber(Self.segmentName(name))
   }
@@ -56,13 +58,14 @@ struct SalvageFile {
     SegmentReader(file, salt: salt ?? SegmentSalt(0), end: min(end ?? byteCount, byteCount))
   }
 
-  private static func hasFrame(_ file: any StorageFile, _ byteCount: Int, _ salt: UInt64) -> Bool {
-    var reader = SegmentReader(file, salt: salt, end: byteCount)
-    return (try? reader.nextFrame(from: Layout.firstFrameOffset)) != nil
-  }
-
   /// Whether any frame in it checks under a salt.
   func hasFrame(under salt: SegmentSalt) throws(StorageError) -> Bool {
+    try Self.hasFrame(file, byteCount, under: salt)
+  }
+
+  private static func hasFrame(
+    _ file: any StorageFile, _ byteCount: Int, under salt: SegmentSalt
+  ) throws(StorageError) -> Bool {
     var reader = SegmentReader(file, salt: salt, end: byteCount)
     return try reader.nextFrame(from: Layout.firstFrameOffset) != nil
   }

@@ -238,13 +238,12 @@ struct SalvagePile {
     }
   }
 
-  /// Whether a checkpoint is of these segments: those that both know have the same salts.
+  /// Whether a checkpoint is of these segments: those that both know, by a file or by the live set, have the same salts.
   func isKnown(to head: CheckpointHead) -> Bool {
-    files.allSatisfy { file in
-      guard !file.isReplaced, let header = file.header, let figures = head.figures(of: header.number) else {
-        return true
-      }
-      return figures.salt == header.salt
+    let present = files.filter { !$0.isReplaced }.compactMap(\.header).map { ($0.number, $0.salt) }
+    let listed = live?.entries.map { ($0.number, $0.salt) } ?? []
+    return (present + listed).allSatisfy { number, salt in
+      head.figures(of: number).map { $0.salt == salt } ?? true
     }
   }
 

@@ -191,6 +191,60 @@ import Testing
     }
   }
 
+  /// A checkpoint of which a block does not check may say anything.
+  @Test func `a damaged checkpoint says nothing of what is lost`() throws {
+    let (whole, _) = try Self.pile()
+    let lost = try #require(Self.segmentNames(whole).dropFirst().first)
+    whole.replace(lost, with: nil)
+    let blockCount = try #require(whole.contents("index")).count / 4096
+    #expect(blockCount > 1)
+    for block in 0..<blockCount {
+      let disk = whole.copy()
+      try Self.change(disk, "index") { $0[block * 4096 + 40] ^= 1 }
+      let report = try Journal.salvage(from: disk, to: SimulatedDisk(), options: .small)
+      #expect(report.staleBelow > 0 && report.unnamedRecordCount == 0, "block \(block)")
+    }
+  }
+
+  /// What was written since is newer than what the checkpoint places in the lost segment.
+  @Test func `a checkpoint says nothing of versions that came after it`() throws {
+    let (before, model) = try Self.pile()
+    let disk = before.copy()
+    let journal = try Journal.open(in: disk, options: .small)
+    for number in model.keys { try journal.put(key(number), [9, UInt8(number)]) }
+    try journal.synchronize()
+    let image = disk.crashImageNow(.allKept)
+    // The checkpoint of before, as a crash leaves it.
+    image.replace("index", with: before.contents("index"))
+    let lost = try #require(Self.segmentNames(before).dropFirst().first)
+    image.replace(lost, with: nil)
+    let target = SimulatedDisk()
+    _ = try Journal.salvage(from: image, to: target, options: .small)
+    let saved = try Self.contents(target)
+    for number in model.keys { #expect(saved[number] == [9, UInt8(number)], "record \(number)") }
+  }
+
+  /// Two histories of one store, as two machines write them that begin with the same copy.
+  @Test func `a checkpoint of another history says nothing of what is lost`() throws {
+    let (common, _) = try Self.pile()
+    func goOn(_ count: Int) throws -> SimulatedDisk {
+      let disk = common.copy()
+      let journal = try Journal.open(in: disk, options: .small)
+      for number in 0..<count { try journal.put(key(100 + number), Self.body(50, version: count)) }
+      try journal.close()
+      return disk
+    }
+    let (one, other) = (try goOn(20), try goOn(200))
+    let shared = Self.segmentNames(common).count
+    // What both have after the copy has the same numbers; only one segment of these is lost, and the others are in no checkpoint of `one`.
+    let ours = Self.segmentNames(one).dropFirst(shared)
+    other.replace("index", with: one.contents("index"))
+    for name in ours { other.replace(name, with: nil) }
+    #expect(!ours.isEmpty)
+    let report = try Journal.salvage(from: other, to: SimulatedDisk(), options: .small)
+    #expect(report.staleBelow > 0 && report.unnamedRecordCount == 0)
+  }
+
   /// The segments that were compacted stand in for a copy that is damaged.
   @Test func `a replaced segment stands in for a damaged copy`() throws {
     let disk = SimulatedDisk()
