@@ -6,8 +6,10 @@ SOURCES = Package.swift Sources Tests $(wildcard Benchmarks/Package.swift Benchm
 
 # One build serves demo and tests: optimised, as what ships, and open to `@testable import`.
 OPTIMISED = -c release -Xswiftc -enable-testing --scratch-path .build/optimised
-# Suites that try very many states, by their names: apart from the others, which would wait for them; `make soak` has them try more.
+# Suites that try a sample of very many states, by their names: `make soak` has them try all.
 HEAVY = ^[^/]*([Cc]rash|[Mm]odel|Damage|Failing|Streaming|Checkpoint|StoredOrder|Keyring|Salvage|HardPlace|BlockCache|Import)[^/]*/
+# The suite that compiles what the pages show: `make api` runs it.
+COMPILED = SnippetCompilationTests
 
 .PHONY: help demo test examples lint format bench soak torture fuzz model docs api api-accept install clean libraries
 
@@ -21,11 +23,10 @@ demo: libraries ## build the tool and tour a real store in a temporary folder
 
 test: libraries ## everything that proves the project
 	swift build --build-tests $(OPTIMISED)
-	scripts/test --skip-build --skip '$(HEAVY)' $(OPTIMISED)
-	scripts/test --skip-build --filter '$(HEAVY)' $(OPTIMISED)
+	scripts/test --skip-build --skip $(COMPILED) $(OPTIMISED)
 
 soak: libraries ## the crash, model, cipher and rotation tests again, with many more rounds
-	NOTELOG_SOAK=1 scripts/test --filter '$(HEAVY)|VectorTests|RotationTests' $(OPTIMISED)
+	NOTELOG_SOAK=1 scripts/test --filter '$(HEAVY)|VectorTests|RotationTests|FolderTests' $(OPTIMISED)
 
 torture: libraries ## damage, links, kills and many segments from outside, on the real tool: SECONDS=60 for each campaign
 	swift build $(OPTIMISED) --product notelog
@@ -49,8 +50,10 @@ bench: libraries ## measure beside the peers (sqlite, lmdb, leveldb, rocksdb)
 docs: libraries ## the library's documentation, into docs/site
 	scripts/docs $(OPTIMISED)
 
-api: libraries ## compare what is public with docs/api.txt, and count it
+api: libraries ## compare what is public with docs/api.txt, count it, and compile what the pages show
 	scripts/api $(OPTIMISED)
+	swift build --build-tests $(OPTIMISED)
+	scripts/test --skip-build --filter $(COMPILED) $(OPTIMISED)
 
 api-accept: libraries ## write docs/api.txt anew: what changed is meant
 	scripts/api --accept $(OPTIMISED)

@@ -11,6 +11,10 @@ let house: [SwiftSetting] = [
   .enableExperimentalFeature("Lifetimes"),
 ]
 
+/// Tests are compiled without optimisation, which takes less time than it saves: what they try is in modules that are optimised. Those of the journal
+/// try so many states that they are optimised too.
+let tests = house + [SwiftSetting.unsafeFlags(["-Onone"])]
+
 /// What lies below the library, lowest first; the cipher stands beside it.
 let journal: [Target.Dependency] = [
   "NotelogBase", "NotelogStorage", "NotelogFormat", "NotelogJournal", "NotelogCare",
@@ -56,7 +60,7 @@ let package = Package(
     .testTarget(
       name: "NotelogCryptoTests",
       dependencies: ["NotelogBase", "NotelogCrypto", "COpenSSL", "NotelogTestSupport", "SecretsChild"],
-      swiftSettings: house),
+      swiftSettings: tests),
     .testTarget(
       name: "NotelogJournalTests",
       dependencies: journal + ["CTestSupport", "NotelogTestSupport", "ReaderChild"],
@@ -66,15 +70,15 @@ let package = Package(
       dependencies: journal + [
         "Notelog", "NotelogCrypto", "NotelogTestSupport", "SharingChild", "StreamChild",
       ],
-      swiftSettings: house),
+      swiftSettings: tests),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     .testTarget(
       name: "NotelogCLITests",
       dependencies: journal + [
         "Notelog", "NotelogCLI", "CTestSupport", "CatchingConsumer", "LeasingApp", "NotelogTestSupport",
       ],
-      swiftSettings: house),
-    .testTarget(name: "TidyTests", swiftSettings: house),
+      swiftSettings: tests),
+    .testTarget(name: "TidyTests", swiftSettings: tests),
 
     // What tests start as processes of their own, to look into their memory.
     .executableTarget(

@@ -1,5 +1,6 @@
 // Folders that hold what a store never put there: links, other people's files, marks. Nothing outside is touched.
 import Foundation
+import NotelogTestSupport
 import Testing
 
 @Suite struct FolderTests {
@@ -49,17 +50,22 @@ import Testing
     "000000000901.journal.partial",
   ]
 
+  /// What stands in the place of a file.
+  static let kinds = ["file", "folder", "dangling", "hard", "own", "fifo", "directory"]
+
+  static let places = TestEffort.sample(names.flatMap { name in kinds.map { (name, $0) } }, 12)
+
   /// INV-L5. The bugs: with `pins` a link, every writing verb deleted all files in the folder that it led to; a `torn` that was a link
   /// got what recovery cut off written through it; a file with a second name was written to under both.
-  @Test(arguments: names)
-  func `whatever bears a name of the store's, nothing outside is touched, and errors name it`(name: String)
-    throws
-  {
+  @Test(arguments: places)
+  func `whatever bears a name of the store's, nothing outside is touched, and errors name it`(
+    name: String, kind: String
+  ) throws {
     let script =
       Self.prelude + Self.verbs + """
         name=$(echo \(name) | sed "s/FIRST/$first/; s/LAST/$last/")
         print >before
-        for kind in file folder dangling hard own fifo directory; do
+        for kind in \(kind); do
           rm -rf s new backup; cp -r my.notelog s
           [ $kind = own ] && { [ -f s/$name ] || continue; cp s/$name outside/own; print >before; }
           rm -rf s/$name

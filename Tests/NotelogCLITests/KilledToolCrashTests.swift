@@ -1,10 +1,23 @@
 // The tool, killed with `kill -9` at random moments: what it acknowledged is there.
-import Foundation
+import NotelogTestSupport
 import Testing
 
 @Suite struct KilledToolCrashTests {
-  /// How many times each is killed.
-  static let rounds = ProcessInfo.processInfo.environment["NOTELOG_SOAK"] == "1" ? 200 : 20
+  /// How many times each is killed while it is at work.
+  static let goal = TestEffort.isSoak ? 200 : 5
+
+  /// Kills the tool after a random time. Where it had ended by then, the time becomes shorter, so that it is hit on any machine.
+  static let killer = """
+    hits=0; round=0; longest=60
+    strike() {
+      loops=$(awk "BEGIN { srand($round); print int(rand() * $longest) }")
+      for loop in $(seq $loops); do ls >/dev/null; done
+      kill -9 $1 2>/dev/null
+      wait $1 2>/dev/null
+      if [ $? = 137 ]; then hits=$((hits + 1)); longest=$((longest + 2)); else longest=$((longest / 2)); fi
+    }
+
+    """
 
   let bench: Workbench
 
@@ -26,22 +39,13 @@ import Testing
 
     """
 
-  /// Runs a script that prints how often the tool was still at work when it was killed.
-  private func expectHits(_ script: String, _ location: SourceLocation = #_sourceLocation) throws {
-    let answer = try bench.run(script)
-    #expect(answer.code == 0 && answer.err.isEmpty, "\(answer)", sourceLocation: location)
-    let hits = Int(answer.out.dropLast()) ?? 0
-    #expect(hits > Self.rounds / 4, "\(answer)", sourceLocation: location)
-    print("killed \(hits) of \(Self.rounds) times")
-  }
-
   @Test func `every acknowledged line of an import is there, at its version or a later one`() throws {
     // A round: add records and remove them, import from line `from` on, kill after a random number of acknowledgements,
     // check each record's title against the last acknowledged line that wrote it, and that what was removed stays so.
     let script = """
       notelog init big $quick --scrypt-log-n 14 --segment-size 1M 2>/dev/null
-      from=1; hits=0
-      for round in $(seq \(Self.rounds)); do
+      from=1
+      for round in $(seq \(Self.goal)); do
         gone $round | notelog import big --durable --ack $quick >gone
         notelog remove big $(cat gone)
         [ $((round % 5)) != 0 ] || notelog compact big >/dev/null || exit 8
@@ -65,45 +69,35 @@ import Testing
             for (line = from; line < from + acked; line++) last[line % 50 + 1] = line
             for (id in last) if (title[id] + 0 < last[id]) { print "record", id, title[id], "acknowledged", last[id]; exit 1 }
           }' titles || { echo "round $round: lost"; exit 3; }
-        hits=$((hits + 1)); from=$((from + 5001))
+        from=$((from + 5001))
       done
-      echo $hits
       """
-    try expectHits(storePrelude + Self.lines + script)
+    try bench.expect(storePrelude + Self.lines + script, .init())
   }
 
   @Test func `a compaction that is killed loses nothing`() throws {
     let script = """
       notelog init big $quick --scrypt-log-n 14 --segment-size 1M 2>/dev/null
-      hits=0
-      for round in $(seq \(Self.rounds)); do
+      while [ $hits -lt \(Self.goal) ]; do
+        round=$((round + 1))
         lines $((round * 4000)) $((round * 4000 + 3999)) | notelog import big $quick
         notelog dump big --json $quick >before
         notelog compact big >/dev/null &
-        tool=$!
-        loops=$(awk "BEGIN { srand($round); print int(rand() * 40) }")
-        for loop in $(seq $loops); do ls big >/dev/null; done
-        kill -9 $tool 2>/dev/null
-        wait $tool 2>/dev/null; [ $? = 137 ] && hits=$((hits + 1))
+        strike $!
         notelog verify big $quick >verdict || { echo "round $round: verify"; cat verdict; exit 1; }
         notelog dump big --json $quick | cmp - before || exit 2
       done
-      echo $hits
       """
-    try expectHits(storePrelude + Self.lines + script)
+    try bench.expect(storePrelude + Self.lines + Self.killer + script, .init())
   }
 
   @Test func `an init that is killed leaves a store, or a folder to make one in`() throws {
     let script = """
-      hits=0
-      for round in $(seq \(Self.rounds)); do
+      while [ $hits -lt \(Self.goal) ]; do
+        round=$((round + 1))
         rm -rf new
         notelog init new $quick --scrypt-log-n 14 2>/dev/null &
-        tool=$!
-        loops=$(awk "BEGIN { srand($round); print int(rand() * 60) }")
-        for loop in $(seq $loops); do ls >/dev/null; done
-        kill -9 $tool 2>/dev/null
-        wait $tool 2>/dev/null; [ $? = 137 ] && hits=$((hits + 1))
+        strike $!
         notelog verify new >/dev/null 2>&1; code=$?
         case $code in
           0) ;;
@@ -113,23 +107,19 @@ import Testing
         notelog add new title=Hello $quick >/dev/null || { echo "round $round: add"; exit 3; }
         notelog verify new $quick >/dev/null || { echo "round $round: verify"; exit 4; }
       done
-      echo $hits
       """
-    try expectHits(storePrelude + script)
+    try bench.expect(storePrelude + Self.killer + script, .init())
   }
 
   @Test func `a change of password that is killed leaves the old one or the new one, never neither`() throws {
     let script = """
       notelog add my.notelog title=Hello $quick >/dev/null
-      old=password; hits=0
-      for round in $(seq \(Self.rounds)); do
+      old=password
+      while [ $hits -lt \(Self.goal) ]; do
+        round=$((round + 1))
         echo "password $round" >new
         notelog password change my.notelog --password-file $old --new-password-file new --scrypt-log-n 14 2>/dev/null &
-        tool=$!
-        loops=$(awk "BEGIN { srand($round); print int(rand() * 150) }")
-        for loop in $(seq $loops); do ls >/dev/null; done
-        kill -9 $tool 2>/dev/null
-        wait $tool 2>/dev/null; [ $? = 137 ] && hits=$((hits + 1))
+        strike $!
         if notelog list my.notelog --password-file new >/dev/null 2>&1; then
           cp new current; old=current
         else
@@ -137,8 +127,7 @@ import Testing
         fi
         notelog verify my.notelog --password-file $old >verdict || { echo "round $round: verify"; cat verdict; exit 2; }
       done
-      echo $hits
       """
-    try expectHits(storePrelude + script)
+    try bench.expect(storePrelude + Self.killer + script, .init())
   }
 }

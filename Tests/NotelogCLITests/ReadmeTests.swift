@@ -11,38 +11,6 @@ import Testing
     readme = try Page("README.md")
   }
 
-  @Test func `the README's Swift and the tutorial's last step are programs of another package, and run`()
-    throws
-  {
-    let program = readme.blocks(in: "swift")
-    try #require(program.count == 2)
-    // The package is the tutorial's, which lies beside a folder of Notelog.
-    let steps = Page.root.appending(path: "Sources/Notelog/Notelog.docc/Tutorials/Steps")
-    func step(_ name: String) throws -> String {
-      try String(contentsOf: steps.appending(path: name), encoding: .utf8)
-    }
-    _ = try bench.run("ln -s '\(Page.root.path)' notelog")
-    #expect(try step("birds-1-Package.swift") == program[1])
-    try bench.write("birds/Package.swift", program[1])
-    for (source, expected) in [(program[0], "Hello\n"), (try step("birds-9-main.swift"), Self.birds)] {
-      try bench.write("birds/Sources/birds/main.swift", source)
-      let build = try bench.run("cd birds && swift build --disable-index-store 2>&1")
-      try #require(build.code == 0, "\(build.out)")
-      let answer = try bench.run("birds/.build/debug/birds")
-      #expect(answer.code == 0, "\(answer.err)")
-      #expect(answer.out == expected)
-    }
-  }
-
-  /// What the last step of the tutorial prints.
-  static let birds = """
-    Hoopoe: the old mill, third willow
-    Hoopoe
-    It is locked.
-    the old mill, third willow
-
-    """
-
   @Test func `the README's shell lines run one after another on a terminal`() throws {
     let lines = try #require(readme.blocks(in: "sh").first { $0.hasPrefix("notelog init") })
     let terminal = try PseudoTerminal("set -e\n" + lines + "echo all done\n", in: bench)

@@ -14,7 +14,7 @@ import Testing
   func `a short campaign finds nothing that does not hold`(_ campaign: String) throws {
     guard Self.canRun else { return }
     let answer = try Workbench().run(
-      "'\(Self.script.path)' $(command -v notelog) \(campaign) --seconds 8")
+      "'\(Self.script.path)' $(command -v notelog) \(campaign) --seconds 3")
     #expect(answer.code == 0 && answer.err.isEmpty, "\(answer.out)\(answer.err)")
     // The summary, with what was counted: a campaign that tried nothing has shown nothing.
     let summary = answer.out.split(separator: "\n").first ?? ""

@@ -104,15 +104,16 @@ import Testing
     #expect(try Journal.open(in: store.storage, options: .small).body(of: key(1)) == body(1))
   }
 
-  /// Every bit of a small checkpoint, each alone: never a wrong answer.
+  /// Each bit of a small checkpoint, alone: never a wrong answer.
   @Test func `a checkpoint with any bit flipped changes no answer`() throws {
     let store = try closedStore(40)
     let sound = try bytes(of: store)
     #expect(sound.count == 3 * 4096)
-    for bit in 0..<sound.count * 8 {
-      // Every byte of the head's used part and of some entries; of what is zero for sure, one bit in 61.
-      let isPadding = sound[bit / 8] == 0 && bit / 8 % 4096 < 4080
-      if isPadding, bit % 61 != 0 { continue }
+    // Of what is zero for sure, one bit in 61.
+    let bits = (0..<sound.count * 8).filter { bit in
+      sound[bit / 8] != 0 || bit / 8 % 4096 >= 4080 || bit % 61 == 0
+    }
+    for bit in TestEffort.sample(bits, 1_000) {
       var damaged = sound
       damaged[bit / 8] ^= 1 << (bit % 8)
       try replace(store, with: damaged)

@@ -368,9 +368,7 @@ private struct ModelError: Error, CustomStringConvertible {
 
 @Suite struct StoreModelTests {
   @Test func `a store does what a dictionary does, crashes and locks mixed in`() throws {
-    let one = TestEffort.variable("NOTELOG_MODEL_SEED").flatMap { UInt64($0) }
-    let seeds: Range<UInt64> = one.map { $0..<$0 + 1 } ?? 0..<(TestEffort.isSoak ? 20_000 : 1_000)
-    for seed in seeds {
+    for seed in TestEffort.seeds(300, of: 20_000, orOnly: "NOTELOG_MODEL_SEED") {
       let model = try StoreModel(seed: seed)
       do { try model.run(60) } catch {
         Issue.record(

@@ -45,15 +45,3 @@ package enum Threads {
     return results.withLock { $0.compactMap(\.self) }
   }
 }
-
-/// How much a test run is asked to try.
-package enum TestEffort {
-  /// A value of the environment.
-  package static func variable(_ name: String) -> String? { ProcessInfo.processInfo.environment[name] }
-
-  /// Whether this is a soak run, with many times the cases.
-  package static let isSoak = variable("NOTELOG_SOAK") == "1" || replay != nil
-
-  /// The one case that is to be repeated, if any.
-  package static let replay = variable("NOTELOG_REPLAY")
-}

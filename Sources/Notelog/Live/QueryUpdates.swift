@@ -47,7 +47,13 @@ public struct QueryUpdates<R: Record>: AsyncSequence, Sendable {
           guard query.moment == nil, await news.next() != nil else { return nil }
         }
         let query = query
-        let entries = try await offPool { () throws in try query.entriesInOrder() }
+        let entries: [Entry<R>]
+        do { entries = try await offPool { () throws in try query.entriesInOrder() } } catch let error
+          as NotelogError where error.code == .closed
+        {
+          // The store was closed between the news and the question.
+          return nil
+        }
         let update = QueryUpdate(entries, since: shown)
         if !isFirst, update.isEmpty { continue }
         shown = entries.map { RecordVersion(id: $0.id, revision: $0.revision) }

@@ -115,31 +115,4 @@ private let exceptions: [Exception] = [
       }
     }
   }
-
-  @Test func `every step of the tutorial compiles by itself, without a warning`() throws {
-    let folder = Page.root.appending(path: "Sources/Notelog/Notelog.docc/Tutorials")
-    let tutorial = try String(contentsOf: folder.appending(path: "YourFirstStore.tutorial"), encoding: .utf8)
-    let shown = Set(tutorial.matches(of: /@Code\(name: "[^"]*", file: "([^"]*)"\)/).map { String($0.1) })
-    let files = try FileManager.default.contentsOfDirectory(atPath: folder.appending(path: "Steps").path)
-    #expect(shown == Set(files) && shown.count > 7)
-    let bench = try Workbench()
-    for file in shown.sorted() where file.hasSuffix("main.swift") {
-      let answer = try bench.compile([folder.appending(path: "Steps/\(file)").path], "-typecheck")
-      #expect(answer.code == 0, "\(file): \(answer.out)")
-    }
-  }
-
-  @Test func `all Swift in all pages is Swift, where nothing compiles it too`() throws {
-    let bench = try Workbench()
-    var count = 0
-    for page in try Page.all() {
-      for block in page.blocks where block.language == "swift" {
-        try bench.write("\(page.path.replacing("/", with: "_"))-\(block.line).swift", block.text)
-        count += 1
-      }
-    }
-    #expect(count > 50)
-    let answer = try bench.run("for file in *.swift; do swiftc -frontend -parse $file 2>&1 || exit 1; done")
-    #expect(answer.code == 0, "\(answer.out)")
-  }
 }

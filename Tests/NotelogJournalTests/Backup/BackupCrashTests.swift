@@ -15,7 +15,7 @@ import Testing
     for number in 0..<80 { try journal.put(key(number), `Backup`.body(number, 1)) }
     try journal.synchronize()
     // What is lost of the names is drawn by the seed: that the manifest's outlives a segment's takes more than one.
-    let tally = (UInt64(1)...(TestEffort.isSoak ? 40 : 4)).map { seed in
+    let tally = TestEffort.sample(UInt64(1)..<41, 3).map { seed in
       CrashSweep<Int>(
         name: "backup-\(seed)", seed: seed,
         workload: { backup, notes in
@@ -69,7 +69,7 @@ import Testing
     var bytes = try #require(disk.contents(end))
     bytes.replaceSubrange(5000..<5512, with: repeatElement(0, count: 512))
     disk.replace(end, with: bytes)
-    let tally = (UInt64(1)...(TestEffort.isSoak ? 20 : 2)).map { seed in
+    let tally = TestEffort.sample(UInt64(1)..<21, 1).map { seed in
       CrashSweep<Int>(
         name: "backup-damaged-\(seed)", seed: seed,
         workload: { backup, notes in

@@ -108,7 +108,7 @@ import Testing
 
     static let ofClosed: [Way] = [.reading, .writing]
 
-    /// Both in a soak run, and otherwise the one whose turn it is.
+    /// Both in a soak run, otherwise one of the two.
     static func turn(_ number: Int) -> [Way] {
       TestEffort.isSoak ? ofClosed : [number.isMultiple(of: 2) ? .reading : .writing]
     }
@@ -235,31 +235,22 @@ import Testing
     #expect(failures.isEmpty, "\(failures.count):\n\(failures.prefix(20).joined(separator: "\n"))")
   }
 
-  /// All bits of a byte; in the zeros between a header and its copy, which one check covers, one bit of each byte, and all of
-  /// them in a soak run.
-  private static func bits(at offset: Int) -> Range<Int> {
-    TestEffort.isSoak || !(512..<4096).contains(offset) ? 0..<8 : offset % 8..<offset % 8 + 1
-  }
-
   @Test func `every flipped bit is noticed and costs nothing but its own frame`() throws {
     let sample = try Sample()
     let versions = sample.map.versions()
-    let places = sample.segments.flatMap { name in
-      (sample.disk.contents(name) ?? []).indices.map { (name, $0) }
+    let bits = sample.segments.flatMap { name in
+      (0..<8 * (sample.disk.contents(name)?.count ?? 0)).map { (name, $0 / 8, $0 % 8) }
     }
     expectNone(
-      try failures(of: places) { name, offset in
+      try failures(of: TestEffort.sample(bits, 20_000)) { name, offset, bit in
         guard var bytes = sample.disk.contents(name) else { return }
-        for bit in Self.bits(at: offset) {
-          let disk = sample.disk.copy()
-          bytes[offset] ^= 1 << UInt8(bit)
-          disk.replace(name, with: bytes)
-          bytes[offset] ^= 1 << UInt8(bit)
-          try Self.check(
-            disk, sample, Way.turn(bit), versions: versions, what: "\(name) at \(offset), bit \(bit)"
-          ) {
-            $0.segment != name || !$0.range.contains(offset)
-          }
+        let disk = sample.disk.copy()
+        bytes[offset] ^= 1 << UInt8(bit)
+        disk.replace(name, with: bytes)
+        try Self.check(
+          disk, sample, Way.turn(offset + bit), versions: versions, what: "\(name) at \(offset), bit \(bit)"
+        ) {
+          $0.segment != name || !$0.range.contains(offset)
         }
       })
   }
@@ -271,7 +262,7 @@ import Testing
       (sample.disk.contents(name) ?? []).indices.map { (name, $0) }
     }
     expectNone(
-      try failures(of: places) { name, length in
+      try failures(of: TestEffort.sample(places, 5_000)) { name, length in
         let disk = sample.disk.copy()
         disk.replace(name, with: sample.disk.contents(name).map { Array($0[..<length]) })
         try Self.check(
@@ -290,7 +281,7 @@ import Testing
     let mark = bytes.count - 56
     let versions = sample.map.versions()
     expectNone(
-      try failures(of: Array(0..<mark)) { length in
+      try failures(of: TestEffort.sample(0..<mark, 1_000)) { length in
         let disk = sample.disk.copy()
         disk.replace(head, with: Array(bytes[..<length]))
         var options = ScriptedStore.options(seed: 1)
@@ -329,7 +320,7 @@ import Testing
     let start = try #require(frames.first).range.upperBound
     let versions = sample.map.versions()
     expectNone(
-      try failures(of: Array(0..<bytes.count)) { length in
+      try failures(of: TestEffort.sample(0..<bytes.count, 1_500)) { length in
         let disk = sample.disk.copy()
         disk.replace(head, with: Array(bytes[..<length]))
         let report = try Journal.verify(disk, storeID: ScriptedStore.storeID).report

@@ -21,7 +21,7 @@ extension `Damage to a closed store` {
     let bytes = try #require(sample.unclosed.contents(head))
     #expect(floor.offset > 8_000 && floor.offset < bytes.count)
     expectNone(
-      try failures(of: Array(4_608..<floor.offset)) { offset in
+      try failures(of: TestEffort.sample(4_608..<floor.offset, 1_000)) { offset in
         var bytes = bytes
         bytes[offset] ^= 1 << UInt8(offset % 8)
         let disk = sample.unclosed.copy()
@@ -191,7 +191,7 @@ extension `Damage to a closed store` {
     let bytes = try #require(sample.disk.contents(head))
     let covered = bytes.count - 40 - 24
     expectNone(
-      try failures(of: [nil] + (0..<covered).map(Optional.some)) { length in
+      try failures(of: [nil] + TestEffort.sample(0..<covered, 1_000).map(Optional.some)) { length in
         let disk = sample.disk.copy()
         disk.replace(head, with: length.map { Array(bytes[..<$0]) })
         // Recovery is cut off first, once it can't be undone.

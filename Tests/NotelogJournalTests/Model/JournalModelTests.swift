@@ -193,9 +193,8 @@ private struct JournalModel {
 
 @Suite struct `Model of the journal` {
   @Test func `a journal does what a dictionary does, whatever happens to it`() throws {
-    let one = TestEffort.variable("NOTELOG_JOURNAL_SEED").flatMap { UInt64($0) }
-    let seeds: Range<UInt64> = one.map { $0..<$0 + 1 } ?? 0..<(TestEffort.isSoak ? 20_000 : 1_000)
-    let failures = try Threads.map(Array(seeds)) { seed -> String? in
+    let seeds = TestEffort.seeds(300, of: 20_000, orOnly: "NOTELOG_JOURNAL_SEED")
+    let failures = try Threads.map(seeds) { seed -> String? in
       var model: JournalModel?
       do {
         var new = try JournalModel(seed: seed)

@@ -51,11 +51,7 @@ import Testing
       try process.run()
       return (process, output)
     }
-    let clock = ContinuousClock()
-    let end = clock.now.advanced(by: TestEffort.isSoak ? .seconds(600) : .seconds(20))
-    var version: UInt64 = 1
-    while clock.now < end {
-      version += 1
+    for version in 2...(TestEffort.isSoak ? 10_000 : 200) as ClosedRange<UInt64> {
       try write(version)
       if version % 20 == 0 { _ = try journal.compact() }
       if version % 500 == 0 { try journal.checkpoint() }
@@ -67,7 +63,6 @@ import Testing
       #expect(process.terminationStatus == 0)
       #expect(said.hasPrefix("ok"), "\(said)")
     }
-    #expect(version > 20)
     try journal.close()
   }
 }

@@ -72,7 +72,7 @@ import Testing
   }
 
   /// INV-P2, INV-P3.
-  @Test(arguments: 0..<(TestEffort.isSoak ? 1000 : 24))
+  @Test(arguments: TestEffort.sample(0..<1000, 24))
   func `a follower has what was committed, and its snapshots what they had`(seed: Int) throws {
     var options = JournalOptions.small
     options.compactsAutomatically = seed % 3 == 0
@@ -289,7 +289,7 @@ import Testing
   }
 
   /// Two processes that write in turns, each of which takes in what the other did.
-  @Test(arguments: 0..<(TestEffort.isSoak ? 500 : 16))
+  @Test(arguments: TestEffort.sample(0..<500, 16))
   func `who takes the lock again goes on where the other ended`(seed: Int) throws {
     var options = JournalOptions.small
     options.checkpointTail = 60

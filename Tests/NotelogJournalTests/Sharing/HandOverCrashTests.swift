@@ -69,7 +69,7 @@ import Testing
   }
 
   /// Whatever a crash leaves, everybody finds what was acknowledged, and goes on.
-  @Test(arguments: 0..<(TestEffort.isSoak ? 30 : 2))
+  @Test(arguments: TestEffort.sample(0..<30, 2))
   func `a crash at any call of a hand-over loses nothing that was acknowledged`(seed: Int) throws {
     let run = try Self.run(seed: UInt64(seed))
     let states = run.acknowledged
@@ -95,7 +95,7 @@ import Testing
   }
 
   /// One process dies at any of its calls, and another that has the store open takes over.
-  @Test(arguments: 0..<(TestEffort.isSoak ? 30 : 2))
+  @Test(arguments: TestEffort.sample(0..<30, 2))
   func `who has the store open takes over from a process that died at any call`(seed: Int) throws {
     var options = JournalOptions.small
     options.isLeased = true

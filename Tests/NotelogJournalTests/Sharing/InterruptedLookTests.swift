@@ -190,7 +190,7 @@ private func contents(_ journal: Journal) throws -> [ID16: [UInt8]] {
 @Suite struct `Model of an interrupted look` {
   /// The bugs: a transaction that was committed between two calls of a look went by, unheard or unseen, where its writer died before the
   /// third and the next process had recovered by then, or several segments had come and gone.
-  @Test(arguments: 0..<(TestEffort.isSoak ? 1000 : 51))
+  @Test(arguments: TestEffort.sample(0..<1000, 51))
   func `whatever others do between two calls of a look, everything is heard and seen`(seed: Int) throws {
     for passing in 0..<200 {
       let bench = try Bench(seed: UInt64(seed))

@@ -70,6 +70,22 @@ extension QueryUpdate {
     #expect(try await updates.next() == nil)
   }
 
+  /// The bug: news that was waiting when the store was closed had the query asked, which threw `closed`.
+  @Test func `updates end where the store is closed, whatever news waits, and where it was closed before`()
+    async throws
+  {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    var updates = store.query(Item.self).updates().makeAsyncIterator()
+    var late = store.query(Item.self).updates().makeAsyncIterator()
+    #expect(try await updates.next()?.entries.count == 0)
+    try await store.putAll([Item(rank: 1)])
+    #expect(updates.news.waitingCount == 1)
+    try await store.close()
+    #expect(try await updates.next() == nil)
+    #expect(try await late.next() == nil)
+  }
+
   @Test func `differences lead from one answer to the next, with no more moves than needed`() async throws {
     let folder = try TemporaryFolder()
     let store = try folder.create()
