@@ -20,7 +20,7 @@ import Testing
         notelog $verb birds "$@" $quick; echo $?
       done
       echo '{"fields":{"name":"wren"}}' | notelog import birds $quick; echo $?
-      notelog import birds birds.csv --from csv --yes $quick >/dev/null; echo $?
+      notelog import birds birds.csv --from csv --plain name,count --yes $quick >/dev/null; echo $?
       notelog list birds --sort count --json | sed 's/.*"fields"://'
       """
     let refusal = """

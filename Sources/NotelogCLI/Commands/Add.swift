@@ -7,7 +7,7 @@ extension Command {
     words: ["add"], summary: "add a record, and print its id",
     discussion: [
       assignmentHelp,
-      "The collection may be left out where there is only one. A date that is not optional is now, unless given.",
+      "The collection may be left out where there is only one. Of what is not optional, a date is now and a text empty unless given; the others have to be given.",
       keyHelp,
     ],
     positionals: [
@@ -52,8 +52,11 @@ private func addRecord(_ invocation: Invocation, _ console: Console) throws(Tool
     let collection = try store.collection(given: name)
     var values = try collection.values(assignments)
     // An app would have its initial value for it, which is often the time of each reading.
-    for field in collection.fields where field.type == .date && !field.isRetired && !field.isOptional {
-      if values[field.name] == nil { values[field.name] = .date(Moment.now) }
+    for field in collection.fields where field.needsValue && values[field.name] == nil {
+      guard field.type == .date else {
+        throw ToolError.usage("'\(field.name)' is not optional: give it \(field.type.named) value")
+      }
+      values[field.name] = .date(Moment.now)
     }
     return try collection.add(values)
   }

@@ -21,8 +21,8 @@ extension Command {
       """,
       """
       CSV has commas between values, and quotation marks around what holds a comma, a quotation mark or a line's end. A column is integer, double or \
-      boolean where each value is written as such a value is printed: 12, 2.5, true. All else is text, as it stands: 007, +5, 1E5, 1.50, what has \
-      more digits than a number keeps, and a column with both 12 and 2.5. An empty cell is no value, and makes its field optional; "" is an empty text. \
+      boolean where each value is written as such a value is printed: 12, 2.5, true; with both 12 and 2.5 it is double. All else is text, as it stands: \
+      007, +5, 1E5, 1.50, and what has more digits than a number keeps. What becomes another kind of value, and which columns are left out, is said. An empty cell is no value, and makes its field optional; "" is an empty text. \
       In JSON lines, and in SQLite, a number is a number however it is written, and text where a digit would be lost.
       """,
       """
@@ -41,7 +41,7 @@ extension Command {
         name: "FILE", completion: .file, isOptional: true,
         help: "the lines; standard input without it, or with -"),
     ],
-    options: [batch, durable, ack, .segmentSize, from, tableName, seal, into, yes, propose],
+    options: [batch, durable, ack, .segmentSize, from, tableName, seal, plain, into, yes, propose],
     examples: [
       .init(
         line: "notelog import my.notelog notes.db --from sqlite --table note --seal title,body",
@@ -60,10 +60,14 @@ extension Command {
     long: "from", value: "KIND", help: "take a table over: sqlite, csv or jsonl")
   fileprivate static let tableName = Option(
     long: "table", value: "NAME", help: "the table of an SQLite database")
-  fileprivate static let seal = Option(long: "seal", value: "A,B", help: "the columns that are sealed")
+  fileprivate static let seal = Option(
+    long: "seal", value: "A,B", help: "the columns that are sealed; the others are in the clear")
+  fileprivate static let plain = Option(
+    long: "plain", value: "A,B", help: "the columns that are in the clear; all others are sealed")
   fileprivate static let into = Option(
     long: "into", value: "COLLECTION", help: "the collection's name; the table's or file's unless given")
-  fileprivate static let yes = Option(long: "yes", help: "take the collection as it is proposed")
+  fileprivate static let yes = Option(
+    long: "yes", help: "take the collection as it is proposed; a new one only with --seal or --plain")
   fileprivate static let propose = Option(long: "propose", help: "show what would be made, and make nothing")
   fileprivate static let ack = Option(
     long: "ack", help: "print each id on a line of its own, once its commit has reached its durability")
@@ -111,8 +115,15 @@ private func importTable(
   }
   var table = try sourceTable(kind, path, invocation)
   let sealed = invocation.value(of: Command.seal)?.split(separator: ",").map(String.init) ?? []
-  let proposal = try TableProposal(&table, as: invocation.value(of: Command.into), sealing: sealed) {
-    name throws(ToolError) in try knownFields(of: name, invocation)
+  let plain = invocation.value(of: Command.plain)?.split(separator: ",").map(String.init)
+  let proposal = try TableProposal(
+    &table, as: invocation.value(of: Command.into), sealing: sealed, plain: plain
+  ) { name throws(ToolError) in try knownFields(of: name, invocation) }
+  // What was a collection with sealed fields may have been taken away by somebody without a key.
+  if invocation.has(Command.yes), !proposal.isKnown, plain == nil, sealed.isEmpty {
+    throw .usage(
+      "there is no collection '\(proposal.collection)', and --yes does not say what may be in the clear in a new one",
+      hint: "--plain A,B leaves these columns in the clear and seals the others; --seal A,B seals these only")
   }
   let isAsking = !invocation.has(Command.yes) && !invocation.has(Command.propose)
   if isAsking, isatty(STDIN_FILENO) != 1 || !console.outIsTerminal {
@@ -136,7 +147,7 @@ private func importTable(
       "imported   \(taken.newCount) records\(taken.knownCount > 0 ? ", \(taken.knownCount) were there" : "")\n"
     )
     let count = try taken.compare()
-    try console.out.write("compared   \(count) rows and as many records: all the same\n")
+    try console.out.write(TableProposal.outcome(source, count, console))
     return .done
   }
 }

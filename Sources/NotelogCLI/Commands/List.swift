@@ -46,6 +46,7 @@ private func listRecords(_ invocation: Invocation, _ console: Console) throws(To
     let conditions = try (invocation.values[Command.whereOption.long] ?? []).map { text in
       try FieldFilter(text, in: collection)
     }
+    for warning in conditions.compactMap(\.warning) { console.say("warning", warning) }
     let fields = try shownFields(invocation, collection)
     let order = try order(invocation, collection)
     try invocation.unlock(

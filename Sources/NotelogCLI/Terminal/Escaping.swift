@@ -4,6 +4,11 @@ enum Escaping {
   /// Text for one line of a listing: control characters, line ends too, as `\n`, `\u{1B}`.
   static func line(_ text: String) -> String { escaped(text, keeping: []) }
 
+  /// Whether a text has control characters, which no name may have: programs that read one take them for something else.
+  static func hasControls(_ text: String) -> Bool {
+    text.unicodeScalars.contains { $0.properties.generalCategory == .control }
+  }
+
   /// Text of several lines: line ends and tabs stay.
   static func text(_ text: String) -> String { escaped(text, keeping: ["\n", "\t"]) }
 

@@ -9,6 +9,7 @@ struct SQLiteTable: SourceTable {
   let name: String
   let identity: String
   var columns: [SourceColumn]
+  let dropped: [String]
   let rowCount: Int
   private let path: String
   /// The rows, each a line: its number, and its values as `valueExpression` has them.
@@ -30,10 +31,12 @@ struct SQLiteTable: SourceTable {
       throw ToolError(.failed, "there is no table '\(table)' in '\(path)'")
     }
     let found = try Self.lines(
-      path, "SELECT hex(name), hex(type), pk FROM pragma_table_info(\(Self.text(table))) ORDER BY cid"
+      path,
+      "SELECT hex(name), hex(type), pk, hidden FROM pragma_table_xinfo(\(Self.text(table))) ORDER BY cid"
     ).map { line throws(ToolError) in try Self.declaration(line) }
     let isCoreData = found.contains { $0.name == "Z_PK" }
-    let taken = found.filter { !isCoreData || !Self.bookkeeping.contains($0.name) }
+    let taken = found.filter { !$0.isComputed && (!isCoreData || !Self.bookkeeping.contains($0.name)) }
+    dropped = found.map(\.name).filter { name in !taken.contains { $0.name == name } }
     let encoding = try Self.lines(path, "PRAGMA encoding").first ?? ""
     guard encoding == "UTF-8" else {
       throw ToolError(
@@ -49,7 +52,7 @@ struct SQLiteTable: SourceTable {
       }
       let type = try Self.type(column, kinds, isCoreData)
       let name = isCoreData && column.name.hasPrefix("Z") ? column.name.dropFirst().lowercased() : column.name
-      columns.append(SourceColumn(name: name, type: type, isOptional: kinds.nothing > 0))
+      columns.append(SourceColumn(name: name, type: type, kinds))
     }
     self.columns = columns
     name = isCoreData && table.hasPrefix("Z") ? table.dropFirst().lowercased() : table
@@ -73,28 +76,43 @@ struct SQLiteTable: SourceTable {
       hint: "in a copy of the database: UPDATE \(from) SET \(name) = CAST(\(name) AS BLOB) WHERE \(other)")
   }
 
-  private struct Declaration { let name: String, type: String, keyPlace: Int }
+  private struct Declaration {
+    let name: String, type: String, keyPlace: Int
+    /// Whether its values follow from those of others.
+    let isComputed: Bool
+
+    /// What the column was declared to hold, by parts of words as SQLite has it.
+    var declared: FieldType {
+      if type.contains("BOOL") { return .boolean }
+      if type.contains("INT") { return .integer }
+      if type.contains("BLOB") { return .bytes }
+      return ["REAL", "FLOA", "DOUB", "DEC", "NUM"].contains(where: type.contains) ? .double : .text
+    }
+  }
 
   private static func declaration(_ line: String) throws(ToolError) -> Declaration {
     let parts = line.split(separator: "|", omittingEmptySubsequences: false)
-    guard parts.count == 3, let name = bytes(hex: parts[0]), let type = bytes(hex: parts[1]),
+    guard parts.count == 4, let name = bytes(hex: parts[0]), let type = bytes(hex: parts[1]),
       let place = Int(parts[2])
     else {
       throw ToolError(.failed, "sqlite3 answers otherwise than expected")
     }
     return Declaration(
       name: String(decoding: name, as: UTF8.self), type: String(decoding: type, as: UTF8.self).uppercased(),
-      keyPlace: place)
+      keyPlace: place, isComputed: parts[3] != "0")
   }
 
   private static func type(_ column: Declaration, _ kinds: ColumnKinds, _ isCoreData: Bool) throws(ToolError)
     -> FieldType
   {
     let type = try kinds.type(of: column.name)
-    guard type == .integer || type == .double else { return type }
+    let isEmpty = kinds.integers + kinds.doubles + kinds.texts + kinds.bytes == 0
+    guard isEmpty || type == .integer || type == .double else { return type }
     // Core Data's times are seconds since 2001, as ours.
     if isCoreData, column.type == "TIMESTAMP" { return .date }
-    return column.type.contains("BOOL") && kinds.zerosAndOnes == kinds.integers && type == .integer
+    if isEmpty { return column.declared }
+    if column.type.contains("DEC"), kinds.longIntegers == 0 { return .double }
+    return column.declared == .boolean && kinds.zerosAndOnes == kinds.integers && type == .integer
       ? .boolean : type
   }
 
@@ -177,6 +195,8 @@ struct SQLiteTable: SourceTable {
     var shown: String? = text
     switch part.first {
     case UInt8(ascii: "N"): (value, shown) = (column.isOptional ? .missing : nil, nil)
+    // Seventeen digits are more than a text of it needs.
+    case UInt8(ascii: "R") where column.type == .text: value = Double(text).map { .text($0.description) }
     // A number says of no moment since when it counts, but in Core Data's tables.
     case UInt8(ascii: "I"), UInt8(ascii: "R"):
       value =
@@ -212,12 +232,12 @@ struct SQLiteTable: SourceTable {
   private static func forEachLine(
     _ path: String, _ sql: String, _ body: (ArraySlice<UInt8>) throws(ToolError) -> Void
   ) throws(ToolError) {
-    // A path is never taken for an option.
-    let file = path.hasPrefix("-") ? "./" + path : path
+    // A path is never taken for an option, nor for a URI.
+    let file = path.hasPrefix("/") ? path : "./" + path
     let program: Program
     do {
       program = try Program.start([
-        "sqlite3", "-init", "/dev/null", "-readonly", "-batch", "-noheader", "-list", file, sql,
+        "sqlite3", "-init", "/dev/null", "-safe", "-readonly", "-batch", "-noheader", "-list", file, sql,
       ])
     } catch {
       throw ToolError(error.code, "cannot run 'sqlite3'", hint: "install it: apt-get install sqlite3")

@@ -5,26 +5,39 @@ import Notelog
 /// A column, and what all of its values are.
 struct SourceColumn: Equatable, Sendable {
   var name: String
-  /// What its values are by themselves.
+  /// What its values are by themselves, or were declared to be.
   let found: FieldType
-  /// Whether some row has nothing there.
-  let hasGaps: Bool
+  /// What they are one by one.
+  let kinds: ColumnKinds
   /// The field that takes them, of a collection that is there already.
   var field: FieldInfo?
 
-  init(name: String, type: FieldType, isOptional: Bool) {
-    (self.name, found, hasGaps) = (name, type, isOptional)
+  init(name: String, type: FieldType, _ kinds: ColumnKinds) {
+    (self.name, found, self.kinds) = (name, type, kinds)
   }
 
   /// The type of the values that rows have.
   var type: FieldType { field?.type ?? found }
-  var isOptional: Bool { field?.isOptional ?? hasGaps }
+  var isOptional: Bool { field?.isOptional ?? (kinds.nothing > 0) }
 
-  /// The text of a cell as a value; nil where it is none. What no field asked for gives the very same text when it is printed.
+  /// Which of its values become another kind of value; nil where all stay what they are, or were declared to be.
+  var changes: String? {
+    if type == found, type == .date || type == .boolean { return nil }
+    let counts: [(count: Int, kind: String, same: [FieldType])] = [
+      (kinds.integers, "integer", [.integer, .unsigned]), (kinds.doubles, "double", [.double]),
+      (kinds.booleans, "boolean", [.boolean]), (kinds.longNumbers, "long number", []),
+    ]
+    let changed = counts.filter { $0.count > 0 && !$0.same.contains(type) }.map { counted($0.count, $0.kind) }
+    return changed.isEmpty ? nil : "\(changed.joined(separator: " and ")) as \(type.name)"
+  }
+
+  /// The text of a cell as a value; nil where it is none. What no field asked for gives the very same text when it is printed, or the same number.
   func value(_ text: String) -> DynamicValue? {
     if field != nil { return DynamicValue(strictly: text, as: type) }
     if type == .text { return .text(text) }
-    guard let value = DynamicValue(strictly: text, as: type), value.shown == text else { return nil }
+    guard let value = DynamicValue(strictly: text, as: type),
+      value.shown == text || type == .double && value.shown == text + ".0"
+    else { return nil }
     return value
   }
 
@@ -71,7 +84,7 @@ extension DynamicValue {
 }
 
 /// What values of one column are, found out value by value.
-struct ColumnKinds: Sendable {
+struct ColumnKinds: Equatable, Sendable {
   var integers = 0
   var doubles = 0
   var booleans = 0
@@ -83,9 +96,16 @@ struct ColumnKinds: Sendable {
   var zerosAndOnes = 0
   /// How many of the integers a double may not keep.
   var longIntegers = 0
+  /// How many of the texts are numbers that no number keeps.
+  var longNumbers = 0
 
   /// The integers that a double keeps, each.
   static let shortIntegers = -(Int64(1) << 53)...Int64(1) << 53
+
+  mutating func count(_ integer: Int64) {
+    integers += 1
+    if !Self.shortIntegers.contains(integer) { longIntegers += 1 }
+  }
 
   /// The type that holds all of them: numbers become text beside text.
   func type(of column: String) throws(ToolError) -> FieldType {

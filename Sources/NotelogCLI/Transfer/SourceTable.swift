@@ -10,6 +10,8 @@ protocol SourceTable {
   var identity: String { get }
   /// Its columns; who knows the fields that take them says so here, before rows are asked for.
   var columns: [SourceColumn] { get set }
+  /// The columns that are not taken.
+  var dropped: [String] { get }
   /// How many rows there are.
   var rowCount: Int { get }
   /// Goes through all rows: a number that is the row's own, and a value of its type for each column, or none where it is optional.
@@ -17,6 +19,8 @@ protocol SourceTable {
 }
 
 extension SourceTable {
+  var dropped: [String] { [] }
+
   /// The first half of the ids of this table's records in a collection, the second being the row's number: always the same, so that an import
   /// that was interrupted knows what it has.
   func idPrefix(in collection: String) -> UInt64 {

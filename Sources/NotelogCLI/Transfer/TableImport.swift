@@ -9,14 +9,17 @@ struct TableProposal {
   /// Whether the collection is there already, and says what its fields are.
   let isKnown: Bool
 
-  /// What a table becomes, where the columns of some names are sealed. Where the collection is there, which `known` tells by its fields, the
-  /// columns learn which of them take them.
+  /// What a table becomes, where the columns of some names are sealed, or all but those of some names. Where the collection is there, which
+  /// `known` tells by its fields, the columns learn which of them take them.
   init(
-    _ table: inout any SourceTable, as name: String?, sealing sealed: [String],
+    _ table: inout any SourceTable, as name: String?, sealing sealed: [String], plain: [String]?,
     known: (String) throws(ToolError) -> [FieldInfo]?
   ) throws(ToolError) {
     let names = table.columns.map(\.name)
-    for name in sealed where !names.contains(name) {
+    if let name = plain?.first(where: sealed.contains) {
+      throw .usage("the column '\(name)' is named by --plain and by --seal")
+    }
+    for name in sealed + (plain ?? []) where !names.contains(name) {
       let near = Suggestion.nearest(to: name, among: names).map { "did you mean '\($0)'?" }
       throw ToolError(
         .failed, "there is no column '\(name)'", hint: near ?? "there are \(names.joined(separator: ", "))")
@@ -30,9 +33,18 @@ struct TableProposal {
         table.columns[index].field = try Self.field(
           column, of: collection, there, sealing: sealed.contains(column))
       }
+      for field in there where field.needsValue && !names.contains(field.name) {
+        throw ToolError(
+          .failed,
+          "the field '\(field.name)' of the collection '\(collection)' is not optional, and no column has it",
+          hint: "add the column, or take the table --into another collection")
+      }
+    } else if let name = (names + [collection]).first(where: Escaping.hasControls) {
+      throw ToolError(
+        .failed, "the name '\(name)' has control characters", hint: "rename it in a copy of '\(table.name)'")
     }
     fields = table.columns.map { column in
-      column.field?.isSealed ?? sealed.contains(column.name)
+      column.field?.isSealed ?? plain.map { !$0.contains(column.name) } ?? sealed.contains(column.name)
         ? .sealed(column.name, column.type, optional: column.isOptional)
         : .plain(column.name, column.type, optional: column.isOptional)
     }
@@ -66,16 +78,29 @@ struct TableProposal {
       let words = [field.type.name, field.isSealed ? "sealed" : "plain", field.isOptional ? "optional" : nil]
       text += "  \(console.line(field.name))\(String(repeating: " ", count: width - field.name.count))  "
       text += words.compactMap { $0 }.joined(separator: ", ")
+      if let changes = table.columns[index].changes { text += "; \(changes)" }
       if let samples, !samples[index].isEmpty { text += "; for instance \(console.line(samples[index]))" }
       text += "\n"
+    }
+    if !table.dropped.isEmpty {
+      text += "  left out: \(console.line(table.dropped.joined(separator: ", ")))\n"
     }
     return text
   }
 
-  /// The collection, made where it is not there yet.
+  /// The collection, made where it was not there when it was proposed.
   func collection(in store: Store) throws -> DynamicCollection {
-    try store.collections.first { $0.name == collection }
-      ?? store.createCollection(collection, fields: fields)
+    try isKnown ? store.collection(given: collection) : store.createCollection(collection, fields: fields)
+  }
+
+  /// What is said when all rows were compared with their records.
+  static func outcome(_ table: any SourceTable, _ count: Int, _ console: Console) -> String {
+    let changes = table.columns.compactMap { column in
+      column.changes.map { "  \(console.line(column.name)): \($0)\n" }
+    }
+    return "compared   \(count) rows and as many records: "
+      + (changes.isEmpty ? "all the same\n" : "the same, but for\n\(changes.joined())")
+      + (table.dropped.isEmpty ? "" : "left out   \(console.line(table.dropped.joined(separator: ", ")))\n")
   }
 }
 

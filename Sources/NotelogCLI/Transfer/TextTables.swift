@@ -39,9 +39,7 @@ struct CSVTable: SourceTable {
     rowCount = count
     var columns: [SourceColumn] = []
     for (name, kinds) in zip(names, kinds) {
-      // As a double, 1 would be 1.0.
-      let type: FieldType = kinds.integers > 0 && kinds.doubles > 0 ? .text : try kinds.type(of: name)
-      columns.append(SourceColumn(name: name, type: type, isOptional: kinds.nothing > 0))
+      columns.append(SourceColumn(name: name, type: try kinds.type(of: name), kinds))
     }
     self.columns = columns
   }
@@ -73,8 +71,8 @@ extension ColumnKinds {
   fileprivate mutating func count(_ cell: CSVReader.Cell) {
     if cell.isNothing {
       nothing += 1
-    } else if Int64(cell.text).map({ String($0) == cell.text }) ?? false {
-      integers += 1
+    } else if let integer = Int64(cell.text), String(integer) == cell.text {
+      count(integer)
     } else if let double = Double(cell.text), double.isFinite, double.description == cell.text {
       doubles += 1
     } else if cell.text == "true" || cell.text == "false" {
@@ -123,8 +121,7 @@ struct CSVReader {
     while var line = try lines.next() {
       if isFirst, line.starts(with: [0xEF, 0xBB, 0xBF]) { line.removeFirst(3) }
       isFirst = false
-      if line.last == 13 { line.removeLast() }
-      if !line.isEmpty { return try row(line) }
+      if !line.isEmpty, line != [13] { return try row(line) }
     }
     return nil
   }
@@ -158,9 +155,10 @@ struct CSVReader {
         }
         if at < line.count, line[at] == 13, at + 1 == line.count { at += 1 }
       } else {
-        let end = line[at...].firstIndex(of: UInt8(ascii: ",")) ?? line.count
-        bytes = Array(line[at..<end])
-        at = end
+        // A line's end is LF or CR LF, but between quotation marks: there both are the value's.
+        let end = line[at...].firstIndex(of: UInt8(ascii: ","))
+        bytes = Array(line[at..<(end ?? (line.last == 13 ? line.count - 1 : line.count))])
+        at = end ?? line.count
       }
       guard bytes.count <= Self.cellBytesMax else {
         throw failure("a value is longer than \(Self.cellBytesMax >> 20) MiB")
@@ -208,9 +206,9 @@ struct JSONLinesTable: SourceTable {
     rowCount = count
     var columns: [SourceColumn] = []
     for name in names {
-      guard let kinds = kinds[name] else { continue }
-      let present = kinds.integers + kinds.doubles + kinds.booleans + kinds.texts + kinds.documents
-      columns.append(SourceColumn(name: name, type: try kinds.type(of: name), isOptional: present < count))
+      guard var kinds = kinds[name] else { continue }
+      kinds.nothing = count - kinds.integers - kinds.doubles - kinds.booleans - kinds.texts - kinds.documents
+      columns.append(SourceColumn(name: name, type: try kinds.type(of: name), kinds))
     }
     self.columns = columns
   }
@@ -280,12 +278,12 @@ extension ColumnKinds {
   /// A number of JSON is one however it is written, but for what has more digits than any number keeps.
   private mutating func count(number text: String) {
     if let integer = Int64(text) {
-      integers += 1
-      if !Self.shortIntegers.contains(integer) { longIntegers += 1 }
+      count(integer)
     } else if text.utf8.contains(where: { ".eE".utf8.contains($0) }), Double(text)?.isFinite ?? false {
       doubles += 1
     } else {
       texts += 1
+      longNumbers += 1
     }
   }
 }

@@ -34,3 +34,8 @@ extension DynamicCollection {
     return current.filter { !$0.isSealed || $0.name == title }.map(\.name)
   }
 }
+
+extension FieldInfo {
+  /// Whether a record is not complete without it. A text that is not given is an empty one.
+  var needsValue: Bool { !isOptional && !isRetired && type != .text }
+}

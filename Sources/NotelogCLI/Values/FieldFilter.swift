@@ -37,6 +37,16 @@ struct FieldFilter: Sendable {
     value = try assignment.value(as: try collection.field(name).type)
   }
 
+  /// What it does that was perhaps not meant: a number is compared with text by its digits.
+  var warning: String? {
+    guard case .text(let text) = value, Double(text) != nil, comparison != .equal, comparison != .unequal
+    else {
+      return nil
+    }
+    return
+      "'\(name)' is text: \(comparison.rawValue) goes by letters and digits one by one, not by what number they are"
+  }
+
   /// Whether the condition holds; a sealed field is opened for it.
   func holds(for entry: DynamicEntry) throws -> Bool {
     let found = try entry.value(name)
