@@ -1,6 +1,9 @@
 // What somebody else wrote into a name, a path or an option moves nobody's cursor: stderr, and text for people, show it escaped.
 import Foundation
+import NotelogCrypto
 import Testing
+
+@testable import Notelog
 
 @Suite struct ControlCharacterTests {
   let bench: Workbench
@@ -25,13 +28,20 @@ import Testing
     try bench.expect(storePrelude + script, .init(out: "0\nsaid\n"))
   }
 
-  @Test func `a name with control characters stays in its line`() throws {
+  @Test func `a name with control characters, from before they were refused, stays in its line`() throws {
+    _ = try bench.run(storePrelude)
+    let store = try Store.open(
+      at: bench.folder.path + "/my.notelog", unlocking: .password("open sesame"))
+    try store.changeKeyring("adding a key") { () throws(CryptoError) in
+      try store.vault.addingKey(named: "a\u{1B}[2J\nslot        9, password", class: .whenUnlocked)
+    }
+    try store.close()
     let script = """
-      notelog key add my.notelog "$(printf 'a\\033[2J\\nslot        9, password')" $quick
+      quick="--password-file password"
       for line in info 'key list' 'verify'; do notelog $line my.notelog $quick | grep -c '[^[:print:]]'; done
       notelog info my.notelog $quick | grep -c '^slot'
       notelog key list my.notelog $quick | grep -c 'u{1B}'
       """
-    try bench.expect(storePrelude + script, .init(out: "0\n0\n0\n1\n1\n"))
+    try bench.expect(script, .init(out: "0\n0\n0\n1\n1\n"))
   }
 }

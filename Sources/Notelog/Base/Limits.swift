@@ -39,3 +39,10 @@ public enum Limits {
   /// The most that all schemas of a store take together.
   public static let schemaFileBytes = 67_108_864
 }
+
+extension String {
+  /// Whether it can't be a name: other programs take a control character for the end of it, or for a command (FORMAT.md 21.3).
+  var hasControlCharacters: Bool {
+    unicodeScalars.contains { $0.properties.generalCategory == .control }
+  }
+}

@@ -103,6 +103,10 @@ struct CollectionDescription: Sendable {
     for name in names + fields.flatMap(\.formerNames) + [name] {
       if name.isEmpty || name.utf8.count > Limits.nameBytes { return "names have 1 to 255 bytes of UTF-8" }
     }
+    // Names of before may be older than this rule.
+    for name in [name] + fields.flatMap({ [$0.name] + $0.keyNames }) where name.hasControlCharacters {
+      return "the name \(name.debugDescription) has control characters"
+    }
     for field in fields {
       if field.isIndexed && (field.isSealed || !field.type.isSortable) {
         return "\(field.name) can't be indexed"

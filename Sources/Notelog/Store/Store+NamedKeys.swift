@@ -19,13 +19,17 @@ extension Store {
   ///   - keyClass: When it may be used, for good.
   ///   - isShreddable: Whether it can be shredded: then its data need a small file in the store's folder that no backup has. Whoever loses
   ///     that file loses them.
-  /// - Throws: `locked`; `alreadyExists`; `invalidArgument` where the name is empty or has more than 63 bytes; `inputOutput` where the class needs this
+  /// - Throws: `locked`; `alreadyExists`; `invalidArgument` where the name is empty, has more than 63 bytes or has control characters; `inputOutput` where the class needs this
   ///   device's secret, and it can't be read or made.
   public func createKey(_ name: String, _ keyClass: KeyClass, isShreddable: Bool = false) throws {
     try makeKey(name, keyClass, isShreddable: isShreddable)
   }
 
   private func makeKey(_ name: String, _ keyClass: KeyClass, isShreddable: Bool) throws(NotelogError) {
+    guard !name.hasControlCharacters else {
+      throw NotelogError(
+        .invalidArgument, "creating a key: the name \(name.debugDescription) has control characters")
+    }
     try alone { () throws(NotelogError) in
       if isShreddable {
         guard isUnlocked else { throw NotelogError(crypto: .rootLocked, "creating a key") }

@@ -43,9 +43,11 @@ private func dumpStore(_ invocation: Invocation, _ console: Console) throws(Tool
     var answer = try store.hasAllSchemas(console) ? ExitCode.done : .damage
     var unreadable = UnreadableRecords(console)
     let lacked = LackedKeys(of: store, console)
+    // What was given may open some keys only.
+    let isOpening = try store.isUnlocked || SecretSource(invocation).place != nil
     for collection in store.collections {
       try collection.forEach { entry in
-        let shown = RecordShown(entry, opening: store.isUnlocked)
+        let shown = RecordShown(entry, opening: isOpening)
         lacked.note(shown)
         try shown.print(to: console, asJSON: invocation.has(.json))
         answer.meet(try shown.exitCode(console))

@@ -10,7 +10,14 @@ extension Command {
       csv has the names in its first line, and takes one collection; jsonl is what dump --json prints, and import takes it. In CSV and SQL bytes \
       are base64 and X'…', dates are RFC 3339.
       """,
-      "What can't be read is left out and said, and it exits 3: a record whole, where one of its values can't be read.",
+      """
+      What can't be read is left out and said, and it exits 3: a record whole, where one of its values is damaged; and from a record what is sealed \
+      under a key that was not granted, was shredded or is elsewhere.
+      """,
+      """
+      SQLite takes capital and small letters for the same: of two such names the second gets a number behind it, which is said. What has a name that can't be \
+      written so that the other program takes it for one is refused.
+      """,
       """
       A value of more than 16 MiB is left out of its record, which is said, and it exits 4: 'notelog get STORE ID FIELD' writes it to a file.
       """,
@@ -47,16 +54,20 @@ private func exportRecords(_ invocation: Invocation, _ console: Console) throws(
     }
     var answer = try store.hasAllSchemas(console) ? ExitCode.done : .damage
     var unreadable = UnreadableRecords(console)
-    let lacked = LackedKeys(of: store, console)
-    for collection in collections {
-      let fields = collection.fields.filter { !$0.isRetired }
-      try console.out.write(format.beginning(collection.name, fields))
+    let lacked = LackedKeys(of: store, console, isExport: true)
+    // All names are looked at before anything is printed.
+    let tables = try format.names(collections.map(\.name), areTables: true, console)
+    let fieldsOfAll = collections.map { $0.fields.filter { !$0.isRetired } }
+    let columns = try fieldsOfAll.map { try format.names($0.map(\.name), console) }
+    for (index, collection) in collections.enumerated() {
+      let (table, fields) = (tables[index], fieldsOfAll[index])
+      try console.out.write(format.beginning(table, columns[index], fields))
       try collection.forEach { entry in
         let shown = RecordShown(entry, opening: true)
         lacked.note(shown)
         let code = try shown.exitCode(console)
         answer.meet(code)
-        if code != .damage { try console.out.write(format.line(shown.withoutLong, fields)) }
+        if code != .damage { try console.out.write(format.line(shown.exported, fields, of: table)) }
         return !Interrupt.isRequested
       } damaged: { id, error in
         unreadable.add(id, error)

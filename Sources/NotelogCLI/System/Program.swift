@@ -1,4 +1,5 @@
 // Other programs, started without a shell.
+import Dispatch
 import Foundation
 
 /// A program that was started, and what it prints.
@@ -6,8 +7,12 @@ struct Program: ~Copyable {
   private let process: pid_t
   /// What it prints, to be read from.
   let output: Descriptor
+  /// Closed when the program has ended: what comes on its stderr later is another's.
+  private var end: Descriptor?
+  /// Done when all that it said was handed on.
+  private let said: DispatchGroup
 
-  /// Starts a program with nothing to read, and with this process's stderr.
+  /// Starts a program with nothing to read. What it says on stderr is handed on to this process's stderr, escaped.
   ///
   /// - Parameters:
   ///   - words: Its name, which is looked for in PATH where it holds no slash, and its arguments.
@@ -15,17 +20,44 @@ struct Program: ~Copyable {
   /// - Returns: The program.
   /// - Throws: Where it can't be started.
   static func start(_ words: [String], isDetached: Bool = false) throws(ToolError) -> Program {
-    var ends: [Int32] = [-1, -1]
-    // SAFETY: the array has room for the two descriptors.
-    guard unsafe pipe(&ends) == 0, let reader = Descriptor(owning: ends[0]),
-      let writer = Descriptor(owning: ends[1])
-    else { throw ToolError(.failed, "cannot make a pipe: \(SystemError.text(errno))") }
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-    let (error, process) = spawn(words, output: writer.number, isDetached: isDetached)
+    let output = try Ends()
+    let errors = try Ends()
+    let end = try Ends()
+    let (error, process) = spawn(
+      words, output: output.writer.number, errors: errors.writer.number, isDetached: isDetached)
     guard error == 0 else {
       throw ToolError(.failed, "cannot start '\(words[0])': \(SystemError.text(error))")
     }
-    return Program(process: process, output: reader)
+    return Program(
+      process: process, output: output.reader, end: end.writer, said: relay(errors.reader, until: end.reader))
+  }
+
+  /// Hands on what comes on a program's stderr, as it comes, until the other descriptor's writer is closed and no more is there.
+  private static func relay(_ errors: consuming Descriptor, until end: consuming Descriptor) -> DispatchGroup
+  {
+    let said = DispatchGroup()
+    let errors = errors
+    let end = end
+    DispatchQueue.global().async(group: said) {
+      let output = Output(descriptor: STDERR_FILENO)
+      var piece = [UInt8](repeating: 0, count: 4096)
+      var bytes: [UInt8] = []
+      // SAFETY: pointers and counts are those of the arrays.
+      while true {
+        var ends = [errors.number, end.number].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+        if unsafe poll(&ends, 2, -1) < 0, errno == EINTR { continue }
+        guard ends[0].revents != 0 else { break }
+        let count = unsafe read(errors.number, &piece, piece.count)
+        guard count > 0 else { break }
+        bytes += piece.prefix(count)
+        // A character may come in two pieces.
+        let rest = (0...3).first { String(validating: bytes.dropLast($0), as: UTF8.self) != nil } ?? 0
+        try? output.writeNow(Escaping.text(String(decoding: bytes.dropLast(rest), as: UTF8.self)))
+        bytes = bytes.suffix(rest)
+      }
+      try? output.writeNow(Escaping.text(String(decoding: bytes, as: UTF8.self)))
+    }
+    return said
   }
 
   /// Waits for its end.
@@ -35,11 +67,13 @@ struct Program: ~Copyable {
     var status: Int32 = 0
     // SAFETY: the pointer is to one local.
     while unsafe waitpid(process, &status, 0) < 0, errno == EINTR {}
+    end = nil
+    said.wait()
     return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + (status & 0x7F)
   }
 
   private static func spawn(
-    _ words: [String], output: Int32, isDetached: Bool
+    _ words: [String], output: Int32, errors: Int32, isDetached: Bool
   ) -> (error: Int32, process: pid_t) {
     // SAFETY: both are made before they are used and ended once; the C strings are freed after the call, which copies what it needs.
     var actions = unsafe Platform.spawnActions
@@ -52,6 +86,7 @@ struct Program: ~Copyable {
     }
     unsafe posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
     unsafe posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+    unsafe posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO)
     if isDetached {
       unsafe posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
     }

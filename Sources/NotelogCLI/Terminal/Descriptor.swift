@@ -13,3 +13,20 @@ struct Descriptor: ~Copyable, Sendable {
 
   deinit { close(number) }
 }
+
+/// Both ends of a pipe, which no other program inherits.
+struct Ends: ~Copyable {
+  let reader: Descriptor
+  let writer: Descriptor
+
+  init() throws(ToolError) {
+    var ends: [Int32] = [-1, -1]
+    // SAFETY: the array has room for the two descriptors.
+    guard unsafe pipe(&ends) == 0, let reader = Descriptor(owning: ends[0]),
+      let writer = Descriptor(owning: ends[1])
+    else { throw ToolError(.failed, "cannot make a pipe: \(SystemError.text(errno))") }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    self.reader = reader
+    self.writer = writer
+  }
+}

@@ -5,19 +5,44 @@ import Notelog
 enum ExportFormat: String, CaseIterable {
   case sql, csv, jsonl
 
+  /// What collections, or the fields of one, are called for the program that reads this.
+  ///
+  /// - Throws: Where it would not take one for a name: SQLite's shell ends a line at a zero byte, and what follows may be a command to it.
+  func names(_ names: [String], areTables: Bool = false, _ console: Console) throws(ToolError) -> [String] {
+    if self == .jsonl { return names }
+    for name in names
+    where Escaping.hasControls(name) || self == .sql && areTables && name.lowercased().hasPrefix("sqlite_") {
+      throw ToolError(
+        .failed, "the name '\(name)' can't be written as \(rawValue)", hint: "--as jsonl writes it")
+    }
+    if self == .csv { return names }
+    // It takes capital and small letters for the same.
+    var taken: Set<String> = []
+    let all = Set(names.map { $0.lowercased() })
+    return names.map { name in
+      if taken.insert(name.lowercased()).inserted { return name }
+      let new = (2...).lazy.map { "\(name)_\($0)" }.first {
+        !all.contains($0.lowercased()) && taken.insert($0.lowercased()).inserted
+      }
+      console.say(
+        "note", "'\(name)' is '\(new ?? name)': SQLite takes capital and small letters for the same")
+      return new ?? name
+    }
+  }
+
   /// What comes before a collection's records.
-  func beginning(_ name: String, _ fields: [FieldInfo]) -> String {
+  func beginning(_ table: String, _ columns: [String], _ fields: [FieldInfo]) -> String {
     switch self {
     case .jsonl: ""
-    case .csv: ([Self.idColumn(fields)] + fields.map(\.name)).map(Self.cell).joined(separator: ",") + "\r\n"
+    case .csv: ([Self.idColumn(columns)] + columns).map(Self.cell).joined(separator: ",") + "\r\n"
     case .sql:
-      "BEGIN;\nCREATE TABLE \(Self.identifier(name)) (\(Self.idColumn(fields)) TEXT PRIMARY KEY"
-        + fields.map { ", \(Self.identifier($0.name)) \(Self.sqlType($0.type))" }.joined() + ");\n"
+      "BEGIN;\nCREATE TABLE \(Self.identifier(table)) (\(Self.idColumn(columns)) TEXT PRIMARY KEY"
+        + zip(columns, fields).map { ", \(Self.identifier($0)) \(Self.sqlType($1.type))" }.joined() + ");\n"
     }
   }
 
   /// A record, of which everything could be opened.
-  func line(_ record: RecordShown, _ fields: [FieldInfo]) -> String {
+  func line(_ record: RecordShown, _ fields: [FieldInfo], of table: String) -> String {
     if self == .jsonl { return String(decoding: record.json.text, as: UTF8.self) + "\n" }
     var values: [String: DynamicValue] = [:]
     for (name, content) in record.fields { if case .value(let value) = content { values[name] = value } }
@@ -27,15 +52,15 @@ enum ExportFormat: String, CaseIterable {
         separator: ",") + "\r\n"
     }
     let cells = [Self.text(record.id.shown)] + row.map(Self.sql)
-    return "INSERT INTO \(Self.identifier(record.collection)) VALUES (\(cells.joined(separator: ", ")));\n"
+    return "INSERT INTO \(Self.identifier(table)) VALUES (\(cells.joined(separator: ", ")));\n"
   }
 
   /// What comes behind them.
   var end: String { self == .sql ? "COMMIT;\n" : "" }
 
   /// What the ids' column is called, so that no field has the same name.
-  private static func idColumn(_ fields: [FieldInfo]) -> String {
-    let taken = Set(fields.map { $0.name.lowercased() })
+  private static func idColumn(_ columns: [String]) -> String {
+    let taken = Set(columns.map { $0.lowercased() })
     var name = "id"
     while taken.contains(name) { name = "record_" + name }
     return name
@@ -52,8 +77,8 @@ enum ExportFormat: String, CaseIterable {
   }
 
   private static func text(_ text: String) -> String {
-    // A text of SQL ends at a zero byte.
-    if text.utf8.contains(0) { return "CAST(\(hex(Array(text.utf8))) AS TEXT)" }
+    // A text of SQL ends at a zero byte, and of CR LF the shell of SQLite leaves LF.
+    if text.utf8.contains(where: { $0 == 0 || $0 == 13 }) { return "CAST(\(hex(Array(text.utf8))) AS TEXT)" }
     return "'" + text.replacing("'", with: "''") + "'"
   }
 

@@ -9,16 +9,24 @@ final class LackedKeys {
   private var lacks: [UInt32: Bool] = [:]
   /// How many values are under each that is lacking.
   private var valueCounts: [UInt32: Int] = [:]
+  /// How many values are left out of an export, by their keys: these are here, and don't open.
+  private var leftOut: [UInt32: Int]?
 
-  init(of store: Store, _ console: Console) {
+  /// - Parameter isExport: Whether each value that is not opened is missing from what is printed.
+  init(of store: Store, _ console: Console, isExport: Bool = false) {
     self.store = store
     self.console = console
+    leftOut = isExport ? [:] : nil
   }
 
   /// Notes a record's values that are sealed under keys which can't be had.
   func note(_ shown: RecordShown) {
-    for case .keyMissing(_, let key) in shown.fields.map(\.content) where isLacking(key) {
-      valueCounts[key, default: 0] += 1
+    for (_, content) in shown.fields {
+      switch content {
+      case .keyMissing(_, let key) where isLacking(key): valueCounts[key, default: 0] += 1
+      case .keyMissing(_, let key), .sealed(_, let key): leftOut?[key, default: 0] += 1
+      default: break
+      }
     }
   }
 
@@ -30,7 +38,17 @@ final class LackedKeys {
     return isLacking
   }
 
-  /// Says what lacks.
+  /// Why a key that is here opens nothing.
+  private func reason(_ key: UInt32) -> String {
+    switch store.info.keys.first(where: { $0.generations.contains(key) })?.state {
+    case .open, .locked: "the password or key that was given does not open it"
+    case .elsewhere: "it stayed on another device"
+    case .missingFile: "its effaceable file is missing"
+    case .shredded, nil: "it was shredded"
+    }
+  }
+
+  /// Says what lacks, and what is left out.
   ///
   /// - Returns: What the command exits with: `code` where nothing does.
   func end(_ code: ExitCode) -> ExitCode {
@@ -40,6 +58,9 @@ final class LackedKeys {
         "\(counted(count, "value")) can't be opened: the keyring lacks key \(key), under which \(count == 1 ? "it was" : "they were") sealed"
       )
     }
-    return valueCounts.isEmpty ? code : .damage
+    for (key, count) in (leftOut ?? [:]).sorted(by: { $0.key < $1.key }) {
+      console.say("error", "\(counted(count, "value")) under key \(key) left out: \(reason(key))")
+    }
+    return valueCounts.isEmpty && leftOut?.isEmpty ?? true ? code : .damage
   }
 }

@@ -150,10 +150,15 @@ extension RecordShown {
     return code
   }
 
-  /// The record without what is too long.
-  var withoutLong: RecordShown {
+  /// The record without what is too long, or not opened.
+  var exported: RecordShown {
     var record = self
-    record.fields.removeAll { if case .long = $0.content { true } else { false } }
+    record.fields.removeAll {
+      switch $0.content {
+      case .long, .sealed, .keyMissing: true
+      default: false
+      }
+    }
     return record
   }
 }
