@@ -139,12 +139,21 @@ class Doors:
         self.expect("raw", answer.code == tools.FAILED, "sqlite3", answer)
 
     def unasked(self):
-        """A collection that a script expects, and that somebody without a key has taken away."""
-        path = self.place("pins.csv", "name,pin\nAda,1234\n")
-        answer = self.call("import", "import", self.store, path, "--from", "csv", "--into", "pins", "--yes")
+        """A collection that a script imports into is taken away by somebody without a key, who puts the store's first files back."""
+        store, first = os.path.join(self.folder, "pins"), os.path.join(self.folder, "first")
+        words = ("import", store, self.place("pins.csv", "name,pin\nAda,secret-1234\n"), "--from", "csv", "--yes")
+        self.tool.check("init", store, "--empty", *self.tool.byKey)
+        shutil.copytree(store, first)
+        self.tool.check(*words, "--seal", "pin", *self.tool.byKey)
+        answer = self.call("import", *words)
+        self.expect("refused", answer.code == tools.DONE, "import   --yes, into what is there", answer)
+        shutil.rmtree(store)
+        shutil.copytree(first, store)
+        answer = self.call("import", *words)
         self.expect("taken", answer.code == tools.USAGE, "import   --yes alone", answer)
-        answer = self.call("info", "info", self.store)
-        self.expect("taken", "pins" not in answer.out, "import   --yes alone", answer)
+        files = [os.path.join(path, name) for path, _, names in os.walk(store) for name in names]
+        inTheClear = [name for name in files if b"secret-1234" in open(name, "rb").read()]
+        self.expect("taken", not inTheClear, "import   --yes alone", inTheClear)
 
     def table(self, number, chance):
         """A table with names and values at random, in and out again."""

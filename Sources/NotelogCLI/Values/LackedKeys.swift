@@ -12,7 +12,7 @@ final class LackedKeys {
   /// How many values are left out of an export, by their keys: these are here, and don't open.
   private var leftOut: [UInt32: Int]?
 
-  /// - Parameter isExport: Whether each value that is not opened is missing from what is printed.
+  /// Begins to count; for an export, each value that is not opened.
   init(of store: Store, _ console: Console, isExport: Bool = false) {
     self.store = store
     self.console = console
