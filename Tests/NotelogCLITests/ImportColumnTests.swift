@@ -114,7 +114,7 @@ import Testing
 
       """
     let warning =
-      "notelog: warning: 'Ticket' is text: > goes by letters and digits one by one, not by what number they are\n"
+      "notelog: warning: 'Ticket' is text: > compares digit by digit, not as numbers\n"
     try expect(script, .init(out: expected, err: warning))
   }
 

@@ -34,14 +34,7 @@ import Testing
       cat out; notelog info my.notelog | grep -c ^collection
       """#
     let names = #"a\u{0}b a\u{1B}[2J a\nb a\u{0}b x\u{1}"#.split(separator: " ")
-    let tables = #"nul esc line nul x\u{1}"#.split(separator: " ")
-    let refusals = zip(names, tables).map {
-      """
-      notelog: error: the name '\($0)' has control characters
-      notelog: hint: rename it in a copy of '\($1)'
-
-      """
-    }.joined()
+    let refusals = names.map { "notelog: error: the name '\($0)' has control characters\n" }.joined()
     let key = #"notelog: error: creating a key: the name "k\u{1B}" has control characters"# + "\n"
     try expect(
       script,

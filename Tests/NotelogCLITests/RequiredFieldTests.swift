@@ -55,8 +55,7 @@ import Testing
     let err = """
       notelog: error: 'count' is not optional: give it an integer value
       notelog: error: 'pin' is not optional: give it a bytes value
-      notelog: error: the field 'born' of the collection 'person' is not optional, and no column has it
-      notelog: hint: add the column, or take the table --into another collection
+      notelog: error: 'born' is not optional, and there is no column of that name
 
       """
     let out = "64\n64\n0\n20\n2\ncompared   1 rows and as many records: all the same\n"

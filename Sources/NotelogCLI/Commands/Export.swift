@@ -12,11 +12,8 @@ extension Command {
       """,
       """
       What can't be read is left out and said, and it exits 3: a record whole, where one of its values is damaged; and from a record what is sealed \
-      under a key that was not granted, was shredded or is elsewhere.
-      """,
-      """
-      SQLite takes capital and small letters for the same: of two such names the second gets a number behind it, which is said. What has a name that can't be \
-      written so that the other program takes it for one is refused.
+      under a key that was not granted, was shredded or is elsewhere. What the other program would not take for a name is refused; of two names that are one \
+      to SQLite, which knows no capital letters, the second gets a number.
       """,
       """
       A value of more than 16 MiB is left out of its record, which is said, and it exits 4: 'notelog get STORE ID FIELD' writes it to a file.

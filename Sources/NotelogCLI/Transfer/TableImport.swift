@@ -34,14 +34,10 @@ struct TableProposal {
           column, of: collection, there, sealing: sealed.contains(column))
       }
       for field in there where field.needsValue && !names.contains(field.name) {
-        throw ToolError(
-          .failed,
-          "the field '\(field.name)' of the collection '\(collection)' is not optional, and no column has it",
-          hint: "add the column, or take the table --into another collection")
+        throw ToolError(.failed, "'\(field.name)' is not optional, and there is no column of that name")
       }
     } else if let name = (names + [collection]).first(where: Escaping.hasControls) {
-      throw ToolError(
-        .failed, "the name '\(name)' has control characters", hint: "rename it in a copy of '\(table.name)'")
+      throw ToolError(.failed, "the name '\(name)' has control characters")
     }
     fields = table.columns.map { column in
       column.field?.isSealed ?? plain.map { !$0.contains(column.name) } ?? sealed.contains(column.name)

@@ -39,12 +39,9 @@ struct FieldFilter: Sendable {
 
   /// What it does that was perhaps not meant: a number is compared with text by its digits.
   var warning: String? {
-    guard case .text(let text) = value, Double(text) != nil, comparison != .equal, comparison != .unequal
-    else {
-      return nil
-    }
-    return
-      "'\(name)' is text: \(comparison.rawValue) goes by letters and digits one by one, not by what number they are"
+    let isOrder = comparison != .equal && comparison != .unequal
+    guard isOrder, case .text(let text) = value, Double(text) != nil else { return nil }
+    return "'\(name)' is text: \(comparison.rawValue) compares digit by digit, not as numbers"
   }
 
   /// Whether the condition holds; a sealed field is opened for it.
