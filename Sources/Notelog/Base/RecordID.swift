@@ -2,13 +2,14 @@
 
 public import Foundation
 import NotelogBase
+import NotelogCrypto
 
 /// A record's identity: 16 bytes, random unless the app brings its own.
 ///
 /// An id is kept for the record's whole life: updates, compaction, backup and restore don't change it. It is one record's in the
-/// whole store, whatever its type: a record of another type under the same id is refused with `conflict`, and what belongs to
-/// a record has an id of its own, and a field that says whose it is. Once a record is deleted, its id is free for any type; a
-/// transaction later, not in the same.
+/// whole store, whatever its type: a record of another type under the same id is refused with `conflict`, however it is written, and what
+/// belongs to a record has an id of its own, and a field that says whose it is. Once a record is deleted, its id is free for any type; a
+/// transaction later, not in the same. Ids are in the clear.
 ///
 /// A property of this type is a field: a record names another of the same store by its id alone, 16 bytes, indexed and asked for as any value is.
 /// Optional is best, as its initial value says that there is none. The field says neither of which type the other record is nor whether it still is
@@ -44,6 +45,31 @@ public struct RecordID: Hashable, Sendable, BitwiseCopyable {
       ID16([
         b.0, b.1, b.2, b.3, b.4, b.5, b.6, b.7, b.8, b.9, b.10, b.11, b.12, b.13, b.14, b.15,
       ]))
+  }
+
+  /// The id of what has a primary key of your own, a number: always the same, for this name and this key.
+  ///
+  /// ```swift
+  /// let album = Album(id: try RecordID(of: row.albumNumber, in: "album"), title: row.title)
+  /// ```
+  ///
+  /// Ids are unique in a store, whatever the type: name the table, so that album 7 and artist 7 have two. Ids are in the clear, and who can guess
+  /// a key finds its id by trying: a key that is to stay secret gets a random id, and is a sealed field.
+  ///
+  /// - Parameters:
+  ///   - key: The primary key.
+  ///   - name: What has it: a table's name, for instance.
+  /// - Throws: `inputOutput` where the cryptographic library fails.
+  public init(of key: some BinaryInteger, in name: String) throws {
+    try self.init(hashing: [name, "integer", "\(key)"])
+  }
+
+  /// The id of what has a primary key of your own, a text: always the same, for this name and this key. Texts are compared by their UTF-8
+  /// bytes; otherwise as the one of a number.
+  public init(of key: String, in name: String) throws { try self.init(hashing: [name, "text", key]) }
+
+  private init(hashing texts: [String]) throws {
+    self.init(try naming("an id") { () throws(CryptoError) in try FieldName.hash(texts, in: "NL1recid") })
   }
 
   /// Parses 32 hexadecimal digits, hyphens between them ignored.

@@ -201,7 +201,7 @@ extension Store {
 extension Transaction {
   /// Changes stored schemas, and stores those anew that were changed.
   mutating func storeSchemas(_ change: (inout StoredSchema) throws -> Bool) throws {
-    for stored in store.registry.withLock(when: { $0.storingCount == 0 }, { Array($0.byNumber.values) }) {
+    for stored in store.registry.withLock({ Array($0.byNumber.values) }) {
       var schema = stored.plan.schema
       guard try change(&schema) else { continue }
       guard schema.revision < .max else {

@@ -46,6 +46,11 @@ final class ChangeHub: Sendable {
     state.withLock { state in state.names[schema.collection] = [schema.name, schema.firstName] }
   }
 
+  /// What a collection is called, in a message.
+  func shownName(of collection: UInt16) -> String {
+    state.withLock { $0.names[collection]?.first } ?? "collection \(collection)"
+  }
+
   /// Adds an observer, who is dropped once nobody holds it any more.
   func add(_ subscription: ChangeSubscription, _ watch: Watch) {
     let isClosed = state.withLock { state in

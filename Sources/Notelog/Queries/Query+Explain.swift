@@ -14,8 +14,8 @@ extension Query {
   /// - Complexity: O(*n*) in the records of the collection where no index helps, or where one is made.
   public func explain() throws -> QueryPlan {
     try journaling(at: store.journal.path, store.journal.checkOpen())
-    let reader = try store.reader(for: R.self)
     let moment = moment ?? store.journal.snapshot()
+    let reader = try store.reader(for: R.self)
     let collection = reader.plan.collection
     func field(_ path: PartialKeyPath<R>) throws -> FieldPlan {
       collection.fields[reader.plan.slots[try reader.plan.slot(of: path)].index]

@@ -14,8 +14,8 @@ extension Query {
   public func count() throws -> Int {
     try checkLimit()
     guard limit != 0 else { return 0 }
-    let reader = try store.reader(for: R.self)
     let moment = moment ?? store.journal.snapshot()
+    let reader = try store.reader(for: R.self)
     let all = try listedCount(reader, moment) ?? foundCount(reader, moment)
     return Swift.min(Swift.max(all - offset, 0), limit ?? .max)
   }
@@ -142,8 +142,8 @@ extension Query {
       }
       return sum
     }
-    let reader = try store.reader(for: R.self)
     let moment = moment ?? store.journal.snapshot()
+    let reader = try store.reader(for: R.self)
     if let listed = try listedTotal(of: path, summand, add, reader, moment) { return listed }
     let way = try unordered.way(reader, moment)
     let sums = try inParts { part in

@@ -122,6 +122,7 @@ extension Query {
     case .scan:
       let scanner = RecordScanner(reader)
       let holds = try bound(to: scanner)
+      guard scanner.plan.isStored else { return }
       var number = 0
       try moment.scan(scanner.plan.number, part: part.number, of: partCount, damaged: leaveOut) { record in
         try part.check(at: number)

@@ -93,8 +93,8 @@ public struct Query<R: Record>: Sendable {
   public func entries() throws -> [Entry<R>] {
     try checkLimit()
     guard limit != 0 else { return [] }
-    let reader = try store.reader(for: R.self)
     let moment = moment ?? store.journal.snapshot()
+    let reader = try store.reader(for: R.self)
     let way = try way(reader, moment)
     let found = try order?.collect(self, on: way, reader, moment) ?? unsorted(on: way, reader, moment)
     return offset == 0 ? found : Array(found.dropFirst(offset))
@@ -119,8 +119,8 @@ public struct Query<R: Record>: Sendable {
 
   /// The ids of all records for which the conditions hold.
   func ids() throws -> [RecordID] {
-    let reader = try store.reader(for: R.self)
     let moment = moment ?? store.journal.snapshot()
+    let reader = try store.reader(for: R.self)
     let way = try way(reader, moment)
     return try inParts { part in
       var ids: [RecordID] = []

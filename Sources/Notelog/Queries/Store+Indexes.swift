@@ -89,7 +89,7 @@ extension RecordReader {
   /// Fields that became optional are left to a scan: records may have been written before, and their keys don't say that there is a
   /// value.
   func indexName(of path: PartialKeyPath<R>) -> FieldIndexes.Name? {
-    guard let slot = try? plan.slot(of: path) else { return nil }
+    guard plan.collection.isStored, let slot = try? plan.slot(of: path) else { return nil }
     let field = plan.collection.fields[plan.slots[slot].index].field
     guard field.isIndexed, !field.isOptional || field.wasAlwaysOptional else { return nil }
     return FieldIndexes.Name(collection: plan.collection.schema.collection, field: field.number)

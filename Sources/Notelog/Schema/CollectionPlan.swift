@@ -38,6 +38,9 @@ struct FieldPlan: Sendable {
 
 /// A collection, ready for use.
 final class CollectionPlan: Sendable {
+  /// The number in the plan of a collection that isn't stored: no frame has it (FORMAT.md 5).
+  static let unstored = UInt16(Limits.collections) + 1
+
   let storeID: ID16
   let schema: StoredSchema
   /// The collection's number, out of the schema.
@@ -90,6 +93,9 @@ final class CollectionPlan: Sendable {
     let named = fields.enumerated().filter { !$1.field.isDigest }
     indexByName = Dictionary(uniqueKeysWithValues: named.map { ($1.field.name, $0) })
   }
+
+  /// Whether the collection is stored: otherwise it has no records.
+  var isStored: Bool { number != Self.unstored }
 
   /// The field of a name.
   func index(of name: String) throws(NotelogError) -> Int {

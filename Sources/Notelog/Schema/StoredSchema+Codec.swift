@@ -51,8 +51,9 @@ extension StoredSchema {
     firstName = try cursor.name("the collection's first name")
     name = try cursor.name("the collection's name")
     let count = Int(try cursor.integer(as: UInt16.self, "the number of fields"))
-    guard collection != 0, count <= Limits.fields else {
-      throw NotelogError(.damaged, "a schema has collection number 0 or more than \(Limits.fields) fields")
+    guard (1...Limits.collections).contains(Int(collection)), count <= Limits.fields else {
+      throw NotelogError(
+        .damaged, "a schema has a number that no collection has, or more than \(Limits.fields) fields")
     }
     fields = []
     for _ in 0..<count {

@@ -59,6 +59,6 @@ enum SchemaRecord {
 
   /// The collection whose schema the record of an id is; nothing where it is no schema's.
   static func number(_ key: ID16) -> Int? {
-    key.high == 0 && (1...UInt64(UInt16.max)).contains(key.low) ? Int(key.low) : nil
+    key.high == 0 && (1...UInt64(Limits.collections)).contains(key.low) ? Int(key.low) : nil
   }
 }

@@ -18,9 +18,6 @@ struct SchemaRegistry: Sendable {
   var lost: Set<UInt16> = []
   /// Readers whose plans agree with what is stored.
   let readers: RecordReaders
-  /// How many transactions are on their way into the log that store schemas. What they call their collections and fields
-  /// is taken: whoever is about to change a schema waits for them.
-  var storingCount = 0
   /// Whether every schema's MAC has been verified since the store was opened.
   var isVerified = false
 
@@ -54,12 +51,14 @@ struct SchemaRegistry: Sendable {
     readers.removeAll()
   }
 
-  /// The number that the next collection gets.
-  func nextNumber() throws(NotelogError) -> UInt16 {
-    let highest = max(byNumber.keys.max() ?? 0, lost.max() ?? 0)
-    guard highest < Limits.collections else {
+  /// The number that the next collection gets: higher than that of any schema, and none that others have.
+  func nextNumber(besides others: some Sequence<UInt16>) throws(NotelogError) -> UInt16 {
+    let taken = Set(others)
+    var next = Int(max(byNumber.keys.max() ?? 0, lost.max() ?? 0)) + 1
+    while next <= Limits.collections, taken.contains(UInt16(next)) { next += 1 }
+    guard next <= Limits.collections else {
       throw NotelogError(.limitExceeded, "the store has \(Limits.collections) collections already")
     }
-    return highest + 1
+    return UInt16(next)
   }
 }

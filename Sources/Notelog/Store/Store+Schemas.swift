@@ -29,16 +29,21 @@ extension Store {
   }
 
   /// What reads records of a type. Nothing is written: a schema that is new, or newer than the stored one, is followed
-  /// in memory, and stored with the first write.
+  /// in memory, and stored with the first write. Until then no record is of a new one. Whoever reads a moment makes the moment first:
+  /// then the schema is known of every record in it.
   func reader<R: Record>(for type: R.Type) throws(NotelogError) -> RecordReader<R> {
     if let reader = readers.find(type) { return reader }
     let declared = R.schema.description
-    let stored = registry.withLock { $0.find(declared) }
+    var stored = registry.withLock { $0.find(declared) }
+    if stored == nil {
+      // What another process has committed is visible a little earlier than its schemas are known.
+      journal.awaitFollowing()
+      stored = registry.withLock { $0.find(declared) }
+    }
     // A key that doesn't exist yet sealed nothing yet either: any number will do to look for it.
     func newKey(_ name: String) throws(NotelogError) -> UInt32 { try keyReference(name) ?? UInt32.max }
     guard let stored else {
-      let number = try registry.withLock { registry throws(NotelogError) in try registry.nextNumber() }
-      let schema = try StoredSchema(declaring: declared, collection: number, key: newKey)
+      let schema = try StoredSchema(declaring: declared, collection: CollectionPlan.unstored, key: newKey)
       return RecordReader(
         plan: try RecordPlan(R.schema, CollectionPlan(schema, storeID: storeID, vault)), opener: opener)
     }
@@ -69,10 +74,14 @@ extension Store {
     let names = [declared.name] + declared.formerNames
     let known =
       pending.values.first { names.contains($0.name) }
-      ?? registry.withLock(when: { $0.storingCount == 0 }) { $0.find(declared)?.plan.schema }
+      ?? registry.withLock { $0.find(declared)?.plan.schema }
     guard var schema = known else {
-      let next = try registry.withLock { registry throws(NotelogError) in try registry.nextNumber() }
-      let number = max(next, (pending.keys.max() ?? 0) + 1)
+      let stored = registry.withLock { Set($0.byNumber.keys) }.union([SchemaRecord.collection])
+      // Records whose schema is gone are of another type.
+      let orphans = try journaling(at: journal.path, journal.snapshot().recordCounts(besides: stored)).keys
+      let number = try registry.withLock { registry throws(NotelogError) in
+        try registry.nextNumber(besides: Array(orphans) + pending.keys)
+      }
       guard isUnlocked else {
         throw NotelogError(.locked, "collection \(declared.name) is new: unlock the store to add it")
       }

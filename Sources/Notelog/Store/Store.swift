@@ -25,7 +25,7 @@ public final class Store: Sendable {
   let opener: FieldOpener
   let indexes = FieldIndexes()
   let hub = ChangeHub()
-  let registry: Monitor<SchemaRegistry>
+  let registry: Lock<SchemaRegistry>
   /// What reads the records of each type.
   let readers: RecordReaders
   /// Held while the keyring is changed, so that changes follow one another.
@@ -34,8 +34,6 @@ public final class Store: Sendable {
   let keyringFinding: Lock<Keyring.Choice.Finding>
   /// Whether somebody with the unlock root has checked the stored schemas since the store was opened, and no other has come since.
   let schemasAreVerified = Flag(false)
-  /// How many transactions are committed that store schemas, and not taken in yet: whoever has the turn waits for that.
-  let schemasUnderWay = Atomic<Int>(0)
   /// How far rotations of keys are, by the keys' numbers; held while one of them goes on.
   let rotations = Lock<[UInt16: RotationProgress]>([:])
   /// What the two places of the schemas were like when the store was opened.
@@ -55,7 +53,7 @@ public final class Store: Sendable {
     self.events = events
     let readers = RecordReaders()
     self.readers = readers
-    registry = Monitor(SchemaRegistry(readers))
+    registry = Lock(SchemaRegistry(readers))
     self.journal = journal
     self.storage = storage
     keyringFiles = KeyringFiles(storage: storage)

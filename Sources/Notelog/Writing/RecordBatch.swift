@@ -99,10 +99,11 @@ public struct RecordBatch<R: Record>: ~Copyable {
       }
     }
     guard !collection.unique.isEmpty else {
-      return try journaling(
-        at: store.journal.path,
-        store.journal.commit(&batch, durability.journal) { () throws(JournalError) in try requireKeysInForce()
-        })
+      do throws(JournalError) {
+        return try store.journal.commit(&batch, durability.journal) { () throws(JournalError) in
+          try requireKeysInForce()
+        }
+      } catch { throw store.refusal(error) }
     }
     do throws(WriteError<any Error>) {
       return try store.journal.commit(&batch, durability.journal) { batch throws(any Error) in
@@ -112,7 +113,7 @@ public struct RecordBatch<R: Record>: ~Copyable {
     } catch {
       switch error {
       case .body(let error): throw error
-      case .journal(let error): throw NotelogError(journal: error).naming(store.journal.path)
+      case .journal(let error): throw store.refusal(error)
       }
     }
   }
@@ -202,7 +203,7 @@ extension Store {
   /// Whether values that were sealed by a collection's plan at some time are under the keys in force still. Asked with the turn in hand, it stays
   /// so until what is asked for is committed.
   func isInForce(_ plan: CollectionPlan, _ epoch: UInt64) -> Bool {
-    registry.withLock(when: { $0.storingCount == 0 }) { registry in
+    registry.withLock { registry in
       if readers.epoch == epoch { return true }
       guard let now = registry.byNumber[plan.number]?.plan, now !== plan else { return true }
       return plan.fields.allSatisfy { field in

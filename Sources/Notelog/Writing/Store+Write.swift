@@ -3,7 +3,6 @@
 import NotelogBase
 import NotelogCrypto
 import NotelogJournal
-import Synchronization
 
 extension Store {
   /// Runs a closure that reads and writes, alone; what it wrote is committed when it has returned.
@@ -38,26 +37,18 @@ extension Store {
     var stored: [SchemaRegistry.Stored] = []
     var uploads: [any Sendable] = []
     defer { withExtendedLifetime(uploads) {} }
-    var isCommitted = false
-    defer {
-      if !stored.isEmpty {
-        registry.withLock { registry in
-          registry.storingCount -= 1
-          if isCommitted { for schema in stored { registry.register(schema) } }
-        }
-        schemasUnderWay.subtract(1, ordering: .releasing)
-      }
-    }
     var ticket: UInt64?
     defer { if let ticket { indexes.end(ticket) } }
     let result: Result
     do throws(WriteError<any Error>) {
-      result = try journal.write(durability.journal, numbered: numbered) {
-        (turn: inout Turn) throws(any Error) in
-        // What is written next must not be sealed as an older schema says.
-        if schemasUnderWay.load(ordering: .acquiring) > 0 {
-          registry.withLock(when: { $0.storingCount == 0 }) { _ in }
+      result = try journal.write(
+        durability.journal,
+        numbered: { sequence in
+          // Before anybody sees a record of it, and before anybody else writes. If writing fails now, nothing is ever written behind it.
+          if !stored.isEmpty { registry.withLock { for schema in stored { $0.register(schema) } } }
+          numbered(sequence)
         }
+      ) { (turn: inout Turn) throws(any Error) in
         var transaction = Transaction(self, turn)
         do {
           let result = try body(&transaction)
@@ -66,10 +57,6 @@ extension Store {
           stored = Array(transaction.schemas.values)
           uploads = transaction.uploads
           for schema in stored { hub.name(schema.plan.schema) }
-          if !stored.isEmpty {
-            schemasUnderWay.add(1, ordering: .releasing)
-            registry.withLock { $0.storingCount += 1 }
-          }
           ticket = indexes.begin(transaction.additions)
           turn = transaction.end()
           return result
@@ -81,10 +68,18 @@ extension Store {
     } catch {
       switch error {
       case .body(let error): throw error
-      case .journal(let error): throw NotelogError(journal: error).naming(journal.path)
+      case .journal(let error): throw refusal(error)
       }
     }
-    isCommitted = true
     return result
+  }
+
+  /// Why the journal refused a transaction. Where that is for an id, both types are named.
+  func refusal(_ error: JournalError) -> NotelogError {
+    var refusal = NotelogError(journal: error).naming(journal.path)
+    guard let (new, old) = error.collections, let id = error.record else { return refusal }
+    refusal.message =
+      "id \(RecordID(id)) is that of a record of \(hub.shownName(of: old)), and none of \(hub.shownName(of: new)) can have it: an id is one record's in the whole store"
+    return refusal
   }
 }

@@ -74,7 +74,8 @@ public struct FooterEntry: Equatable, Sendable {
     id = ID16(line, at: 16)
     envelopeByteCount = 0
     // An entry is a place in the index, which only takes those where a frame can be.
-    guard payloadByteCount <= kind.maximumPayloadByteCount, offset >= Layout.firstFrameOffset,
+    guard payloadByteCount <= kind.maximumPayloadByteCount, Int(collection) <= Limits.maximumCollection,
+      offset >= Layout.firstFrameOffset,
       offset <= Limits.maximumSegmentByteCount - frameByteCount
     else { return nil }
     guard place & PlaceBits.envelopeFlag != 0 else { return }

@@ -61,13 +61,15 @@ public struct FrameHeader: Equatable, Sendable, BitwiseCopyable {
     guard flags & ~1 == 0, payloadByteCount <= kind.maximumPayloadByteCount else { return .invalid }
     let checksum = salt.headerChecksum(bytes.extracting(offset..<offset + 36), place: place)
     let sequence = bytes.load(UInt64.self, at: offset + 8)
-    guard checksum == bytes.load(UInt32.self, at: offset + 36), sequence <= UInt64(Limits.maximumSequence)
+    let collection = bytes.load(UInt16.self, at: offset + 2)
+    guard checksum == bytes.load(UInt32.self, at: offset + 36), sequence <= UInt64(Limits.maximumSequence),
+      Int(collection) <= Limits.maximumCollection
     else {
       return .invalid
     }
     return .header(
       FrameHeader(
-        kind, hasEnvelope: flags & 1 != 0, collection: bytes.load(UInt16.self, at: offset + 2),
+        kind, hasEnvelope: flags & 1 != 0, collection: collection,
         payloadByteCount: payloadByteCount, sequence: sequence,
         id: ID16(bytes, at: offset + 16), payloadChecksum: bytes.load(UInt32.self, at: offset + 32)))
   }

@@ -24,7 +24,7 @@ public enum Limits {
   @inlinable public static var maximumTransactionByteCount: Int { 67_108_864 }
   @inlinable public static var maximumRecordByteCount: Int { 16_777_216 }
   @inlinable public static var maximumEnvelopeByteCount: Int { 65_535 }
-  @inlinable public static var maximumCollection: Int { 65_535 }
+  @inlinable public static var maximumCollection: Int { 65_534 }
   @inlinable public static var maximumTornByteCount: Int { 16_777_216 }
   @inlinable public static var chunkByteCount: Int { 65_536 }
   @inlinable public static var maximumChunkPayloadByteCount: Int { 65_664 }

@@ -24,37 +24,34 @@ extension Journal {
   ) throws(JournalError) -> UInt64 {
     try checkWritable()
     if batch.isEmpty { return try commitNothing(durability) }
+    // What the batch replaces may be another process's until the lock is taken.
+    if options.isLeased {
+      do throws(WriteError<JournalError>) {
+        return try commit(
+          &batch, durability, checking: { (_: borrowing Batch) throws(JournalError) in try check() })
+      } catch {
+        switch error {
+        case .body(let error), .journal(let error): throw error
+        }
+      }
+    }
     let byteCount = batch.byteCount
-    if options.isLeased { return try commitLeased(&batch, durability, check) }
-    let previousVersions = try log.previousVersions(of: &batch)
+    let seen = log.state.withLock(waking: .nobody) { $0.nextVisible }
+    var previousVersions = try log.previousVersions(of: &batch)
     let reservation: Log.Reservation
     do {
       try takeTurn()
       defer { log.turn.leave() }
       try check()
+      if !log.isUncontested(batch, since: seen) {
+        try log.waitUntilQuiet()
+        batch.keep(previousVersions)
+        previousVersions = try log.previousVersions(of: &batch)
+      }
       reservation = try reserve(for: batch, durability)
     }
     let sequence = try finish(reservation, &batch, after: previousVersions, durability)
     keepSpaceContract(written: byteCount)
-    return sequence
-  }
-
-  /// The same with a lock that may have to be taken first: what the batch replaces may be another process's until then.
-  private func commitLeased(
-    _ batch: inout Batch, _ durability: Durability, _ check: () throws(JournalError) -> Void
-  ) throws(JournalError) -> UInt64 {
-    let byteCount = batch.byteCount
-    let sequence: UInt64
-    do {
-      try takeTurn()
-      defer { log.turn.leave() }
-      try check()
-      let previousVersions = try log.previousVersions(of: &batch)
-      let reservation = try reserve(for: batch, durability)
-      sequence = try finish(reservation, &batch, after: previousVersions, durability)
-    }
-    keepSpaceContract(written: byteCount)
-    yieldIfWanted()
     return sequence
   }
 
@@ -120,7 +117,8 @@ extension Journal {
   ///
   /// - Parameters:
   ///   - durability: What the transaction survives.
-  ///   - numbered: Called with the transaction's sequence number, once it has one.
+  ///   - numbered: Called with the transaction's sequence number, once it has one: before it is visible, and before anybody else has the
+  ///     turn.
   ///   - body: The closure.
   /// - Returns: What the closure returns.
   /// - Throws: What the closure throws, or what stood in the way. After `poisoned` the transaction may be visible here, and is whole or
@@ -148,6 +146,7 @@ extension Journal {
         previousVersions = try log.previousVersions(of: &turn.batch)
         reservation = turn.batch.isEmpty ? nil : try reserve(for: turn.batch, durability)
       } catch { throw .journal(error) }
+      if let reservation { numbered(reservation.sequence) }
     }
     let byteCount = turn.batch.byteCount
     do {
@@ -155,7 +154,6 @@ extension Journal {
         try log.awaitDurable(seen)
         return result
       }
-      numbered(reservation.sequence)
       _ = try finish(reservation, &turn.batch, after: previousVersions, durability)
     } catch { throw .journal(error) }
     keepSpaceContract(written: byteCount)

@@ -13,6 +13,10 @@ package struct Batch: ~Copyable {
   private(set) var frames: [PendingFrame] = []
   /// The bytes that the frames' entries will take in the footer.
   private(set) var footerByteCount = 0
+  /// Whether it has records or deletions.
+  private(set) var hasVersions = false
+  /// The collection of all of them; nothing where there are several.
+  private(set) var collection: UInt16?
 
   /// Memory for what the frames replace.
   private var previousVersions: [Catalog.PreviousVersion] = []
@@ -44,6 +48,7 @@ package struct Batch: ~Copyable {
     buffer.removeAll()
     frames.removeAll(keepingCapacity: true)
     footerByteCount = 0
+    (hasVersions, collection) = (false, nil)
   }
 
   /// Where a batch ends at some time.
@@ -190,6 +195,10 @@ package struct Batch: ~Copyable {
     header.payloadChecksum = Checksum.of(
       buffer.bytes.extracting(payloadStart..<payloadStart + header.payloadByteCount))
     if header.kind.isContent { footerByteCount += Layout.footerEntryByteCount + envelopeByteCount }
+    if header.kind.isVersion {
+      collection = !hasVersions || collection == header.collection ? header.collection : nil
+      hasVersions = true
+    }
     frames.append(PendingFrame(header: header, start: start, envelopeByteCount: envelopeByteCount))
   }
 

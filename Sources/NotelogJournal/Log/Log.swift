@@ -115,6 +115,7 @@ final class Log: Sendable {
       }
       let reservation = Reservation(
         sequence: state.nextSequence, segment: segment, offset: offset, floor: state.floor)
+      if batch.hasVersions { state.noteWriting(in: batch.collection) }
       state.nextSequence += 1
       state.head?.end += byteCount
       state.head?.footerByteCount += footerByteCount
@@ -126,7 +127,7 @@ final class Log: Sendable {
   /// Looks up what a batch's frames replace: out of the others' way, and before anything is written. It is looked at again when
   /// it is the batch's turn.
   ///
-  /// - Throws: `conflict` where that is a record of another collection, and records stay in theirs.
+  /// - Throws: `conflict` where that is a record of another collection, or another frame of the batch is, and records stay in theirs.
   func previousVersions(of batch: inout Batch) throws(JournalError) -> [Catalog.PreviousVersion] {
     var previousVersions = batch.takePreviousVersions()
     for frame in batch.frames {
@@ -143,15 +144,38 @@ final class Log: Sendable {
     }
     guard options.keepsCollections else { return previousVersions }
     for index in previousVersions.indices {
-      guard let known = previousVersions[index].location, !known.isTombstone,
-        known.collection != batch.frames[index].header.collection
-      else { continue }
-      var error = JournalError(.conflict, "there is a record of another type under the same id")
-      error.record = batch.frames[index].header.id
-      error.sentence = "There is something else of the same identity."
-      throw error
+      guard let known = previousVersions[index].location, !known.isTombstone else { continue }
+      try require(batch.frames[index].header, in: known.collection)
+    }
+    if batch.collection == nil, batch.hasVersions {
+      var collections: [ID16: UInt16] = [:]
+      for frame in batch.frames where frame.header.kind.isVersion {
+        try require(frame.header, in: collections[frame.header.id])
+        collections[frame.header.id] = frame.header.collection
+      }
     }
     return previousVersions
+  }
+
+  /// Refuses a frame whose id is another collection's.
+  private func require(_ header: FrameHeader, in collection: UInt16?) throws(JournalError) {
+    guard let collection, collection != header.collection else { return }
+    var error = JournalError(.conflict, "there is a record of another type under the same id")
+    error.record = header.id
+    error.collections = (header.collection, collection)
+    error.sentence = "There is something else of the same identity."
+    throw error
+  }
+
+  /// Whether nobody has begun to write in other collections than a batch does since a transaction: what was looked up then may be
+  /// another version by now, but not another collection's. Whoever asks has the turn.
+  func isUncontested(_ batch: borrowing Batch, since seen: UInt64) -> Bool {
+    let collection = batch.collection
+    return !options.keepsCollections || !batch.hasVersions
+      || state.withLock(waking: .nobody) { state in
+        state.nextSequence == seen
+          || collection != nil && collection == state.latest.collection && state.latest.since <= seen
+      }
   }
 
   /// Writes a batch into its place, and makes it visible when everything before it is.

@@ -35,11 +35,18 @@ struct LogState: ~Copyable, Sendable {
   var isClosed = false
   /// Whether the store's lock was given back: somebody else may be writing.
   var isLent = false
+  /// The one collection that the newest transactions write, if it is one, and the first of those transactions.
+  private(set) var latest: (collection: UInt16?, since: UInt64) = (nil, 0)
 
   /// A segment number that nobody has used: INV-L1. Writers and compaction take them side by side.
   mutating func allocateNumber() throws(JournalError) -> UInt32 {
     highestNumber = try FileName.segmentNumber(after: highestNumber)
     return highestNumber
+  }
+
+  /// Notes in which collections the transaction writes that gets the next number: in one, or nobody knows in which.
+  mutating func noteWriting(in collection: UInt16?) {
+    if collection == nil || collection != latest.collection { latest = (collection, nextSequence) }
   }
 
   /// Throws unless the log takes writes.

@@ -44,6 +44,8 @@ package struct JournalError: Error, Sendable, Equatable {
   package var offset: Int?
   /// The record it is about, where there is one.
   package var record: ID16?
+  /// The collection that it was to be in, and the one that has its id.
+  package var collections: (new: UInt16, old: UInt16)?
   /// What a user is told, where that is more than the code says.
   package var sentence: String?
   /// The system call that failed, where one did.

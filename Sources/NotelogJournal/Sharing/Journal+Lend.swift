@@ -238,6 +238,8 @@ extension LogState {
     nextSequence = next
     nextVisible = next
     nextDurable = next
+    // Others have written meanwhile, whatever it was.
+    noteWriting(in: nil)
     unsynced = []
     self.highestNumber = highestNumber
   }

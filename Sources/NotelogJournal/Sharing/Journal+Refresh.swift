@@ -26,6 +26,13 @@ extension Journal {
     return try follow().hasNews
   }
 
+  /// Returns when what others have committed is taken in with all that belongs to it, as far as records of it are visible now.
+  package func awaitFollowing() {
+    if following.isHeldByThisThread { return }
+    following.enter()
+    following.leave()
+  }
+
   /// The sequence number of the newest transaction that can be seen.
   package var lastSequence: UInt64 { log.state.withLock(waking: .nobody) { $0.nextVisible - 1 } }
 
