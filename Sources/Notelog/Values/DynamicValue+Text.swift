@@ -21,8 +21,8 @@ extension DynamicValue {
       case .bytes: Self.parseHexadecimal(text).map(Self.bytes)
       case .date: Self.parseDate(text).map(Self.date)
       case .uuid: RecordID(text).map { .uuid($0.uuid) }
-      case .url: URL(string: text).map(Self.url)
-      case .json: Self.isJSON(text) ? .json(Array(text.utf8)) : nil
+      case .url: URL(exactly: text).map(Self.url)
+      case .json: JSONGrammar.holds(for: Array(text.utf8)) ? .json(Array(text.utf8)) : nil
       }
     // The text is not quoted: it may have been meant for a sealed field.
     guard let value else { throw NotelogError(.invalidArgument, "the text is not a \(type.name) value") }
@@ -41,10 +41,6 @@ extension DynamicValue {
       .iso8601, Date.ISO8601FormatStyle(includingFractionalSeconds: true), .iso8601.year().month().day(),
     ]
     return styles.lazy.compactMap { try? $0.parse(text) }.first
-  }
-
-  private static func isJSON(_ text: String) -> Bool {
-    (try? JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)) != nil
   }
 }
 

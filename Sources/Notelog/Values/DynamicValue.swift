@@ -46,7 +46,8 @@ public enum DynamicValue: Hashable, Sendable {
     }
   }
 
-  private var stored: (any StoredValue)? {
+  /// What a field keeps of it; nil where there is no value.
+  private func stored() throws -> (any StoredValue)? {
     switch self {
     case .missing: nil
     case .boolean(let value): value
@@ -57,13 +58,15 @@ public enum DynamicValue: Hashable, Sendable {
     case .bytes(let value): value
     case .date(let value): value
     case .uuid(let value): value
-    case .url(let value): value
-    case .json(let value): EncodedJSON(utf8: value)
+    case .url(let value): try value.stored
+    case .json(let value): try EncodedJSON(utf8: value)
     }
   }
 
   /// Appends the value as a field of this type keeps it.
   func store(as type: FieldType, isOptional: Bool, into scratch: inout FieldScratch) throws(NotelogError) {
+    let stored: (any StoredValue)?
+    do { stored = try self.stored() } catch { throw NotelogError(ours: error) }
     guard let stored else {
       guard isOptional else {
         throw NotelogError(.invalidArgument, "a value is needed, the field isn't optional")

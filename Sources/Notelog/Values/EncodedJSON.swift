@@ -15,8 +15,13 @@ public struct EncodedJSON: FieldValue, StoredValue, Hashable {
   /// The document in UTF-8.
   public let utf8: [UInt8]
 
-  /// A document as it is; it isn't parsed here.
-  public init(utf8: [UInt8]) { self.utf8 = utf8 }
+  /// A document as it is.
+  ///
+  /// - Throws: `invalidArgument` where the bytes are not one JSON text as RFC 8259 has it, in UTF-8 and without a byte order mark.
+  public init(utf8: [UInt8]) throws {
+    guard JSONGrammar.holds(for: utf8) else { throw NotelogError(.invalidArgument, "this is not JSON") }
+    self.utf8 = utf8
+  }
 
   /// JSON.
   public static var fieldType: FieldType { .json }
@@ -24,8 +29,11 @@ public struct EncodedJSON: FieldValue, StoredValue, Hashable {
   public var storedByteCount: Int { utf8.count }
   /// Writes the document.
   public func store(into bytes: inout MutableRawSpan) { bytes.copy(utf8.rawSpan) }
-  /// Reads the document.
-  public init(loading bytes: RawSpan) throws { utf8 = bytes.array() }
+  /// Reads the document, and refuses what isn't one.
+  public init(loading bytes: RawSpan) throws {
+    utf8 = bytes.array()
+    guard JSONGrammar.holds(for: utf8) else { throw NotelogError(.damaged, "a JSON value is not JSON") }
+  }
 }
 
 extension EncodedJSON {
@@ -36,7 +44,7 @@ extension EncodedJSON {
     // JSON has no number for these; without this a Double.nan in a value would make it unstorable.
     encoder.nonConformingFloatEncodingStrategy = .convertToString(
       positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
-    self.init(utf8: [UInt8](try encoder.encode(value)))
+    utf8 = [UInt8](try encoder.encode(value))
   }
 
   /// The value that the document describes. A document that is longer than a record, or nested too deeply for the decoder, is refused.

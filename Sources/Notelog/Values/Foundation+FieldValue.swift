@@ -49,12 +49,27 @@ extension URL: FieldValue, SortableValue {
   public var storedByteCount: Int { absoluteString.utf8.count }
   /// Writes the absolute text.
   public func store(into bytes: inout MutableRawSpan) { absoluteString.store(into: &bytes) }
+  /// The URL itself.
+  ///
+  /// - Throws: `invalidArgument` where its absolute text is no URI reference.
+  public var stored: URL {
+    get throws {
+      if URL(exactly: absoluteString) != nil { return self }
+      throw NotelogError(.invalidArgument, "the text of a URL is no URI reference as RFC 3986 has it")
+    }
+  }
   /// Reads a URL, and refuses text that isn't one.
   public init(loading bytes: RawSpan) throws {
-    guard let text = bytes.text(), let url = URL(string: text) else {
+    guard let text = bytes.text(), let url = URL(exactly: text) else {
       throw NotelogError(.damaged, "a URL value is not a URL")
     }
     self = url
+  }
+
+  /// The URL of this very text; nil where that is no URI reference (FORMAT.md 7.3).
+  init?(exactly text: String) {
+    self.init(string: text, encodingInvalidCharacters: false)
+    guard absoluteString == text else { return nil }
   }
 }
 

@@ -38,14 +38,16 @@ private func getRecord(_ invocation: Invocation, _ console: Console) throws(Tool
       let field = try collection.field(invocation.positionals[2])
       try invocation.unlock(store, toRead: [field.name], of: collection)
       let none = ToolError(.no, "record \(id.shown) has no \(field.name)")
-      if field.isSealed, [.bytes, .text, .json].contains(field.type), !invocation.has(.json),
-        !console.outIsTerminal
+      let longByteCount = try entry.longByteCount(field.name)
+      // Pieces are bytes: that a value is no text or JSON shows where it is read whole.
+      if field.isSealed, field.type == .bytes || longByteCount != nil && [.text, .json].contains(field.type),
+        !invocation.has(.json), !console.outIsTerminal
       {
         guard let content = try entry.content(of: field.name) else { throw none }
         try content.forEachPiece { try console.out.write(bytes: $0) }
         return .done
       }
-      if let count = try entry.longByteCount(field.name) {
+      if let count = longByteCount {
         throw ToolError(
           .failed, "\(field.name) has \(count) bytes, which is more than can be shown",
           hint: "send it to a file: notelog get \(invocation.store) \(id.shown) \(field.name) >FILE")

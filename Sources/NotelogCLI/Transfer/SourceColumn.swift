@@ -67,10 +67,9 @@ extension DynamicValue {
       case .double: Self.decimal(text).map(Self.double)
       case .date: Moment.seconds(text).map { .date(Date(timeIntervalSinceReferenceDate: $0)) }
       case .uuid: UUID(uuidString: text).map(Self.uuid)
-      case .url: URL(string: text).flatMap { $0.absoluteString == text ? .url($0) : nil }
+      case .url, .json: try? DynamicValue(text: text, as: type)
       case .bytes:
         Data(base64Encoded: text).flatMap { $0.base64EncodedString() == text ? .bytes([UInt8]($0)) : nil }
-      case .json: (try? JSONReader.read(Array(text.utf8))) == nil ? nil : .json(Array(text.utf8))
       }
     guard let value else { return nil }
     self = value

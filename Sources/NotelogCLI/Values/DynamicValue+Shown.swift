@@ -59,10 +59,8 @@ extension DynamicValue {
       case (.date, .string(let text)): Moment.seconds(text).map(Self.date)
       case (.date, .object): Self.only("secondsSince2001", json).flatMap(Double.init).map(Self.date)
       case (.uuid, .string(let text)): UUID(uuidString: text).map(Self.uuid)
-      case (.url, .string(let text)): URL(string: text).flatMap { $0.absoluteString == text ? .url($0) : nil }
-      case (.json, .object):
-        Self.only("json", json).map { Array($0.utf8) }
-          .flatMap { (try? JSONReader.read($0)) == nil ? nil : .json($0) }
+      case (.url, .string(let text)): try? DynamicValue(text: text, as: .url)
+      case (.json, .object): Self.only("json", json).flatMap { try? DynamicValue(text: $0, as: .json) }
       default: nil
       }
     guard let value else { return nil }
