@@ -151,13 +151,19 @@ import Testing
         # One of which somebody copied only some files by hand, and that was opened since.
         mkdir copy; cp my.notelog/*.journal my.notelog/keyring copy
         notelog add copy title=x $quick >/dev/null; mark copy; look copy
+        # One whose own mark somebody renamed.
+        mv copy/created copy/creating; look copy
+        # Records without a keyring are no store, and are not erased either.
+        mkdir found; cp my.notelog/*.journal found; mark found
+        notelog list found $quick 2>/dev/null; echo $?
+        notelog init found $quick --scrypt-log-n 14 2>/dev/null; echo $?
         # What an interrupted creation left is made again.
-        mkdir unfinished; cp my.notelog/*.journal unfinished; mark unfinished
+        notelog init unfinished $quick --scrypt-log-n 14 2>/dev/null; rm unfinished/created; mark unfinished
         notelog list unfinished $quick 2>/dev/null; echo $?
         notelog init unfinished $quick --scrypt-log-n 14 2>/dev/null; echo $?
         notelog list unfinished $quick | wc -l
         """
     try bench.expect(
-      script, .init(out: "91\n2\n2\n91\n92\n2\n2\n92\n93\n2\n2\n93\n10\n0\n0\n"))
+      script, .init(out: "91\n2\n2\n91\n92\n2\n2\n92\n93\n2\n2\n93\n93\n2\n2\n93\n10\n2\n10\n0\n0\n"))
   }
 }

@@ -86,18 +86,8 @@ extension Store {
       try? store.close()
       throw error
     }
-    let finding = store.keyringFinding.withLock { $0 }
-    if case .noneServes(let reason) = finding {
-      verification.add(reason, .keyring, isDamage: true)
-    } else if finding != .bothSound || store.vault.isServedByOtherCopy {
-      let isDamage = finding.isDamage || store.vault.isServedByOtherCopy
-      verification.add("keyring: \(store.info.keyring)", .keyring, isDamage: isDamage)
-    }
+    store.noteBesideLog { verification.add($0, $1, isDamage: $2) }
     if let refusal, store.hasKeyring { verification.add(refusal, .keyring) }
-    if store.schemaFinding != SchemaFinding() {
-      verification.add(
-        "schemas: \(store.info.schemas)", .records, isDamage: store.schemaFinding.isDamage)
-    }
     let nextRevision = store.journal.nextRevision
     try store.finish()
     return (verification, nextRevision)
@@ -116,6 +106,22 @@ extension Store {
       if store.keyringFinding.withLock({ $0.isDamage }) { return (store, error) }
       try? store.close()
       throw error
+    }
+  }
+}
+
+extension Store {
+  /// Tells what is not as it should be beside the log: of the keyring and the schemas as they were when the store was opened.
+  func noteBesideLog(_ note: (_ message: String, Verification.Part, _ isDamage: Bool) -> Void) {
+    if let message = Creation.finding(in: storage) { note(message, .structure, true) }
+    let finding = keyringFinding.withLock { $0 }
+    if case .noneServes(let reason) = finding {
+      note(reason, .keyring, true)
+    } else if finding != .bothSound || vault.isServedByOtherCopy {
+      note("keyring: \(keyringWords)", .keyring, finding.isDamage || vault.isServedByOtherCopy)
+    }
+    if schemaFinding != SchemaFinding() {
+      note("schemas: \(schemaFinding.words)", .records, schemaFinding.isDamage)
     }
   }
 }

@@ -105,7 +105,7 @@ public struct StoreInfo: Sendable {
   public let keyring: String
   /// What the two places of the schemas were like when the store was opened; `sound` where nothing was wrong.
   public let schemas: String
-  /// How the store was left: `sound`, `torn` where a tail was cut, `damaged`.
+  /// How the store was left: `sound`, `torn` where a tail was cut, `damaged`, also where only the keyring or the schemas were.
   public let condition: StoreCondition
   /// Whether the store had been closed in order.
   public let wasClosed: Bool
@@ -160,10 +160,9 @@ extension Store {
           generations: generations[key.number, default: []], isShreddable: key.isEffaceable,
           state: state(of: key))
       },
-      keyring: keyringFinding.withLock { $0 }.words(isServedByOther: vault.isServedByOtherCopy)
-        + (lacksEnd ? ", and what was added to the other last does not check" : ""),
+      keyring: keyringWords,
       schemas: schemaFinding.words,
-      condition: journal.isDamaged ? .damaged : journal.report.torn.isEmpty ? .sound : .torn,
+      condition: isDamaged ? .damaged : journal.report.torn.isEmpty ? .sound : .torn,
       wasClosed: journal.report.wasClosed,
       isUnlocked: vault.isUnlocked, formatVersion: Int(Journal.formatVersion),
       floor: (Int(statistics.floor.segment), statistics.floor.offset), memoryNote: SecretMemory.shared.note)
@@ -171,6 +170,19 @@ extension Store {
 }
 
 extension Store {
+  /// What the keyring's files were like, in words.
+  var keyringWords: String {
+    keyringFinding.withLock { $0 }.words(isServedByOther: vault.isServedByOtherCopy)
+      + (lacksEnd ? ", and what was added to the other last does not check" : "")
+  }
+
+  /// Whether anything is damaged, in the log or beside it.
+  private var isDamaged: Bool {
+    var isDamaged = journal.isDamaged
+    noteBesideLog { isDamaged = isDamaged || $2 }
+    return isDamaged
+  }
+
   /// Whether the one keyring that can be read ends in an addition that does not check: nothing else has the keys that it added.
   private var lacksEnd: Bool {
     guard vault.keyring.hasTail else { return false }

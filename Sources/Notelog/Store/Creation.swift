@@ -8,8 +8,8 @@ import NotelogJournal
 /// Marks a folder in which a store is being made, so that one that was interrupted is known for what it is.
 ///
 /// The mark is the file `creating`, held locked. It is durable before anything else is in the folder, and becomes `created` when everything
-/// is. `created` is never removed: beside it, `creating` says nothing, whoever put it there. So no store that was made to its end is
-/// taken for an unfinished one, whose files the next creation removes.
+/// is. `created` is never removed: beside it, `creating` says nothing, whoever put it there. Marks are anybody's to change, so nothing is
+/// removed on their word alone: a folder whose segments hold records is never cleared, and with a log and a keyring it is a store.
 struct Creation {
   private static let content = Array("notelog: a store is being made in this folder\n".utf8)
 
@@ -47,7 +47,9 @@ struct Creation {
     }
     names = try Self.names(in: storage)
     // Whoever held the mark before may have come to the end meanwhile.
-    guard Self.isUnfinished(names), names.allSatisfy(Self.isOurs), Self.isMark(mark) else {
+    guard Self.isUnfinished(names), names.allSatisfy(Self.isOurs), Self.isMark(mark),
+      !(try Self.contents(of: storage).hasRecords)
+    else {
       throw Self.notEmpty(names)
     }
     try clear()
@@ -75,19 +77,49 @@ struct Creation {
   ///
   /// - Returns: Whether `created` says that it was; a store that was copied file by file may lack it.
   static func refuseUnfinished(in storage: any Storage) throws(NotelogError) -> Bool {
-    if let created = try? storage.open(FileName.created, .read) {
-      created.close()
-      return true
-    }
+    if let isWhole = isCreatedWhole(in: storage) { return isWhole }
     guard let mark = try? storage.open(FileName.creating, .read) else { return false }
     defer { mark.close() }
-    guard isMark(mark), isUnfinished(try names(in: storage)) else { return false }
+    let names = try names(in: storage)
+    guard isMark(mark), isUnfinished(names) else { return false }
+    let isBeingMade = (try? mark.lock(.shared)) == nil
+    let hasKeyring = names.contains(FileName.keyring) || names.contains(FileName.keyringCopy)
+    if !isBeingMade, hasKeyring, try contents(of: storage) == (hasLog: true, hasRecords: true) {
+      return false
+    }
     throw NotelogError(.notFound, "making this store was interrupted, or goes on: make it again")
   }
 
-  /// Notes in a store without `created` that it is one. A store that can't be written to does without.
+  /// Whether `created` is as a creation makes it, or a crash leaves it; nil where there is none.
+  private static func isCreatedWhole(in storage: any Storage) -> Bool? {
+    guard let file = try? storage.openFile(FileName.created, .read) else { return nil }
+    defer { file.close() }
+    return isBegunMark(file)
+  }
+
+  /// What is wrong with the mark of a store; nil where nothing is.
+  static func finding(in storage: any Storage) -> String? {
+    switch isCreatedWhole(in: storage) {
+    case true?: nil
+    case false?: "\(FileName.created) is not as it was written"
+    case nil: "\(FileName.created) is missing or can't be read"
+    }
+  }
+
+  /// Notes in a store that it is one, where `created` does not. A store that can't be written to does without.
   static func noteFinished(in storage: any Storage) {
-    (try? storage.open(FileName.created, .createNew))?.close()
+    guard let file = try? storage.openFile(FileName.created, .createIfMissing) else { return }
+    defer { file.close() }
+    if (try? file.writeAll(content.rawSpan, at: 0)) == nil { return }
+    try? file.setLength(content.count)
+    try? file.sync()
+  }
+
+  /// Whether a folder has a segment of a log, and whether any of its segments holds what an app wrote. One that can't be made out may.
+  private static func contents(
+    of storage: any Storage
+  ) throws(NotelogError) -> (hasLog: Bool, hasRecords: Bool) {
+    try journaling(at: storage.path, Survey.contents(of: storage))
   }
 
   private static func isUnfinished(_ names: [String]) -> Bool {

@@ -11,7 +11,7 @@ struct SchemaCopies: Sendable {
   private(set) var chosen: [UInt16: SchemaRegistry.Stored] = [:]
   /// The collections whose schema comes from the file: their records in the log can't be read, are missing, or are older.
   private(set) var fromFile: Set<UInt16> = []
-  /// How many schemas the log has that can be read.
+  /// How many records of collection 0 the log has that can be read, whatever they hold.
   private(set) var countInLog = 0
   /// The revisions of the records of the log, of those too that can't be read.
   private(set) var revisions: [ID16: UInt64] = [:]
@@ -23,7 +23,7 @@ struct SchemaCopies: Sendable {
   ///   - journal: The log.
   ///   - content: What was found in the file, which is read after the log was opened: then it is never older.
   ///   - stale: Schemas' records that may not be the newest, beside those that the log itself says it of.
-  /// - Throws: `tampered` where a record of collection 0 is not the schema that its id says; `unsupportedVersion`.
+  /// - Throws: `closed`.
   init(
     of journal: Journal, and content: SchemaFile.Content, stale: Set<ID16> = []
   ) throws(NotelogError) {
@@ -37,20 +37,21 @@ struct SchemaCopies: Sendable {
         guard let found else { continue }
         revisions[key] = found.revision
         guard found.collection == SchemaRecord.collection else { continue }
+        countInLog += 1
         let stored = try Self.parse(buffer.body, key, storeID)
         chosen[stored.plan.number] = stored
         if found.isPossiblyStale || stale.contains(key) { possiblyStale.insert(stored.plan.number) }
       } catch {
-        // One schema that can't be read costs its collection at most.
-        guard error.code == .damaged || error.code == .inputOutput, let number = SchemaRecord.number(key)
-        else {
-          throw error
-        }
-        unreadable.insert(UInt16(number))
+        // A schema that can't be read costs its collection at most, and so does what can't be a schema: no key is needed to write that.
+        if error.code == .closed { throw error }
         revisions[key] = try? journal.revision(of: key)
+        if let number = SchemaRecord.number(key) {
+          unreadable.insert(UInt16(number))
+        } else {
+          finding.strayCount += 1
+        }
       }
     }
-    countInLog = chosen.count
     try merge(content, of: storeID, possiblyStale, unreadable)
   }
 
@@ -141,9 +142,13 @@ struct SchemaFinding: Sendable, Equatable {
   var servedByFile: [UInt16] = []
   /// The collections whose schema can't be read at all.
   var lost: [UInt16] = []
+  /// How many records of collection 0 have ids that are no schema's.
+  var strayCount = 0
 
   /// Whether it is more than a change that reached one of the places only.
-  var isDamage: Bool { (file != .sound && file != .older) || !servedByFile.isEmpty || !lost.isEmpty }
+  var isDamage: Bool {
+    (file != .sound && file != .older) || !servedByFile.isEmpty || !lost.isEmpty || strayCount > 0
+  }
 
   /// The finding in words.
   var words: String {
@@ -159,6 +164,7 @@ struct SchemaFinding: Sendable, Equatable {
       parts.append("of \(Self.list(servedByFile)) damaged in the log, \(SchemaFile.name) serves")
     }
     if !lost.isEmpty { parts.append("of \(Self.list(lost)) lost") }
+    if strayCount > 0 { parts.append("records of collection 0 that are no schemas: \(strayCount)") }
     return parts.isEmpty ? "sound" : parts.joined(separator: "; ")
   }
 

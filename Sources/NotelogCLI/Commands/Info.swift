@@ -22,7 +22,10 @@ private func showInfo(_ invocation: Invocation, _ console: Console) throws(ToolE
     try invocation.print(
       text(info, store.damage, collections, counted, console),
       or: json(info, store.damage, collections, counted), on: console)
-    return isWhole ? .done : .damage
+    if info.condition == .damaged, store.damage.verdict == .sound {
+      console.say("hint", "'notelog verify \(invocation.store)' says what is damaged")
+    }
+    return isWhole && info.condition != .damaged ? .done : .damage
   }
 }
 

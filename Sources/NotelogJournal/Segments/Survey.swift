@@ -97,6 +97,31 @@ package struct Survey {
   /// Whether there is no segment at all, but for interrupted creations.
   package var isEmpty: Bool { segments.isEmpty && foreign.isEmpty && unreadable == interruptedCreations }
 
+  /// Whether a folder has a segment of a log, and whether what an app wrote is in any of its segments, or may be: records that are no
+  /// schemas, deletions, large values.
+  package static func contents(
+    of storage: any Storage
+  ) throws(JournalError) -> (hasLog: Bool, hasRecords: Bool) {
+    var (hasLog, hasRecords) = (false, false)
+    for name in try fromStorage(storage.names(in: "")) {
+      guard let number = FileName.segmentNumber(name) else { continue }
+      guard let found = try read(name, number, storage) else {
+        if try !isInterruptedCreation(name, storage) { hasRecords = true }
+        continue
+      }
+      defer { found.file.close() }
+      if found.header.kind.isLog { hasLog = true }
+      var reader = SegmentReader(found.file, salt: found.salt, end: found.byteCount)
+      var place = Layout.firstFrameOffset
+      while !hasRecords, let (next, header) = try fromStorage(reader.nextFrame(from: place)) {
+        hasRecords =
+          header.kind == .chunk || header.kind.isVersion && header.collection != ListedRecords.collection
+        place = next + header.frameByteCount
+      }
+    }
+    return (hasLog, hasRecords)
+  }
+
   /// Whether a file without a header has nothing where the first unit would be, and behind.
   private static func isInterruptedCreation(
     _ name: String, _ storage: any Storage
