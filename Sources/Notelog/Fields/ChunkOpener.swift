@@ -116,7 +116,7 @@ struct ChunkOpener: Sendable {
   private func missing(_ number: Int) throws(NotelogError) -> NotelogError {
     var buffer = ReadBuffer()
     let current = try journaling(at: opener.journal.path, opener.journal.read(id.bytes, into: &buffer))
-    if current != nil, Envelope.values(buffer.envelope).contains(reference.value) {
+    if current != nil, Envelope.values(buffer.envelope, orIn: buffer.body).contains(reference.value) {
       return NotelogError(
         .damaged, "\(plan.place(index, id)): chunk \(number) of its value is missing; verify the store"
       ).of(id)

@@ -47,6 +47,26 @@ public enum Envelope {
     return found
   }
 
+  /// The large values that a record refers to, by its envelope or by its body, where the references stand in the clear: FORMAT.md §7.2, §8.
+  /// The envelope alone can be changed by whoever has the files, and what nobody names is dead.
+  package static func values(_ envelope: RawSpan, orIn body: RawSpan) -> [ID16] {
+    var values = values(envelope)
+    guard body.byteCount >= 4 else { return values }
+    let directoryEnd = 4 + 12 * Int(body.load(UInt16.self, at: 2))
+    guard directoryEnd <= body.byteCount else { return values }
+    var place = directoryEnd
+    for line in stride(from: 4, to: directoryEnd, by: 12) {
+      let byteCount = Int(body.load(UInt32.self, at: line + 8))
+      guard byteCount <= body.byteCount - place else { break }
+      if body.byte(at: line + 3) & 16 != 0, byteCount >= 16 {
+        let value = ID16(body, at: place)
+        if !values.contains(value) { values.append(value) }
+      }
+      place += byteCount
+    }
+    return values
+  }
+
   /// The large values that an envelope names; none where there is no envelope.
   @inlinable
   public static func values(_ bytes: RawSpan) -> [ID16] {

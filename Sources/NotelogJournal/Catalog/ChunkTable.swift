@@ -112,7 +112,8 @@ final class ChunkTable: Sendable {
       releaseLingering(&state)
       for frame in frames {
         let start = frame.start + Layout.frameHeaderByteCount
-        let listed = bytes.extracting(start..<start + frame.envelopeByteCount)
+        let payload = bytes.extracting(start..<start + frame.header.payloadByteCount)
+        let listed = payload.extracting(first: frame.envelopeByteCount)
         switch frame.header.kind {
         case .chunk:
           guard let mark = ChunkMark(listed) else { continue }
@@ -121,7 +122,8 @@ final class ChunkTable: Sendable {
             payloadByteCount: frame.header.payloadByteCount)
           happen(.chunk(of: frame.header.id, mark, chunk), sequence, &state)
         case .record, .tombstone:
-          let values = Envelope.values(listed)
+          let values = Envelope.values(
+            listed, orIn: payload.extracting(droppingFirst: frame.envelopeByteCount))
           // Most stores have no large value, and most records none.
           let isConcerned =
             state.knowledge == .loading || !values.isEmpty || state.valuesOfRecords[frame.header.id] != nil
@@ -257,6 +259,14 @@ package struct ChunkScan {
       let named = Envelope.values(envelope)
       if !named.isEmpty, try isCurrent() { owners.append((entry.id, named, place)) }
     }
+  }
+
+  /// The values that no envelope names.
+  var unnamed: Set<ID16> { Set(values.keys).subtracting(owners.flatMap { $0.values }) }
+
+  /// Takes in all values that a record refers to, by its envelope or its body.
+  mutating func add(_ record: ID16, _ values: [ID16], at place: FrameAddress) {
+    owners.append((record, values, place))
   }
 
   /// Forgets records that are not the newest versions.

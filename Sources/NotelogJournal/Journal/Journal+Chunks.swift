@@ -85,15 +85,31 @@ extension Journal {
       let moment = snapshot()
       var scan = ChunkScan()
       var lastFrames = LastFrames()
+      func isCurrent(_ entry: FooterEntry, in segment: Segment) throws(StorageError) -> Bool {
+        if try moment.isVisible(entry, in: segment, &lastFrames) { return true }
+        // One that the index wrongly calls dead keeps its chunks.
+        return try catalog.supersession(of: entry.id, at: Location(entry, segment: segment.number)) != .proven
+      }
       try fromStorage { () throws(StorageError) in
         for segment in moment.segments {
           try segment.forEachEntry(upTo: moment.scanEnd(of: segment)) {
             (entry, envelope) throws(StorageError) in
             try scan.apply(entry, envelope, in: segment.number) { () throws(StorageError) in
-              if try moment.isVisible(entry, in: segment, &lastFrames) { return true }
-              // One that the index wrongly calls dead keeps its chunks.
-              let old = Location(entry, segment: segment.number)
-              return try catalog.supersession(of: entry.id, at: old) != .proven
+              try isCurrent(entry, in: segment)
+            }
+          }
+        }
+        // What no envelope names, a body may: INV-V1. In most stores there is no such chunk, and no record is read for it.
+        let unnamed = scan.unnamed
+        for segment in moment.segments where !unnamed.isEmpty {
+          let end = try moment.scanEnd(of: segment)
+          var reader = SegmentReader(
+            segment.file, salt: segment.salt, end: min(end, try segment.file.byteCount()))
+          try segment.forEachEntry(upTo: end) { (entry, _) throws(StorageError) in
+            guard entry.kind == .record else { return }
+            let values = Self.values(of: entry, &reader)
+            if values.contains(where: unnamed.contains), try isCurrent(entry, in: segment) {
+              scan.add(entry.id, values, at: FrameAddress(segment: segment.number, offset: entry.offset))
             }
           }
         }
@@ -103,6 +119,20 @@ extension Journal {
       catalog.chunks.cancelLoading()
       throw error
     }
+  }
+
+  /// The large values that a record refers to; none where it can't be read: it is lost then, and what a footer says of it was asked before.
+  private static func values(of entry: FooterEntry, _ reader: inout SegmentReader) -> [ID16] {
+    do throws(StorageError) {
+      guard case .frame(let header) = try reader.frame(at: entry.offset), header.kind == .record else {
+        return []
+      }
+      let payload = try reader.payload(of: header, at: entry.offset)
+      let envelopeByteCount = header.hasEnvelope ? Envelope.byteCount(inPayload: payload) ?? 0 : 0
+      return Envelope.values(
+        payload.extracting(first: envelopeByteCount),
+        orIn: payload.extracting(droppingFirst: envelopeByteCount))
+    } catch { return [] }
   }
 
   /// Keeps the chunks of a value alive that no record refers to yet, until ``endUpload(_:)``.
