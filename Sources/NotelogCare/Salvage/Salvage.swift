@@ -79,7 +79,7 @@ struct Salvage {
   }
 
   /// The highest floor that commit and close marks in a file name.
-  private static func witnessedFloor(in file: SalvageFile) throws(StorageError) -> LogPosition {
+  static func witnessedFloor(in file: SalvageFile) throws(StorageError) -> LogPosition {
     guard !file.isCompacted, file.trailer == nil else { return .zero }
     var floor = LogPosition.zero
     var reader = file.reader()

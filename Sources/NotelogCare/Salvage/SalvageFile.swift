@@ -14,8 +14,8 @@ struct SalvageFile {
   let trailer: Trailer?
   /// What frame headers are checked with; found late where the header is lost.
   var salt: SegmentSalt?
-  /// The header's number, or the one in the name where there is no header.
-  let number: UInt32?
+  /// The header's number, or the one in the name where there is no header; found late where neither is there.
+  var number: UInt32?
   /// Whether something else holds what is live of it.
   var isReplaced = false
   /// Where a recovery cut it; what is behind that counts no longer.
@@ -24,6 +24,12 @@ struct SalvageFile {
   /// Whether all frames in it happened: it was finished, or is all copies.
   var isFinished: Bool { trailer != nil || header.map { $0.kind != .log } ?? false }
   var isCompacted: Bool { header?.kind == .compacted }
+  /// How a live set would name it.
+  var entry: LiveEntry? {
+    guard let header, let trailer else { return nil }
+    return LiveEntry(
+      number: header.number, byteCount: byteCount, salt: header.salt, footerChecksum: trailer.footerChecksum)
+  }
 
   /// Reads what a file says of itself; nothing where it can't be opened, or is no file.
   init?(_ name: String, in storage: any Storage) {

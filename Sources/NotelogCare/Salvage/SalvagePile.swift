@@ -65,8 +65,9 @@ struct SalvagePile {
         if name.contains(".journal") { unopened.append((name, openingErrno(name, in: storage))) }
         continue
       }
-      // A file of any name may be a segment if it says so; without a header only its name speaks for it.
-      if file.header != nil || name.contains(".journal") { found.append(file) }
+      // A file of any name may be a segment, if it says so, or if its frames do.
+      let mayHoldFrames = file.byteCount > Layout.firstFrameOffset
+      if file.header != nil || name.contains(".journal") || mayHoldFrames { found.append(file) }
     }
     return (found, unopened)
   }
@@ -148,6 +149,10 @@ struct SalvagePile {
       else { continue }
       live = set
       liveNumber = header.number
+      let present = unopened.union(files.compactMap(\.number))
+      live?.addUnlisted(
+        files.compactMap { file in file.header.map { ($0, file.entry) } },
+        isMissing: { !present.contains($0) })
       return
     }
   }
@@ -155,19 +160,9 @@ struct SalvagePile {
   private static func live(of file: SalvageFile) throws(StorageError) -> LiveSet? {
     var reader = file.reader()
     guard let header = file.header, let (set, end) = try reader.liveSet(of: header) else { return nil }
-    var place = end
-    var changes = LiveChanges(of: set)
-    var pending: (change: LiveChange, sequence: UInt64)?
-    while let (next, header) = try reader.nextFrame(from: place), header.kind != .footer {
-      if header.kind == .liveChange, try reader.isWhole(header, at: next) {
-        pending = LiveChange(payload: try reader.payload(of: header, at: next)).map { ($0, header.sequence) }
-      } else if header.kind == .commit, let change = pending {
-        if change.sequence == header.sequence { changes.add(change.change) }
-        pending = nil
-      }
-      place = next + header.frameByteCount
-    }
-    return changes.result
+    var live = set
+    try reader.applyLiveChanges(to: &live, from: end, to: file.byteCount)
+    return live
   }
 
   /// Finds the salts of files without a header: from the live set, or from their own frames.
@@ -178,9 +173,14 @@ struct SalvagePile {
         do { file.salt = try salt(of: file) } catch { throw JournalError(error) }
         guard file.salt != nil else {
           if try isInterruptedCreation(file) { continue }
-          report.add(Self.unreadable(file.name, file.byteCount))
+          if file.name.contains(".journal") { report.add(Self.unreadable(file.name, file.byteCount)) }
           file.file.close()
           continue
+        }
+        if file.number == nil {
+          // Without a name, its own marks say which one it is: they name places in it, once there was a sync.
+          let named = try fromStorage(Salvage.witnessedFloor(in: file)).segment
+          if named > 0, !files.contains(where: { $0.number == named }) { file.number = named }
         }
         report.headerless.append(file.name)
       }
@@ -249,12 +249,13 @@ struct SalvagePile {
 
   /// How long a file was, where it ends too early: every segment is finished but the newest of the log.
   func expectedByteCount(of file: SalvageFile) -> Int? {
-    guard let header = file.header, file.trailer == nil, file.keptByteCount == .max else { return nil }
-    if header.kind == .log, header.number == newestLogNumber {
-      let known = floor.segment == header.number ? floor.offset : Layout.firstFrameOffset
+    guard let number = file.number, file.trailer == nil, file.keptByteCount == .max else { return nil }
+    if let entry = live?[number] { return max(file.byteCount, entry.byteCount) }
+    guard let header = file.header, header.kind != .log || number != newestLogNumber else {
+      let known = floor.segment == number ? floor.offset : Layout.firstFrameOffset
       return file.byteCount < known ? known : nil
     }
-    return max(file.byteCount, live?[header.number]?.byteCount ?? 0)
+    return file.byteCount
   }
 
   /// The segments that the live set, or a witness, speaks of, and no file is.

@@ -41,8 +41,14 @@ struct SalvageScan: ~Copyable {
     from start: Int, _ table: inout SalvageTable, _ report: inout SalvageReport
   ) throws(StorageError) {
     var place = start
+    var previous: FrameHeader?
     while let (next, header) = try reader.nextFrame(from: place), next < limit {
-      if next > place { lose(place..<next, &report) }
+      if next > place {
+        let behind = header.kind == .footer ? nil : header
+        let gap = LostBytes(range: place..<next, previous: previous, next: behind)
+        if gap.mayHoldContent(in: file.header?.kind ?? .compacted) { lose(gap.range, &report) }
+      }
+      previous = header
       frameCount += 1
       if header.kind == .footer {
         place = limit
@@ -65,11 +71,9 @@ struct SalvageScan: ~Copyable {
       isCommitted: isAllCopies || happened(at: pending.first?.place ?? limit), &table, &report)
   }
 
-  private var number: UInt32 { file.number ?? 0 }
-
   /// Whether a frame at a place happened whatever became of its commit mark.
   private func happened(at place: Int) -> Bool {
-    file.isFinished || LogPosition(segment: number, offset: place) < floor
+    file.isFinished || file.number.map { LogPosition(segment: $0, offset: place) < floor } ?? false
   }
 
   private mutating func lose(_ range: Range<Int>, _ report: inout SalvageReport) {

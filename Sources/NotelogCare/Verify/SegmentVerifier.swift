@@ -52,16 +52,21 @@ struct SegmentVerifier: ~Copyable {
     let limit = isFinished ? (found.trailer?.footerOffset ?? end) : min(end, found.byteCount)
     var place = Layout.firstFrameOffset
     var transaction = (start: place, frameCount: 0)
+    var previous: FrameHeader?
     while place < limit {
       guard case .frame(let header) = try reader.frame(at: place), header.frameByteCount <= limit - place
       else {
-        let next = min(try reader.nextFrame(from: place + 8)?.place ?? limit, limit)
-        add(.lostFrames, place, next - place)
+        let behind = try reader.nextFrame(from: place + 8)
+        let next = min(behind?.place ?? limit, limit)
+        let lost = LostBytes(
+          range: place..<next, previous: previous, next: next < limit ? behind?.header : nil)
+        add(lost.mayHoldContent(in: found.header.kind) ? .lostFrames : .commitMark, place, next - place)
         place = next
         transaction = (place, 0)
         continue
       }
       frameCount += 1
+      previous = header
       let isWhole = try reader.isWhole(header, at: place)
       let record = header.kind.isContent ? header.id : nil
       if !isWhole {

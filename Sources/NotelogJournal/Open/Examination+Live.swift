@@ -1,13 +1,41 @@
 // Finds the live set and holds the files against it: FORMAT.md §12, line 7.
 
 import NotelogBase
-import NotelogFormat
+package import NotelogFormat
 package import NotelogStorage
+
+extension LiveSet {
+  /// Takes in compacted segments that nothing lists although a source of them is gone: sources go only once what says so is durable.
+  ///
+  /// - Parameters:
+  ///   - found: The segments that there are, and how a live set would name them.
+  ///   - isMissing: Whether there is no file of a segment.
+  /// - Returns: The numbers of those that came.
+  @discardableResult
+  package mutating func addUnlisted(
+    _ found: [(header: SegmentHeader, entry: LiveEntry?)], isMissing: (UInt32) -> Bool
+  ) -> [UInt32] {
+    var changes = LiveChanges(of: self)
+    var added: [UInt32] = []
+    for (header, entry) in found.sorted(by: { $0.header.number < $1.header.number })
+    where header.kind == .compacted && changes[header.number] == nil {
+      let sources = header.sources.map(\.segment)
+      guard let entry, sources.allSatisfy({ changes[$0] != nil }), sources.contains(where: isMissing) else {
+        continue
+      }
+      for source in sources { changes.remove(source) }
+      changes.insert(entry)
+      added.append(header.number)
+    }
+    self = changes.result
+    return added
+  }
+}
 
 extension Examination {
   /// The live set of the newest log segment, with the changes published since.
   package mutating func findLiveSet() throws(StorageError) {
-    guard let newest else { return }
+    guard let newest else { return takeCompacted() }
     var reader = newest.reader
     var start = Layout.firstFrameOffset
     var isProven = true
@@ -35,6 +63,14 @@ extension Examination {
     }
   }
 
+  /// Compacted segments alone are what a lost log leaves: which of them live, the checkpoint says, or they themselves. All that they hold
+  /// may have been changed or removed since.
+  private mutating func takeCompacted() {
+    live = substitutes(before: nil)[0]
+    noteLostFrames(in: report.floor.segment)
+    noteUnnamedLoss(in: report.floor.segment, below: UInt64(Limits.maximumSequence))
+  }
+
   private func floorOffset(in segment: LogSegment) -> Int {
     report.floor.segment == segment.number ? report.floor.offset : 0
   }
@@ -46,36 +82,27 @@ extension Examination {
   }
 
   /// What the live set may have been where its frame can't be read: the header tells whether it was.
-  private func substitutes(before newest: LogSegment) -> [LiveSet] {
+  private func substitutes(before newest: LogSegment?) -> [LiveSet] {
     let table = checkpoint.found?.head.segments.filter(\.isFinished).map(\.entry)
     return (table.map { [LiveSet(ascending: $0)] } ?? []) + [inferredLiveSet(before: newest)]
   }
 
   /// The live set where nothing has it: every finished segment that no other takes the place of.
-  private func inferredLiveSet(before newest: LogSegment) -> LiveSet {
+  private func inferredLiveSet(before newest: LogSegment?) -> LiveSet {
     let replaced = Set(
       survey.segments.values.flatMap { $0.header.sources.filter { $0.keptByteCount == 0 }.map(\.segment) })
     let remaining = survey.segments.values.filter {
-      $0.number != newest.number && !gone.contains($0.number) && !replaced.contains($0.number)
+      $0.number != newest?.number && !gone.contains($0.number) && !replaced.contains($0.number)
     }
     return LiveSet(ascending: remaining.compactMap(\.entry).sorted { $0.number < $1.number })
   }
 
-  /// A compacted segment that nothing lists although a source of it is gone has taken the place of its sources: these go only
-  /// once what says so is durable. So what said it is damaged.
+  /// Takes in compacted segments that nothing lists: what said that they live is damaged.
   package mutating func addUnlisted() {
-    let unlisted = survey.segments.values.filter { $0.header.kind == .compacted && live[$0.number] == nil }
-    var changes = LiveChanges(of: live)
-    for segment in unlisted.sorted(by: { $0.number < $1.number }) {
-      let sources = segment.header.sources.map(\.segment)
-      guard let entry = segment.entry, sources.allSatisfy({ changes[$0] != nil }),
-        sources.contains(where: isMissing)
-      else { continue }
-      for source in sources { changes.remove(source) }
-      changes.insert(entry)
-      report.damages.append(Damage(.liveSet, segment: newest?.number ?? segment.number))
+    let compacted = survey.segments.values.map { (header: $0.header, entry: $0.entry) }
+    for number in live.addUnlisted(compacted, isMissing: isMissing) {
+      report.damages.append(Damage(.liveSet, segment: newest?.number ?? number))
     }
-    live = changes.result
   }
 
   /// What a segment of the live set holds that has lost its trailer and nothing else: its frames make the footer that is meant.

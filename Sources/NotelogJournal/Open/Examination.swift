@@ -75,10 +75,6 @@ package struct Examination {
     }
     storeID = id
     try fromStorage(arrangeLog())
-    // Compacted segments alone are what a lost log leaves, or a salvage that was interrupted.
-    guard !log.isEmpty || survey.segments.isEmpty else {
-      throw JournalError(.damaged, "no segment of the log is left; salvage what there is")
-    }
     try fromStorage(findFloor())
     try fromStorage(walkFromFloor())
     try fromStorage(findLiveSet())

@@ -98,7 +98,8 @@ struct Follower: ~Copyable {
           endsInCloseMark = end == byteCount
           place.offset = end
         case .footer(_, let end):
-          return end + Layout.trailerByteCount == byteCount
+          guard end + Layout.trailerByteCount == byteCount else { return false }
+          return try Trailer.read(file, byteCount: byteCount)?.footerOffset == place.offset
         case .nothing, .broken:
           return false
         }

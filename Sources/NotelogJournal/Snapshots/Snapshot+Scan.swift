@@ -60,14 +60,19 @@ extension Snapshot {
     defer { reader.exchangeWindow(with: &window) }
     var place = Layout.firstFrameOffset
     var lastFrames = LastFrames()
+    var previous: FrameHeader?
     while true {
       let start = place
       let header = try fromStorage(nextHeader(&reader, from: &place, limit: limit))
-      if place > start {
+      if place > start,
+        LostBytes(range: start..<place, previous: previous, next: header?.kind == .footer ? nil : header)
+          .mayHoldContent(in: segment.kind)
+      {
         areAllCurrent = false
         let lost = Damage(.lostFrames, segment: segment.number, offset: start, byteCount: place - start)
         guard onDamage(lost) else { return false }
       }
+      previous = header
       guard let header, header.kind != .footer else {
         if areAllCurrent, segment.isFinished { segment.noteWhole(since: deathCount) }
         return true

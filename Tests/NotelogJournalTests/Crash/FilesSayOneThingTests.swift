@@ -1,0 +1,179 @@
+// What reads a store's files agrees on what they say: opening, following, verifying, scanning, salvaging. FORMAT.md §12.
+
+@testable import NotelogBase
+import NotelogCare
+import NotelogFormat
+@testable import NotelogJournal
+import NotelogTestSupport
+import Testing
+
+@Suite struct `What the files say` {
+  private static func segmentNames(_ disk: SimulatedDisk, kind: UInt8? = nil) -> [String] {
+    disk.fileNames.filter { $0.hasSuffix(".journal") && (kind == nil || disk.contents($0)?[10] == kind) }
+  }
+
+  private static func change(_ disk: SimulatedDisk, _ name: String, _ body: (inout [UInt8]) -> Void) throws {
+    var bytes = try #require(disk.contents(name))
+    body(&bytes)
+    disk.replace(name, with: bytes)
+  }
+
+  /// The store as whoever only reads sees it, also where it is past writing.
+  private static func read(_ disk: SimulatedDisk) throws -> Journal {
+    var options = JournalOptions()
+    options.isReadOnly = true
+    options.acceptsUnprovenDamage = true
+    let journal = try Journal.open(in: disk, options: options)
+    _ = try? journal.refresh()
+    return journal
+  }
+
+  /// The bug: where the trailer of a finished segment above the floor did not check, opening and `verify` broke the log off there, and
+  /// whoever followed went on behind it: readers served records that the next writer cut away.
+  @Test func `INV-R5 a trailer that does not check above the floor ends the log for whoever reads it`() throws
+  {
+    let disk = SimulatedDisk()
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    try journal.put(key(1000), [1], .durable)
+    for number in 0..<100 { try journal.put(key(number), [UInt8](repeating: 1, count: 400), .buffered) }
+    let killed = disk.crashImageNow(.processKilled)
+    let names = Self.segmentNames(killed)
+    try #require(names.count > 2)
+    // When the head was made, the segment before the one that was full then was durable.
+    let full = names[names.count - 2]
+    for place in [1, 9, 20] {
+      let image = killed.copy()
+      try Self.change(image, full) { $0[$0.count - place] ^= 1 }
+      let reader = try Self.read(image)
+      let (seen, isDamaged) = (try reader.records(), reader.isDamaged)
+      try reader.close()
+      #expect(!isDamaged && !(try Journal.verify(image)).report.isDamaged)
+      let writer = try Journal.open(in: image, options: .small)
+      let kept = try writer.records()
+      try writer.close()
+      #expect(seen == kept && kept.count > 10, "\(place) bytes before its end")
+    }
+  }
+
+  /// The bug: with the live change damaged that published a compaction, and its sources gone, opening served what it made, and salvage
+  /// called that replaced.
+  @Test func `a compacted segment that nothing lists is saved where it is served`() throws {
+    let disk = SimulatedDisk()
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    let model = try `Compaction`.fill(journal)
+    _ = try journal.compact()
+    try journal.put(key(5000), [1], .durable)
+    let image = disk.crashImageNow(.allKept)
+    let changes = FrameMap(image).frames.filter { $0.kind == MappedFrame.liveChange }
+    try #require(!changes.isEmpty)
+    for frame in changes {
+      try Self.change(image, frame.segment) { $0[frame.range.lowerBound + 44] ^= 1 }
+    }
+    let reader = try Self.read(image)
+    #expect(try model.allSatisfy { try reader.body(of: key($0.key)) == $0.value })
+    try reader.close()
+    let target = SimulatedDisk()
+    let report = try Journal.salvage(from: image, to: target, options: .small)
+    #expect(report.recordCount == model.count + 1)
+    let saved = try Self.read(target)
+    #expect(try model.allSatisfy { try saved.body(of: key($0.key)) == $0.value })
+  }
+
+  /// The bug: `verify` and salvage called a gap lost frames that had no room for anything but a commit mark, and salvage then said that
+  /// older versions may have come back.
+  @Test func `a commit mark below the floor that does not check costs nothing, whoever reads it`() throws {
+    let disk = SimulatedDisk()
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    for number in 0..<100 { try journal.put(key(number), [UInt8](repeating: 1, count: 400)) }
+    try journal.close()
+    let marks = FrameMap(disk).frames.filter { $0.kind == MappedFrame.commit }
+    for frame in [marks[3], marks[40], marks[marks.count - 2]] {
+      let copy = disk.copy()
+      try Self.change(copy, frame.segment) { $0[frame.range.lowerBound + 36] ^= 1 }
+      let report = try Journal.verify(copy).report
+      #expect(report.verdict == .contained && !report.damages.contains { $0.kind == .lostFrames })
+      let reader = try Self.read(copy)
+      let listed = try reader.records().count
+      #expect(listed == 100)
+      var findings: [NotelogJournal.Damage] = []
+      var count = 0
+      try reader.snapshot().forEach(
+        onDamage: {
+          findings.append($0)
+          return true
+        },
+        { _, _, _ in
+          count += 1
+          return true
+        })
+      #expect(findings.isEmpty && count == 100)
+      try reader.close()
+      let saved = try Journal.salvage(from: copy, to: SimulatedDisk(), options: .small)
+      #expect(saved.losses.isEmpty && saved.staleBelow == 0 && saved.recordCount == 100)
+    }
+  }
+
+  /// The bug: a finished segment that was cut, and had lost its header copies too, was one loss, and the records that were in its end were
+  /// not counted.
+  @Test func `what a segment without headers has lost at its end is counted`() throws {
+    let disk = SimulatedDisk()
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    for number in 0..<200 { try journal.put(key(number), [UInt8](repeating: 1, count: 300)) }
+    try journal.checkpoint()
+    try journal.close()
+    let name = Self.segmentNames(disk)[1]
+    try Self.change(disk, name) { $0.removeSubrange(($0.count / 2)...) }
+    let cut = try Journal.salvage(from: disk, to: SimulatedDisk(), options: .small)
+    try Self.change(disk, name) { bytes in for place in 0..<4608 { bytes[place] = 0 } }
+    let headless = try Journal.salvage(from: disk, to: SimulatedDisk(), options: .small)
+    #expect(headless.headerless == [name])
+    for report in [cut, headless] {
+      #expect(report.recordCount < 190)
+      #expect(
+        report.recordCount + report.unnamedRecordCount + report.losses.count { $0.kind == .record } == 200)
+    }
+  }
+
+  /// The bug: a store whose log was lost, and whose records were in compacted segments, was refused to whoever only reads.
+  @Test(arguments: [false, true])
+  func `compacted segments are served where the log is gone`(hasIndex: Bool) throws {
+    let disk = SimulatedDisk()
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    let model = try `Compaction`.fill(journal)
+    _ = try journal.compact()
+    try journal.checkpoint()
+    try journal.close()
+    for name in Self.segmentNames(disk) where disk.contents(name)?[10] != 3 { disk.replace(name, with: nil) }
+    if !hasIndex { disk.replace("index", with: nil) }
+    #expect(throws: JournalError(.damaged, "")) { try Journal.open(in: disk, options: .small) }
+    let reader = try Self.read(disk)
+    let verdict = reader.report.verdict
+    #expect(verdict == .unproven)
+    var buffer = ReadBuffer()
+    for (number, body) in model {
+      let found = try #require(try reader.read(key(number), into: &buffer))
+      #expect(found.isPossiblyStale && buffer.body.array() == body)
+    }
+    let listed = try reader.records().count
+    #expect(listed == model.count)
+    try reader.close()
+  }
+
+  /// The bug: salvage passed over a head that had lost both copies of its header and its name, though its frames check.
+  @Test func `a head without headers and without its name is saved`() throws {
+    let disk = SimulatedDisk()
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    for number in 0..<100 { try journal.put(key(number), [UInt8](repeating: 1, count: 300), .durable) }
+    let image = disk.crashImageNow(.allKept)
+    let head = try #require(Self.segmentNames(image).last)
+    var bytes = try #require(image.contents(head))
+    for place in 0..<4608 { bytes[place] = 0 }
+    image.replace(head, with: nil)
+    image.replace("FILE0001.CHK", with: bytes)
+    image.replace("photo.jpg", with: [UInt8](repeating: 7, count: 20_000))
+    let target = SimulatedDisk()
+    let report = try Journal.salvage(from: image, to: target, options: .small)
+    #expect(report.headerless == ["FILE0001.CHK"] && report.losses.isEmpty && report.staleBelow == 0)
+    #expect(report.recordCount == 100)
+  }
+}
