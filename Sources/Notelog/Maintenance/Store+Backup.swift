@@ -68,8 +68,8 @@ extension Store {
   ///   - progress: Told, from time to time, how many bytes of how many are done; its answer says whether to go on.
   /// - Returns: What was done.
   /// - Throws: `notFound` where there is no store, `alreadyExists` where there is a backup of another one, `invalidArgument` where one
-  ///   folder lies inside the other, `busy` where the store must be opened for writing once, as its recovery was interrupted; `full`,
-  ///   `inputOutput`, `cancelled`. The backup is then the one before.
+  ///   folder lies inside the other, `busy` where another backup is being made there; `full`, `inputOutput`, `cancelled`. The backup is
+  ///   then the one before.
   @discardableResult
   public static func backup(
     of path: String, to backupPath: String, checkingAll checksAll: Bool = false,

@@ -66,9 +66,7 @@ struct Backup {
       try progress.advance(by: entry.byteCount)
       do { try add(entry) } catch { throw JournalError(error) }
     }
-    if source.live[source.end.segment] == nil, let head = source.survey.segments[source.end.segment] {
-      do { try addEnd(head) } catch { throw JournalError(error) }
-    }
+    if let head { do { try addEnd(head) } catch { throw JournalError(error) } }
   }
 
   /// Makes what was copied the backup, in one step, and removes what belonged only to the one before.
@@ -105,10 +103,15 @@ struct Backup {
     return manifest
   }
 
+  /// The segment in which the log ends, if that is not finished. A head without a whole live set was never completed, and isn't it.
+  private var head: FoundSegment? {
+    guard source.end.offset > 0, source.live[source.end.segment] == nil else { return nil }
+    return source.survey.segments[source.end.segment]
+  }
+
   /// What the manifest says of the log's end.
   private var end: BackupManifest.End? {
-    guard source.live[source.end.segment] == nil, let head = source.survey.segments[source.end.segment]
-    else { return nil }
+    guard let head else { return nil }
     return BackupManifest.End(
       header: head.header, nextSequence: source.nextSequence, liveCount: source.live.count,
       liveChecksum: source.live.checksum)
@@ -129,7 +132,12 @@ struct Backup {
     }
     if found?.header.salt != entry.salt, let kept = bestKept(of: part) { return parts.append(kept) }
     guard let file = found?.file ?? unreadableFile(entry.number) else { return }
-    parts.append(try copy(file, min(entry.byteCount, try file.byteCount()), as: part))
+    var footer = Buffer()
+    if let cut = try source.cutEnd(of: entry, footer: &footer) {
+      parts.append(try copy(file, min(cut, try file.byteCount()), closing: (footer.bytes, cut), as: part))
+    } else {
+      parts.append(try copy(file, min(entry.byteCount, try file.byteCount()), as: part))
+    }
     report.copiedSegments += 1
     if isThere { report.healedSegments += 1 }
   }
@@ -236,7 +244,7 @@ struct Backup {
 extension Examination {
   /// Where the log ends: behind the last segment, if that is finished.
   var logEnd: LogPosition {
-    if end.segment > 0 { return end }
+    if end.offset > 0 { return end }
     return log.last.map { LogPosition(segment: $0.number, offset: $0.end) } ?? .zero
   }
 }

@@ -38,12 +38,11 @@ extension Journal {
     repeat {
       attempts.begin()
       let examination = try Examination.stable(source, storeID: storeID)
-      // A head without a whole live set was never completed, and does not say where the log ends.
-      guard !examination.isBeingRecovered, examination.end.segment == 0 || examination.end.offset > 0 else {
-        throw JournalError(.busy, "the store's recovery was interrupted: open it for writing first")
+      guard examination.newest != nil else {
+        throw JournalError(.damaged, "no segment of the log is whole; salvage what there is")
       }
       // What was read may not be durable yet; a copy of it must not outlive it.
-      try examination.synchronize()
+      try examination.synchronize(in: source)
       backup = Backup(
         of: source, examination, to: target, after: claim.manifest, checksParts: checksParts, progress)
       if !backup.isBehind { try backup.copy() }

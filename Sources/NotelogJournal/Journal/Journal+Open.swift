@@ -236,7 +236,9 @@ extension Journal {
       let name = FileName.segment(found.number)
       let file = try storage.openFile(name, .update)
       let segment = Segment(number: found.number, kind: .log, salt: found.salt, file: file, entry: nil)
-      segment.addLive(catalog.segments[found.number]?.liveBytes ?? 0)
+      let known = catalog.segments[found.number]
+      segment.addLive(known?.liveBytes ?? 0)
+      segment.show(upTo: known?.visibleEnd ?? 0)
       catalog.segments.insert(segment)
       let range = if let unsynced { unsynced } else { try found.closing()?.range ?? 0..<end }
       return Head(goingOnIn: segment, found.header, end: end, unsynced: range)

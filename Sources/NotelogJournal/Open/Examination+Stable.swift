@@ -68,11 +68,13 @@ extension Examination {
   }
 
   /// Makes durable what was found, whoever wrote it.
-  package func synchronize() throws(JournalError) {
+  package func synchronize(in storage: any Storage) throws(JournalError) {
     do {
       for number in survey.segments.keys.sorted() where number >= report.floor.segment {
         try survey.segments[number]?.file.sync()
       }
+      // A recovery that was interrupted may have left a name in memory only.
+      if newest?.found.header.kind == .recovered { try storage.makeNamesDurable() }
     } catch { throw JournalError(error) }
   }
 }

@@ -1,8 +1,8 @@
 // What becomes of the segments that a recovery cuts: FORMAT.md §22, line 11.
 
-import NotelogBase
-import NotelogFormat
-import NotelogStorage
+package import NotelogBase
+package import NotelogFormat
+package import NotelogStorage
 
 extension Recovery {
   /// Line 11: cuts and finishes, or deletes, the sources of the newest recovered segment.
@@ -67,5 +67,17 @@ extension Recovery {
     try file.writeAll(buffer.bytes, at: kept)
     try file.sync()
     return true
+  }
+}
+
+extension Examination {
+  /// Where a source ends that a recovery was interrupted before it cut, and in `footer` what comes behind that; nothing where it is cut, or its
+  /// frames are not those that the live set speaks of.
+  package func cutEnd(of entry: LiveEntry, footer: inout Buffer) throws(StorageError) -> Int? {
+    guard let segment = log.first(where: { $0.number == entry.number && $0.isCut }),
+      let source = log.flatMap(\.found.header.sources).last(where: { $0.segment == entry.number }),
+      try Recovery.footer(of: segment.found, kept: source.keptByteCount, into: &footer) == entry
+    else { return nil }
+    return source.keptByteCount
   }
 }

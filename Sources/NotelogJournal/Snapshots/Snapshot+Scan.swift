@@ -47,10 +47,8 @@ extension Snapshot {
     // What looking every record up may show, if nothing dies meanwhile. What was whole once, is not looked up.
     let deathCount = segment.deathCount
     var areAllCurrent = !isWhole
-    let (limit, end) = try fromStorage { () throws(StorageError) in
-      let end = try scanEnd(of: segment)
-      return (min(end, try segment.file.byteCount()), end)
-    }
+    let end = scanEnd(of: segment)
+    let limit = min(end, try fromStorage(segment.file.byteCount()))
     if limit < end {
       areAllCurrent = false
       guard onDamage(segment.shortening(from: end, to: limit)) else { return false }
@@ -187,11 +185,10 @@ extension Snapshot {
     return segments.find(place.segment) { $0.number } != nil
   }
 
-  /// Up to where a segment's frames are to be looked for; which of them count, the index says.
-  func scanEnd(of segment: Segment) throws(StorageError) -> Int {
-    if segment.number == end.segment { return end.offset }
-    if let entry = segment.entry { return entry.byteCount }
-    return try segment.file.byteCount()
+  /// Up to where a segment's frames are to be looked for; which of them count, the index says. Behind what is visible, the file of a writer
+  /// that was killed may hold anything, until its recovery has cut it.
+  func scanEnd(of segment: Segment) -> Int {
+    segment.number == end.segment ? end.offset : segment.visibleEnd
   }
 }
 
