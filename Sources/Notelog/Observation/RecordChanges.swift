@@ -42,7 +42,7 @@ public struct RecordChanges: Sendable, Hashable {
 
   /// Takes in what came later.
   mutating func merge(_ later: RecordChanges) {
-    revisions = revisions.lowerBound...later.revisions.upperBound
+    revisions = revisions.lowerBound...max(revisions.upperBound, later.revisions.upperBound)
     isComplete = isComplete && later.isComplete
     written.subtract(later.deleted)
     written.formUnion(later.written)

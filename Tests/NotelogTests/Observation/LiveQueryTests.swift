@@ -142,6 +142,20 @@ extension QueryUpdate {
     #expect(try await updates.next()?.entries.map(\.id) == [item.id])
   }
 
+  /// The bug: a process that asked a live query again while a change waited for it trapped, as the range of revisions ran backwards.
+  @Test @MainActor func `a live query is asked again while a change waits for it`() async throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let live = LiveQuery(store.query(Item.self))
+    // Not awaited: the query's own task would go first.
+    func put() throws { try store.write { tx in try tx.put(Item(rank: 1)) } }
+    try put()
+    live.refresh()
+    live.refresh()
+    await live.change { live.entries.count == 1 }
+    try await store.close()
+  }
+
   @Test @MainActor func `a live query is observed, and ends when nobody holds it`() async throws {
     let folder = try TemporaryFolder()
     let store = try folder.create()
