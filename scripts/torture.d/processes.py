@@ -1,14 +1,15 @@
-"""Campaign `processes`: two writers and four readers work on one store, and are stopped, continued and killed at random.
+"""Campaign `processes`: two writers, four readers and two who watch share one store, and are stopped, continued and killed at random.
 
 Writers take turns, as one holds the lock and the other is told that the store is busy. They import pairs of records, both
 with the same number and in one transaction, each time a higher one, compact, rotate the key, and half of the time work on
-a second store, whose root they change as well (`password change --rekey`). Readers dump, list, verify, ask for
-information, make and restore backups, and dump copies
-of the store's files. What may go wrong:
+a second store, whose password and root they change as well (`password change`, with and without `--rekey`). Readers dump, list, verify,
+search, ask for information, make and restore backups, and dump copies of the store's files. Those who watch (`watch`) are held against all that
+anybody saw of commits. What may go wrong:
 
   false damage  a reader speaks of damage, or verify finds some, where there is none
   torn          one record of a pair is seen without the other, or with another number
   lost          a pair that was acknowledged as durable is missing, or older than acknowledged
+  unheard       a commit that somebody saw is neither among what a watcher was told nor in what it was told it missed
   unopened      a value does not open, or is another one than was written
   counts        `key list` counts other values under a key than the directories of the log's frames name
   copy          a copy of the store's files, made beside the writers, lacks something, and `dump` of it exits 0
@@ -27,6 +28,7 @@ import time
 
 import tool as tools
 from samples import SEGMENT
+from watching import Told
 
 PAIRS = 40
 # A command that is not stopped ends far earlier; one that is, is continued after a second at the latest.
@@ -34,6 +36,10 @@ LIMIT_SECONDS = 60
 SCHEMA = {"collections": [{"name": "pair", "fields": [
     {"name": "number", "type": "integer", "indexed": True}, {"name": "text", "type": "text", "sealed": True}]}]}
 
+
+WRITERS, READERS, WATCHERS = range(2), range(2, 6), range(6, 8)
+# What changes the keyring, as it is counted.
+CHANGES = {"rotate": "rotations", "rekey": "new roots", "password": "new passwords"}
 
 # What a guess of the password costs here: as little as may be, as each command makes one.
 CHEAP = ("--scrypt-log-n", "14")
@@ -74,7 +80,7 @@ class Task:
         with open(self.inPath) as input, open(self.outPath, "w") as out, open(self.errPath, "w") as err:
             self.process = crowd.tool.start(*words, stdin=input, stdout=out, stderr=err)
         self.began = time.monotonic()
-        self.wasKilled = self.isStopped = False
+        self.wasKilled = self.isStopped = self.isOver = False
 
     def answer(self, code):
         with open(self.outPath, errors="replace") as out, open(self.errPath, errors="replace") as err:
@@ -82,7 +88,7 @@ class Task:
 
 
 class Crowd:
-    """Two writers (slots 0 and 1) and four readers (2 to 5)."""
+    """All who share a store, each in a slot of their own."""
 
     def __init__(self, tool, store, folder, findings, chance, opening):
         self.tool, self.store, self.folder = tool, store, folder
@@ -95,17 +101,43 @@ class Crowd:
         self.next = 1
         self.tasks = {}
         self.plans = []
+        # Which records each commit wrote, as far as anybody saw them, and what each watcher was told.
+        self.seen = {}
+        self.told = []
 
     def work(self, seconds):
         """Keeps all slots busy until the time is over."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
-            for slot in range(6):
+            for slot in (*WRITERS, *READERS, *WATCHERS):
                 if slot not in self.tasks:
                     self.begin(slot)
             self.step()
-        while self.tasks:
+        self.plans = [plan for plan in self.plans if plan[2].kind != "watch"]
+        while any(slot not in WATCHERS for slot in self.tasks):
             self.step()
+        self.endWatching()
+
+    def endWatching(self):
+        """One more commit, of which every watcher that is left has to hear; then they are ended."""
+        task = self.writer(0, choice=1)
+        self.judge(task, task.answer(task.process.wait()))
+        self.doAlone("dump", "dump", self.store, "--json")
+        deadline = time.monotonic() + LIMIT_SECONDS
+        for task in self.tasks.values():
+            # One that is stopped goes on; one that was killed has ended.
+            task.process.send_signal(signal.SIGCONT)
+            while task.process.poll() is None and time.monotonic() < deadline and Told(task.answer(0)).last < max(self.seen):
+                time.sleep(0.01)
+            task.isOver = task.process.poll() is None
+            task.process.send_signal(signal.SIGINT)
+            self.judge(task, task.answer(task.process.wait()))
+        self.tasks = {}
+        for task, told in self.told:
+            self.findings.count("commits heard", len(told.commits))
+            self.findings.count("said to be missed", told.gapCount)
+            for fault in told.faults(self.seen, isToEnd=task.isOver):
+                self.report("unheard", task, task.answer(0), f": {fault}")
 
     def step(self):
         """Sends the signals that are due, and takes the answers of what has ended."""
@@ -119,7 +151,7 @@ class Crowd:
                 self.findings.count({signal.SIGKILL: "kills", signal.SIGSTOP: "stops"}.get(number, "continuations"))
         for slot, task in list(self.tasks.items()):
             code = task.process.poll()
-            if code is None and now - task.began > LIMIT_SECONDS:
+            if code is None and now - task.began > LIMIT_SECONDS and task.kind != "watch":
                 tools.kill(task.process)
                 code = tools.HUNG
             if code is not None:
@@ -128,7 +160,9 @@ class Crowd:
         time.sleep(0.002)
 
     def begin(self, slot):
-        task = self.writer(slot) if slot < 2 else self.reader(slot)
+        if slot in WATCHERS:
+            return self.watch(slot)
+        task = self.writer(slot) if slot in WRITERS else self.reader(slot)
         self.tasks[slot] = task
         # At any moment of it: what it takes is known from the last of its kind.
         at = time.monotonic() + self.chance.random() * max(0.05, self.seconds.get(task.kind, 0))
@@ -142,16 +176,27 @@ class Crowd:
     def plan(self, at, task, number):
         heapq.heappush(self.plans, (at, id(task), task, number))
 
-    def writer(self, slot):
-        choice = self.chance.random()
+    def watch(self, slot):
+        """Somebody who watches: some are killed sooner or later, all are stopped now and then."""
+        task = self.tasks[slot] = Task(self, slot, "watch", ("watch", self.store, "--json"))
+        for _ in range(4):
+            at = time.monotonic() + self.chance.random() * 10
+            self.plan(at, task, signal.SIGSTOP)
+            self.plan(at + self.chance.choice((0.01, 0.1, 1, 3)), task, signal.SIGCONT)
+        if self.chance.random() < 0.7:
+            self.plan(time.monotonic() + self.chance.random() * 15, task, signal.SIGKILL)
+
+    def writer(self, slot, choice=None):
+        choice = self.chance.random() if choice is None else choice
         if choice < 0.3:
             return Task(self, slot, "compact", ("compact", self.store, "--segment-size", SEGMENT))
         if choice < 0.4:
             return Task(self, slot, "rotate", ("key", "rotate", self.store, "default", *self.opening))
         if choice < 0.6 and self.changesRoot:
             # To the same password: whichever root is in force, it opens the store.
-            words = ("password", "change", self.store, "--rekey", "--new-password-file", self.tool.passwordFile)
-            return Task(self, slot, "rekey", (*words, *CHEAP, *self.opening))
+            kind = self.chance.choice(("rekey", "password"))
+            words = ("password", "change", self.store, "--new-password-file", self.tool.passwordFile)
+            return Task(self, slot, kind, (*words, *(("--rekey",) if kind == "rekey" else ()), *CHEAP, *self.opening))
         lines = []
         for _ in range(self.chance.randrange(1, 60)):
             self.written[self.next] = self.chance.randrange(1200)
@@ -164,7 +209,9 @@ class Crowd:
         return Task(self, slot, "import", (*words, *self.opening), lines)
 
     def reader(self, slot):
-        kind = self.chance.choice(("dump", "dump", "open", "list", "verify", "verify", "info", "backup", "copy"))
+        kind = self.chance.choice(("dump", "dump", "open", "list", "search", "verify", "verify", "info", "backup", "copy"))
+        if kind == "search":
+            return Task(self, slot, "search", ("search", self.store, "x", *self.opening))
         if kind == "open":
             return Task(self, slot, "open", ("dump", self.store, "--json", *self.opening))
         if kind == "copy":
@@ -199,15 +246,17 @@ class Crowd:
         self.findings.count("commands")
         if answer.code == tools.DONE and not task.isStopped:
             self.seconds[task.kind] = time.monotonic() - task.began
-        if task.kind in ("rotate", "rekey") and answer.code in (tools.DONE, -signal.SIGKILL):
-            self.findings.count({"rotate": "rotations", "rekey": "new roots"}[task.kind])
+        if task.kind in CHANGES and answer.code in (tools.DONE, -signal.SIGKILL):
+            self.findings.count(CHANGES[task.kind])
+        if task.kind == "watch":
+            self.told.append((task, Told(answer)))
+            if answer.code == tools.INTERRUPTED and task.isOver:
+                return
         if task.kind == "import":
             self.acknowledge(task, answer)
         if task.wasKilled and answer.code == -signal.SIGKILL:
             return
-        # A backup beside a writer that died in its recovery has no end of the log to copy.
-        isInterrupted = task.kind == "backup" and "recovery was interrupted" in answer.err
-        if answer.code == tools.BUSY and (isInterrupted or task.kind in ("import", "compact", "rotate", "rekey")):
+        if answer.code == tools.BUSY and task.kind in ("import", "compact", *CHANGES):
             self.findings.count("busy")
             return
         if task.kind == "restore" and answer.code in (tools.NO_STORE, tools.FAILED) and "no backup" in answer.err:
@@ -217,6 +266,8 @@ class Crowd:
         elif task.kind == "copy":
             if answer.code == tools.DONE:
                 self.look(task, answer)
+        elif task.kind == "search" and answer.code == tools.NO and not any(self.written[number] for number in task.acknowledged.values()):
+            return
         elif answer.code in (tools.NO, tools.DAMAGE) or "damaged" in answer.out or "damage" in answer.err:
             self.report("false damage", task, answer)
         elif answer.code != tools.DONE:
@@ -239,6 +290,8 @@ class Crowd:
         for line in answer.out.splitlines():
             row = json.loads(line)
             number = shown[row["id"]] = row["fields"]["number"]
+            if "revision" in row and task.kind in ("dump", "open"):
+                self.seen.setdefault(row["revision"], set()).add(row["id"])
             if task.kind == "open" and row["fields"].get("text") != "x" * self.written[number]:
                 self.report("unopened", task, answer, f": record {row['id']}, {line[:120]}")
         short = f"of {len(shown)} records shown "
