@@ -102,7 +102,7 @@ extension Journal {
         // What no envelope names, a body may: INV-V1. In most stores there is no such chunk, and no record is read for it.
         let unnamed = scan.unnamed
         for segment in moment.segments where !unnamed.isEmpty {
-          let end = try moment.scanEnd(of: segment)
+          let end = moment.scanEnd(of: segment)
           var reader = SegmentReader(
             segment.file, salt: segment.salt, end: min(end, try segment.file.byteCount()))
           try segment.forEachEntry(upTo: end) { (entry, _) throws(StorageError) in
