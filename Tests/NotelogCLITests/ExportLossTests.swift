@@ -57,7 +57,7 @@ import Testing
   /// The bug: the cells were as empty as those of records without a value, and it exited 0.
   @Test func `an export with a password that opens some keys only says what it leaves out`() throws {
     let said =
-      "notelog: error: 1 value under key 1 left out: the password or key that was given does not open it\n"
+      "notelog: error: 1 value can't be opened: key 1 is not opened by the password or key that was given\n"
     try expect(
       "export_all visits password; export_all visits support",
       Self.export("", 0, ("private", "'private'", "\"notes\":\"private\","))
@@ -77,9 +77,9 @@ import Testing
       """
     func export(_ why: String) -> String {
       // One of the two is the seal of none.
-      Self.export("notelog: error: 2 values under key 1 left out: \(why)\n", 3, ("", "NULL", ""))
+      Self.export("notelog: error: 2 values can't be opened: key 1 \(why)\n", 3, ("", "NULL", ""))
     }
-    try expect(script, export("its effaceable file is missing") + export("it was shredded"))
+    try expect(script, export("can't be had without its effaceable file, which backups leave out") + export("was shredded"))
   }
 
   /// The bug: dump left the fields sealed that `get` opened with the same password.

@@ -144,7 +144,7 @@ import Testing
       notelog: note: key N opens with its file 00002.effaceable only, which no backup has: put it here if you kept it
       3  whenUnlocked  0 values, its effaceable file is missing  patient
       notelog: note: What was read, exported o
-      0  whenUnlocked  shredded  patient
+      0  whenUnlocked  0 values, shredded  patient
       3  whenUnlocked  0 values, its effaceable file is missing  patient
       0
 

@@ -27,7 +27,8 @@ extension NotelogError {
           .missingKey,
           "\(reference) was shredded, or its effaceable file is missing: backups leave it out, so put it here if it is kept"
         )
-      case .shredded: (.missingKey, "the key was shredded; make one of another name")
+      case .shredded:
+        (.missingKey, "the key was shredded, and what was under it is gone; a new one needs another name")
       case .boundToDevice: (.invalidArgument, "a key that is used on this device only can't be granted")
       case .noDeviceSecret:
         (.inputOutput, "this device's secret can't be read or made; nobody else may be able to read its file")

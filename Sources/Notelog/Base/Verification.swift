@@ -68,6 +68,8 @@ public struct Verification: Sendable {
   public internal(set) var wasUnlocked = false
   /// How many sealed values could not be looked into because their key is locked.
   public internal(set) var lockedCount = 0
+  /// How many sealed values nothing opens any more, as their key was shredded or its effaceable file is not here. That is no damage.
+  public internal(set) var shreddedCount = 0
   /// What the backup is, where it is one that was verified; nil for a store.
   public internal(set) var backup: Backup?
 

@@ -103,25 +103,30 @@ extension Store {
     // The turn is kept from the new root on until all schemas are in the log again: none is sealed under the old one meanwhile.
     try write { tx in
       try changeKeyring(place, new) { secret throws(CryptoError) in
-        try vault.changingRoot(to: secret, work: WorkFactor(logN: work))
+        try vault.changingRoot(
+          to: secret, work: WorkFactor(logN: work), schemas: registry.withLock { $0.sealed })
       }
-      try tx.storeSchemas { try self.followAll(&$0) }
+      try tx.storeSchemas { schema throws(NotelogError) in try self.followAll(&schema) }
     }
     try finishRootChange(storing: false)
   }
 
-  /// Does what a change of the root left to do, if the process died: schemas get their MACs under the new root, and those under the old one
-  /// count no longer.
+  /// Does what a change of the root left to do, if the process died: schemas get their MACs under the new root, and those of before count no
+  /// longer.
   func finishRootChange(storing: Bool = true) throws {
     guard vault.isRootChangeUnfinished else { return }
-    if storing { try write { tx in try tx.storeSchemas { try self.followAll(&$0) } } }
+    if storing {
+      try write { tx in
+        try tx.storeSchemas { schema throws(NotelogError) in try self.followAll(&schema) }
+      }
+    }
     try changeKeyring("finishing a change of the unlock root") { () throws(CryptoError) in
       try vault.finishingRootChange()
     }
   }
 
   /// Has all fields of a schema seal under the generations in force; the schema is stored anew in any case.
-  private func followAll(_ schema: inout StoredSchema) throws -> Bool {
+  func followAll(_ schema: inout StoredSchema) throws(NotelogError) -> Bool {
     for key in vault.keyring.namedKeys { _ = try follow(&schema, key.number) }
     return true
   }

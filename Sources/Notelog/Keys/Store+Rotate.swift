@@ -67,7 +67,9 @@ extension Store {
       if vault.keyring.generations(of: key.number).count == 1 { try beginRotation(of: key) }
       key = try namedKey(name)
       // A process that died may have left the schemas as they were.
-      try write(.buffered) { tx in try tx.storeSchemas { try self.follow(&$0, key.number) } }
+      try write(.buffered) { tx in
+        try tx.storeSchemas { schema throws(NotelogError) in try self.follow(&schema, key.number) }
+      }
       var state = progress[key.number] ?? RotationProgress(generation: key.current)
       if state.generation != key.current { state = RotationProgress(generation: key.current) }
       defer { progress[key.number] = state }
@@ -90,12 +92,12 @@ extension Store {
   /// meanwhile, values are sealed under the one before.
   private func beginRotation(of key: Keyring.NamedKey) throws {
     try changeKeyring("making a generation of a key") { () throws(CryptoError) in try vault.rotating(key) }
-    try storeSchemas { try self.follow(&$0, key.number) }
+    try storeSchemas { schema throws(NotelogError) in try self.follow(&schema, key.number) }
   }
 
   /// Changes stored schemas, and stores those anew that were changed. When it returns they are durable, and all that was written before; the turn
   /// is given back earlier.
-  private func storeSchemas(_ change: (inout StoredSchema) throws -> Bool) throws {
+  private func storeSchemas(_ change: (inout StoredSchema) throws(NotelogError) -> Bool) throws {
     try write(.buffered) { tx in try tx.storeSchemas(change) }
     try journaling(at: journal.path, journal.synchronize())
   }
@@ -199,11 +201,14 @@ extension Store {
 }
 
 extension Transaction {
-  /// Changes stored schemas, and stores those anew that were changed.
-  mutating func storeSchemas(_ change: (inout StoredSchema) throws -> Bool) throws {
+  /// Changes stored schemas, and stores those anew that were changed; all, where a change of the root is not finished: INV-M5.
+  mutating func storeSchemas(
+    _ change: (inout StoredSchema) throws(NotelogError) -> Bool
+  ) throws(NotelogError) {
+    let isAll = store.vault.isRootChangeUnfinished
     for stored in store.registry.withLock({ Array($0.byNumber.values) }) {
       var schema = stored.plan.schema
-      guard try change(&schema) else { continue }
+      guard try change(&schema) || isAll else { continue }
       guard schema.revision < .max else {
         throw NotelogError(.limitExceeded, "the schema of \(schema.name) was changed too often")
       }

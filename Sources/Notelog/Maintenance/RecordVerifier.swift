@@ -12,6 +12,7 @@ struct RecordVerifier: ~Copyable {
     var recordCount = 0
     var openedCount = 0
     var lockedCount = 0
+    var shreddedCount = 0
     /// How many records are in collections whose schema is not there, by the collections' numbers.
     var withoutSchema: [UInt16: Int] = [:]
   }
@@ -29,14 +30,18 @@ struct RecordVerifier: ~Copyable {
   private let opener: FieldOpener
   private var opening = Opening()
   private var lastPlan: CollectionPlan?
-  /// Whether keys can't be used: asking for each value would only make errors. The one asked for last comes first.
-  private var lastKey: (reference: UInt32, isLocked: Bool) = (0, false)
-  private var isLocked: [UInt32: Bool] = [:]
+  /// Whether a key can be used: asking for each value would only make errors.
+  private enum Access { case tried, locked, shredded }
+  private let store: Store
+  /// What is known of keys; of the one asked for last first.
+  private var lastKey: (reference: UInt32, access: Access) = (0, .tried)
+  private var accesses: [UInt32: Access] = [:]
   private(set) var found = Found()
 
   init(_ store: Store) {
     plans = store.registry.withLock { $0.byNumber.mapValues(\.plan) }
     opener = store.opener
+    self.store = store
   }
 
   /// Checks a record's directory, each of its fields that the schema knows, and that its envelope says what its body does.
@@ -77,12 +82,13 @@ struct RecordVerifier: ~Copyable {
     _ entry: FieldEntry, _ index: Int, _ plan: CollectionPlan, _ id: RecordID, _ bytes: RawSpan
   ) throws(NotelogError) {
     let isSealed = entry.flags.contains(.sealed)
-    if isSealed, isLocked(entry.keyReference) {
+    let state = isSealed ? access(to: entry.keyReference) : .tried
+    if state != .tried {
       try plan.check(entry, index, id, in: bytes)
       if entry.flags.contains(.chunked), ValueReference(bytes.extracting(entry.range)) == nil {
         throw NotelogError(.tampered, "\(plan.place(index, id)): no large value has such a reference")
       }
-      found.lockedCount += 1
+      if state == .shredded { found.shreddedCount += 1 } else { found.lockedCount += 1 }
       return
     }
     let type = plan.fields[index].type
@@ -107,20 +113,23 @@ struct RecordVerifier: ~Copyable {
       RecordError(record: RecordID(record.id), revision: record.revision, part: part, error: error))
   }
 
-  private mutating func isLocked(_ reference: UInt32) -> Bool {
-    if lastKey.reference == reference { return lastKey.isLocked }
-    if let known = isLocked[reference] {
-      lastKey = (reference, known)
-      return known
-    }
-    // Without a keyring, that is the finding: not each value of the store once more.
-    var answer = opener.vault.keyring.generation == 0
-    do throws(CryptoError) { _ = try opener.vault.sealingKey(KeyReference(rawValue: reference)) } catch {
-      if case .locked = error { answer = true }
-    }
-    isLocked[reference] = answer
+  private mutating func access(to reference: UInt32) -> Access {
+    if lastKey.reference == reference { return lastKey.access }
+    let answer = accesses[reference] ?? find(reference)
+    accesses[reference] = answer
     lastKey = (reference, answer)
     return answer
+  }
+
+  private func find(_ reference: UInt32) -> Access {
+    let key = KeyReference(rawValue: reference)
+    // Without a keyring, that is the finding: not each value of the store once more.
+    if opener.vault.keyring.generation == 0 { return .locked }
+    do throws(CryptoError) { _ = try opener.vault.sealingKey(key) } catch {
+      if case .locked = error { return .locked }
+      if store.isShredded(key) { return .shredded }
+    }
+    return .tried
   }
 }
 

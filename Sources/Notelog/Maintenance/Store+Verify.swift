@@ -159,6 +159,7 @@ extension Verification {
       recordCount += part.recordCount
       openedCount += part.openedCount
       lockedCount += part.lockedCount
+      shreddedCount += part.shreddedCount
     }
     for finding in found.flatMap(\.errors).sorted(by: { $0.revision < $1.revision }) {
       add(finding.error, finding.part, record: finding.record)

@@ -51,6 +51,11 @@ struct SchemaRegistry: Sendable {
     readers.removeAll()
   }
 
+  /// All schemas, in order of their collections, for their MACs to be checked.
+  var sealed: [SealedSchema] {
+    byNumber.sorted { $0.key < $1.key }.map { SealedSchema(bytes: $0.value.bytes, mac: $0.value.mac) }
+  }
+
   /// The number that the next collection gets: higher than that of any schema, and none that others have.
   func nextNumber(besides others: some Sequence<UInt16>) throws(NotelogError) -> UInt16 {
     let taken = Set(others)

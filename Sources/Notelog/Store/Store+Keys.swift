@@ -89,11 +89,9 @@ extension Store {
   ) throws(NotelogError) {
     guard !journal.isClosed else { throw NotelogError(.closed, "the store is closed") }
     if case .noneServes(let reason) = keyringFinding.withLock({ $0 }) { throw NotelogError(.damaged, reason) }
-    let stored = registry.withLock { Array($0.byNumber.values) }
-    try unlock(stored.map { SealedSchema(bytes: $0.bytes, mac: $0.mac) })
+    try unlock(registry.withLock { $0.sealed })
     // What another process has stored since they were listed.
-    let now = registry.withLock { Array($0.byNumber.values) }
-    do throws(CryptoError) { try vault.check(now.map { SealedSchema(bytes: $0.bytes, mac: $0.mac) }) } catch {
+    do throws(CryptoError) { try vault.check(registry.withLock { $0.sealed }) } catch {
       vault.lock(.everything)
       throw NotelogError(crypto: error, place)
     }

@@ -81,6 +81,14 @@ extension Store {
     return made
   }
 
+  /// Whether nothing opens what is under a generation, and that is no damage: its named key was shredded, or its effaceable file is not here, as in
+  /// a store that was restored.
+  func isShredded(_ reference: KeyReference) -> Bool {
+    let keyring = vault.keyring
+    guard let row = keyring.dataKey(reference), let key = keyring.namedKey(row.number) else { return false }
+    return key.isShredded || key.isEffaceable && !effaceableFile(key.number).isThere
+  }
+
   /// Whether a key of this name was shredded.
   func isShredded(_ name: String) -> Bool { (try? vault.namedKey(name))?.isShredded == true }
 

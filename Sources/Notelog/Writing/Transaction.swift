@@ -106,6 +106,10 @@ public struct Transaction: ~Copyable {
   private mutating func follow(
     _ declared: CollectionDescription, _ migration: MigrationStage = .none
   ) throws(NotelogError) -> (plan: CollectionPlan, isComplete: Bool) {
+    // After a change of the root that was not finished, the former schemas count together or not at all: INV-M5.
+    if schemas.isEmpty, store.isUnlocked, store.vault.isRootChangeUnfinished {
+      try storeSchemas { [store] schema throws(NotelogError) in try store.followAll(&schema) }
+    }
     let (schema, isChanged, isComplete) = try store.schemaForWriting(
       declared, pending: schemas.mapValues(\.plan.schema), migration)
     guard isChanged else {

@@ -99,13 +99,15 @@ extension StoreInfo.Key {
     let old = generations.filter { $0 != number }.map { ", \(sealed.counts[$0] ?? 0) under \($0)" }.joined()
     let note: String? =
       switch state {
-      case .open, .locked: nil
+      case .open, .locked, .shredded: nil
       case .elsewhere: "stayed on another device"
       case .missingFile: "its effaceable file is missing"
-      case .shredded: "shredded"
       }
+    if state == .shredded {
+      return "\(counted(generations.reduce(0) { $0 + (sealed.counts[$1] ?? 0) }, "value")), shredded"
+    }
     let values = counted(sealed.counts[number] ?? 0, "value") + old
-    return note.map { state == .shredded ? $0 : values + ", " + $0 } ?? values
+    return note.map { values + ", " + $0 } ?? values
   }
 
   func json(_ counted: SealedValueCounts) -> JSONValue {

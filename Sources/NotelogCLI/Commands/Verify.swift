@@ -11,7 +11,7 @@ extension Command {
       """,
       """
       It never writes. A torn tail, as a crash leaves it and nothing says it was durable, is reported and exits 0; so is an intact \
-      but older copy of the keyring. Any damage exits 1.
+      but older copy of the keyring, and so are values under a key that was shredded. Any damage exits 1.
       """,
       """
       Records that are lost are named, the first of them; with --json all. Of some only the index knows that they were there: they are \
@@ -61,6 +61,11 @@ extension Verification {
       let locked = lockedCount > 0 ? ", \(lockedCount) under keys that are locked" : ""
       lines.append("tags       \(words(.tags, console)): \(counted(openedCount, "value")) opened\(locked)")
     }
+    if shreddedCount > 0 {
+      lines.append(
+        "shredded   \(counted(shreddedCount, "value")) under keys that were shredded, or whose effaceable file is not here"
+      )
+    }
     if tornByteCount > 0 {
       lines.append(
         "torn       \(tornByteCount) bytes behind what is known to be durable, as a crash leaves them")
@@ -102,7 +107,8 @@ extension Verification {
       "condition": condition.rawValue, "backupOf": backup.map { $0.storeID?.shown ?? "" },
       "backupParts": backup?.partCount, "parts": JSONValue.object(parts), "segments": segmentCount,
       "frames": frameCount, "bytes": byteCount, "records": recordCount, "opened": openedCount,
-      "locked": lockedCount, "tornBytes": tornByteCount, "lostRecords": lostRecordCount,
+      "locked": lockedCount, "shredded": shreddedCount, "tornBytes": tornByteCount,
+      "lostRecords": lostRecordCount,
       "lostWithoutID": lostRecordCount - lostRecords.count, "lost": lostRecords, "findings": findings,
     ]
   }

@@ -3,13 +3,13 @@
 import NotelogBase
 
 extension Keyring {
-  /// A key that wraps data keys: that of an access class, or of a grant; or the key that schemas' MACs were made with before the root was
-  /// changed.
+  /// A key that wraps data keys: that of an access class, or of a grant; or, in a key's place, the digest of the schemas as they were before the
+  /// root was changed.
   struct WrappingKey: WrappedKey, Equatable, Sendable {
     static let domain = "NL1class"
     static let byteCount = 24 + KeyWrap.byteCount
     /// What is no access class's.
-    static let (grantRole, formerSchemaRole): (UInt8, UInt8) = (0, 7)
+    static let (grantRole, formerSchemasRole): (UInt8, UInt8) = (0, 7)
 
     let number: UInt32
     /// The access class, or one of the above.
@@ -88,6 +88,13 @@ extension Keyring {
 
     /// What both tables ascend by.
     var order: UInt64 { UInt64(reference.rawValue) << 32 | UInt64(wrappingKey) }
+
+    /// The row of a key that was shredded: it tells whose the reference was.
+    func withoutKey(_ wrappingKey: UInt32) -> DataKey {
+      var row = self
+      (row.wrappingKey, row.wrap) = (wrappingKey, .none)
+      return row
+    }
   }
 }
 
@@ -106,7 +113,7 @@ extension Keyring.WrappingKey {
   init(_ reader: inout KeyringCursor) throws(CryptoError) {
     number = try reader.integer()
     role = try reader.integer()
-    guard role <= Self.formerSchemaRole else { throw .unsupported(.accessClass(role)) }
+    guard role <= Self.formerSchemasRole else { throw .unsupported(.accessClass(role)) }
     parent = try reader.integer()
     try reader.wrapSuite()
     try reader.reserved(1)

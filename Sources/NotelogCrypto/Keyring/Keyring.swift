@@ -70,6 +70,9 @@ package struct Keyring: Equatable, Sendable {
     return namedKeys.filter { numbers.contains($0.number) }
   }
 
+  /// Whether a generation's named key was shredded.
+  package func isShredded(_ row: DataKey) -> Bool { namedKey(row.number)?.isShredded == true }
+
   /// A named key.
   package func namedKey(_ number: UInt16) -> NamedKey? {
     namedKeys.find(UInt32(number)) { UInt32($0.number) }

@@ -104,24 +104,33 @@ extension Vault {
     return try finish(draft)
   }
 
-  /// Without any generation of a named key, for good.
+  /// Without the wraps of any generation of a named key, for good.
   package func shredding(_ key: Keyring.NamedKey) throws(CryptoError) -> Change {
     var draft = try draft(isWhole: true)
     var key = key
     (key.isShredded, key.current) = (true, KeyReference(rawValue: 0))
-    draft.keyring.dataKeys.removeAll { $0.number == key.number }
+    // What was under it is known by its rows, of which nothing opens any more.
+    draft.keyring.dataKeys = draft.keyring.dataKeys.compactMap { row in
+      if row.number != key.number { return row }
+      return draft.keyring.isGrant(row.wrappingKey) ? nil : row.withoutKey(row.wrappingKey)
+    }
     draft.named = [key]
     return try finish(draft)
   }
 
   /// A new unlock root, which one credential opens; new wrapping keys, and data keys wrapped anew; and for each named key a generation
-  /// that nobody knows who had the old root. Other slots, and grants, go. Schemas' MACs of before are accepted until
-  /// ``finishingRootChange()``.
+  /// that nobody knows who had the old root. Other slots, and grants, go. The schemas as they are are accepted, and no others with MACs of
+  /// before, until ``finishingRootChange()``.
   ///
+  /// - Parameters:
+  ///   - credential: What opens the new root.
+  ///   - work: What a guess of a password costs.
+  ///   - schemas: All schemas, checked, in order of their collections.
+  /// - Returns: The change.
   /// - Throws: ``CryptoError/elsewhere(_:)`` where a key can't be opened on this device.
-  package func changingRoot(to credential: borrowing Credential, work: WorkFactor = .standard)
-    throws(CryptoError) -> Change
-  {
+  package func changingRoot(
+    to credential: borrowing Credential, work: WorkFactor = .standard, schemas: [SealedSchema] = []
+  ) throws(CryptoError) -> Change {
     let old = try draft()
     var new = old
     guard old.keyring.rootGeneration < .max else { throw .limitExceeded(.keyGenerations) }
@@ -130,10 +139,11 @@ extension Vault {
     new.keyring.rootGeneration += 1
     (new.keyring.slots, new.keyring.wrappingKeys, new.keyring.dataKeys) = ([], [], [])
     new.wrappingKeys = [:]
-    let schemaKey = try old.keyring.derive("NL1/schema", root: old.root.secret)
+    let digest = try Keyring.digest(of: schemas)
+    let former = try Secret(copying: digest.rawSpan)
     let number = try new.keyring.allocateWrappingNumber()
     try new.keyring.wrap(
-      schemaKey, number: number, role: Keyring.WrappingKey.formerSchemaRole, parent: KeyParent.root,
+      former, number: number, role: Keyring.WrappingKey.formerSchemasRole, parent: KeyParent.root,
       under: new.root.secret)
     try addSlot(credential, 0, work, to: &new)
     for (index, key) in new.keyring.namedKeys.enumerated() {
@@ -142,23 +152,31 @@ extension Vault {
     }
     for row in old.keyring.dataKeys where !old.keyring.isGrant(row.wrappingKey) {
       guard let wrappingKey = old.wrappingKeys[row.wrappingKey] else { throw .elsewhere(row.reference) }
-      let secret = try open(row, under: wrappingKey.secret, of: old.keyring)
       let number = try self.wrappingKey(of: row.accessClass, in: &new)
-      new.keyring.dataKeys.append(try wrap(secret, row, under: number, in: new))
+      new.keyring.dataKeys.append(
+        old.keyring.isShredded(row)
+          ? row.withoutKey(number) : try wrapAnew(row, from: wrappingKey, of: old, under: number, in: new))
     }
     for key in new.keyring.namedKeys where !key.isShredded { try addGeneration(of: key, to: &new) }
     return try finish(new)
   }
 
-  /// Whether schemas' MACs of before a change of the root are accepted still.
-  package var isRootChangeUnfinished: Bool {
-    keyring.wrappingKeys.contains { $0.role == Keyring.WrappingKey.formerSchemaRole }
+  private func wrapAnew(
+    _ row: Keyring.DataKey, from key: SharedSecret, of old: Draft, under number: UInt32, in new: Draft
+  ) throws(CryptoError) -> Keyring.DataKey {
+    let secret = try open(row, under: key.secret, of: old.keyring)
+    return try wrap(secret, row, under: number, in: new)
   }
 
-  /// No longer accepting schemas' MACs of before a change of the root: all were made anew.
+  /// Whether the schemas of before a change of the root are accepted still.
+  package var isRootChangeUnfinished: Bool {
+    keyring.wrappingKeys.contains { $0.role == Keyring.WrappingKey.formerSchemasRole }
+  }
+
+  /// No longer accepting the schemas of before a change of the root: all were stored anew.
   package func finishingRootChange() throws(CryptoError) -> Change {
     var draft = try draft(isWhole: true)
-    draft.keyring.wrappingKeys.removeAll { $0.role == Keyring.WrappingKey.formerSchemaRole }
+    draft.keyring.wrappingKeys.removeAll { $0.role == Keyring.WrappingKey.formerSchemasRole }
     return try finish(draft)
   }
 
@@ -183,7 +201,7 @@ extension Vault {
     state.servedByOther = false
     let numbers = Set(keyring.wrappingKeys.map(\.number))
     state.wrappingKeys = state.wrappingKeys.filter { numbers.contains($0.key) }
-    wipe(&state) { keyring.dataKey($0.reference) == nil }
+    wipe(&state) { keyring.dataKey($0.reference).map(keyring.isShredded) ?? true }
   }
 
   /// Takes in a keyring that another process has put into force. What is open stays open: the unlock root, which the keyring's MAC is made

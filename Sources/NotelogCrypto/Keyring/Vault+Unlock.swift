@@ -183,16 +183,27 @@ extension Keyring {
     return try Crypto.hmacSHA256(key: key.bytes, schema)
   }
 
-  /// Checks schemas' MACs. Those of before a change of the root count until all schemas have been stored anew.
+  /// SHA-256 over the SHA-256 of each schema and its MAC.
+  static func digest(of schemas: [SealedSchema]) throws(CryptoError) -> [UInt8] {
+    var all: [UInt8] = []
+    for schema in schemas { all += try Crypto.sha256(schema.bytes + schema.mac) }
+    return try Crypto.sha256(all)
+  }
+
+  /// Checks the MACs of all schemas, in order of their collections. Where the root was changed and they have not been stored anew, they are
+  /// the schemas of that moment, byte for byte: who has the former root makes no others.
   func check(_ schemas: [SealedSchema], root: borrowing Secret) throws(CryptoError) {
-    let former = wrappingKeys.first { $0.role == WrappingKey.formerSchemaRole }
     for (index, schema) in schemas.enumerated() {
       let mac = try schemaMAC(schema.bytes.rawSpan, root: root)
       if Crypto.areEqual(mac, schema.mac) { continue }
-      guard let former else { throw .tamperedSchema(index) }
-      let key = try open(former, under: root)
-      let formerMAC = try Crypto.hmacSHA256(key: key.bytes, schema.bytes.rawSpan)
-      guard Crypto.areEqual(formerMAC, schema.mac) else { throw .tamperedSchema(index) }
+      guard let former = wrappingKeys.first(where: { $0.role == WrappingKey.formerSchemasRole }) else {
+        throw .tamperedSchema(index)
+      }
+      let digest = try open(former, under: root)
+      guard Crypto.areEqual(try Self.digest(of: schemas), digest.bytes.array()) else {
+        throw .tamperedSchema(index)
+      }
+      return
     }
   }
 

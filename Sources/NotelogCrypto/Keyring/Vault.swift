@@ -117,8 +117,10 @@ package final class Vault: Sendable {
     return try state.withLock { state throws(CryptoError) in
       if let key = state.sealingKeys[reference] { return key }
       let rows = state.keyring.rows(of: reference)
-      guard let accessClass = rows.first?.accessClass else { throw .missingKey(reference) }
+      guard let first = rows.first else { throw .missingKey(reference) }
       if state.isClosed { throw .closed }
+      if state.keyring.isShredded(first) { throw .shredded }
+      let accessClass = first.accessClass
       if accessClass.isAlways { try openAlways(&state) }
       let open = state.wrappingKeys
       guard let row = rows.first(where: { open[$0.wrappingKey] != nil }),

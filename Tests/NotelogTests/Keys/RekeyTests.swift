@@ -1,7 +1,9 @@
 // A new unlock root: what the old one opens afterwards, and crashes on the way (SECURITY.md, A7).
 
-import NotelogBase
-import NotelogJournal
+@testable import NotelogBase
+@testable import NotelogFormat
+@testable import NotelogJournal
+import NotelogStorage
 import NotelogTestSupport
 import Testing
 
@@ -138,5 +140,81 @@ import Testing
       }
     }
     #expect(tried >= 150 && underOld > 0 && underOld < tried, "\(tried), \(underOld)")
+  }
+
+  /// The bug: between its two steps whatever schema the old root had made counted. Whoever kept the keyring of that moment put it back with a
+  /// schema of theirs, and the owner's new password wrote in the clear.
+  @Test(arguments: [false, true])
+  func `INV-M5 between its two steps the former schemas count, and none that the old root makes`(
+    isInFile: Bool
+  ) throws {
+    let disk = try Self.makeDisk()
+    let attacker = try Self.open(disk.copy(), Self.old)
+    let between = try Self.betweenItsSteps(disk)
+    // As it is, it opens, for who reads and who writes.
+    var reading = Self.small
+    reading.isReadOnly = true
+    try Store.open(in: between, unlocking: Self.new, options: reading).close()
+    try Self.open(between.copy(), Self.new).close()
+    let note = try #require(attacker.registry.withLock { $0.find("note") }).plan.schema
+    var forged = note
+    forged.revision += 1
+    for index in forged.fields.indices { (forged.fields[index].flags, forged.fields[index].keys) = ([], []) }
+    let stored = try attacker.sealSchema(forged)
+    try attacker.close()
+    let image = between.copy()
+    if isInFile {
+      image.replace("schemas", with: try SchemaFile.encoded([stored], of: attacker.storeID))
+      try Self.damageSchema(of: image)
+    } else {
+      let journal = try Journal.open(in: image, options: JournalOptions())
+      var batch = Batch()
+      stored.put(in: &batch)
+      _ = try journal.commit(&batch, .durable)
+      try journal.close()
+    }
+    #expect(throws: NotelogError(.tampered, "")) { try Self.open(image, Self.new) }
+  }
+
+  /// Flips a bit in the record of the first collection's schema.
+  private static func damageSchema(of disk: SimulatedDisk) throws {
+    let store = try Store.open(in: disk.copy(), unlocking: nil, options: small)
+    let place = try #require(try store.journal.catalog.location(of: SchemaRecord.key(1)))
+    try store.close()
+    let name = FileName.segment(place.segment)
+    var bytes = try #require(disk.contents(name))
+    bytes[Int(place.offset) + 60] ^= 1
+    disk.replace(name, with: bytes)
+  }
+
+  /// The disk of a process that ended between the two steps.
+  private static func betweenItsSteps(_ disk: SimulatedDisk) throws -> SimulatedDisk {
+    let store = try open(disk, old)
+    let start = disk.callCount
+    try store.rekey(old, to: new)
+    try store.close()
+    for call in disk.crashPoints where call > start {
+      let image = disk.crashImage(after: call, .processKilled, seed: 1)
+      let keyring = try Keyring(parsing: #require(image.contents("keyring")))
+      if keyring.wrappingKeys.contains(where: { $0.role == 7 }) { return image }
+    }
+    throw NotelogError(.notFound, "no process ends there")
+  }
+
+  /// Where the second step can't be done, the first schema that is stored takes all others along: the former ones count together only.
+  @Test func `a collection that is made between its two steps leaves no schema under the old root`() throws {
+    let disk = try Self.betweenItsSteps(Self.makeDisk())
+    let store = try Self.open(disk, nil)
+    disk.plan(Fault(.error(SystemErrno.noSpace), of: [.write], passing: 0))
+    try store.unlock(Self.new)
+    disk.forgetFaults()
+    #expect(store.vault.isRootChangeUnfinished)
+    try store.createCollection("later", fields: [.plain("name", .text)])
+    #expect(store.vault.isRootChangeUnfinished)
+    try store.close()
+    let again = try Self.open(disk, Self.new)
+    #expect(again.collections.map(\.name) == ["note", "later"])
+    #expect(try again.query(Note.self).first()?.title == "before")
+    try again.close()
   }
 }

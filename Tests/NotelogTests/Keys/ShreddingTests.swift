@@ -92,6 +92,42 @@ import Testing
     #expect(try Self.opened(restored) == (0, 5))
   }
 
+  /// The bug: verification took them for damage, with the key and without.
+  @Test func `what is under a shredded key is counted apart, and is no damage`() throws {
+    let (disk, _) = try Self.makeDisk()
+    let before = disk.copy()
+    var store = try Store.open(in: disk, unlocking: Self.key, options: Self.small)
+    try store.shredKey("notes")
+    try store.close()
+    func verify(_ disk: SimulatedDisk, _ credential: Credential? = Self.key) throws -> [Int] {
+      let found = try Store.verify(in: disk, unlocking: credential)
+      return [
+        found.findings.count { $0.isDamage }, found.openedCount, found.lockedCount, found.shreddedCount,
+      ]
+    }
+    #expect(try verify(disk) == [0, 5, 0, 5])
+    #expect(try verify(disk, nil) == [0, 0, 5, 5])
+    // Where the file alone is gone, as in what is restored.
+    let (backup, restored) = (SimulatedDisk(), SimulatedDisk())
+    _ = try Store.backup(before, to: backup)
+    _ = try Store.restore(backup, to: restored)
+    #expect(try verify(restored) == [0, 0, 0, 10])
+    #expect(try verify(backup) == [0, 0, 0, 10])
+    // One that is there and does not check is damage.
+    let rotten = before.copy()
+    var bytes = try #require(rotten.contents("00000.effaceable"))
+    bytes[40] ^= 1
+    rotten.replace("00000.effaceable", with: bytes)
+    #expect(try verify(rotten) == [5, 5, 0, 0])
+    // A new root takes along what is known of it.
+    store = try Store.open(in: disk, unlocking: Self.key, options: Self.small)
+    try store.rekey(Self.key, to: Self.key)
+    #expect(store.info.keys.map(\.state) == [.shredded, .open])
+    #expect(store.info.keys[0].generations.count == 1 && store.info.keys[1].generations.count == 2)
+    try store.close()
+    #expect(try verify(disk) == [0, 5, 0, 5])
+  }
+
   @Test func `a crash at any call of a shred leaves the key whole or gone, and the others whole`() throws {
     let (disk, _) = try Self.makeDisk()
     let store = try Store.open(in: disk, unlocking: Self.key, options: Self.small)
