@@ -171,4 +171,47 @@ import Testing
       """
     try expect(script, .init(1, out: "2\n2\n2\n2\n2\n0\n", err: errors))
   }
+
+  @Test
+  func `a keyring that was changed goes beside the backup's without the password, and restoring needs it`()
+    throws
+  {
+    let script = """
+      notelog backup my.notelog backup >/dev/null
+      notelog key add my.notelog diary $quick
+      further() { sed -E 's/k-[0-9]{10}-[0-9a-f]{16}/K/'; }
+      notelog backup my.notelog backup 2>&1 | further | numbers
+      printf 'wrong\n' >wrong; chmod 600 wrong
+      notelog backup my.notelog backup --password-file wrong; echo $?
+      notelog restore backup back; echo $?; ls back 2>/dev/null | wc -l
+      notelog restore backup back --password-file wrong 2>/dev/null; echo $?
+      notelog restore backup back $quick && notelog key list back $quick | wc -l
+      notelog verify backup $quick | grep verdict; ls backup | grep -c '^k-'
+      notelog backup my.notelog backup $quick >/dev/null; ls backup | grep -c '^k-'
+      notelog restore backup again
+      """
+    let out = """
+      notelog: note: keyring: 'K' lies beside the backup's keyring, and nobody with a key has checked it
+      N segments copied, N there already; N bytes copied and verified
+      12
+      12
+      0
+      12
+      restored and verified
+      2
+      verdict    sound
+      1
+      0
+      restored and verified
+
+      """
+    let err = """
+      notelog: error: the password or key does not open this store
+      notelog: note: the backup holds 2 keyrings: which of them is the store's, only a password or key of it can tell
+      notelog: error: a password is needed, and there is no terminal to ask on
+      notelog: hint: give it with --password-file FILE, or keep the store unlocked with 'notelog unlock'
+
+      """
+    try expect(script, .init(out: out, err: err))
+  }
 }

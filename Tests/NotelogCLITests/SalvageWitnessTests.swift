@@ -94,18 +94,27 @@ import Testing
     try expect(script, .init(out: out))
   }
 
-  @Test func `a keyring under another name comes along where it is newer, or the only one`() throws {
+  @Test
+  func
+    `a keyring under another name comes along, and counts where the password opens it, or it is the only one`()
+    throws
+  {
     let script = """
       cp -r my.notelog old
       notelog key add my.notelog diary $quick
       cp my.notelog/keyring 'old/keyring (conflicted copy)'
-      notelog salvage old --to new | grep '^keyring'; notelog key list new | wc -l
+      further() { sed -E 's/k-[0-9]{10}-[0-9a-f]{16}/K/'; }
+      notelog salvage old --to new $quick | grep '^keyring' | further; notelog key list new | wc -l
+      notelog salvage old --to safe | grep '^keyring' | further; notelog key list safe | wc -l
       rm my.notelog/keyring.copy; mv my.notelog/keyring my.notelog/k
       notelog salvage my.notelog --to other | grep '^keyring'; notelog list other $quick | wc -l
       """
     let out = """
       keyring    sound, and came along: found as 'keyring (conflicted copy)'
       2
+      keyring    sound, and came along
+      keyring    another lies beside it as 'K': the newest that a given password opens is taken
+      1
       keyring    sound, and came along: found as 'k'
       60
 

@@ -10,7 +10,9 @@ import Testing
     (try? Workbench().run("python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))'").code) == 0
 
   /// `make torture` gives each campaign a minute; full disks have a test of their own.
-  @Test(arguments: ["damage", "links", "descriptors", "updates", "processes", "doors-import"])
+  @Test(arguments: [
+    "damage", "links", "descriptors", "updates", "processes", "doors", "doors-import", "doors-keys",
+  ])
   func `a short campaign finds nothing that does not hold`(_ campaign: String) throws {
     guard Self.canRun else { return }
     let answer = try Workbench().run(

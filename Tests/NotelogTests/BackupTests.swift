@@ -138,7 +138,8 @@ import Testing
           #expect(try Data(contentsOf: URL(filePath: backup.path + file)) == sound)
           try sound.write(to: URL(filePath: folder.path + file))
         }
-        #expect(try Store.backup(of: folder.path, to: backup.path).findings.isEmpty)
+        #expect(
+          try Store.backup(of: folder.path, to: backup.path, unlocking: TemporaryFolder.key).findings.isEmpty)
         // In the backup.
         for file in damaged { try bytes.write(to: URL(filePath: backup.path + file)) }
         #expect(try Store.verify(at: backup.path).condition == .damaged)
@@ -147,7 +148,8 @@ import Testing
         if damaged.count == 1 {
           #expect(try Store.verify(at: restored.path, unlocking: TemporaryFolder.key).condition == .sound)
         }
-        #expect(try Store.backup(of: folder.path, to: backup.path).findings.isEmpty)
+        #expect(
+          try Store.backup(of: folder.path, to: backup.path, unlocking: TemporaryFolder.key).findings.isEmpty)
         #expect(try Store.verify(at: backup.path).condition == .sound)
       }
     }

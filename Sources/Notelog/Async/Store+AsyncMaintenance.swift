@@ -71,11 +71,13 @@ extension Store {
   /// task is cancelled, and the backup is then the one before.
   @discardableResult
   public static func backup(
-    of path: String, to backupPath: String, checkingAll checksAll: Bool = false,
+    of path: String, to backupPath: String, unlocking credential: Credential? = nil,
+    checkingAll checksAll: Bool = false,
     progress: @escaping @Sendable (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) async throws -> BackupSummary {
     try await offPool(telling: progress) { progress in
-      try backup(of: path, to: backupPath, checkingAll: checksAll, progress: progress)
+      try backup(
+        of: path, to: backupPath, unlocking: credential, checkingAll: checksAll, progress: progress)
     }
   }
 
@@ -83,23 +85,25 @@ extension Store {
   /// then left empty.
   @discardableResult
   public static func restore(
-    from backupPath: String, to path: String,
+    from backupPath: String, to path: String, unlocking credential: Credential? = nil,
     progress: @escaping @Sendable (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) async throws -> [Verification.Finding] {
     try await offPool(telling: progress) { progress in
-      try restore(from: backupPath, to: path, progress: progress)
+      try restore(from: backupPath, to: path, unlocking: credential, progress: progress)
     }
   }
 
   /// Copies everything that can be read of a store into a new one. As the other, without blocking the caller's thread; it ends when the task
   /// is cancelled, and the new folder is then left empty.
   public static func salvage(
-    from path: String, to newPath: String, storeID: RecordID? = nil, keepsOlderVersions: Bool = false,
+    from path: String, to newPath: String, unlocking credential: Credential? = nil, storeID: RecordID? = nil,
+    keepsOlderVersions: Bool = false,
     progress: @escaping @Sendable (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) async throws -> SalvageSummary {
     try await offPool(telling: progress) { progress in
       try salvage(
-        from: path, to: newPath, storeID: storeID, keepsOlderVersions: keepsOlderVersions, progress: progress)
+        from: path, to: newPath, unlocking: credential, storeID: storeID,
+        keepsOlderVersions: keepsOlderVersions, progress: progress)
     }
   }
 

@@ -80,8 +80,11 @@ public struct SalvageSummary: Sendable {
   public var unnamedRecordCount: Int { report.unnamedRecordCount }
   /// What became of the keyring.
   public let keyring: KeyringOutcome
-  /// The file that the keyring was found in, where that is neither `keyring` nor `keyring.copy`: it was newer, or the only one that serves.
+  /// The file that the keyring was found in, where that is neither `keyring` nor `keyring.copy`: it is the newest that the credential opens,
+  /// or these two don't serve.
   public let keyringFile: String?
+  /// The names under which other keyrings of the store came along, beside the one in force: nobody knows without a key which is the store's.
+  public let furtherKeyrings: [String]
   /// The files that frames were read from.
   public var files: [String] { report.files }
   /// Of these, files without a readable header.
@@ -111,13 +114,16 @@ extension SalvageSummary {
   ///   - report: What the journal saved.
   ///   - keyring: What became of the keyring.
   ///   - keyringFile: The file that it was found in under another name.
+  ///   - furtherKeyrings: The names of those that lie beside it.
   ///   - schemas: The schemas of what was saved.
   init(
-    _ report: SalvageReport, keyring: KeyringOutcome, from keyringFile: String?, _ schemas: SchemaCopies
+    _ report: SalvageReport, keyring: KeyringOutcome, from keyringFile: String?, _ furtherKeyrings: [String],
+    _ schemas: SchemaCopies
   ) {
     self.report = report
     self.keyring = keyring
     self.keyringFile = keyringFile
+    self.furtherKeyrings = furtherKeyrings
     recordCount = report.recordCount - schemas.countInLog
     // A schema that was lost in the log came along from its second copy.
     let losses = report.losses.filter { loss in

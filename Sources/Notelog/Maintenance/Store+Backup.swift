@@ -27,7 +27,7 @@ extension Store {
   /// Brings a backup of this store up to date, while it is in use.
   ///
   /// The backup holds everything that was committed when this was called, and whatever was committed until it began to
-  /// copy. See `backup(of:to:checkingAll:progress:)`.
+  /// copy. See `backup(of:to:unlocking:checkingAll:progress:)`; an unlocked store vouches for its keyring.
   ///
   /// - Parameters:
   ///   - path: The backup's folder: missing, empty, or with an earlier backup of this store.
@@ -48,13 +48,17 @@ extension Store {
       }
     }
     if let folder = storage as? SystemStorage { try FolderPath.refuseNesting(path, with: folder.path) }
-    return try Self.backup(storage, to: Self.folder(path), checksAll: checksAll, progress: progress)
+    return try Self.backup(
+      storage, to: Self.folder(path), checksAll: checksAll, progress: progress, vouching: vault.vouches)
   }
 
   /// Brings a backup of a store up to date, whoever uses the store meanwhile, this process or another.
   ///
   /// Only segments that the backup lacks are copied; each copy is read back and verified before the backup becomes the
-  /// new one, in one step. Interrupted, it is still the one before. The keyring comes along as it is; no key is needed.
+  /// new one, in one step. Interrupted, it is still the one before. No key is needed.
+  ///
+  /// The keyring comes along. One that is another than the backup's takes its place only where a credential opens it: without one, whether
+  /// it is the store's or was forged nobody knows, and it goes beside those that are there. Restoring then needs a credential.
   ///
   /// What does not check in the store is a finding, and never takes the place of what the backup holds: a copy from before stays where
   /// the store's file is missing or damaged, and all of the last backup of a sound store stays until there is another one. Segments that
@@ -64,28 +68,39 @@ extension Store {
   /// - Parameters:
   ///   - path: The store's folder.
   ///   - backupPath: The backup's folder: missing, empty, or with an earlier backup of this store.
+  ///   - credential: What unlocks the store, so that its keyring is checked; nil checks nothing.
   ///   - checksAll: Whether segments that the backup has already are read and verified too.
   ///   - progress: Told, from time to time, how many bytes of how many are done; its answer says whether to go on.
   /// - Returns: What was done.
   /// - Throws: `notFound` where there is no store, `alreadyExists` where there is a backup of another one, `invalidArgument` where one
-  ///   folder lies inside the other, `busy` where another backup is being made there; `full`, `inputOutput`, `cancelled`. The backup is
-  ///   then the one before.
+  ///   folder lies inside the other, `busy` where another backup is being made there; `wrongPassword`, `tampered` where the credential opens
+  ///   no keyring of the store; `full`, `inputOutput`, `cancelled`. The backup is then the one before.
   @discardableResult
   public static func backup(
-    of path: String, to backupPath: String, checkingAll checksAll: Bool = false,
+    of path: String, to backupPath: String, unlocking credential: Credential? = nil,
+    checkingAll checksAll: Bool = false,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws -> BackupSummary {
     let source = try present(path)
     try FolderPath.refuseNesting(backupPath, with: path)
     let target = try folder(backupPath)
     return try about(source, target) { () throws(NotelogError) in
-      try backup(source, to: target, checksAll: checksAll, progress: progress)
+      guard let credential else {
+        return try backup(source, to: target, checksAll: checksAll, progress: progress)
+      }
+      // What is wrong with the credential is said before anything is done.
+      let own = KeyringFiles(storage: source).all(of: nil).filter { KeyringFiles.isOwn($0.name) }
+      if !own.isEmpty { _ = try KeyringFiles.newest(of: own, openedBy: credential) }
+      return try backup(
+        source, to: target, checksAll: checksAll, progress: progress,
+        vouching: { (try? KeyringFiles.newest(of: [("", $0)], openedBy: credential)) != nil })
     }
   }
 
   static func backup(
     _ source: any Storage, to target: any Storage, checksAll: Bool = false,
-    progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
+    progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true },
+    vouching vouches: (Keyring) -> Bool = { _ in false }
   ) throws(NotelogError) -> BackupSummary {
     var failure: NotelogError?
     var keyring: [Verification.Finding] = []
@@ -93,7 +108,9 @@ extension Store {
     do throws(JournalError) {
       report = try Journal.backup(from: source, to: target, checksParts: checksAll, progress: progress) {
         storeID throws(JournalError) in
-        do throws(NotelogError) { keyring = try backUpKeyring(source, to: target, of: storeID) } catch {
+        do throws(NotelogError) {
+          keyring = try backUpKeyring(source, to: target, of: storeID, vouches)
+        } catch {
           failure = error
           throw JournalError(.inputOutput, "the keyring could not be copied")
         }
@@ -121,10 +138,11 @@ extension Store {
 
   // MARK: - The keyring
 
-  /// Copies the keyring's two files as they are, of which one that can't be read is made of the other, and the schemas' second copy.
-  /// Where neither keyring can be read, or the schemas can't, the backup keeps its own.
+  /// Brings the keyring along, and the schemas' second copy. Where there is none yet, its two files are copied; another one than is there takes
+  /// their place where somebody with the root vouches for it, and otherwise goes beside. Where neither file can be read, or the schemas can't,
+  /// the backup keeps its own.
   private static func backUpKeyring(
-    _ source: any Storage, to target: any Storage, of id: ID16
+    _ source: any Storage, to target: any Storage, of id: ID16, _ vouches: (Keyring) -> Bool
   ) throws(NotelogError) -> [Verification.Finding] {
     try SchemaFile(storage: source).copy(to: target, of: id)
     var findings: [Verification.Finding] = []
@@ -132,30 +150,57 @@ extension Store {
       findings.append(.init("schemas: the store's second copy does not check"))
     }
     let found = KeyringFiles(storage: source).contents()
+    let files = KeyringFiles(storage: target)
+    let kept = try? files.contents().choose(storeID: id)
     let choice: Keyring.Choice
     do { choice = try found.choose(storeID: id) } catch {
-      guard (try? KeyringFiles(storage: target).contents().choose(storeID: id)) != nil else {
-        throw found.failure ?? NotelogError(crypto: error, "reading the keyring")
-      }
+      guard kept != nil else { throw found.failure ?? NotelogError(crypto: error, "reading the keyring") }
       return findings + [.init("keyring: neither of the store's two can be read; the backup keeps its own")]
     }
-    // What both have lost of their ends, the backup may still have.
-    let kept = try? KeyringFiles(storage: target).contents().choose(storeID: id)
-    if choice.finding == .tailsUnreadable, let kept, kept.keyring.generation > choice.keyring.generation {
-      return findings + [
-        .init("keyring: the store's two have lost what was added last; the backup keeps its own")
-      ]
+    guard let kept else {
+      try found.copy(to: target, choosing: choice)
+      return findings + choice.finding.whatWasMended
     }
-    try found.copy(to: target, choosing: choice)
+    let own = [choice.keyring, choice.other].compactMap(\.self)
+    if let vouched = own.first(where: vouches), vouched.generation >= kept.keyring.generation {
+      let before = files.all(of: id).filter { $0.keyring.generation <= vouched.generation }
+      try files.replace(with: vouched.bytes)
+      // One that can't be removed is no harm.
+      for old in before where !KeyringFiles.isOwn(old.name) { try? target.unlink(old.name) }
+    } else {
+      // Of the backup's own, one that does not check is made of the other.
+      try files.contents().copy(to: target, choosing: kept)
+      for keyring in own where !files.contains(keyring, of: id) { try files.keepBeside(keyring) }
+    }
     return findings + choice.finding.whatWasMended
+      + files.all(of: id).filter { !KeyringFiles.isOwn($0.name) }.map {
+        Verification.Finding(further: $0.name)
+      }
   }
 
-  /// Copies the keyring's two files of a backup, of which one that can't be read is made of the other, and the schemas' second copy.
-  /// Where neither keyring can be read, both are copied as they are.
+  /// What of a backup's keyrings is to be restored: the newest that a credential opens; nil where there is none but the two files.
+  static func keyringToRestore(
+    _ backup: any Storage, unlocking credential: Credential?
+  ) throws(NotelogError) -> Keyring? {
+    let found = KeyringFiles(storage: backup).all(of: nil)
+    if let credential, !found.isEmpty {
+      return try KeyringFiles.newest(of: found, openedBy: credential).keyring
+    }
+    guard found.allSatisfy({ KeyringFiles.isOwn($0.name) }) else {
+      throw NotelogError(
+        .locked,
+        "the backup holds \(found.count) keyrings: which of them is the store's, only a password or key of it can tell"
+      )
+    }
+    return nil
+  }
+
+  /// Copies a backup's keyring: the one that was chosen or, of the two files, of which one that can't be read is made of the other, both; and the
+  /// schemas' second copy. Where neither keyring can be read, both are copied as they are.
   static func restoreKeyring(
-    _ backup: any Storage, to target: any Storage
+    _ backup: any Storage, to target: any Storage, choosing chosen: Keyring? = nil
   ) throws(NotelogError) -> [Verification.Finding] {
-    let found = KeyringFiles(storage: backup).contents()
+    let found = KeyringFiles(storage: backup).contents(choosing: chosen)
     let choice = try? found.choose()
     try found.copy(to: target, choosing: choice)
     guard let choice else { return [.init("keyring: neither of the backup's two can be read")] }
@@ -163,10 +208,9 @@ extension Store {
     return choice.finding.whatWasMended + choice.damagedEnd
       + choice.keyring.effaceableKeys.map { key in
         Verification.Finding(
-          part: .keyring, isDamage: false,
-          message:
-            "key \(key.current.rawValue) opens with its file \(FileName.effaceable(key.number)) only, which no backup has: put it here if you kept it",
-          segment: nil, offset: nil, record: nil)
+          note:
+            "key \(key.current.rawValue) opens with its file \(FileName.effaceable(key.number)) only, which no backup has: put it here if you kept it"
+        )
       }
   }
 }
@@ -204,5 +248,21 @@ extension Verification.Finding {
   /// Damage of the keyring.
   fileprivate init(_ message: String) {
     self.init(part: .keyring, isDamage: true, message: message, segment: nil, offset: nil, record: nil)
+  }
+
+  /// Something to know about the keyring.
+  fileprivate init(note message: String) {
+    self.init(part: .keyring, isDamage: false, message: message, segment: nil, offset: nil, record: nil)
+  }
+
+  /// That a keyring lies beside another, and nobody knows which is the store's. To somebody with a key it is damage if it says that it is the newer.
+  init(further name: String, isDamage: Bool = false) {
+    let message =
+      isDamage
+      ? "is newer than the keyring that the key opens, and does not open with it"
+      : "lies beside the backup's keyring, and nobody with a key has checked it"
+    self.init(
+      part: .keyring, isDamage: isDamage, message: "keyring: '\(name)' \(message)", segment: nil, offset: nil,
+      record: nil)
   }
 }

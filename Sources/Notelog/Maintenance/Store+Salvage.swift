@@ -10,13 +10,15 @@ import NotelogJournal
 extension Store {
   /// Copies everything that can be read of a store, or of a folder with files of one, into a new store.
   ///
-  /// No key is needed: sealed bytes are copied as they are, and the keyring comes along, with the files of keys that can be shredded. The files may be damaged,
+  /// No key is needed: sealed bytes are copied as they are, and the keyring comes along, with the files of keys that can be shredded. Where there are several
+  /// keyrings the newest is taken that the credential opens, without one that under the store's own names, and the others lie beside it. The files may be damaged,
   /// incomplete, without headers, there twice or under other names. Each record is saved in its newest version; what was
   /// deleted stays deleted. What is salvaged is only read.
   ///
   /// - Parameters:
   ///   - path: The folder with the files.
   ///   - newPath: The folder of the new store, which is missing or empty.
+  ///   - credential: What unlocks the store, to tell its keyring from others; one that opens none is passed over.
   ///   - storeID: The store to salvage, where the files are of several; otherwise the keyring's, or the one that most bytes are of.
   ///   - keepsOlderVersions: Whether a record whose newest version is lost is saved in an older one.
   ///   - progress: Told, from time to time, how many bytes of how many are done; its answer says whether to go on.
@@ -24,7 +26,8 @@ extension Store {
   /// - Throws: `notFound` where there is nothing of a store; `alreadyExists` where the new folder is not empty; `invalidArgument` where one folder
   ///   lies inside the other; `busy`, `full`, `inputOutput`; `cancelled`. The new folder is then left empty.
   public static func salvage(
-    from path: String, to newPath: String, storeID: RecordID? = nil, keepsOlderVersions: Bool = false,
+    from path: String, to newPath: String, unlocking credential: Credential? = nil, storeID: RecordID? = nil,
+    keepsOlderVersions: Bool = false,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws -> SalvageSummary {
     let source = try present(path)
@@ -32,14 +35,14 @@ extension Store {
     let target = try folder(newPath)
     return try about(source, target) { () throws(NotelogError) in
       try salvage(
-        from: source, to: target, storeID: storeID, keepsOlderVersions: keepsOlderVersions, progress: progress
-      )
+        from: source, to: target, unlocking: credential, storeID: storeID,
+        keepsOlderVersions: keepsOlderVersions, progress: progress)
     }
   }
 
   static func salvage(
-    from source: any Storage, to target: any Storage, storeID: RecordID? = nil,
-    keepsOlderVersions: Bool = false,
+    from source: any Storage, to target: any Storage, unlocking credential: Credential? = nil,
+    storeID: RecordID? = nil, keepsOlderVersions: Bool = false,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws(NotelogError) -> SalvageSummary {
     let lock = try refuseWriter(source)
@@ -49,15 +52,26 @@ extension Store {
       // The keyring first, as in a store that is created: the journal is what makes the folder a store.
       let keyrings = KeyringFiles(storage: source)
       let id = try storeToSalvage(in: source, given: storeID, keyrings.contents())
-      let (found, keyringFile) = keyrings.newest(of: id)
+      let all = keyrings.all(of: id, underAnyName: true)
+      let opened = credential.flatMap { try? KeyringFiles.newest(of: all, openedBy: $0) }
+      let isOwnSound = all.first.map { KeyringFiles.isOwn($0.name) } ?? true
+      let chosen = opened ?? (isOwnSound ? nil : all.max { $0.keyring.generation < $1.keyring.generation })
+      let found = keyrings.contents(choosing: chosen?.keyring)
       let keyring = try salvageKeyring(found, to: target, of: id)
       try EffaceableFile.copyAll(from: source, to: target)
       let report = try journaling(
         Journal.salvage(
           from: source, to: target, storeID: id, keepsPossiblyStale: keepsOlderVersions, progress: progress))
       let schemas = try salvageSchemas(from: source, to: target, report)
+      let files = KeyringFiles(storage: target)
+      var further: [String] = []
+      for one in all where !files.contains(one.keyring, of: id) {
+        further.append(try files.keepBeside(one.keyring))
+      }
       try creation.finish()
-      return SalvageSummary(report, keyring: keyring, from: keyringFile, schemas)
+      return SalvageSummary(
+        report, keyring: keyring, from: chosen.flatMap { KeyringFiles.isOwn($0.name) ? nil : $0.name },
+        further, schemas)
     } catch {
       creation.abandon()
       throw error

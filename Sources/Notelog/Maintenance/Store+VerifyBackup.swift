@@ -12,12 +12,20 @@ extension Store {
   ) throws(NotelogError) -> Verification {
     let damages = try journaling(at: backup.path, backup.verifyParts(progress))
     var verification = Verification()
-    if let view = backup.view {
+    if let whole = backup.view {
+      let found = KeyringFiles(storage: whole.backup).all(of: backup.storeID)
+      let opened = credential.flatMap { try? KeyringFiles.newest(of: found, openedBy: $0) }
+      let chosen = opened ?? found.first
+      let view = BackupView(whole, keyring: chosen.flatMap { KeyringFiles.isOwn($0.name) ? nil : $0.name })
       do throws(NotelogError) {
         verification = try verify(
           in: view, unlocking: credential, threadCount: threadCount, progress: progress)
         let keyring = try? KeyringFiles(storage: view).contents().choose()
         verification.findings += keyring?.damagedEnd ?? []
+        for one in found where !KeyringFiles.isOwn(one.name) && one.name != chosen?.name {
+          let isNewer = opened.map { one.keyring.generation > $0.keyring.generation } ?? false
+          verification.findings.append(.init(further: one.name, isDamage: isNewer))
+        }
       } catch {
         // A backup of which too little is left to be a store is a finding too.
         guard [.damaged, .notFound].contains(error.code) else { throw error }

@@ -65,32 +65,83 @@ struct KeyringFiles: Sendable {
     return KeyringContents(keyring: keyring, copy: copy, failure: failure)
   }
 
-  /// What is in both files; or a keyring of the store that lies in the folder under another name, as sync programs and people leave them,
-  /// where that is newer, or none of the two serves.
+  /// The sound keyrings that lie in the folder, each once: those of the two files first, then those that lie beside them.
   ///
-  /// - Returns: What is to be taken, and that other name.
-  func newest(of storeID: ID16?) -> (contents: KeyringContents, name: String?) {
-    var newest: (contents: KeyringContents, name: String?) = (contents(), nil)
-    var generation = (try? newest.contents.choose(storeID: storeID))?.keyring.generation ?? 0
-    for name in (try? storage.names(in: "")) ?? [] where name != Self.name && name != Self.copyName {
-      guard let bytes = beginningLikeOne(name) else { continue }
-      let found = KeyringContents(keyring: bytes, copy: bytes, failure: nil)
-      guard let keyring = (try? found.choose(storeID: storeID))?.keyring, keyring.generation > generation
-      else { continue }
-      (newest, generation) = ((found, name), keyring.generation)
+  /// - Parameters:
+  ///   - storeID: The store that they must belong to; nil where it is not known.
+  ///   - isUnderAnyName: Whether those count too that sync programs and people left under other names than a backup does.
+  /// - Returns: Their names, and what is in them.
+  func all(of storeID: ID16?, underAnyName isUnderAnyName: Bool = false) -> [(name: String, keyring: Keyring)]
+  {
+    let others = ((try? storage.names(in: "")) ?? []).filter { name in
+      !Self.isOwn(name) && !name.hasSuffix(FileName.partialSuffix)
+        && (name.hasPrefix(FileName.furtherKeyringPrefix) || isUnderAnyName && beginsLikeOne(name))
     }
-    return newest
+    var found: [(name: String, keyring: Keyring)] = []
+    for name in [Self.name, Self.copyName] + others.sorted() {
+      guard let bytes = try? storage.readWhole(name, upTo: Self.maximumByteCount),
+        let keyring = (try? Keyring.choose(bytes, copy: bytes, storeID: storeID))?.keyring,
+        !found.contains(where: { $0.keyring == keyring })
+      else { continue }
+      found.append((name, keyring))
+    }
+    return found
   }
 
-  /// A file's bytes, if it begins as a keyring does.
-  private func beginningLikeOne(_ name: String) -> [UInt8]? {
-    guard let file = try? storage.openFile(name, .read) else { return nil }
+  /// What is in both files or, where another keyring was chosen than they make, that one.
+  func contents(choosing chosen: Keyring?) -> KeyringContents {
+    let contents = contents()
+    guard let chosen, chosen != (try? contents.choose())?.keyring else { return contents }
+    return KeyringContents(keyring: chosen.bytes, copy: chosen.bytes, failure: nil)
+  }
+
+  /// Whether all that a keyring says is in the folder, in one that may say more.
+  func contains(_ keyring: Keyring, of storeID: ID16?) -> Bool {
+    all(of: storeID).contains { $0.keyring.bytes.starts(with: keyring.bytes) }
+  }
+
+  /// Whether a name is one of the two.
+  static func isOwn(_ name: String) -> Bool { name == Self.name || name == copyName }
+
+  /// The newest of some keyrings that a credential opens, its MACs checked.
+  ///
+  /// - Throws: Why it opens none of them: `wrongPassword`, `tampered`; `invalidArgument` where it is none.
+  static func newest(
+    of found: [(name: String, keyring: Keyring)], openedBy credential: Credential
+  ) throws(NotelogError) -> (name: String, keyring: Keyring) {
+    var refusal = NotelogError(crypto: .tamperedKeyring, "opening the keyring")
+    for one in found.sorted(by: { $0.keyring.generation > $1.keyring.generation }) {
+      do throws(NotelogError) {
+        let isOpened = try credential.withSecret("opening the keyring") { secret throws(CryptoError) in
+          try one.keyring.isMade(by: secret)
+        }
+        if isOpened { return one }
+      } catch {
+        guard error.code == .wrongPassword || error.code == .tampered else { throw error }
+        refusal = error
+      }
+    }
+    throw refusal
+  }
+
+  /// Puts a keyring beside the two, in the place of none: whether it is the store's, nobody with a key has checked.
+  ///
+  /// - Returns: Its name.
+  @discardableResult
+  func keepBeside(_ keyring: Keyring) throws(NotelogError) -> String {
+    let fingerprint = try naming("naming a keyring") { () throws(CryptoError) in try keyring.fingerprint() }
+    let name = FileName.furtherKeyring(keyring.generation, fingerprint)
+    try keep(keyring.bytes, as: name)
+    return name
+  }
+
+  /// Whether a file begins as a keyring does.
+  private func beginsLikeOne(_ name: String) -> Bool {
+    guard let file = try? storage.openFile(name, .read) else { return false }
     defer { file.close() }
     var buffer = Buffer()
-    guard (try? buffer.fill(Keyring.magic.count, from: file, at: 0)) == Keyring.magic.count,
-      buffer.bytes.array() == Keyring.magic
-    else { return nil }
-    return try? storage.readWhole(name, upTo: Self.maximumByteCount)
+    return (try? buffer.fill(Keyring.magic.count, from: file, at: 0)) == Keyring.magic.count
+      && buffer.bytes.array() == Keyring.magic
   }
 
   /// Replaces both files; a crash at any moment leaves each of them old or new, and one of them whole.
@@ -149,15 +200,20 @@ struct KeyringContents {
     try Keyring.choose(keyring, copy: copy, storeID: storeID)
   }
 
-  /// Copies both into another folder: as they are, or, where one of them was chosen since the other is older or can't be read, that one twice.
+  /// Copies both into another folder: what of each checks, or, where nothing of one does, the other twice; as they are, where the ends of
+  /// both don't check, or none was chosen.
   func copy(to storage: any Storage, choosing choice: Keyring.Choice? = nil) throws(NotelogError) {
-    var files = [(name: KeyringFiles.name, bytes: keyring), (name: KeyringFiles.copyName, bytes: copy)]
-    switch choice?.finding {
-    case .copyOlder, .copyUnreadable: files[1].bytes = choice?.keyring.bytes
-    case .keyringOlder, .keyringUnreadable: files[0].bytes = choice?.keyring.bytes
-    case .bothSound, .disagree, .tailsUnreadable, .noneServes, nil: break
+    var files = [keyring, copy]
+    if let choice, choice.finding != .tailsUnreadable {
+      let other = choice.other ?? choice.keyring
+      files = [choice.keyring.bytes, other.bytes]
+      switch choice.finding {
+      case .keyringOlder, .keyringUnreadable: files.reverse()
+      default: break
+      }
     }
-    for case (let name, let bytes?) in files where !bytes.isEmpty {
+    for case (let name, let bytes?) in zip([KeyringFiles.name, KeyringFiles.copyName], files)
+    where !bytes.isEmpty {
       try KeyringFiles(storage: storage).keep(bytes, as: name)
     }
   }

@@ -10,6 +10,10 @@ extension Command {
       backup is still the one before. No key is needed; the keyring comes along, so old passwords open old backups.
       """,
       """
+      Without a password, a keyring that was changed since goes beside the backup's, as nobody can tell it from a forged \
+      one, and 'notelog restore' then asks for the password. With one, it is checked and takes their place.
+      """,
+      """
       What does not check in the store is named; then it exits 3. It never takes the place of what the backup holds: a \
       good copy stays, and everything of the last backup of a sound store does until there is another one. The bytes of \
       segments that the backup has already are not read again: --check reads them in the backup, 'notelog verify' in both.
@@ -35,7 +39,11 @@ extension Command {
       Every byte of the new store is verified. If something does not check, in the backup or in what the backup was made \
       of, everything that is there is restored all the same; what does not check is named, and it exits 3. Then 'notelog \
       salvage' makes a sound store of it.
+      """,
       """
+      Where the backup holds several keyrings, the newest is taken that the password opens, and there has to be one: \
+      'notelog salvage BACKUP --to NEW' brings all of them along without.
+      """,
     ],
     positionals: [
       Positional(name: "BACKUP", completion: .folder, help: "the backup's folder"),
@@ -47,11 +55,12 @@ extension Command {
 @Sendable
 private func backUp(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
   try invocation.checkPath()
+  let credential = try SecretSource(invocation).given()
   let done = try Interrupt.deferred { () throws(ToolError) in
     try console.withProgress("backing up", missing: invocation.noStore, into: invocation.positionals[1]) {
       progress in
       try Store.backup(
-        of: invocation.store, to: invocation.positionals[1],
+        of: invocation.store, to: invocation.positionals[1], unlocking: credential,
         checkingAll: invocation.has(Command.checkParts), progress: progress)
     }
   }
@@ -74,6 +83,19 @@ private func backUp(_ invocation: Invocation, _ console: Console) throws(ToolErr
 
 @Sendable
 private func restoreBackup(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+  let source = try SecretSource(invocation)
+  let given = try source.given()
+  do { return try restoreBackup(invocation, console, given) } catch {
+    // Which of several keyrings is the store's, the password tells.
+    guard error.code == .locked, given == nil else { throw error }
+    console.say("note", error.message)
+    return try restoreBackup(invocation, console, try source.require())
+  }
+}
+
+private func restoreBackup(
+  _ invocation: Invocation, _ console: Console, _ credential: Credential?
+) throws(ToolError) -> ExitCode {
   let (backup, store) = (invocation.positionals[0], invocation.positionals[1])
   let findings = try Interrupt.deferred { () throws(ToolError) in
     try console.withProgress(
@@ -85,7 +107,7 @@ private func restoreBackup(_ invocation: Invocation, _ console: Console) throws(
         .failed, "'\(store)' is not empty", hint: "a backup is restored into a folder of its own"),
       into: store
     ) { progress in
-      try Store.restore(from: backup, to: store, progress: progress)
+      try Store.restore(from: backup, to: store, unlocking: credential, progress: progress)
     }
   }
   try invocation.print(

@@ -8,7 +8,8 @@ extension Command {
       """
       STORE is a folder with a store's files, or with what is left of them: damaged, incomplete, without headers, there \
       twice or under other names. It is only read. No key is needed, and the keyring comes along, with the files of \
-      keys that can be shredded, so that the new store opens with the same passwords.
+      keys that can be shredded, so that the new store opens with the same passwords. If there are several keyrings, the \
+      newest that a given password opens is taken, or else the one with the store's own names, and the others lie beside it.
       """,
       """
       Each record is saved in its newest version, and what was removed stays removed. What could not be saved is named, \
@@ -43,7 +44,7 @@ private func salvageStore(_ invocation: Invocation, _ console: Console) throws(T
   let credential = try SecretSource(invocation).given()
   try invocation.checkPath()
   let report = try Interrupt.deferred { () throws(ToolError) in
-    let summary = try save(invocation, to: new, storeID, console)
+    let summary = try save(invocation, to: new, credential, storeID, console)
     do throws(ToolError) {
       return SalvageOutput(summary: summary, found: try verify(new, credential, console))
     } catch {
@@ -57,7 +58,8 @@ private func salvageStore(_ invocation: Invocation, _ console: Console) throws(T
 
 /// Saves what can be read into the new store.
 private func save(
-  _ invocation: Invocation, to new: String, _ storeID: RecordID?, _ console: Console
+  _ invocation: Invocation, to new: String, _ credential: Credential?, _ storeID: RecordID?,
+  _ console: Console
 ) throws(ToolError) -> SalvageSummary {
   try console.withProgress(
     "salvaging", missing: invocation.nothingToSalvage,
@@ -65,7 +67,7 @@ private func save(
     into: new
   ) { progress in
     try Store.salvage(
-      from: invocation.store, to: new, storeID: storeID,
+      from: invocation.store, to: new, unlocking: credential, storeID: storeID,
       keepsOlderVersions: invocation.has(Command.olderVersions), progress: progress)
   }
 }
@@ -108,6 +110,10 @@ private struct SalvageOutput {
       "keyring    \(summary.keyring.words)"
         + (summary.keyringFile.map { ": found as '\(console.line($0))'" } ?? ""),
     ]
+    for name in summary.furtherKeyrings {
+      lines.append(
+        "keyring    another lies beside it as '\(name)': the newest that a given password opens is taken")
+    }
     for id in summary.foreignStores {
       lines.append("foreign    store \(id): --store-id \(id) saves that one")
     }
@@ -148,6 +154,7 @@ private struct SalvageOutput {
       "store": summary.storeID, "complete": isComplete, "records": summary.recordCount,
       "chunks": summary.chunkCount, "bytes": summary.byteCount, "removed": summary.deletedCount,
       "keyring": summary.keyring.rawValue, "keyringFile": summary.keyringFile,
+      "furtherKeyrings": summary.furtherKeyrings,
       "staleBelow": summary.staleBelow, "withoutSchema": withoutSchema,
       "files": summary.files, "headerless": summary.headerless, "doubled": summary.doubled,
       "foreign": summary.foreign, "foreignStores": summary.foreignStores,

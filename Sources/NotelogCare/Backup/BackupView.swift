@@ -6,7 +6,7 @@ package import NotelogStorage
 
 /// Shows a backup's files under the names that they have in a store. It can only be read.
 package final class BackupView: Storage {
-  let backup: any Storage
+  package let backup: any Storage
   let manifest: BackupManifest
   /// What stands for each segment, by its number.
   let parts: [UInt32: BackupManifest.Part]
@@ -15,13 +15,17 @@ package final class BackupView: Storage {
 
   package var path: String { backup.path }
 
+  /// The file that stands for both of the keyring's; nil where they stand for themselves.
+  private let keyring: String?
+
   /// The keyring's files and the schemas', which a backup has under the names that they have in a store.
-  private static let otherNames: Set<String> = ["keyring", "keyring.copy", "schemas"]
+  private static let otherNames: Set<String> = [FileName.keyring, FileName.keyringCopy, FileName.schemas]
 
   private init(
     _ manifest: BackupManifest, in backup: any Storage, _ parts: [UInt32: BackupManifest.Part],
-    _ live: LiveSet
+    _ live: LiveSet, _ keyring: String? = nil
   ) {
+    self.keyring = keyring
     self.manifest = manifest
     self.backup = backup
     self.parts = parts
@@ -42,6 +46,11 @@ package final class BackupView: Storage {
     self.init(manifest, in: backup, parts, live)
   }
 
+  /// The same with another keyring.
+  package convenience init(_ view: BackupView, keyring: String?) {
+    self.init(view.manifest, in: view.backup, view.parts, view.live, keyring)
+  }
+
   package func open(_ name: String, _ mode: StorageOpenMode) throws(StorageError) -> any StorageFile {
     guard mode == .read else { throw StorageError(.open, name, errno: SystemErrno.readOnly) }
     if let part = FileName.segmentNumber(name).flatMap({ parts[$0] }) {
@@ -50,7 +59,7 @@ package final class BackupView: Storage {
     guard Self.otherNames.contains(name) else {
       throw StorageError(.open, name, errno: SystemErrno.notFound)
     }
-    return try backup.open(name, .read)
+    return try backup.open(name == FileName.schemas ? name : keyring ?? name, .read)
   }
 
   package func forEachName(in folder: String, _ visit: (Span<UInt8>) -> Void) throws(StorageError) {

@@ -84,6 +84,17 @@ extension Keyring {
       && file.indices.dropFirst(bytes.count).allSatisfy { file[$0] == 0 || file[$0] == other[$0] }
   }
 
+  /// Whether a credential opens all of it, and whoever made its MACs had the root that it leads to. A grant can't tell.
+  ///
+  /// - Throws: ``CryptoError/wrongPassword``, ``CryptoError/wrongKey``, ``CryptoError/tamperedSlot(_:)``.
+  package func isMade(by credential: borrowing Credential) throws(CryptoError) -> Bool {
+    let opened = try openSlot(credential, slot: nil)
+    return opened.grant == 0 ? try verifyMAC(root: opened.key.secret) : false
+  }
+
+  /// The first eight bytes of its SHA-256: what tells it from others of its generation.
+  package func fingerprint() throws(CryptoError) -> [UInt8] { Array(try Crypto.sha256(bytes).prefix(8)) }
+
   private static func read(_ bytes: [UInt8]?, _ storeID: ID16?, _ limit: WorkFactor) -> Result<
     Keyring, CryptoError
   > {

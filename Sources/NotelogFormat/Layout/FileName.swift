@@ -25,6 +25,17 @@ package enum FileName {
     UInt16(name.prefix(5)).map { effaceable($0) == name } ?? false
   }
 
+  package static let furtherKeyringPrefix = "k-"
+
+  /// The name of a further keyring: its generation, and the first bytes of its SHA-256.
+  package static func furtherKeyring(_ generation: UInt64, _ fingerprint: [UInt8]) -> String {
+    func padded(_ digits: String, _ width: Int) -> String {
+      String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+    return "\(furtherKeyringPrefix)\(padded(String(generation), 10))-"
+      + fingerprint.map { padded(String($0, radix: 16), 2) }.joined()
+  }
+
   /// The name of a segment's file.
   package static func segment(_ number: UInt32) -> String {
     // With a digit before them, the zeros need not be counted.
