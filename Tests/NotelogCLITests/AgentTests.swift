@@ -261,11 +261,16 @@ let agentPrelude =
 
   // MARK: what it is not asked for
 
-  @Test func `commands that change passwords ask for one, whatever is kept; what needs no key takes none`()
+  /// The bug: `key recovery` and `key grant` took what was kept, so that whoever came by an unlocked agent made a way in that lasts.
+  @Test
+  func
+    `commands that change what opens a store ask for a password, whatever is kept; what needs no key takes none`()
     throws
   {
     let script = """
       notelog unlock my.notelog $quick
+      notelog key recovery my.notelog 2>&1 | head -1
+      notelog key grant my.notelog default --yes --new-password-file password 2>&1 | head -1
       for command in add change; do
         notelog password $command my.notelog --new-password-file password 2>&1 | head -1
       done
@@ -276,7 +281,7 @@ let agentPrelude =
     try bench.expect(
       agentPrelude + script,
       .init(
-        out: "unlocked for 15m\n" + asked + asked + asked + asked
+        out: "unlocked for 15m\n" + String(repeating: asked, count: 6)
           + "tags       not checked: 1 sealed value, no key was given\n"))
   }
 
@@ -320,7 +325,7 @@ let agentPrelude =
     let script = """
       printf 'a new one' >new
       notelog unlock my.notelog $quick
-      notelog password change my.notelog --rekey $quick --new-password-file new --scrypt-log-n 14 2>/dev/null
+      notelog password change my.notelog --rekey --yes $quick --new-password-file new --scrypt-log-n 14 2>/dev/null
       kept my.notelog
       titles 2>&1 | head -1; titles --password-file new 2>/dev/null
       """
@@ -367,17 +372,32 @@ let agentPrelude =
           """))
   }
 
-  @Test func `without XDG_RUNTIME_DIR there is no agent, and commands say nothing of it`() throws {
+  /// The bug: `lock` exited 0 there, and an agent that had been started elsewhere kept the root.
+  @Test
+  func
+    `without XDG_RUNTIME_DIR no agent is reached: what is to reach one says so, and other commands nothing`()
+    throws
+  {
     let script = """
-      unset XDG_RUNTIME_DIR
-      titles $quick; notelog unlock my.notelog $quick; notelog agent; echo $?; notelog lock
+      notelog agent >/dev/null & agent=$!
+      until [ -S run/notelog/agent ]; do kill -0 $agent || exit 9; done
+      notelog unlock my.notelog $quick >/dev/null
+      (
+        unset XDG_RUNTIME_DIR; titles $quick
+        for command in "unlock my.notelog $quick" agent lock "lock my.notelog" "agent stop" "agent status"; do
+          notelog $command; echo $?
+        done
+      )
+      titles
       """
     let error = """
-      notelog: error: there is no place for an agent's socket: XDG_RUNTIME_DIR is not set
+      notelog: error: no agent can be reached: XDG_RUNTIME_DIR is not set
       notelog: hint: set it to a folder that only you can enter, and that is no disk's
 
       """
-    try bench.expect(agentPrelude + script, .init(out: "Hello\n2\n", err: error + error))
+    try bench.expect(
+      agentPrelude + script,
+      .init(out: "Hello\n2\n2\n2\n2\n2\n2\nHello\n", err: String(repeating: error, count: 6)))
   }
 
   // MARK: the kernel's keyring

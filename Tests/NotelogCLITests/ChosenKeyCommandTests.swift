@@ -21,7 +21,7 @@ import Testing
       notelog add one.notelog place=nowhere secret=d $quick 2>&1 | grep -c 'item.place names none of the keys'
       notelog key list one.notelog $quick | sed 's/.*Unlocked  //'
       notelog set one.notelog "$(cat id)" place=work $quick
-      notelog key rotate one.notelog work $quick 2>/dev/null
+      notelog key rotate one.notelog work $quick --yes 2>/dev/null
       notelog key list one.notelog $quick | sed 's/.*Unlocked  //'
       notelog info one.notelog | grep -c 'sealed under the key that place names'
       notelog dump one.notelog --json $quick | notelog import two.notelog - $quick >/dev/null

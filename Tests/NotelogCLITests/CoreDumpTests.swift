@@ -17,5 +17,18 @@ import Testing
         """
       try Workbench().expect(storePrelude + script, .init(out: "Max core file size 0 0 bytes \n"))
     }
+
+    /// The bug: Swift's backtraces, on by default, print registers and the memory that they point to; and a signal from outside did not end the tool.
+    @Test(arguments: ["SEGV", "ABRT", "ILL", "TRAP"])
+    func `a tool that crashes says nothing of its registers and memory, and ends`(signal: String) throws {
+      let script = """
+        mkfifo secret; export SWIFT_BACKTRACE=enable=yes
+        notelog list my.notelog --password-file secret >out 2>&1 & tool=$!
+        exec 3>secret; kill -\(signal) $tool
+        { wait $tool || echo $(($? > 128)) >code; } 2>/dev/null
+        cat out code
+        """
+      try Workbench().expect(storePrelude + script, .init(out: "1\n"))
+    }
   }
 #endif

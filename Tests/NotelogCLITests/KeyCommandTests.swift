@@ -45,7 +45,7 @@ import Testing
     let script = """
       for n in 1 2 3; do notelog add my.notelog title=$n body=$n $quick >/dev/null; done
       notelog key list my.notelog $quick
-      notelog key rotate my.notelog default $quick
+      notelog key rotate my.notelog default $quick --yes
       notelog key list my.notelog $quick
       notelog key list my.notelog $quick --json
       notelog list my.notelog $quick | sed 's/.* //' | sort
@@ -66,7 +66,11 @@ import Testing
       script,
       .init(
         out: out,
-        err: "notelog: note: copies of the store that were made before still open with the old key\n"))
+        err: """
+          notelog: slot: 0, password, scrypt 2^14
+          notelog: note: copies of the store that were made before still open with the old key
+
+          """))
   }
 
   @Test func `a new root leaves one way in, and says what went`() throws {
@@ -74,11 +78,13 @@ import Testing
       notelog add my.notelog title=Hello $quick >/dev/null
       echo second >second; echo third >third
       notelog password add my.notelog $quick --new-password-file second --scrypt-log-n 14 2>/dev/null
-      notelog password change my.notelog $quick --new-password-file third --rekey --scrypt-log-n 14 2>&1 | grep -v warning
+      notelog password change my.notelog $quick --new-password-file third --rekey --yes --scrypt-log-n 14 2>&1 | grep -v warning
       for p in password second third; do notelog list my.notelog --password-file $p 2>/dev/null | sed 's/.* //'; done
       notelog key list my.notelog --password-file third
       """
     let out = """
+      notelog: slot: 0, password, scrypt 2^14
+      notelog: slot: 1, password, scrypt 2^14
       notelog: note: 1 other way to open the store, or a part of it, went
       notelog: note: what was written before is under keys that the old password leads to, until 'notelog key rotate'
       Hello
@@ -89,17 +95,12 @@ import Testing
   }
 
   @Test func `a grant shows its fields and no others`() throws {
-    try bench.write(
-      "schema.json",
-      """
-      {"collections": [{"name": "visit", "fields": [{"name": "notes", "type": "text", "sealed": true, "key": "notes"},
-      {"name": "log", "type": "text", "sealed": true, "key": "diagnostics"}]}]}
-      """)
+    try bench.write("schema.json", Self.visits)
     let script = """
       notelog init visits $quick --schema schema.json --scrypt-log-n 14 2>/dev/null
       id=$(notelog add visits notes=private log=lines $quick)
       echo support >support
-      notelog key grant visits diagnostics $quick --new-password-file support --scrypt-log-n 14 2>/dev/null
+      notelog key grant visits diagnostics $quick --yes --new-password-file support --scrypt-log-n 14 2>/dev/null
       notelog get visits $id log --password-file support; echo
       notelog get visits $id notes --password-file support 2>/dev/null; echo $?
       notelog set visits $id log=forged --password-file support 2>/dev/null; echo $?
@@ -128,7 +129,8 @@ import Testing
       notelog restore backup restored 2>note; echo $?
       sed 's/key [0-9]*/key N/' note
       notelog key list restored $quick | tail -1
-      notelog key shred my.notelog patient $quick 2>&1 | head -c 40; echo
+      notelog key shred my.notelog patient $quick --yes 2>&1 | sed 1d | head -c 40; echo
+      notelog key shred my.notelog patient $quick --yes 2>&1 | tail -1
       rm copy/00002.effaceable
       for s in my.notelog copy; do notelog key list $s $quick | tail -1; done
       ls my.notelog | grep -c effaceable
@@ -144,6 +146,7 @@ import Testing
       notelog: note: key N opens with its file 00002.effaceable only, which no backup has: put it here if you kept it
       3  whenUnlocked  0 values, its effaceable file is missing  patient
       notelog: note: What was read, exported o
+      notelog: error: the key 'patient' was shredded before
       0  whenUnlocked  0 values, shredded  patient
       3  whenUnlocked  0 values, its effaceable file is missing  patient
       0
@@ -151,4 +154,51 @@ import Testing
       """
     try expect(script, .init(1, out: out))
   }
+
+  /// The bug: who had a grant taken away put the older keyring back, and was in force again after the rotation that should have locked them
+  /// out: nothing said so.
+  @Test(arguments: [
+    ("key rotate visits diagnostics", "rotate 'diagnostics', and leave these in force?"),
+    ("key grant visits notes", "add a grant, and leave these in force?"),
+    ("key shred visits extra", "shred 'extra', and leave these in force?"),
+    ("password change visits --rekey", "make a new root, and leave only the new password in force?"),
+  ])
+  func `what changes keys shows who opens the store, and asks: without a terminal it needs --yes`(
+    command: String, question: String
+  ) throws {
+    try bench.write("schema.json", Self.visits)
+    let prepared = try bench.run(
+      storePrelude + """
+        notelog init visits $quick --schema schema.json --scrypt-log-n 14 2>/dev/null
+        echo friend >friend; echo new >new; chmod 600 friend new
+        notelog key add visits extra --shreddable $quick 2>/dev/null
+        notelog key grant visits diagnostics $quick --yes --new-password-file friend --scrypt-log-n 14 2>/dev/null
+        cp visits/keyring older
+        notelog password remove visits 1 $quick
+        cp older visits/keyring; cp older visits/keyring.copy
+        cp -r visits before
+        """)
+    #expect(prepared == .init(), "\(prepared)")
+    let line = "notelog \(command) --password-file password"
+    let needed =
+      command.contains("grant") || command.contains("change")
+      ? " --new-password-file new --scrypt-log-n 14" : ""
+    let refused = try bench.run("\(line)\(needed) </dev/null 2>&1")
+    #expect(refused.code == 64 && refused.out.contains("slot: 1, password, scrypt 2^14, opens diagnostics"))
+    #expect(refused.out.contains("without a terminal to ask, --yes goes on"), "\(refused.out)")
+    let terminal = try PseudoTerminal("\(line)\(needed); echo ended $?", in: bench)
+    try terminal.awaitText("slot: 0, password")
+    try terminal.awaitText("slot: 1, password, scrypt 2^14, opens diagnostics")
+    try terminal.awaitText("\(question) [y/N] ")
+    try terminal.type("n\n")
+    try terminal.awaitText("ended 1")
+    #expect(terminal.finish() == 0)
+    #expect(try bench.run("diff -r before visits && \(line)\(needed) --yes 2>/dev/null").code == 0)
+    #expect(try bench.run("diff -rq before visits").code == 1)
+  }
+
+  private static let visits = """
+    {"collections": [{"name": "visit", "fields": [{"name": "notes", "type": "text", "sealed": true, "key": "notes"},
+    {"name": "log", "type": "text", "sealed": true, "key": "diagnostics"}]}]}
+    """
 }

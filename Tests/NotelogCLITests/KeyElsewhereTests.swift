@@ -33,7 +33,7 @@ import Testing
     let prelude = """
       printf 'open sesame\\n' >password; printf 'friend\\n' >new; chmod 600 password new
       quick="--password-file password"
-      rekey() { notelog password change visits --rekey --new-password-file new --scrypt-log-n 14 "$@" 2>&1 | grep -v warning; }
+      rekey() { notelog password change visits --rekey --yes --new-password-file new --scrypt-log-n 14 "$@" 2>&1 | grep -vE "warning|slot"; }
       id=$(notelog list visits $quick --device-secret device --json | sed 's/.*"id":"\\([^"]*\\)".*/\\1/')
 
       """
@@ -72,11 +72,11 @@ import Testing
   @Test func `where the other device is gone, the way that the hint names leads to a new root`() throws {
     let script = """
       here="$quick --device-secret other"
-      notelog key rotate visits here $here; echo $?
+      notelog key rotate visits here $here --yes; echo $?
       notelog set visits $id log= $here 2>/dev/null; echo $?
       rekey $here
       notelog remove visits $id
-      notelog key rotate visits here $here 2>/dev/null; echo $?
+      notelog key rotate visits here $here --yes 2>/dev/null; echo $?
       rekey $here
       notelog info visits --password-file new --device-secret other | grep -c '^slot'
       """
@@ -92,6 +92,7 @@ import Testing
 
       """
     let err = """
+      notelog: slot: 0, password, scrypt 2^14
       notelog: error: 1 record could not be sealed anew: values are sealed under a generation that stayed on another device
 
       """
@@ -106,8 +107,8 @@ import Testing
       here="$quick --device-secret device"
       mv visits/*.effaceable kept
       notelog password change visits --rekey $here </dev/null; echo $?
-      notelog key rotate visits patient $here; echo $?
-      notelog key shred visits patient $here 2>/dev/null; echo $?
+      notelog key rotate visits patient $here --yes; echo $?
+      notelog key shred visits patient $here --yes 2>/dev/null; echo $?
       rekey $here
       notelog key list visits --password-file new --device-secret device | sed 's/.*  //'
       """
@@ -128,6 +129,7 @@ import Testing
         err: """
           notelog: error: nothing is changed: the effaceable file of the key 'patient' is missing, and a new root takes all keys along
           notelog: hint: put the file back into 'visits', or have 'notelog key shred' give up the key and all that is sealed under it
+          notelog: slot: 0, password, scrypt 2^14
           notelog: error: making a generation of a key: key 2 was shredded, or its effaceable file is missing: backups leave it out, so put it here if it is kept
 
           """))

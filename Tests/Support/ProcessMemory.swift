@@ -15,7 +15,7 @@
       package let errno: Int32
     }
 
-    /// How often each pattern stands in a process's readable memory, anywhere.
+    /// How often each pattern stands in a process's memory, anywhere, also where the process itself may not read.
     package static func occurrences(of patterns: [[UInt8]], in process: Int32) throws -> [Int] {
       var counts = [Int](repeating: 0, count: patterns.count)
       let maps = try readWhole("/proc/\(process)/maps")
@@ -26,7 +26,7 @@
       defer { Glibc.close(memory) }
       for line in maps.split(separator: "\n") {
         let fields = line.split(separator: " ", omittingEmptySubsequences: true)
-        guard fields.count >= 2, fields[1].hasPrefix("r") else { continue }
+        guard fields.count >= 2 else { continue }
         let bounds = fields[0].split(separator: "-").compactMap { UInt64($0, radix: 16) }
         guard bounds.count == 2, bounds[1] < 1 << 47 else { continue }
         let region = read(memory, from: bounds[0], to: bounds[1])

@@ -191,11 +191,11 @@ class Crowd:
         if choice < 0.3:
             return Task(self, slot, "compact", ("compact", self.store, "--segment-size", SEGMENT))
         if choice < 0.4:
-            return Task(self, slot, "rotate", ("key", "rotate", self.store, "default", *self.opening))
+            return Task(self, slot, "rotate", ("key", "rotate", self.store, "default", "--yes", *self.opening))
         if choice < 0.6 and self.changesRoot:
             # To the same password: whichever root is in force, it opens the store.
             kind = self.chance.choice(("rekey", "password"))
-            words = ("password", "change", self.store, "--new-password-file", self.tool.passwordFile)
+            words = ("password", "change", self.store, "--yes", "--new-password-file", self.tool.passwordFile)
             return Task(self, slot, kind, (*words, *(("--rekey",) if kind == "rekey" else ()), *CHEAP, *self.opening))
         lines = []
         for _ in range(self.chance.randrange(1, 60)):

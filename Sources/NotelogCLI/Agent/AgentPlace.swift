@@ -20,7 +20,7 @@ struct AgentPlace: Sendable {
   static func required() throws(ToolError) -> AgentPlace {
     guard let place = AgentPlace() else {
       throw ToolError(
-        .failed, "there is no place for an agent's socket: XDG_RUNTIME_DIR is not set",
+        .failed, "no agent can be reached: XDG_RUNTIME_DIR is not set",
         hint: "set it to a folder that only you can enter, and that is no disk's")
     }
     return place

@@ -72,6 +72,8 @@ extension Option {
     long: "field", short: "f", value: "NAME", repeats: true, help: "only this field; may be repeated")
   static let limit = Option(long: "limit", short: "n", value: "COUNT", help: "at most so many records")
 
+  static let yes = Option(long: "yes", help: "do it without asking, as in a script")
+
   static let scryptLogN = Option(
     long: "scrypt-log-n", value: "N",
     help: "make a guess of the password cost 2 to the power N; from 14 to 18, 17 unless given")

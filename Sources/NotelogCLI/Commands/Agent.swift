@@ -66,11 +66,13 @@ private func showKept(_ invocation: Invocation, _ console: Console) throws(ToolE
   if let store { kept = kept.filter { $0.store == store.description } }
   for one in kept { try invocation.print(console.line(one.text) + "\n", or: one.json, on: console) }
   guard kept.isEmpty else { return .done }
+  _ = try AgentPlace.required()
   throw ToolError(.no, reply == nil ? "nothing is kept, and no agent is running" : "nothing is kept")
 }
 
 @Sendable
 private func stopAgent(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+  _ = try AgentPlace.required()
   guard let reply = try AgentClient.ask(.stop) else { throw ToolError(.no, "no agent is running") }
   guard case .done = reply else { throw ToolError(.failed, "the agent refused to end") }
   return .done

@@ -58,8 +58,7 @@ private func text(
     text += "\n"
   }
   for slot in info.slots {
-    let grant = slot.grant.map { ", opens " + $0.map(console.line).joined(separator: ", ") } ?? ""
-    text += "slot        \(slot.number), \(slot.kind)\(slot.work.map { ", scrypt 2^\($0)" } ?? "")\(grant)\n"
+    text += console.line("slot        \(slot.words)") + "\n"
   }
   for key in info.keys {
     let name = key.name.map(console.line) ?? "its name is sealed"

@@ -1,4 +1,5 @@
 // `notelog init STORE`: makes a store.
+import Foundation
 import Notelog
 
 extension Command {
@@ -44,7 +45,15 @@ private func makeStore(_ invocation: Invocation, _ console: Console) throws(Tool
   options.segmentByteCount = try invocation.segmentByteCount()
   options.keepsCommitTimes = invocation.has(Command.commitTimes)
   if let path = invocation.value(of: .deviceSecret) { options.deviceSecret = .file(path) }
-  let credential = try SecretSource(invocation).requireNew()
+  let source = try SecretSource(invocation)
+  // What stands in the way is said before a password is asked for.
+  if source.place == nil, let held = try? FileManager.default.contentsOfDirectory(atPath: invocation.store),
+    !held.contains("creating"), held.contains(where: { $0 != "lock" })
+  {
+    throw ToolError(
+      .failed, "the folder '\(invocation.store)' is not empty", hint: "make the store in another one")
+  }
+  let credential = try source.requireNew(.passwordFile)
   try asking {
     let store = try Store.create(at: invocation.store, unlocking: credential, options: options) { store in
       for collection in collections { try store.createCollection(collection.name, fields: collection.fields) }

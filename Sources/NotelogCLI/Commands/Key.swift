@@ -30,14 +30,14 @@ extension Command {
       old generation is given up, and what was sealed under it is compacted away; copies of the store made before still hold it.
       """
     ],
-    positionals: [.store, .keyName], options: [startAnew, .json], run: rotateKey)
+    positionals: [.store, .keyName], options: [startAnew, .yes, .json], run: rotateKey)
 
   static let keyShred: Command = Command(
     words: ["key", "shred"], summary: "make everything under a key unreadable, in all copies of the store",
     discussion: [
       "Only for keys that were added with --shreddable. " + Store.shreddingLimits
     ],
-    positionals: [.store, .keyName], options: [], run: shredKey)
+    positionals: [.store, .keyName], options: [.yes], run: shredKey)
 
   static let keyRecovery: Command = Command(
     words: ["key", "recovery"], summary: "make a recovery key, and print it once",
@@ -58,7 +58,7 @@ extension Command {
       """
     ],
     positionals: [.store, Positional(name: "NAME", repeats: true, help: "the keys' names")],
-    options: [.newPasswordFile, .scryptLogN], run: grantKeys)
+    options: [.newPasswordFile, .scryptLogN, .yes], run: grantKeys)
 
   fileprivate static let keyClass = Option(
     long: "class", value: "CLASS", completion: .words(KeyClass.allCases.map(\.rawValue)),
@@ -142,7 +142,12 @@ private func addKey(_ invocation: Invocation, _ console: Console) throws(ToolErr
 @Sendable
 private func rotateKey(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
   let name = invocation.positionals[1]
-  return try invocation.withStore(.required) { store in
+  return try invocation.withStore(
+    .required,
+    asking: { store in
+      try invocation.confirm("rotate '\(name)', and leave these in force?", of: store, console)
+    }
+  ) { store, _, _ in
     if invocation.has(Command.startAnew) { try store.beginRotation(of: name) }
     let total = try store.countSealedValues().counts.values.reduce(0, +)
     var (resealed, retired): (Int, [UInt32]) = (0, [])
@@ -184,8 +189,17 @@ private func rotateKey(_ invocation: Invocation, _ console: Console) throws(Tool
 
 @Sendable
 private func shredKey(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
-  try invocation.withStore(.required) { store in
-    try store.shredKey(invocation.positionals[1])
+  let name = invocation.positionals[1]
+  return try invocation.withStore(
+    .required,
+    asking: { store in
+      // Its file is overwritten again all the same where one came back.
+      try invocation.confirm("shred '\(name)', and leave these in force?", of: store, console)
+    }
+  ) { store, _, _ in
+    let wasShredded = store.info.keys.contains { $0.name == name && $0.state == .shredded }
+    try store.shredKey(name)
+    if wasShredded { throw ToolError(.no, "the key '\(name)' was shredded before") }
     console.say("note", Store.shreddingLimits)
     return .done
   }
@@ -193,7 +207,7 @@ private func shredKey(_ invocation: Invocation, _ console: Console) throws(ToolE
 
 @Sendable
 private func makeRecoveryKey(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
-  try invocation.withStore(.required) { store in
+  try invocation.withStore(.credential) { store in
     try console.out.write(try store.addRecoveryKey() + "\n")
     console.say("note", "this is shown once: write it down, and keep it apart from the store")
     return .done
@@ -202,10 +216,15 @@ private func makeRecoveryKey(_ invocation: Invocation, _ console: Console) throw
 
 @Sendable
 private func grantKeys(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
-  try invocation.withStore(.required) { store in
-    try store.grant(
-      Array(invocation.positionals.dropFirst()), to: try invocation.newPassword(),
-      work: try invocation.passwordWork(console) ?? 17)
+  let work = try invocation.passwordWork(console) ?? 17
+  return try invocation.withStore(
+    .credential,
+    asking: { store in
+      try invocation.confirm("add a grant, and leave these in force?", of: store, console)
+      return try invocation.newPassword()
+    }
+  ) { store, _, new in
+    try store.grant(Array(invocation.positionals.dropFirst()), to: new, work: work)
     return .done
   }
 }

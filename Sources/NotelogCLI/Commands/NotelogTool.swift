@@ -8,6 +8,7 @@ enum NotelogTool {
 
   static func main() {
     Platform.refuseCoreDumps()
+    Platform.refuseBacktraces()
     Interrupt.install()
     let console = Console()
     exit(run(arguments: ProcessArguments.read(), console).rawValue)

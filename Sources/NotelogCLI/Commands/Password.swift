@@ -16,7 +16,7 @@ extension Command {
       be there: where one stayed on another device, or its effaceable file is missing, nothing is changed.
       """,
     ],
-    positionals: [.store], options: [.newPasswordFile, .scryptLogN, rekey], run: changePassword)
+    positionals: [.store], options: [.newPasswordFile, .scryptLogN, rekey, .yes], run: changePassword)
 
   fileprivate static let rekey = Option(
     long: "rekey", help: "make a new unlock root and new keys, which nobody knows who knew the old ones")
@@ -43,49 +43,62 @@ extension Option {
 extension Invocation {
   /// The new password: from its file, or asked for twice.
   func newPassword() throws(ToolError) -> Credential {
-    try SecretSource(passwordFile: value(of: .newPasswordFile)).requireNew()
+    try SecretSource(passwordFile: value(of: .newPasswordFile)).requireNew(.newPasswordFile)
   }
 }
 
 @Sendable
 private func addPassword(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
-  try invocation.withStore(.credential) { store in
-    try store.addCredential(try invocation.newPassword(), work: try invocation.passwordWork(console) ?? 17)
-    return .done
+  let work = try invocation.passwordWork(console) ?? 17
+  try invocation.withStore(.credential, asking: { _ in try invocation.newPassword() }) { store, _, new in
+    try store.addCredential(new, work: work)
   }
+  return .done
 }
 
 @Sendable
 private func changePassword(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
-  try invocation.withStore(.never) { store in
-    let old = try SecretSource(invocation).require()
-    try store.unlock(old)
-    if invocation.has(Command.rekey) {
-      try invocation.makeNewRoot(of: store, old, console)
-      return .done
+  let (work, isRekeying) = (try invocation.passwordWork(console) ?? 17, invocation.has(Command.rekey))
+  try invocation.withStore(
+    .credential,
+    asking: { store in
+      if isRekeying { try invocation.confirmNewRoot(of: store, console) }
+      return try invocation.newPassword()
     }
-    try store.changeCredential(
-      old, to: try invocation.newPassword(), work: try invocation.passwordWork(console) ?? 17)
-    return .done
+  ) { store, old, new in
+    guard let old else { return }
+    if isRekeying {
+      try makeNewRoot(of: store, old, to: new, work: work, console)
+    } else {
+      try store.changeCredential(old, to: new, work: work)
+    }
   }
+  return .done
+}
+
+/// Makes a new unlock root, which takes all keys along.
+private func makeNewRoot(
+  of store: Store, _ old: Credential, to new: Credential, work: UInt8, _ console: Console
+) throws {
+  let gone = store.info.slots.count - 1
+  try store.rekey(old, to: new, work: work)
+  // An agent's root opens nothing any more.
+  do throws(ToolError) { try RootKeeper.forget(store.id) } catch { console.say("warning", error.message) }
+  if gone > 0 {
+    console.say("note", "\(counted(gone, "other way")) to open the store, or a part of it, went")
+  }
+  console.say(
+    "note", "what was written before is under keys that the old password leads to, until 'notelog key rotate'"
+  )
 }
 
 extension Invocation {
-  /// Makes a new unlock root, which takes all keys along: whether they are there is said before a new password is asked for.
-  fileprivate func makeNewRoot(of store: Store, _ old: Credential, _ console: Console) throws {
+  /// A new unlock root takes all keys along: whether they are there is said before anything is asked.
+  fileprivate func confirmNewRoot(of store: Store, _ console: Console) throws(ToolError) {
     if let missing = store.info.keys.first(where: { $0.state == .elsewhere || $0.state == .missingFile }) {
       throw refusal(of: missing, console)
     }
-    let gone = store.info.slots.count - 1
-    try store.rekey(old, to: try newPassword(), work: try passwordWork(console) ?? 17)
-    // An agent's root opens nothing any more.
-    do throws(ToolError) { try RootKeeper.forget(store.id) } catch { console.say("warning", error.message) }
-    if gone > 0 {
-      console.say("note", "\(counted(gone, "other way")) to open the store, or a part of it, went")
-    }
-    console.say(
-      "note",
-      "what was written before is under keys that the old password leads to, until 'notelog key rotate'")
+    try confirm("make a new root, and leave only the new password in force?", of: store, console)
   }
 
   /// Why a key that is not there keeps the root from being changed, and what can be done about it.
@@ -113,11 +126,11 @@ private func removePassword(_ invocation: Invocation, _ console: Console) throws
   let slot = invocation.positionals.dropFirst().first
   let number = slot.flatMap { UInt32($0) }
   if let slot, number == nil { throw .usage("'\(slot)' is no slot's number", hint: "info lists the slots") }
-  try invocation.withStore(number == nil ? .never : .credential) { store in
+  try invocation.withStore(.credential, asking: { _ in }) { store, given, _ in
     if let number {
       try store.removeSlot(number)
-    } else {
-      try store.removeCredential(try SecretSource(invocation).require())
+    } else if let given {
+      try store.removeCredential(given)
     }
   }
   return .done

@@ -7,7 +7,7 @@ extension Command {
     discussion: [
       """
       The password opens the store once. What opens all its keys, the unlock root, is then kept for some time, and every command \
-      that would ask for the password takes it from there. The password itself is not kept. Commands that change passwords ask all the same.
+      that would ask for the password takes it from there. The password itself is not kept. Commands that change what opens the store ask all the same.
       """,
       """
       It is kept by an agent, a process that is started where none is running (see 'notelog help agent'), or with --keep kernel in the \
@@ -61,19 +61,23 @@ private func unlockStore(_ invocation: Invocation, _ console: Console) throws(To
   // What stands in the way is said before a password is asked for.
   if keeper == .agent { _ = try AgentPlace.required() }
   try invocation.withStore(.credential, readOnly: true) { store in
-    try keeper.keep(try store.unlockRoot(), of: store.id, seconds: seconds)
+    let root = try asking(locked: partly) { try store.unlockRoot() }
+    try keeper.keep(root, of: store.id, seconds: seconds)
   }
   try console.out.write("unlocked for \(Duration.seconds(Int64(seconds)).shown)\n")
   return .done
 }
 
+/// That a grant opened the store.
+private let partly = ToolError(
+  .locked, "this password opens some keys only, and what is kept would open all: nothing is kept",
+  hint: "give it to each command with --password-file FILE")
+
 @Sendable
 private func lockStores(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
-  guard !invocation.positionals.isEmpty else {
-    try RootKeeper.forget(nil)
-    return .done
-  }
-  try RootKeeper.forget(try invocation.storeID())
+  try RootKeeper.forget(invocation.positionals.isEmpty ? nil : try invocation.storeID())
+  // Where nobody says where an agent would be, one may still keep all it has.
+  _ = try AgentPlace.required()
   return .done
 }
 

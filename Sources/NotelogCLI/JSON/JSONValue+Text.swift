@@ -39,15 +39,18 @@ extension JSONValue {
 
   private static func write(_ text: String, into bytes: inout [UInt8]) {
     bytes.append(UInt8(ascii: "\""))
-    for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes += [UInt8(ascii: "\\"), byte]
-      case UInt8(ascii: "\n"): bytes += "\\n".utf8
-      case UInt8(ascii: "\r"): bytes += "\\r".utf8
-      case UInt8(ascii: "\t"): bytes += "\\t".utf8
-      // DEL too, so that what is printed holds no control character of one byte.
-      case 0..<0x20, 0x7F: bytes += ((byte < 0x10 ? "\\u000" : "\\u00") + String(byte, radix: 16)).utf8
-      default: bytes.append(byte)
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"": bytes += "\\\"".utf8
+      case "\\": bytes += "\\\\".utf8
+      case "\n": bytes += "\\n".utf8
+      case "\r": bytes += "\\r".utf8
+      case "\t": bytes += "\\t".utf8
+      // More than JSON asks for, as it reaches terminals too; all of them have four digits at most.
+      case _ where Escaping.isUnsafe(scalar):
+        bytes += ("\\u" + String(0x10000 + scalar.value, radix: 16).dropFirst()).utf8
+      case _ where scalar.isASCII: bytes.append(UInt8(truncatingIfNeeded: scalar.value))
+      default: bytes += scalar.utf8
       }
     }
     bytes.append(UInt8(ascii: "\""))

@@ -25,20 +25,60 @@ extension Invocation {
   func withStore<Result>(
     _ keyUse: KeyUse, readOnly: Bool = false, _ body: (Store) throws -> Result
   ) throws(ToolError) -> Result {
+    var credential = try givenCredential(keyUse)
+    return try withStore(keyUse, readOnly: readOnly, by: &credential, body)
+  }
+
+  /// The same for what has to ask for more than the password: `question` is asked beside a store that is open for reading, so that others can
+  /// write meanwhile. What opens the store must be the same afterwards.
+  func withStore<Answer, Result>(
+    _ keyUse: KeyUse, asking question: (Store) throws -> Answer,
+    _ body: (Store, Credential?, Answer) throws -> Result
+  ) throws(ToolError) -> Result {
+    var credential = try givenCredential(keyUse)
+    let (answer, slots) = try withStore(keyUse, readOnly: true, isAsking: true, by: &credential) { store in
+      (try question(store), store.info.slots.map(\.words))
+    }
+    let given = credential
+    return try withStore(keyUse, readOnly: false, by: &credential) { store in
+      guard store.info.slots.map(\.words) == slots else {
+        throw ToolError(.failed, "the ways to open the store changed meanwhile: nothing is done")
+      }
+      return try body(store, given, answer)
+    }
+  }
+
+  /// What the command line gives: read before the store is opened, as a program that gives it may take long.
+  private func givenCredential(_ keyUse: KeyUse) throws(ToolError) -> Credential? {
     try checkPath()
+    return keyUse == .never ? nil : try SecretSource(self).given()
+  }
+
+  private func withStore<Result>(
+    _ keyUse: KeyUse, readOnly: Bool, isAsking: Bool = false, by credential: inout Credential?,
+    _ body: (Store) throws -> Result
+  ) throws(ToolError) -> Result {
     var options = Store.Options()
     options.isReadOnly = readOnly
-    options.acceptsUnprovenDamage = readOnly
+    options.acceptsUnprovenDamage = readOnly && !isAsking
     options.examinesAllSegments = true
     options.segmentByteCount = try segmentByteCount()
     options.compaction = .automatic
     if let path = value(of: .deviceSecret) { options.deviceSecret = .file(path) }
     options.patience = .seconds(try number(of: .wait, in: 0...86_400) ?? 0)
     // What stands in the way of opening is said before a password is asked for.
-    let opened = try asking(missing: noStore) { try Store.open(at: store, options: options) }
+    var opened = try asking(missing: noStore) { try Store.open(at: store, options: options) }
     let result: Result
     do {
-      try unlock(opened, keyUse)
+      let isNeeded = keyUse == .required || keyUse == .credential || keyUse == .ifGiven && has(.unlock)
+      if isNeeded, credential == nil, try keyUse == .credential || !unlockWithKeptRoot(opened) {
+        // Whoever types takes long: the lock is given back.
+        if !readOnly { try opened.close() }
+        credential = try SecretSource.ask()
+        if !readOnly { opened = try Store.open(at: store, options: options) }
+      }
+      if let credential { try opened.unlock(credential) }
+      if !isAsking { credential = nil }
       if !opened.hasKeyring { damage.note(keyring: opened.info.keyring) }
       result = try body(opened)
     } catch {
@@ -52,16 +92,6 @@ extension Invocation {
     return result
   }
 
-  /// Unlocks a store with what was given, what is kept, or what is typed.
-  private func unlock(_ store: Store, _ keyUse: KeyUse) throws(ToolError) {
-    guard keyUse != .never else { return }
-    let keyUse = keyUse == .ifGiven && has(.unlock) ? .required : keyUse
-    let source = try SecretSource(self)
-    if keyUse == .required, source.place == nil, try unlockWithKeptRoot(store) { return }
-    guard let credential = keyUse == .ifGiven ? try source.given() : try source.require() else { return }
-    try asking { try store.unlock(credential) }
-  }
-
   /// - Returns: Whether a root was kept, and opened the store. One that doesn't is said and passed over.
   private func unlockWithKeptRoot(_ store: Store) throws(ToolError) -> Bool {
     guard let root = RootKeeper.find(store.id) else { return false }
@@ -71,6 +101,12 @@ extension Invocation {
       return false
     }
     return true
+  }
+
+  /// Shows who opens the store, or a part of it, and asks whether to go on: nobody else can say that a slot is one that should have gone.
+  func confirm(_ question: String, of store: Store, _ console: Console) throws(ToolError) {
+    for slot in store.info.slots { console.say("slot", slot.words) }
+    if !has(.yes) { try console.confirm(question) }
   }
 
   /// The work that `--scrypt-log-n` asks for, with a warning where it is little.
@@ -87,8 +123,11 @@ extension Invocation {
     _ store: Store, toRead names: [String], of collection: DynamicCollection
   ) throws(ToolError) {
     let isSealed = collection.fields.contains { $0.isSealed && names.contains($0.name) }
-    guard isSealed, !store.isUnlocked else { return }
-    try unlock(store, .required)
+    // Where a credential was given, it has opened what it opens.
+    guard isSealed, !store.isUnlocked, try SecretSource(self).place == nil, try !unlockWithKeptRoot(store)
+    else { return }
+    let credential = try SecretSource.ask()
+    try asking { try store.unlock(credential) }
   }
 
   /// Says in plain words why a path is not a store's, before anything is opened.
@@ -103,6 +142,11 @@ extension Invocation {
   /// That nothing is there, or that nothing of a store's log is, in a folder where there was one: who makes a new one there loses its keyring.
   var noStore: ToolError {
     func isThere(_ name: String) -> Bool { FileManager.default.fileExists(atPath: store + "/" + name) }
+    if isThere("manifest") || isThere("manifest.copy") {
+      return ToolError(
+        .noStore, "'\(store)' is a backup, and no store",
+        hint: "'notelog restore \(store) NEW' makes one of it")
+    }
     // A store that was being made when its maker ended is made again.
     if isThere("keyring") || isThere("keyring.copy"), isThere("created") || !isThere("creating") {
       return ToolError(
@@ -121,6 +165,14 @@ extension Invocation {
     guard held.isEmpty || held.contains("creating") else { return "the folder holds other things" }
     return ["verify", "salvage", "backup", "restore"].contains(command.words[0])
       ? nil : "'notelog init \(store)' makes one"
+  }
+}
+
+extension StoreInfo.Slot {
+  /// Its number, and what opens how much with it.
+  var words: String {
+    let opened = grant.map { ", opens " + $0.joined(separator: ", ") } ?? ""
+    return "\(number), \(kind)\(work.map { ", scrypt 2^\($0)" } ?? "")\(opened)"
   }
 }
 

@@ -48,16 +48,21 @@ struct SecretSource: Sendable {
     }
   }
 
-  /// The credential given, or the password asked for.
-  func require() throws(ToolError) -> Credential {
-    if let given = try given() { return given }
-    return .passwordBytes(try Self.checked(try PasswordPrompt.ask("password")))
+  /// The password, asked for.
+  static func ask() throws(ToolError) -> Credential {
+    .passwordBytes(
+      try checked(
+        try PasswordPrompt.ask(
+          "password",
+          hint: "give it with --password-file FILE, or keep the store unlocked with 'notelog unlock'")))
   }
 
-  /// The credential given, or a new password asked for twice.
-  func requireNew() throws(ToolError) -> Credential {
+  /// The credential given, or a new password asked for twice; `option` is what gives one without a terminal.
+  func requireNew(_ option: Option) throws(ToolError) -> Credential {
     if let given = try given() { return given }
-    return .passwordBytes(try Self.checked(try PasswordPrompt.askTwice("new password")))
+    return .passwordBytes(
+      try Self.checked(
+        try PasswordPrompt.askTwice("new password", hint: "give it with --\(option.long) FILE")))
   }
 }
 

@@ -20,6 +20,17 @@ struct Console: Sendable {
     try? Output(descriptor: STDERR_FILENO).writeNow("notelog: \(kind): \(Escaping.line(message))\n")
   }
 
+  /// Asks on the terminal whether to go on: whatever is no yes is a no.
+  func confirm(_ question: String) throws(ToolError) {
+    guard isatty(STDIN_FILENO) == 1, errorIsTerminal else {
+      throw .usage("without a terminal to ask, --yes goes on")
+    }
+    try Output(descriptor: STDERR_FILENO).writeNow(Escaping.line(question) + " [y/N] ")
+    guard ["y", "yes"].contains(readLine()?.lowercased()) else {
+      throw ToolError(.no, "nothing was changed")
+    }
+  }
+
   /// Stored text for one line of output, its control characters escaped: what programs read is JSON.
   func line(_ text: String) -> String { Escaping.line(text) }
 

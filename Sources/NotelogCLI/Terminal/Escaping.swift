@@ -26,7 +26,7 @@ enum Escaping {
   }
 
   /// Control characters, and those that turn the direction of writing or break lines.
-  private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
+  static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0..<0x20, 0x7F..<0xA0, 0x61C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true
     default: false

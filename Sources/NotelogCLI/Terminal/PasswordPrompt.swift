@@ -6,14 +6,12 @@ enum PasswordPrompt {
   /// The most bytes a password may have.
   static let bytesMax = 1024
 
-  /// Asks once.
-  static func ask(_ question: String) throws(ToolError) -> SecretBytes {
+  /// Asks once; `hint` is what can be done where there is no terminal.
+  static func ask(_ question: String, hint: String) throws(ToolError) -> SecretBytes {
     // SAFETY: the path is a literal, and the flags ask for no mode argument.
     let terminal = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC)
     guard terminal >= 0 else {
-      throw ToolError(
-        .locked, "a password is needed, and there is no terminal to ask on",
-        hint: "give it with --password-file FILE, or keep the store unlocked with 'notelog unlock'")
+      throw ToolError(.locked, "a \(question) is needed, and there is no terminal to ask on", hint: hint)
     }
     defer { close(terminal) }
     return try TerminalEcho.off(on: terminal) { () throws(ToolError) in
@@ -23,10 +21,10 @@ enum PasswordPrompt {
   }
 
   /// Asks for a new password, and once more to be sure.
-  static func askTwice(_ question: String) throws(ToolError) -> SecretBytes {
-    let first = try ask(question)
+  static func askTwice(_ question: String, hint: String) throws(ToolError) -> SecretBytes {
+    let first = try ask(question, hint: hint)
     guard first.byteCount > 0 else { throw ToolError(.failed, "an empty password protects nothing") }
-    let second = try ask("the same again")
+    let second = try ask("the same again", hint: hint)
     let areEqual = first.withBytes { first in
       second.withBytes { second in
         let (first, second) = (Span<UInt8>(_bytes: first), Span<UInt8>(_bytes: second))

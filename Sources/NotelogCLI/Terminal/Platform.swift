@@ -17,6 +17,11 @@ enum Platform {
     _ = unsafe setrlimit(core, &none)
   }
 
+  /// Has a crash end the process, and print nothing of its registers and memory, as Swift's backtraces do.
+  static func refuseBacktraces() {
+    for number in [SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGQUIT, SIGSEGV, SIGTRAP] { signal(number, SIG_DFL) }
+  }
+
   /// Has the system let no other process of the user look into this one, where it can.
   static func refuseInspection() { _ = refuse_inspection() }
 

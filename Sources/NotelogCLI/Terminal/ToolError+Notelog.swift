@@ -80,12 +80,14 @@ extension ToolError {
 /// - Parameters:
 ///   - missing: What is said where there is nothing at a path.
 ///   - taken: What is said where a folder that should be new is not.
+///   - locked: What is said where a key is not open.
 ///   - target: The folder that is written to, where it is another one than the store: what is said where its disk is full.
 ///   - body: What calls the library.
 /// - Returns: What it returned.
 /// - Throws: What it threw, as the tool says it.
 func asking<Result>(
-  missing: ToolError? = nil, taken: ToolError? = nil, into target: String? = nil, _ body: () throws -> Result
+  missing: ToolError? = nil, taken: ToolError? = nil, locked: ToolError? = nil, into target: String? = nil,
+  _ body: () throws -> Result
 ) throws(ToolError) -> Result {
   do {
     return try body()
@@ -93,6 +95,7 @@ func asking<Result>(
     switch (error as? NotelogError)?.code {
     case .notFound: throw missing ?? ToolError(any: error)
     case .alreadyExists: throw taken ?? ToolError(any: error)
+    case .locked: throw locked ?? ToolError(any: error)
     case .full where target != nil:
       throw ToolError(
         .failed, ToolError(any: error).message,
