@@ -297,8 +297,9 @@ let agentPrelude =
       notelog key list my.notelog | sed 's/.*  //'; notelog key list my.notelog --unlock | sed 's/.*  //'
       notelog info my.notelog | sed -n 's/^key *1, \\([^,]*\\),.*/\\1/p'
       notelog info my.notelog --unlock | sed -n 's/^key *1, \\([^,]*\\),.*/\\1/p'
+      notelog verify my.notelog | grep '^tags'; notelog verify my.notelog --unlock | grep '^tags'
       notelog lock
-      notelog dump my.notelog --unlock 2>&1 | head -1
+      notelog dump my.notelog --unlock 2>&1 | head -1; notelog verify my.notelog --unlock 2>&1 | head -1
       notelog dump my.notelog --frames --unlock 2>&1; echo $?
       """
     try bench.expect(
@@ -314,6 +315,9 @@ let agentPrelude =
           default
           its name is sealed
           default
+          tags       not checked: 1 sealed value, no key was given
+          tags       sound: 1 value opened
+          notelog: error: a password is needed, and there is no terminal to ask on
           notelog: error: a password is needed, and there is no terminal to ask on
           notelog: error: --frames opens nothing, and --unlock is for records
           64

@@ -21,7 +21,7 @@ import Testing
         notelog info my.notelog 2>&1 | sed -n 's/^damage.* \([0-9]*\) records known.*/info \1/p; s/.*damaged: \([0-9]*\) records.*/\1/p'
         sed -n 's/.*damaged: \([0-9]*\) records.*/dump \1/p' said
         notelog list my.notelog --field time 2>&1 | sed -n 's/.*damaged: \([0-9]*\) records.*/list \1/p'
-        notelog verify --json my.notelog | sed 's/.*"lostRecords":\([0-9]*\).*/verify \1/'
+        notelog verify --json my.notelog 2>/dev/null | sed 's/.*"lostRecords":\([0-9]*\).*/verify \1/'
       }
 
       """#
@@ -63,12 +63,12 @@ import Testing
     let script = """
       dd if=/dev/zero of=$finished bs=1 seek=20000 count=4096 conv=notrunc status=none
       counts >counted
-      notelog verify my.notelog >found; echo $?
+      notelog verify my.notelog >found 2>/dev/null; echo $?
       sed -n 's/^lost       record \\([^ ]*\\) of note, revision [0-9]*$/\\1/p' found | sort | diff - gone && echo named
-      notelog verify --json my.notelog | sed 's/.*"lost":\\[//; s/\\].*//' | tr '}' '\\n' | grep -o '"record":"[^"]*"' | cut -d'"' -f4 | sort | diff - gone && echo named
+      notelog verify --json my.notelog 2>/dev/null | sed 's/.*"lost":\\[//; s/\\].*//' | tr '}' '\\n' | grep -o '"record":"[^"]*"' | cut -d'"' -f4 | sort | diff - gone && echo named
       notelog get my.notelog $(head -1 gone) $quick >/dev/null 2>err; echo $?; grep -c "the record's frame does not check" err
       dd if=/dev/zero of=$finished bs=1 seek=6000 count=30000 conv=notrunc status=none
-      notelog verify my.notelog | grep -E '^lost' | tail -n +20 | sed 's/record .*-.*/record ID/; s/and [0-9]* more/and N more/'
+      notelog verify my.notelog 2>/dev/null | grep -E '^lost' | tail -n +20 | sed 's/record .*-.*/record ID/; s/and [0-9]* more/and N more/'
       """
     let out = """
       1
@@ -90,7 +90,7 @@ import Testing
     let script = """
       rm $finished
       counts >counted; tail -1 counted | grep -qx "verify $(($(wc -l <gone)))" && echo counted
-      notelog verify my.notelog | grep '^lost' | sed 's/[0-9][0-9]* records/N records/'
+      notelog verify my.notelog 2>/dev/null | grep '^lost' | sed 's/[0-9][0-9]* records/N records/'
       notelog get my.notelog $(head -1 gone) $quick >/dev/null 2>err; echo $?; grep -c "can't be read" err
       """
     let out = """

@@ -69,7 +69,7 @@ import Testing
     let script = """
       sqlite3 core.db "CREATE TABLE ZNOTE (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZTIME TIMESTAMP, ZTITLE VARCHAR);
         INSERT INTO ZNOTE VALUES (1, 1, 3, 0.5, 'a'), (2, 1, 1, 700000000, 'b')"
-      notelog import my.notelog core.db --from sqlite --table ZNOTE --seal title --into core --yes $quick
+      notelog import my.notelog core.db --from sqlite --table ZNOTE --seal ZTITLE --into core --yes $quick
       notelog list my.notelog core --json $quick | sed 's/.*"fields"://' | sort
       """
     let expected = """

@@ -48,6 +48,17 @@ import Testing
     try opened.close()
   }
 
+  @Test func `the unlock root is a credential wherever one opens a store, and none that a keyring takes`()
+    throws
+  {
+    let (folder, root) = try store()
+    #expect(try Store.verify(at: folder.path, unlocking: .root(root)).openedCount > 0)
+    let opened = try folder.open(.root(root))
+    let error = #expect(throws: NotelogError.self) { try opened.addCredential(.root(root)) }
+    #expect(error?.code == .invalidArgument)
+    try opened.close()
+  }
+
   @Test func `a locked store gives no root`() throws {
     let (folder, _) = try store()
     let opened = try folder.open(nil)

@@ -17,6 +17,8 @@ public enum Credential: Sendable {
   case keyBytes(SecretBytes)
   /// The 32 bytes of a recovery key that somebody wrote down.
   case recoveryKey([UInt8])
+  /// What ``Store/unlockRoot()`` gave, of this store: it unlocks the store, and is in no slot of its keyring.
+  case root(SecretBytes)
 
   /// A recovery key from its text, as `Store.addRecoveryKey()` gave it. Capitals, spaces and hyphens don't matter.
   ///
@@ -42,7 +44,7 @@ public enum Credential: Sendable {
     let count: Int
     switch self {
     case .password(let text): count = text.utf8.count
-    case .passwordBytes(let bytes), .keyBytes(let bytes): count = bytes.byteCount
+    case .passwordBytes(let bytes), .keyBytes(let bytes), .root(let bytes): count = bytes.byteCount
     case .key(let bytes), .recoveryKey(let bytes): count = bytes.count
     }
     switch self {
@@ -56,6 +58,7 @@ public enum Credential: Sendable {
       guard count != size else { return }
       throw NotelogError(
         .invalidArgument, "\(place): \(self) has exactly \(size) bytes, this one has \(count)")
+    case .root: throw NotelogError(.invalidArgument, "\(place): an unlock root is in no slot")
     }
   }
 
@@ -73,7 +76,7 @@ public enum Credential: Sendable {
       case .passwordBytes(let bytes):
         let credential = NotelogCrypto.Credential.password(try bytes.normalizedCopy())
         return try body(credential)
-      case .keyBytes(let bytes):
+      case .keyBytes(let bytes), .root(let bytes):
         let credential = NotelogCrypto.Credential.rawKey(try bytes.secret.copy())
         return try body(credential)
       case .key(let bytes):
@@ -94,6 +97,7 @@ extension Credential: CustomStringConvertible {
     case .password, .passwordBytes: "a password"
     case .key, .keyBytes: "a key"
     case .recoveryKey: "a recovery key"
+    case .root: "an unlock root"
     }
   }
 }

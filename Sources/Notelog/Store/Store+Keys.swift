@@ -61,6 +61,13 @@ extension Store {
   /// Unlocks; every schema's MAC is checked before any key is usable: **INV-M2**.
   func unlock(_ credential: Credential, _ place: String) throws(NotelogError) {
     try unlocking(place) { schemas throws(NotelogError) in
+      if case .root(let root) = credential {
+        return try naming(place) { () throws(CryptoError) in
+          try lockingWhatIsTampered { () throws(CryptoError) in
+            try vault.unlock(root: root.secret, checking: schemas)
+          }
+        }
+      }
       try credential.withSecret(place) { secret throws(CryptoError) in
         try lockingWhatIsTampered { () throws(CryptoError) in try vault.unlock(secret, checking: schemas) }
       }
@@ -74,13 +81,7 @@ extension Store {
       throw NotelogError(
         .invalidArgument, "\(place): that is open at '\(other.journal.path)', and is another store")
     }
-    try unlocking(place) { schemas throws(NotelogError) in
-      try naming(place) { () throws(CryptoError) in
-        let root = try other.vault.rootCopy()
-        try lockingWhatIsTampered { () throws(CryptoError) in try vault.unlock(root: root, checking: schemas)
-        }
-      }
-    }
+    try unlock(.root(try SecretBytes.root(of: other.vault)), place)
   }
 
   /// Runs what unlocks the vault, with the stored schemas to check.

@@ -22,15 +22,5 @@ extension Store {
   /// - Parameter root: What ``unlockRoot()`` gave, of this store.
   /// - Throws: `wrongPassword` where it is not this store's root (any more), or the keyring was altered; `tampered` where a schema was
   ///   altered: then the store stays locked.
-  public func unlock(root: SecretBytes) throws {
-    let place = "unlocking the store with its root"
-    try unlocking(place) { schemas throws(NotelogError) in
-      try naming(place) { () throws(CryptoError) in
-        try lockingWhatIsTampered { () throws(CryptoError) in
-          try vault.unlock(root: root.secret, checking: schemas)
-        }
-      }
-    }
-    if journal.holdsLock { try? finishRootChange() }
-  }
+  public func unlock(root: SecretBytes) throws { try unlock(.root(root)) }
 }

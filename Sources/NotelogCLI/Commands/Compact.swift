@@ -17,8 +17,12 @@ extension Command {
 @Sendable
 private func compactStore(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
   if invocation.has(Command.dryRun) { return try forecast(invocation, console) }
-  let done = try invocation.withStore(.ifGiven) { store in
-    try Interrupt.deferred { () throws(ToolError) in
+  var byteCountBefore = 0
+  let done = try invocation.withStore(.ifGiven) { store -> CompactionSummary? in
+    byteCountBefore = store.info.byteCount
+    // Another segment takes something by itself: the store must not become larger.
+    if store.compactionForecast.segments.isEmpty { return nil }
+    return try Interrupt.deferred { () throws(ToolError) in
       try console.withProgress("compacting") { progress in try store.compact(progress: progress) }
     }
   }
@@ -26,13 +30,14 @@ private func compactStore(_ invocation: Invocation, _ console: Console) throws(T
   // An open store holds room to write into; what was gained shows once it is closed.
   let byteCountAfter = try invocation.withStore(.never, readOnly: true) { store in store.info.byteCount }
   try invocation.print(
-    "\(done.byteCountBefore) bytes before, \(byteCountAfter) after; "
-      + "\(counted(done.removedSegments, "segment")) became \(done.addedSegments)\n",
+    "\(byteCountBefore) bytes before, \(byteCountAfter) after; "
+      + "\(counted(done?.removedSegments ?? 0, "segment")) became \(done?.addedSegments ?? 0)\n",
     or: [
-      "bytesBefore": done.byteCountBefore, "bytesAfter": byteCountAfter,
-      "segmentsRemoved": done.removedSegments, "segmentsAdded": done.addedSegments,
-      "segmentsDamaged": done.damagedSegments,
+      "bytesBefore": byteCountBefore, "bytesAfter": byteCountAfter,
+      "segmentsRemoved": done?.removedSegments ?? 0, "segmentsAdded": done?.addedSegments ?? 0,
+      "segmentsDamaged": done?.damagedSegments ?? [],
     ], on: console)
+  guard let done else { return .done }
   if done.isUnfinished {
     console.say("warning", "the disk is full, and not all was compacted: compact again")
   }

@@ -98,7 +98,8 @@ private func importLines(_ invocation: Invocation, _ console: Console) throws(To
         // The lines before the wrong one are good, and are kept.
         if !batch.hasFailed { try batch.commit() }
         if error.code == .interrupted { throw error }
-        throw ToolError(error.code, "line \(reader.lineNumber): \(error.message)", hint: error.hint)
+        let hint = reader.lineNumber > 1 ? nil : "--from takes something else than the lines of dump --json"
+        throw ToolError(error.code, "line \(reader.lineNumber): \(error.message)", hint: error.hint ?? hint)
       }
       try batch.commit()
       if Interrupt.isRequested { throw .interrupted }
@@ -135,7 +136,9 @@ private func importTable(
   if isAsking {
     try console.out.write("take it? [y/N] ")
     try console.out.flush()
-    guard ["y", "yes"].contains(readLine()?.lowercased()) else { return .done }
+    guard ["y", "yes"].contains(readLine()?.lowercased()) else {
+      throw ToolError(.no, "nothing was imported")
+    }
   }
   let source = table
   return try invocation.withStore(.required) { store in

@@ -19,7 +19,7 @@ extension Command {
       """,
       "A backup's folder is verified as the store that it would be restored to, with all files of the backup.",
     ],
-    positionals: [.store], options: [.json],
+    positionals: [.store], options: [.unlock, .json],
     examples: [
       .init(line: "notelog verify my.notelog", does: "checks what can be checked without a key")
     ],
@@ -28,17 +28,50 @@ extension Command {
 
 @Sendable
 private func verifyStore(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
-  let credential = try SecretSource(invocation).given()
   try invocation.checkPath()
-  let found = try console.withProgress("verifying", missing: invocation.noStore) { progress in
-    try Store.verify(at: invocation.store, unlocking: credential, progress: progress)
+  var credential = try SecretSource(invocation).given()
+  if credential == nil, invocation.has(.unlock) {
+    let kept = invocation.keptRoot()
+    credential = kept == nil ? try SecretSource.ask() : kept
+  }
+  let found: Verification
+  do throws(ToolError) {
+    found = try console.withProgress("verifying", missing: invocation.noStore) { progress in
+      try Store.verify(at: invocation.store, unlocking: credential, progress: progress)
+    }
+  } catch {
+    guard error.code == .damage else { throw error }
+    // Nothing more could be looked at; the answer is the same.
+    throw ToolError(.no, error.message, hint: invocation.remedy)
   }
   let verdict =
     found.condition == .damaged ? console.styled("damaged", .red) : console.styled("sound", .green)
   try invocation.print(
     (found.parts(console) + ["verdict    \(verdict)"]).joined(separator: "\n") + "\n", or: found.json,
     on: console)
-  return found.condition == .damaged ? .no : .done
+  guard found.condition == .damaged else { return .done }
+  // What is wrong with an index or a keyring says by itself what can be done.
+  let parts: [Verification.Part] = [.structure, .records, .tags]
+  if !parts.allSatisfy(found.isSound) {
+    console.say("hint", found.backup == nil ? invocation.remedy : "make another backup")
+  }
+  return .no
+}
+
+extension Invocation {
+  /// What is kept of the store, where that tells its id.
+  fileprivate func keptRoot() -> Credential? {
+    var options = Store.Options()
+    (options.isReadOnly, options.acceptsUnprovenDamage) = (true, true)
+    guard let opened = try? Store.open(at: store, options: options) else { return nil }
+    defer { try? opened.close() }
+    return RootKeeper.find(opened.id).map { .root($0) }
+  }
+
+  /// What can be done with a damaged store.
+  fileprivate var remedy: String {
+    "'notelog salvage \(store) --to NEW' saves what is left, and 'notelog restore' brings a backup back"
+  }
 }
 
 extension Verification {

@@ -43,8 +43,11 @@ extension DamageReport {
     switch verdict {
     case .sound: return ""
     case .contained where lostRecordCount == 0:
-      return
-        "the store is damaged, and no record is lost by it\(place)\(findings.first.map { ": \($0.message)" } ?? "")"
+      // A record that is named is there, and one of its values is not.
+      let records = Set(findings.compactMap(\.record))
+      let lost =
+        records.isEmpty ? "no record is lost by it" : "a value of \(counted(records.count, "record")) is lost"
+      return "the store is damaged, and \(lost)\(place)\(findings.first.map { ": \($0.message)" } ?? "")"
     case .contained:
       return
         "the store is damaged: \(counted(lostRecordCount, "record")) can't be read, all others are current\(place)"

@@ -52,7 +52,7 @@ struct SQLiteTable: SourceTable {
       }
       let type = try Self.type(column, kinds, isCoreData)
       let name = isCoreData && column.name.hasPrefix("Z") ? column.name.dropFirst().lowercased() : column.name
-      columns.append(SourceColumn(name: name, type: type, kinds))
+      columns.append(SourceColumn(name: name, source: column.name, type: type, kinds))
     }
     self.columns = columns
     name = isCoreData && table.hasPrefix("Z") ? table.dropFirst().lowercased() : table

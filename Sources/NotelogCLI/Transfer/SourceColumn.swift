@@ -5,6 +5,8 @@ import Notelog
 /// A column, and what all of its values are.
 struct SourceColumn: Equatable, Sendable {
   var name: String
+  /// What the table calls it.
+  let source: String
   /// What its values are by themselves, or were declared to be.
   let found: FieldType
   /// What they are one by one.
@@ -12,8 +14,8 @@ struct SourceColumn: Equatable, Sendable {
   /// The field that takes them, of a collection that is there already.
   var field: FieldInfo?
 
-  init(name: String, type: FieldType, _ kinds: ColumnKinds) {
-    (self.name, found, self.kinds) = (name, type, kinds)
+  init(name: String, source: String? = nil, type: FieldType, _ kinds: ColumnKinds) {
+    (self.name, self.source, found, self.kinds) = (name, source ?? name, type, kinds)
   }
 
   /// The type of the values that rows have.

@@ -16,6 +16,10 @@ struct TableProposal {
     known: (String) throws(ToolError) -> [FieldInfo]?
   ) throws(ToolError) {
     let names = table.columns.map(\.name)
+    func named(_ given: [String]) -> [String] {
+      given.map { given in table.columns.first { $0.source == given }?.name ?? given }
+    }
+    let (sealed, plain) = (named(sealed), plain.map(named))
     if let name = plain?.first(where: sealed.contains) {
       throw .usage("the column '\(name)' is named by --plain and by --seal")
     }
