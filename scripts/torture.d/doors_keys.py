@@ -132,7 +132,7 @@ def formerRootsSchema(scene):
     for _ in range(20):
         before = scene.read("keyring")
         process = tool.start(
-            "password", "change", scene.store, "--rekey", *tool.byKey, "--new-password-file", tool.passwordFile,
+            "password", "change", scene.store, "--rekey", "--yes", *tool.byKey, "--new-password-file", tool.passwordFile,
             "--scrypt-log-n", "14", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         seen = [before]
         while process.poll() is None:

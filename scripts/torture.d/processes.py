@@ -319,7 +319,7 @@ class Crowd:
             self.doAlone("verify", "verify", self.store, *self.opening)
             self.compareCounts(1 if isRotated else None)
             if not isRotated:
-                self.doAlone("rotate", "key", "rotate", self.store, "default", *self.opening)
+                self.doAlone("rotate", "key", "rotate", self.store, "default", "--yes", *self.opening)
 
     def doAlone(self, kind, *words):
         task = Task(self, 0, kind, words)
