@@ -49,6 +49,13 @@ struct LogState: ~Copyable, Sendable {
     if collection == nil || collection != latest.collection { latest = (collection, nextSequence) }
   }
 
+  /// Goes on with a sequence number: everything before it is visible and durable.
+  mutating func expect(_ sequence: UInt64) {
+    nextSequence = sequence
+    nextVisible = sequence
+    nextDurable = sequence
+  }
+
   /// Throws unless the log takes writes.
   func checkWritable() throws(JournalError) {
     if isClosed { throw JournalError.closed }

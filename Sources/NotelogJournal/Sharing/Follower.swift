@@ -99,12 +99,25 @@ struct Follower: ~Copyable {
           place.offset = end
         case .footer(_, let end):
           guard end + Layout.trailerByteCount == byteCount else { return false }
-          return try Trailer.read(file, byteCount: byteCount)?.footerOffset == place.offset
+          guard try Trailer.read(file, byteCount: byteCount)?.footerOffset == place.offset else { return false }
+          if segment.kind == .recovered { try pass(&reader, footerAt: place.offset) }
+          return true
         case .nothing, .broken:
           return false
         }
       }
     } catch { throw JournalError(error) }
+  }
+
+  /// Goes on behind a recovered segment, with the number that its header names. Transactions below it that did not come by are gone, with
+  /// the segments that held them.
+  private mutating func pass(_ reader: inout SegmentReader, footerAt offset: Int) throws(StorageError) {
+    let start = offset + Layout.frameHeaderByteCount
+    let bytes = try reader.bytes(start..<start + Layout.headerByteCount)
+    guard let header = try? SegmentHeader(bytes, at: 0), header.firstSequence > next else { return }
+    noteGap()
+    next = header.firstSequence
+    log.state.withLock(waking: .nobody) { $0.expect(header.firstSequence) }
   }
 
   /// Takes in a transaction, as its writer did.
@@ -129,9 +142,7 @@ struct Follower: ~Copyable {
       try log.apply(
         frames, bytes, in: segment, at: range.start, sequence: range.sequence, after: &previousVersions,
         &state)
-      state.nextVisible = range.sequence + 1
-      state.nextSequence = range.sequence + 1
-      state.nextDurable = range.sequence + 1
+      state.expect(range.sequence + 1)
       state.visibleEnd = LogPosition(segment: segment.number, offset: range.end)
       state.floor = max(state.floor, range.mark.floor)
       segment.show(upTo: range.end)
@@ -269,9 +280,7 @@ struct Follower: ~Copyable {
         catalog.segments.insert(Segment(found, entry: found.header.kind == .recovered ? found.entry : nil))
         state.live = beginning.set
         state.visibleEnd = place
-        state.nextVisible = next
-        state.nextSequence = next
-        state.nextDurable = next
+        state.expect(next)
         state.floor = max(state.floor, found.header.floor)
         state.highestNumber = max(state.highestNumber, found.number)
       }

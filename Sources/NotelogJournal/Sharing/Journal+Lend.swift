@@ -134,11 +134,12 @@ extension Journal {
         if let failure = state.failure { throw failure }
       }
       try goOnWriting(file)
+      // Before others may follow: whoever finds the lock not held takes what is written from now on for another process's.
+      lock.withLock { $0 = file }
     } catch {
       file.close()
       throw error
     }
-    lock.withLock { $0 = file }
     log.state.withLock { $0.isLent = false }
     pin.withLock { $0 = nil }
   }
@@ -235,9 +236,7 @@ extension Examination {
 extension LogState {
   /// Begins where everything before a sequence number is visible and durable.
   fileprivate mutating func startAt(_ next: UInt64, highestNumber: UInt32) {
-    nextSequence = next
-    nextVisible = next
-    nextDurable = next
+    expect(next)
     // Others have written meanwhile, whatever it was.
     noteWriting(in: nil)
     unsynced = []
