@@ -82,9 +82,10 @@ enum Syscall {
     return opened.flatMap { descriptor in
       var status = stat()
       // SAFETY: the pointer is to a local that outlives the call.
-      guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      let number = unsafe fstat(descriptor, &status) == 0 ? EINVAL : errno
+      guard status.st_mode & S_IFMT == S_IFREG else {
         closeFile(descriptor)
-        return .failure(Errno(EINVAL))
+        return .failure(Errno(number))
       }
       return .success(OpenedFile(descriptor: descriptor, status))
     }

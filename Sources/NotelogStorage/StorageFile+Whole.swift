@@ -49,6 +49,9 @@ extension StorageFile {
     try retryingInterruptions { () throws(StorageError) in try truncate(to: byteCount) }
   }
 
+  /// Makes the file's content and length durable. An interrupted sync has lost nothing: what fails is said by the next.
+  package func makeDurable() throws(StorageError) { try retryingInterruptions(sync) }
+
   /// Writes every byte, whatever the system takes at a time.
   package func writeAll(_ bytes: RawSpan, at offset: Int) throws(StorageError) {
     var done = 0

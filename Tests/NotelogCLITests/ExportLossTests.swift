@@ -79,7 +79,9 @@ import Testing
       // One of the two is the seal of none.
       Self.export("notelog: error: 2 values can't be opened: key 1 \(why)\n", 3, ("", "NULL", ""))
     }
-    try expect(script, export("can't be had without its effaceable file, which backups leave out") + export("was shredded"))
+    try expect(
+      script,
+      export("can't be had without its effaceable file, which backups leave out") + export("was shredded"))
   }
 
   /// The bug: dump left the fields sealed that `get` opened with the same password.

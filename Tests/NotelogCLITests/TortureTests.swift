@@ -11,7 +11,8 @@ import Testing
 
   /// `make torture` gives each campaign a minute; full disks have a test of their own.
   @Test(arguments: [
-    "damage", "links", "descriptors", "updates", "processes", "doors", "doors-agent", "doors-import", "doors-keys",
+    "damage", "links", "descriptors", "updates", "processes", "doors", "doors-agent", "doors-import",
+    "doors-keys",
   ])
   func `a short campaign finds nothing that does not hold`(_ campaign: String) throws {
     guard Self.canRun else { return }

@@ -30,6 +30,7 @@ extension NotelogError {
     record = error.record.map { RecordID($0) }
     sentence = error.sentence
     damage = error.report.map(DamageReport.init)
+    if error.isOutcomeUnknown { outcome = .unknown }
   }
 
   /// The public error for a system call that failed.
@@ -43,6 +44,8 @@ extension NotelogError {
     self.init(
       isFull ? .full : .inputOutput, "\(place): \(call) failed: \(error.reason)",
       errno: error.errno)
+    // The file has its name already: a crash may take that away again.
+    if error.call == .syncFolder { outcome = .unknown }
   }
 }
 

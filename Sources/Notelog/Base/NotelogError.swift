@@ -83,6 +83,19 @@ public struct NotelogError: Error, Sendable {
   /// What was found, where a store can't be opened because of what it lost.
   public internal(set) var damage: DamageReport?
 
+  /// What became of what was asked for.
+  public enum Outcome: Sendable, Hashable {
+    /// It was not done.
+    case notDone
+    /// It was done. The error stood in the way of something that follows, and that the next unlocking does.
+    case done
+    /// It is done as a whole or not at all, and a reopening shows which.
+    case unknown
+  }
+
+  /// What became of what was asked for, where an error ended it. A long work that is done step by step has done its earlier steps.
+  public internal(set) var outcome = Outcome.notDone
+
   /// What a user is told, where that is more than the code says.
   var sentence: String?
   /// What a user can do about it, where there is a sentence of its own.

@@ -4,7 +4,28 @@ import NotelogBase
 import NotelogJournal
 
 extension DynamicCollection {
-  /// The records, sorted by a field where one is named, or else by id. Text is in the order of its UTF-8 bytes.
+  /// The records, sorted by a field where one is named, or else by id: what ``forEach(sortedBy:_:limit:where:_:damaged:)`` goes through.
+  ///
+  /// - Parameters:
+  ///   - field: The field to sort by.
+  ///   - direction: The direction.
+  ///   - limit: How many records are wanted at most.
+  ///   - holds: Whether a record is wanted; all are where nothing is said.
+  ///   - damaged: Called with the record and what is wrong with it; returns whether to go on.
+  /// - Returns: The records.
+  /// - Throws: The same.
+  public func entries(
+    sortedBy field: String? = nil, _ direction: SortDirection = .ascending, limit: Int? = nil,
+    where holds: ((DynamicEntry) throws -> Bool)? = nil,
+    damaged: (RecordID, NotelogError) throws -> Bool = { _, error in throw error }
+  ) throws -> [DynamicEntry] {
+    var found: [DynamicEntry] = []
+    try forEach(
+      sortedBy: field, direction, limit: limit, where: holds, { found.append($0) }, damaged: damaged)
+    return found
+  }
+
+  /// Calls `body` with the records, sorted by a field where one is named, or else by id. Text is in the order of its UTF-8 bytes.
   ///
   /// A record that can't be read, or of which the field to sort by can't be opened because it is damaged, is handed to `damaged`,
   /// and the rest follows.
@@ -13,53 +34,120 @@ extension DynamicCollection {
   ///   - field: The field to sort by; a sealed one is opened for it. Records that lack it come first.
   ///   - direction: The direction.
   ///   - limit: How many records are wanted at most.
-  ///   - holds: Whether a record is wanted; what it throws of a damaged record is handed to `damaged` too.
+  ///   - holds: Whether a record is wanted; what it throws of a damaged record is handed to `damaged` too. All are where nothing is said.
+  ///   - body: Called with each record.
   ///   - damaged: Called with the record and what is wrong with it; returns whether to go on.
-  /// - Returns: The records.
-  /// - Throws: `notFound` where there is no such field; `locked` where a sealed one can't be opened; what `damaged` throws, which is
-  ///   the error that it is handed where nothing else is said.
-  /// - Complexity: O(*n*) in the records of the collection. With a limit it keeps O(limit) records, and where they are not sorted
-  ///   16 bytes for each record of the collection.
-  public func entries(
-    sortedBy field: String? = nil, _ direction: SortDirection = .ascending, limit: Int? = nil,
-    where holds: (DynamicEntry) throws -> Bool = { _ in true },
+  /// - Throws: `notFound` where there is no such field; `locked` where a sealed one can't be opened; what `body` throws; what `damaged` throws,
+  ///   which is the error that it is handed where nothing else is said.
+  /// - Complexity: O(*n*) in the records of the collection, of which at most 64 bytes each are kept in memory. Without a condition, by an indexed
+  ///   field, no more is read than is wanted, once there is an index.
+  public func forEach(
+    sortedBy field: String?, _ direction: SortDirection = .ascending, limit: Int? = nil,
+    where holds: ((DynamicEntry) throws -> Bool)? = nil, _ body: (DynamicEntry) throws -> Void,
     damaged: (RecordID, NotelogError) throws -> Bool = { _, error in throw error }
-  ) throws -> [DynamicEntry] {
-    guard limit != 0 else { return [] }
-    if let field { return try sorted(by: plan.index(of: field), direction, limit, holds, damaged) }
-    var found: [DynamicEntry] = []
+  ) throws {
+    guard limit != 0 else { return }
+    var left = limit ?? .max
+    func show(_ entry: DynamicEntry) throws -> Bool {
+      try body(entry)
+      left -= 1
+      return left > 0
+    }
+    if let field { return try walk(by: plan.index(of: field), direction, holds, show, damaged) }
     try forEach(
       { entry in
-        try sparing(entry.id, damaged) { if try holds(entry) { found.append(entry) } } && found.count != limit
+        var isWanted = false
+        let goesOn = try sparing(entry.id, damaged) { isWanted = try holds?(entry) ?? true }
+        return try isWanted ? show(entry) : goesOn
       }, damaged: damaged)
+  }
+
+  /// Goes through the field's index or, where it has none or not all records are wanted, through the keys of those that are: nothing else of
+  /// them is kept in memory.
+  private func walk(
+    by index: Int, _ direction: SortDirection, _ holds: ((DynamicEntry) throws -> Bool)?,
+    _ body: (DynamicEntry) throws -> Bool, _ damaged: (RecordID, NotelogError) throws -> Bool
+  ) throws {
+    let moment = store.journal.snapshot()
+    let field = plan.fields[index].field
+    let name = OrderName(collection: plan.number, field: field.number)
+    let hasIndex = field.isIndexed && (!field.isOptional || field.wasAlwaysOptional)
+    let known = holds == nil && hasIndex ? try store.index(name, at: moment) : nil
+    let order = try known ?? OrderedIndex(keys(of: index, at: moment, holds, damaged))
+    let width = field.type.fixedByteCount.map { $0 + (field.isOptional ? 1 : 0) + (known == nil ? 1 : 0) }
+    let isExact = width ?? .max <= OrderedEntry.keyByteCount
+    let scanner = Scanner(plan, store.opener)
+    var buffer = ReadBuffer()
+    let substitute = known.map { _ in store.substitute(for: name, at: moment) }
+    try order.forEachGroup(direction, substitute: substitute) { group in
+      var ties = group.map { (key: [UInt8](), id: $0.id) }
+      if !isExact, ties.count > 1 {
+        for place in ties.indices {
+          _ = try sparing(ties[place].id, { _, _ in true }) {
+            guard let found = try read(ties[place].id, at: moment, &buffer) else { return }
+            let record = ScannedRecord(found, RecordBody(checked: buffer.body))
+            try scanner.readKey(of: index, record, into: &ties[place].key)
+          }
+        }
+        ties.sort { left, right in
+          if left.key == right.key { return left.id < right.id }
+          return left.key.lexicographicallyPrecedes(right.key) == (direction == .ascending)
+        }
+      }
+      for (_, id) in ties {
+        var entry: DynamicEntry?
+        let goesOn = try sparing(id, damaged) {
+          guard let found = try read(id, at: moment, &buffer) else { return }
+          // With another key by now it is found there.
+          if known != nil {
+            let now = try OrderedEntry(keyOf: name, id, buffer.body)
+            guard let first = group.first, now?.ties(with: first) == true else { return }
+          }
+          entry = try OwnedRecord(found, in: plan.number, buffer).map { stored throws(NotelogError) in
+            try DynamicEntry(stored, plan, store.opener)
+          }
+        }
+        guard try entry.map(body) ?? goesOn else { return false }
+      }
+      return true
+    }
+  }
+
+  /// Reads a record of the collection as it was.
+  private func read(
+    _ id: RecordID, at moment: Snapshot, _ buffer: inout ReadBuffer
+  ) throws(NotelogError) -> StoredRecord? {
+    let found = try journaling(at: store.journal.path, moment.read(id.bytes, into: &buffer))
+    guard let found, found.collection == plan.number else { return nil }
+    _ = try RecordBody(checking: buffer.body)
     return found
   }
 
-  private func sorted(
-    by index: Int, _ direction: SortDirection, _ limit: Int?, _ holds: (DynamicEntry) throws -> Bool,
+  /// What the wanted records are sorted by: the beginnings of their keys, behind a byte that says whether there is one.
+  private func keys(
+    of index: Int, at moment: Snapshot, _ holds: ((DynamicEntry) throws -> Bool)?,
     _ damaged: (RecordID, NotelogError) throws -> Bool
-  ) throws -> [DynamicEntry] {
-    var first = FirstEntries<[UInt8], DynamicEntry>(limit: limit) { left, right in
-      if left == right { return .same }
-      return left.lexicographicallyPrecedes(right) == (direction == .ascending) ? .before : .after
-    }
+  ) throws -> [OrderedEntry] {
     let scanner = Scanner(plan, store.opener)
-    var key: [UInt8] = []
-    try scan(damaged) { record in
+    var (found, key): ([OrderedEntry], [UInt8]) = ([], [])
+    try scan(at: moment, damaged) { record in
       try scanner.readKey(of: index, record, into: &key)
-      guard first.accepts(key, record.id) else { return }
-      let entry = try DynamicEntry(OwnedRecord(record, in: plan.number), plan, store.opener)
-      if try holds(entry) { first.insert(key, entry.id, entry) }
+      if let holds {
+        let entry = try DynamicEntry(OwnedRecord(record, in: plan.number), plan, store.opener)
+        guard try holds(entry) else { return }
+      }
+      let beginning = key.isEmpty ? [0] : [1] + key.prefix(OrderedEntry.keyByteCount)
+      found.append(OrderedEntry(key: beginning.rawSpan, record.id))
     }
-    return first.sorted()
+    return found
   }
 
   /// Calls `body` with each record, in the order in which they lie on the disk, and `damaged` with those that can't be read or of
   /// which `body` says that they are damaged.
   private func scan(
-    _ damaged: (RecordID, NotelogError) throws -> Bool, _ body: (ScannedRecord) throws -> Void
+    at moment: Snapshot, _ damaged: (RecordID, NotelogError) throws -> Bool,
+    _ body: (ScannedRecord) throws -> Void
   ) throws {
-    let moment = store.journal.snapshot()
     var isWhole = true
     var goesOn = true
     try moment.scan(plan.number, damaged: { _ in isWhole = false }) { record in

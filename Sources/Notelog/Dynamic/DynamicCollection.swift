@@ -1,5 +1,6 @@
 // A collection used without a record type, by the names of its fields.
 
+import NotelogBase
 import NotelogFormat
 import NotelogCrypto
 import NotelogJournal
@@ -20,11 +21,12 @@ public struct DynamicCollection: Sendable {
 
   /// All fields that ever were, in ascending order of number.
   public var fields: [FieldInfo] {
-    plan.schema.fields.filter { !$0.isDigest }.map { field in
+    let revealed = Set(plan.schema.fields.filter { $0.isDigest && !$0.isRetired }.map(\.digestOf))
+    return plan.schema.fields.filter { !$0.isDigest }.map { field in
       FieldInfo(
         field, keyName: field.keys.last.flatMap { store.vault.name(of: KeyReference(rawValue: $0)) },
-        keyField: plan.schema.fields.first { $0.number == field.keyField }?.name,
-        revealsEquality: plan.schema.fields.contains { $0.digestOf == field.number && !$0.isRetired })
+        keyField: plan.schema.fields.find(UInt32(field.keyField)) { UInt32($0.number) }?.name,
+        revealsEquality: revealed.contains(field.number))
     }
   }
 

@@ -29,6 +29,8 @@ public struct DynamicEntry: Sendable, Identifiable {
   let stored: OwnedRecord
   let plan: CollectionPlan
   let opener: FieldOpener
+  /// The record's directory, in ascending order of number.
+  private let entries: [FieldEntry]
   /// The fields that the record has, in ascending order of number.
   public let fields: [Field]
 
@@ -36,7 +38,8 @@ public struct DynamicEntry: Sendable, Identifiable {
     self.stored = stored
     self.plan = plan
     self.opener = opener
-    fields = try stored.entries().filter { !plan.isDigest($0.number) }.map { entry in
+    entries = try stored.entries()
+    fields = entries.filter { !plan.isDigest($0.number) }.map { entry in
       let reference =
         entry.flags.contains(.chunked)
         ? ValueReference(stored.body.rawSpan.extracting(entry.range)) : nil
@@ -66,7 +69,7 @@ public struct DynamicEntry: Sendable, Identifiable {
   public func value(_ name: String) throws -> DynamicValue {
     let index = try plan.index(of: name)
     let field = plan.fields[index].field
-    guard let entry = try stored.find(field.number) else { return .missing }
+    guard let entry = entries.find(UInt32(field.number), by: { UInt32($0.number) }) else { return .missing }
     return try opener.open(entry, in: stored.body.rawSpan, of: id, index, plan) {
       bytes throws(NotelogError) in
       try DynamicValue(loading: bytes, as: field.type, isOptional: field.isOptional)

@@ -41,14 +41,24 @@ extension Store {
   /// - Throws: `locked`, `schemaConflict`, `invalidArgument`.
   @discardableResult
   public func createCollection(_ name: String, fields: [FieldDescription]) throws -> DynamicCollection {
-    let declared = CollectionDescription(name: name, fields: fields)
-    if let mistake = declared.mistake {
-      throw NotelogError(.invalidArgument, "collection \(name): \(mistake)")
+    try createCollections([(name, fields)])
+    return try collection(name)
+  }
+
+  /// Makes several collections, or brings them up to date, in one transaction: all of them or none.
+  ///
+  /// - Parameter collections: Their names and fields. Named keys that don't exist are made.
+  /// - Throws: `locked`, `schemaConflict`, `invalidArgument`.
+  public func createCollections(_ collections: [(name: String, fields: [FieldDescription])]) throws {
+    let declared = collections.map { CollectionDescription(name: $0.name, fields: $0.fields) }
+    for collection in declared {
+      if let mistake = collection.mistake {
+        throw NotelogError(.invalidArgument, "collection \(collection.name): \(mistake)")
+      }
     }
     guard registry.withLock({ $0.isVerified }) else {
       throw NotelogError(.locked, "unlock the store to make or change a collection")
     }
-    try write { tx in _ = try tx.collection(for: declared) }
-    return try collection(name)
+    try write { tx in for collection in declared { _ = try tx.collection(for: collection) } }
   }
 }

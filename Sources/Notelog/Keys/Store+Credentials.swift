@@ -91,7 +91,7 @@ extension Store {
   ///   - new: What opens the store from now on; it may be the same.
   ///   - work: For a password, the exponent of scrypt's *N*, from 14 to 18.
   /// - Throws: `wrongPassword`, `tampered`; `missingKey` where a key can't be opened on this device; `invalidArgument`, `limitExceeded`,
-  ///   `full`, `inputOutput`.
+  ///   `full`, `inputOutput`. Where the error's ``NotelogError/outcome`` is `done`, the new credential is in force all the same.
   public func rekey(_ old: Credential, to new: Credential, work: UInt8 = 17) throws {
     let place = "changing the unlock root"
     try new.refuseEmpty(place)
@@ -100,15 +100,24 @@ extension Store {
       throw NotelogError(.locked, "\(place): the credential opens some keys only, and not the store")
     }
     try finishRootChange()
-    // The turn is kept from the new root on until all schemas are in the log again: none is sealed under the old one meanwhile.
-    try write { tx in
-      try changeKeyring(place, new) { secret throws(CryptoError) in
-        try vault.changingRoot(
-          to: secret, work: WorkFactor(logN: work), schemas: registry.withLock { $0.sealed })
+    var isInForce = false
+    do {
+      // The turn is kept from the new root on until all schemas are in the log again: none is sealed under the old one meanwhile.
+      try write { tx in
+        try changeKeyring(place, new) { secret throws(CryptoError) in
+          try vault.changingRoot(
+            to: secret, work: WorkFactor(logN: work), schemas: registry.withLock { $0.sealed })
+        }
+        isInForce = true
+        try tx.storeSchemas { schema throws(NotelogError) in try self.followAll(&schema) }
       }
-      try tx.storeSchemas { schema throws(NotelogError) in try self.followAll(&schema) }
+      try finishRootChange(storing: false)
+    } catch {
+      guard isInForce, var error = error as? NotelogError else { throw error }
+      // The new credential opens the store, and the old one doesn't: whoever unlocks it next does what is left.
+      error.outcome = .done
+      throw error
     }
-    try finishRootChange(storing: false)
   }
 
   /// Does what a change of the root left to do, if the process died: schemas get their MACs under the new root, and those of before count no

@@ -205,6 +205,7 @@ extension Transaction {
   mutating func storeSchemas(
     _ change: (inout StoredSchema) throws(NotelogError) -> Bool
   ) throws(NotelogError) {
+    turn.batch.isOfKeys = true
     let isAll = store.vault.isRootChangeUnfinished
     for stored in store.registry.withLock({ Array($0.byNumber.values) }) {
       var schema = stored.plan.schema

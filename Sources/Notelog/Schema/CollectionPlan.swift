@@ -57,6 +57,7 @@ final class CollectionPlan: Sendable {
   /// What no two records share.
   let unique: [UniqueRule]
   private let retired: Set<UInt16>
+  private let digestNumbers: Set<UInt16>
   private let indexByName: [String: Int]
   /// Says which generations are one key's.
   private let vault: Vault?
@@ -83,13 +84,14 @@ final class CollectionPlan: Sendable {
     self.fields = fields
     hasIndexes = fields.contains(where: \.isIndexed)
     hasChosenKeys = fields.contains(where: \.field.isKeyChosen)
-    digests = fields.indices.compactMap { digest in
+    digests = fields.indices.filter { fields[$0].field.isDigest }.compactMap { digest in
       let source = fields.firstIndex { $0.number == fields[digest].field.digestOf }
       return source.map { DigestPair(source: $0, digest: digest) }
     }
     hasDigests = !digests.isEmpty
     unique = schema.unique.map { UniqueRule($0, in: schema) }
     retired = Set(schema.fields.filter(\.isRetired).map(\.number))
+    digestNumbers = Set(schema.fields.filter(\.isDigest).map(\.number))
     let named = fields.enumerated().filter { !$1.field.isDigest }
     indexByName = Dictionary(uniqueKeysWithValues: named.map { ($1.field.name, $0) })
   }
@@ -112,7 +114,10 @@ final class CollectionPlan: Sendable {
   }
 
   /// The field of a number, or nil where this version of the schema doesn't know it.
-  func index(of number: UInt16) -> Int? { fields.indices.first { fields[$0].number == number } }
+  func index(of number: UInt16) -> Int? {
+    let index = fields.firstPlace(notBelow: UInt32(number)) { UInt32($0.number) }
+    return index < fields.count && fields[index].number == number ? index : nil
+  }
 
   /// Compares what a directory says of a value with what the schema permits, and with the key that the record names for it.
   ///
@@ -164,7 +169,7 @@ final class CollectionPlan: Sendable {
   }
 
   /// Whether a field has digests of another's values, or had: nobody is shown them.
-  func isDigest(_ number: UInt16) -> Bool { schema.fields.contains { $0.number == number && $0.isDigest } }
+  func isDigest(_ number: UInt16) -> Bool { digestNumbers.contains(number) }
 
   /// Whether a field's values go with the next update.
   func isRetired(_ number: UInt16) -> Bool { retired.contains(number) }

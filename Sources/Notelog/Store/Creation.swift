@@ -34,7 +34,7 @@ struct Creation {
       try mark.lock(.exclusive)
       if isEmpty, Self.isBegunMark(mark) {
         try mark.writeAll(Self.content.rawSpan, at: 0)
-        try mark.sync()
+        try mark.makeDurable()
       }
       try storage.syncFolder("")
     } catch {

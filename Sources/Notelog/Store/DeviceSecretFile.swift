@@ -92,7 +92,7 @@ struct DeviceSecretFile: Sendable {
     let file = try storage.openEmpty(partial)
     defer { file.close() }
     try file.writeAll(bytes.bytes, at: 0)
-    try file.sync()
+    try file.makeDurable()
     try storage.move(partial, to: path)
   }
 }

@@ -90,7 +90,7 @@ struct EffaceableFile {
     let file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, mode) }
     defer { file.close() }
     try file.writeAll(bytes, at: 0)
-    try file.sync()
+    try file.makeDurable()
   }
 }
 

@@ -173,7 +173,7 @@ struct KeyringFiles: Sendable {
     do {
       try file.writeAll(bytes.rawSpan.extracting(droppingFirst: start), at: start)
       if try file.byteCount() > bytes.count { try file.truncate(to: bytes.count) }
-      try file.sync()
+      try file.makeDurable()
     } catch {
       try? file.truncate(to: start)
       throw error

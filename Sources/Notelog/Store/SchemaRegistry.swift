@@ -56,10 +56,9 @@ struct SchemaRegistry: Sendable {
     byNumber.sorted { $0.key < $1.key }.map { SealedSchema(bytes: $0.value.bytes, mac: $0.value.mac) }
   }
 
-  /// The number that the next collection gets: higher than that of any schema, and none that others have.
-  func nextNumber(besides others: some Sequence<UInt16>) throws(NotelogError) -> UInt16 {
-    let taken = Set(others)
-    var next = Int(max(byNumber.keys.max() ?? 0, lost.max() ?? 0)) + 1
+  /// The number that the next collection gets: higher than that of any schema and than `pending`, and none that others have.
+  func nextNumber(after pending: UInt16 = 0, besides taken: Set<UInt16> = []) throws(NotelogError) -> UInt16 {
+    var next = Int(max(byNumber.keys.max() ?? 0, lost.max() ?? 0, pending)) + 1
     while next <= Limits.collections, taken.contains(UInt16(next)) { next += 1 }
     guard next <= Limits.collections else {
       throw NotelogError(.limitExceeded, "the store has \(Limits.collections) collections already")

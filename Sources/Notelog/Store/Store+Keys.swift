@@ -164,16 +164,29 @@ extension Store {
   func putInForce(_ change: Vault.Change) throws(NotelogError) {
     let isBehind = keyringFinding.withLock { $0 } == .bothSound
     func keep(_ name: String) throws(NotelogError) {
-      do { try keyringFiles.keep(change, as: name, isBehind: isBehind) } catch {
-        // On a full disk the reserve has room for it; once it has taken the other's place, that room is there again.
-        guard error.code == .full, journal.releaseReserve() else { throw error }
-        defer { journal.refillReserve() }
+      try withReserve { () throws(NotelogError) in
         try keyringFiles.keep(change, as: name, isBehind: isBehind)
       }
     }
-    try keep(KeyringFiles.name)
+    do { try keep(KeyringFiles.name) } catch {
+      // It has its name, and is what others go by.
+      if error.outcome == .unknown {
+        vault.adopt(change)
+        keyringFinding.withLock { $0 = .copyOlder }
+      }
+      throw error
+    }
     vault.adopt(change)
     let isCopied = (try? keep(KeyringFiles.copyName)) != nil
     keyringFinding.withLock { $0 = isCopied ? .bothSound : .copyOlder }
+  }
+
+  /// Replaces a file. On a full disk the reserve has room for it; once it has taken the other's place, that room is there again.
+  func withReserve(_ replace: () throws(NotelogError) -> Void) throws(NotelogError) {
+    do { try replace() } catch {
+      guard error.code == .full, journal.releaseReserve() else { throw error }
+      defer { journal.refillReserve() }
+      try replace()
+    }
   }
 }

@@ -25,7 +25,9 @@ extension Store {
   func copySchemas(_ changed: [UInt16: SchemaRegistry.Stored]) throws(NotelogError) {
     let known = registry.withLock { $0.byNumber }
     let all = known.merging(changed) { _, new in new }
-    try SchemaFile(storage: storage).replace(with: Array(all.values), of: storeID)
+    try withReserve { () throws(NotelogError) in
+      try SchemaFile(storage: storage).replace(with: Array(all.values), of: storeID)
+    }
   }
 
   /// What reads records of a type. Nothing is written: a schema that is new, or newer than the stored one, is followed
@@ -67,20 +69,28 @@ extension Store {
 
   /// The schema that a declaration leads to, when it is about to be written with: keys that it names are made.
   ///
+  /// - Parameters:
+  ///   - declared: The declaration.
+  ///   - pending: The schema that the transaction stores for it already.
+  ///   - highest: The highest number that a schema has which the transaction stores.
+  ///   - orphans: The collections of records whose schema is gone, which are of another type; nil where nobody has looked.
+  ///   - migration: How far a migration has come.
   /// - Returns: The schema, and whether it must be stored.
+  /// - Throws: `locked`, `schemaConflict`, `limitExceeded`.
   func schemaForWriting(
-    _ declared: CollectionDescription, pending: [UInt16: StoredSchema], _ migration: MigrationStage = .none
+    _ declared: CollectionDescription, pending: StoredSchema?, after highest: UInt16,
+    besides orphans: inout Set<UInt16>?, _ migration: MigrationStage = .none
   ) throws(NotelogError) -> (schema: StoredSchema, isChanged: Bool, isComplete: Bool) {
-    let names = [declared.name] + declared.formerNames
     let known =
-      pending.values.first { names.contains($0.name) }
-      ?? registry.withLock { $0.find(declared)?.plan.schema }
+      pending ?? registry.withLock { $0.find(declared)?.plan.schema }
     guard var schema = known else {
-      let stored = registry.withLock { Set($0.byNumber.keys) }.union([SchemaRecord.collection])
-      // Records whose schema is gone are of another type.
-      let orphans = try journaling(at: journal.path, journal.snapshot().recordCounts(besides: stored)).keys
+      if orphans == nil {
+        let stored = registry.withLock { Set($0.byNumber.keys) }.union([SchemaRecord.collection])
+        orphans = try Set(
+          journaling(at: journal.path, journal.snapshot().recordCounts(besides: stored)).keys)
+      }
       let number = try registry.withLock { registry throws(NotelogError) in
-        try registry.nextNumber(besides: Array(orphans) + pending.keys)
+        try registry.nextNumber(after: highest, besides: orphans ?? [])
       }
       guard isUnlocked else {
         throw NotelogError(.locked, "collection \(declared.name) is new: unlock the store to add it")

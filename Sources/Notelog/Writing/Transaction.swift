@@ -57,6 +57,11 @@ public struct Transaction: ~Copyable {
   var plans: [ObjectIdentifier: any Sendable] = [:]
   /// Schemas that are stored with this transaction.
   var schemas: [UInt16: SchemaRegistry.Stored] = [:]
+  /// Their numbers by the names of collections, and the highest: a store may get thousands at once.
+  private var schemaNumbers: [String: UInt16] = [:]
+  private var highestSchema: UInt16 = 0
+  /// The collections of records whose schema is gone, once they were looked for.
+  private var orphans: Set<UInt16>?
   /// The keys that records will have in ordered indexes.
   var additions: [FieldIndexes.Addition] = []
 
@@ -110,8 +115,13 @@ public struct Transaction: ~Copyable {
     if schemas.isEmpty, store.isUnlocked, store.vault.isRootChangeUnfinished {
       try storeSchemas { [store] schema throws(NotelogError) in try store.followAll(&schema) }
     }
+    var pending: StoredSchema?
+    for name in [declared.name] + declared.formerNames where pending == nil {
+      let schema = schemaNumbers[name].flatMap { schemas[$0]?.plan.schema }
+      if schema?.name == name { pending = schema }
+    }
     let (schema, isChanged, isComplete) = try store.schemaForWriting(
-      declared, pending: schemas.mapValues(\.plan.schema), migration)
+      declared, pending: pending, after: highestSchema, besides: &orphans, migration)
     guard isChanged else {
       if let pending = schemas[schema.collection] { return (pending.plan, isComplete) }
       if let stored = store.registry.withLock({ $0.byNumber[schema.collection] }) {
@@ -127,6 +137,8 @@ public struct Transaction: ~Copyable {
   /// Stores a schema with this transaction.
   mutating func put(_ stored: SchemaRegistry.Stored) {
     schemas[stored.plan.number] = stored
+    schemaNumbers[stored.plan.schema.name] = stored.plan.number
+    highestSchema = max(highestSchema, stored.plan.number)
     collections[stored.plan.number] = nil
     stored.put(in: &turn.batch)
   }

@@ -48,7 +48,8 @@ private func addRecord(_ invocation: Invocation, _ console: Console) throws(Tool
   guard !assignments.isEmpty else {
     throw .usage("NAME=VALUE is missing", hint: "usage: \(invocation.command.synopsis)")
   }
-  let id = try invocation.withStore(.required) { store in
+  let id = RecordID()
+  try invocation.withStore(.required) { store in
     let collection = try store.collection(given: name)
     var values = try collection.values(assignments)
     // An app would have its initial value for it, which is often the time of each reading.
@@ -58,9 +59,18 @@ private func addRecord(_ invocation: Invocation, _ console: Console) throws(Tool
       }
       values[field.name] = .date(Moment.now)
     }
-    return try collection.add(values)
+    do { try store.write { tx in _ = try tx.put(in: collection, id, values) } } catch {
+      var error = ToolError(any: error)
+      if error.isOutcomeUnknown { error.message += ": record \(id.shown)" }
+      throw error
+    }
+    do throws(ToolError) {
+      try console.out.write(id.shown + "\n")
+      try console.out.flush()
+    } catch {
+      throw ToolError(.failed, "record \(id.shown) is added, and its id can't be printed: \(error.message)")
+    }
   }
-  try console.out.write(id.shown + "\n")
   return .done
 }
 

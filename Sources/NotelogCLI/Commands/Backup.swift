@@ -83,13 +83,12 @@ private func backUp(_ invocation: Invocation, _ console: Console) throws(ToolErr
 
 @Sendable
 private func restoreBackup(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
-  let source = try SecretSource(invocation)
-  let given = try source.given()
+  let given = try SecretSource(invocation).given()
   do { return try restoreBackup(invocation, console, given) } catch {
     // Which of several keyrings is the store's, the password tells.
     guard error.code == .locked, given == nil else { throw error }
     console.say("note", error.message)
-    return try restoreBackup(invocation, console, try source.require())
+    return try restoreBackup(invocation, console, try SecretSource.ask())
   }
 }
 

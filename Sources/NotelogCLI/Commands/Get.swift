@@ -38,7 +38,7 @@ private func getRecord(_ invocation: Invocation, _ console: Console) throws(Tool
       let field = try collection.field(invocation.positionals[2])
       try invocation.unlock(store, toRead: [field.name], of: collection)
       let none = ToolError(.no, "record \(id.shown) has no \(field.name)")
-      let longByteCount = try entry.longByteCount(field.name)
+      let longByteCount = try entry.fields.first { $0.name == field.name }.flatMap(entry.longByteCount)
       // Pieces are bytes: that a value is no text or JSON shows where it is read whole.
       if field.isSealed, field.type == .bytes || longByteCount != nil && [.text, .json].contains(field.type),
         !invocation.has(.json), !console.outIsTerminal
@@ -86,6 +86,7 @@ private func removeRecords(_ invocation: Invocation, _ console: Console) throws(
         }
       }
     } catch {
+      if error.isOutcomeUnknown { throw error }
       throw ToolError(error.code, "nothing was removed: \(error.message)", hint: error.hint)
     }
     for id in missing { console.say("error", "there is no record \(id.shown)") }

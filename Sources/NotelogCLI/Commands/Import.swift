@@ -89,22 +89,40 @@ private func importLines(_ invocation: Invocation, _ console: Console) throws(To
       do throws(ToolError) {
         while !Interrupt.isRequested, let line = try reader.next() {
           if line.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { continue }
-          try batch.add(line)
+          try batch.add(line, number: reader.lineNumber)
           guard batch.isFull(batchCount) else { continue }
-          try batch.commit()
+          try batch.commit(upTo: reader.lineNumber)
           reader.tell(progress)
         }
+        try batch.commit(upTo: reader.lineNumber)
       } catch {
         // The lines before the wrong one are good, and are kept.
-        if !batch.hasFailed { try batch.commit() }
+        if !batch.hasFailed { try batch.commit(upTo: reader.lineNumber - 1) }
         if error.code == .interrupted { throw error }
         let hint = reader.lineNumber > 1 ? nil : "--from takes something else than the lines of dump --json"
-        throw ToolError(error.code, "line \(reader.lineNumber): \(error.message)", hint: error.hint ?? hint)
+        let place =
+          batch.hasFailed
+          ? (error.isOutcomeUnknown ? "of the lines after" : "nothing is imported after")
+            + " line \(batch.committedLine)"
+          : "line \(reader.lineNumber)"
+        throw ToolError(error.code, "\(place): \(error.message)", hint: error.hint ?? hint)
       }
-      try batch.commit()
+      try asking { try store.finishImport() }
       if Interrupt.isRequested { throw .interrupted }
     }
     return .done
+  }
+}
+
+extension Store {
+  /// Makes durable what was imported, and has ordered indexes made, which closing leaves to whoever opens the store next.
+  fileprivate func finishImport() throws {
+    try write { _ in }
+    for collection in collections {
+      for field in collection.fields where field.isIndexed && !field.isRetired {
+        _ = try collection.entries(sortedBy: field.name, limit: 1, damaged: { _, _ in true })
+      }
+    }
   }
 }
 
@@ -145,7 +163,10 @@ private func importTable(
     var taken = TableImport(source, into: try proposal.collection(in: store), of: store)
     let progress = Progress("importing", on: console)
     defer { progress.finish() }
-    try Interrupt.deferred { () throws(ToolError) in try taken.run(progress) }
+    try Interrupt.deferred { () throws(ToolError) in
+      try taken.run(progress)
+      try asking { try store.finishImport() }
+    }
     try console.out.write(
       "imported   \(taken.newCount) records\(taken.knownCount > 0 ? ", \(taken.knownCount) were there" : "")\n"
     )
@@ -195,11 +216,13 @@ private struct ImportBatch {
   var byteCount = 0
   /// Whether a commit has failed: what is wrong is not a line then, and trying again would not help.
   var hasFailed = false
+  /// The number of the last line that was committed.
+  var committedLine = 0
 
   /// A transaction holds 64 MiB at most, so a batch ends before that too.
   func isFull(_ count: Int) -> Bool { records.count >= count || byteCount >= 16 << 20 }
 
-  mutating func add(_ line: [UInt8]) throws(ToolError) {
+  mutating func add(_ line: [UInt8], number: Int) throws(ToolError) {
     let json: JSONValue
     do {
       json = try JSONReader.read(line)
@@ -237,7 +260,7 @@ private struct ImportBatch {
     }
     // Two versions of a record are two commits' work.
     if !ids.insert(id).inserted {
-      try commit()
+      try commit(upTo: number - 1)
       ids.insert(id)
     }
     records.append((collection, id, values))
@@ -272,7 +295,7 @@ private struct ImportBatch {
     throw ToolError(.failed, "\(field.name) takes \(field.type.named) value")
   }
 
-  mutating func commit() throws(ToolError) {
+  mutating func commit(upTo line: Int) throws(ToolError) {
     guard !records.isEmpty else { return }
     let records = self.records
     hasFailed = true
@@ -282,6 +305,7 @@ private struct ImportBatch {
       }
     }
     hasFailed = false
+    committedLine = line
     self.records.removeAll(keepingCapacity: true)
     ids.removeAll(keepingCapacity: true)
     byteCount = 0

@@ -5,23 +5,32 @@ extension Command {
   static let info: Command = Command(
     words: ["info"], summary: "show size, records, segments, collections and keys",
     discussion: [
+      """
+      Of a store of more than 32 MiB the values under each key are not counted: it would read all records, as 'notelog key list' does.
+      """,
       "No key is needed; with one, or with --unlock, the names of keys are shown as well. What lies before the floor is on the disk for certain.",
       "On a terminal each segment has a bar: as long as it is large, filled as far as it is live.",
     ],
     positionals: [.store], options: [.unlock, .json], run: showInfo)
 }
 
+/// How large a store may be of which all records are read, to count what is sealed under each key.
+private let countedByteCount = 32 << 20
+
 @Sendable
 private func showInfo(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
   try invocation.withStore(.ifGiven, readOnly: true) { store in
     let isWhole = try store.hasAllSchemas(console)
-    let collections = try store.collections.map { collection in (collection, try collection.count) }
-    let counted = try store.countSealedValues()
+    let collections = store.collections
+    // Of the only one the index knows it.
+    let known = isWhole && collections.count == 1 ? store.info.recordCount : nil
+    let counts = try collections.map { collection in (collection, try known ?? collection.count) }
+    let counted = store.info.byteCount <= countedByteCount ? try store.countSealedValues() : nil
     // Afterwards: counting may have come upon damage.
     let info = store.info
     try invocation.print(
-      text(info, store.damage, collections, counted, console),
-      or: json(info, store.damage, collections, counted), on: console)
+      text(info, store.damage, counts, counted, console),
+      or: json(info, store.damage, counts, counted), on: console)
     if info.condition == .damaged, store.damage.verdict == .sound {
       console.say("hint", "'notelog verify \(invocation.store)' says what is damaged")
     }
@@ -31,7 +40,7 @@ private func showInfo(_ invocation: Invocation, _ console: Console) throws(ToolE
 
 private func text(
   _ info: StoreInfo, _ damage: DamageReport, _ collections: [(DynamicCollection, recordCount: Int)],
-  _ sealed: SealedValueCounts, _ console: Console
+  _ sealed: SealedValueCounts?, _ console: Console
 ) -> String {
   var text = """
     store       \(info.id)
@@ -96,7 +105,7 @@ extension FieldInfo {
 
 private func json(
   _ info: StoreInfo, _ damage: DamageReport, _ collections: [(DynamicCollection, recordCount: Int)],
-  _ sealed: SealedValueCounts
+  _ sealed: SealedValueCounts?
 ) -> JSONValue {
   let damage: JSONValue = [
     "verdict": damage.verdict.rawValue, "lostRecords": damage.lostRecordCount,

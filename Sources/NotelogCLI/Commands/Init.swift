@@ -56,7 +56,7 @@ private func makeStore(_ invocation: Invocation, _ console: Console) throws(Tool
   let credential = try source.requireNew(.passwordFile)
   try asking {
     let store = try Store.create(at: invocation.store, unlocking: credential, options: options) { store in
-      for collection in collections { try store.createCollection(collection.name, fields: collection.fields) }
+      try store.createCollections(collections.map { ($0.name, $0.fields) })
     }
     try store.close()
   }

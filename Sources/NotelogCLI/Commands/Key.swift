@@ -95,8 +95,9 @@ private func listKeys(_ invocation: Invocation, _ console: Console) throws(ToolE
 
 extension StoreInfo.Key {
   /// How many values are under it, and what else is to be known of it.
-  func words(_ sealed: SealedValueCounts) -> String {
-    let old = generations.filter { $0 != number }.map { ", \(sealed.counts[$0] ?? 0) under \($0)" }.joined()
+  func words(_ sealed: SealedValueCounts?) -> String {
+    func count(_ key: UInt32) -> Int { sealed?.counts[key] ?? 0 }
+    let old = generations.filter { $0 != number }.map { ", \(count($0)) under \($0)" }.joined()
     let note: String? =
       switch state {
       case .open, .locked, .shredded: nil
@@ -104,17 +105,17 @@ extension StoreInfo.Key {
       case .missingFile: "its effaceable file is missing"
       }
     if state == .shredded {
-      return "\(counted(generations.reduce(0) { $0 + (sealed.counts[$1] ?? 0) }, "value")), shredded"
+      return "\(counted(generations.reduce(0) { $0 + count($1) }, "value")), shredded"
     }
-    let values = counted(sealed.counts[number] ?? 0, "value") + old
+    let values = sealed == nil ? "its values not counted" : counted(count(number), "value") + old
     return note.map { values + ", " + $0 } ?? values
   }
 
-  func json(_ counted: SealedValueCounts) -> JSONValue {
+  func json(_ counted: SealedValueCounts?) -> JSONValue {
     [
       "number": number, "name": name, "class": keyClass, "shreddable": isShreddable, "state": state.rawValue,
       "generations": generations.map { number -> JSONValue in
-        ["number": number, "values": counted.counts[number] ?? 0]
+        ["number": number, "values": counted.map { $0.counts[number] ?? 0 }]
       },
     ]
   }
@@ -208,7 +209,16 @@ private func shredKey(_ invocation: Invocation, _ console: Console) throws(ToolE
 @Sendable
 private func makeRecoveryKey(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
   try invocation.withStore(.credential) { store in
-    try console.out.write(try store.addRecoveryKey() + "\n")
+    let text = try store.addRecoveryKey()
+    do throws(ToolError) {
+      try console.out.write(text + "\n")
+      try console.out.flush()
+    } catch {
+      let slot = store.info.slots.map(\.number).max() ?? 0
+      throw ToolError(
+        .failed, "a recovery key is added that nobody has seen: \(error.message)",
+        hint: "'notelog password remove \(invocation.store) \(slot)' takes it away")
+    }
     console.say("note", "this is shown once: write it down, and keep it apart from the store")
     return .done
   }

@@ -38,35 +38,39 @@ private func listRecords(_ invocation: Invocation, _ console: Console) throws(To
   let limit = try invocation.number(of: .limit, in: 0...Int.max)
   let name = invocation.positionals.dropFirst().first
   return try invocation.withStore(.ifGiven, readOnly: true) { store in
-    let isWhole = try store.hasAllSchemas(console)
     let known = store.collections
+    let isThere = name.map { name in known.contains { $0.name == name } } ?? !known.isEmpty
+    // Who asks for the first few has nothing else gone through.
+    let isWhole = try limit != nil && isThere || store.hasAllSchemas(console)
     // The one that is meant may be the one that is lost.
-    if !isWhole, name.map({ name in !known.contains { $0.name == name } }) ?? known.isEmpty { return .damage }
+    if !isWhole, !isThere { return .damage }
     let collection = try store.collection(given: name)
     let conditions = try (invocation.values[Command.whereOption.long] ?? []).map { text in
       try FieldFilter(text, in: collection)
     }
     for warning in conditions.compactMap(\.warning) { console.say("warning", warning) }
     let fields = try shownFields(invocation, collection)
+    let only = Set(fields)
     let order = try order(invocation, collection)
     try invocation.unlock(
       store, toRead: fields + conditions.map(\.name) + [order.field].compactMap(\.self), of: collection)
     var unreadable = UnreadableRecords(console)
     let lacked = LackedKeys(of: store, console)
     var answer = isWhole ? ExitCode.done : .damage
-    let entries = try collection.entries(
+    try collection.forEach(
       sortedBy: order.field, order.direction, limit: limit,
-      where: { entry in try conditions.allSatisfy { try $0.holds(for: entry) } },
+      where: conditions.isEmpty
+        ? nil : { entry in try conditions.allSatisfy { try $0.holds(for: entry) } },
+      { entry in
+        let shown = RecordShown(entry, opening: true, only: only)
+        lacked.note(shown)
+        try shown.list(fields, on: console, asJSON: invocation.has(.json))
+        answer.meet(try shown.exitCode(console))
+      },
       damaged: { id, error in
         unreadable.add(id, error)
         return true
       })
-    for entry in entries {
-      let shown = RecordShown(entry, opening: true, only: fields)
-      lacked.note(shown)
-      try shown.list(on: console, asJSON: invocation.has(.json))
-      answer.meet(try shown.exitCode(console))
-    }
     return lacked.end(unreadable.end(answer))
   }
 }

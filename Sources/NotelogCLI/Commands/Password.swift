@@ -81,7 +81,12 @@ private func makeNewRoot(
   of store: Store, _ old: Credential, to new: Credential, work: UInt8, _ console: Console
 ) throws {
   let gone = store.info.slots.count - 1
-  try store.rekey(old, to: new, work: work)
+  do { try store.rekey(old, to: new, work: work) } catch {
+    guard let error = error as? NotelogError, error.outcome == .done else { throw error }
+    console.say(
+      "warning",
+      "the new password is in force, and unlocking does what is left: \(ToolError(error).message)")
+  }
   // An agent's root opens nothing any more.
   do throws(ToolError) { try RootKeeper.forget(store.id) } catch { console.say("warning", error.message) }
   if gone > 0 {

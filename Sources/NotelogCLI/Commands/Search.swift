@@ -40,6 +40,7 @@ private func searchRecords(_ invocation: Invocation, _ console: Console) throws(
         !field.isRetired && field.type == .text && names?.contains(field.name) ?? true
       }
       let shown = collection.fieldsToList
+      let only = invocation.has(.json) ? nil : Set(shown)
       try invocation.unlock(store, toRead: fields.map(\.name) + shown, of: collection)
       try collection.forEach { entry in
         guard found < limit else { return false }
@@ -56,9 +57,9 @@ private func searchRecords(_ invocation: Invocation, _ console: Console) throws(
         guard holds else { return true }
         found += 1
         if code == .no { code = .done }
-        let record = RecordShown(entry, opening: true, only: invocation.has(.json) ? nil : shown)
+        let record = RecordShown(entry, opening: true, only: only)
         lacked.note(record)
-        try record.list(on: console, asJSON: invocation.has(.json))
+        try record.list(shown, on: console, asJSON: invocation.has(.json))
         code.meet(try record.exitCode(console))
         return true
       } damaged: { id, error in

@@ -88,7 +88,10 @@ extension Invocation {
       throw ToolError(any: error)
     }
     damage.note(opened.damage)
-    try asking { try opened.close() }
+    do throws(ToolError) { try asking { try opened.close() } } catch {
+      // What was acknowledged is on the disk.
+      Console().say("warning", "what was asked for is done, and the next opening recovers: \(error.message)")
+    }
     return result
   }
 
@@ -122,6 +125,7 @@ extension Invocation {
   func unlock(
     _ store: Store, toRead names: [String], of collection: DynamicCollection
   ) throws(ToolError) {
+    let names = Set(names)
     let isSealed = collection.fields.contains { $0.isSealed && names.contains($0.name) }
     // Where a credential was given, it has opened what it opens.
     guard isSealed, !store.isUnlocked, try SecretSource(self).place == nil, try !unlockWithKeptRoot(store)
@@ -132,9 +136,12 @@ extension Invocation {
 
   /// Says in plain words why a path is not a store's, before anything is opened.
   func checkPath() throws(ToolError) {
-    let place = URL(filePath: store).resolvingSymlinksInPath()
-    guard let type = try? place.resourceValues(forKeys: [.isDirectoryKey]) else { throw noStore }
-    guard type.isDirectory == true else {
+    let (isFolder, number) = Platform.look(at: store)
+    if number == ENOENT || number == ENOTDIR { throw noStore }
+    guard number == 0 else {
+      throw ToolError(.failed, "cannot look at '\(store)': \(SystemError.text(number))")
+    }
+    guard isFolder else {
       throw ToolError(.noStore, "'\(store)' is not a folder, and so no store")
     }
   }

@@ -50,7 +50,13 @@ enum Interrupt {
     signal(SIGPIPE, SIG_IGN)
     // A limit on a file's size becomes an error of `write` too.
     signal(SIGXFSZ, SIG_IGN)
-    for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] { signal(number, handle) }
+    for number in [SIGINT, SIGTERM, SIGQUIT] { signal(number, handle) }
+    // Under nohup it goes on when the terminal is closed.
+    let before = signal(SIGHUP, handle)
+    // SAFETY: both are addresses, and nothing is called.
+    if unsafe unsafeBitCast(before, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self) {
+      signal(SIGHUP, SIG_IGN)
+    }
   }
 
   private static let handle: @convention(c) (Int32) -> Void = { number in
@@ -66,6 +72,10 @@ enum Interrupt {
       return
     }
     TerminalEcho.restore()
+    if number != SIGINT {
+      // SAFETY: the bytes of a static string, all of them; write may be called in a handler.
+      _ = unsafe write(STDERR_FILENO, "notelog: error: ended by a signal\n", 34)
+    }
     _exit(128 + number)
   }
 }

@@ -22,6 +22,14 @@ enum Platform {
     for number in [SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGQUIT, SIGSEGV, SIGTRAP] { signal(number, SIG_DFL) }
   }
 
+  /// Whether a path leads to a folder, and the system's error where that can't be said.
+  static func look(at path: String) -> (isFolder: Bool, error: Int32) {
+    var status = stat()
+    // SAFETY: Swift lends the path as a C string for the call, which fills the structure.
+    let isThere = unsafe stat(path, &status) == 0
+    return (isThere && status.st_mode & S_IFMT == S_IFDIR, isThere ? 0 : errno)
+  }
+
   /// Has the system let no other process of the user look into this one, where it can.
   static func refuseInspection() { _ = refuse_inspection() }
 

@@ -11,6 +11,10 @@ extension ToolError {
       hint: isUnproven
         ? "'notelog salvage STORE --to NEW' saves what is left; list and dump still show it"
         : Self.hint(for: error.code))
+    isOutcomeUnknown = error.outcome == .unknown
+    guard isOutcomeUnknown else { return }
+    self.message = "it is not known whether this was done: " + message
+    hint = "it is done as a whole or not at all: look again before you repeat it"
   }
 
   /// What a closure of ours threw through the library.

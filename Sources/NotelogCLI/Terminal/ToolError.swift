@@ -7,6 +7,8 @@ struct ToolError: Error, Equatable, Sendable {
   var hint: String?
   /// The reader of stdout went away: the tool ends without a word.
   var isClosedPipe = false
+  /// Whether what was asked for may be done all the same.
+  var isOutcomeUnknown = false
 
   init(_ code: ExitCode, _ message: String, hint: String? = nil) {
     self.code = code

@@ -20,9 +20,11 @@ extension DynamicCollection {
 
   /// The values of assignments, each of its field's type.
   func values(_ assignments: [Assignment]) throws(ToolError) -> [String: DynamicValue] {
+    let known = Dictionary(fields.lazy.filter { !$0.isRetired }.map { ($0.name, $0) }) { first, _ in first }
     var values: [String: DynamicValue] = [:]
     for assignment in assignments {
-      values[assignment.name] = try assignment.value(as: try field(assignment.name).type)
+      let info = if let found = known[assignment.name] { found } else { try field(assignment.name) }
+      values[assignment.name] = try assignment.value(as: info.type)
     }
     return values
   }

@@ -53,19 +53,21 @@ enum InitialSchema {
       throw ToolError(.failed, "the schema lists no collection", hint: "--empty makes a store without any")
     }
     var collections: [Collection] = []
+    var names: Set<String> = []
     for row in rows {
       let place = "collection \(collections.count + 1)"
       try check(row, has: ["name", "fields"], place)
       guard case .string(let name)? = row["name"], case .array(let fields)? = row["fields"] else {
         throw ToolError(.failed, "\(place) needs a name and a list of fields")
       }
-      guard !collections.contains(where: { $0.name == name }) else {
+      guard names.insert(name).inserted else {
         throw ToolError(.failed, "the collection '\(name)' is there twice")
       }
       var descriptions: [FieldDescription] = []
+      var fieldNames: Set<String> = []
       for field in fields {
         let description = try description(of: field, "field \(descriptions.count + 1) of '\(name)'")
-        guard !descriptions.contains(where: { $0.name == description.name }) else {
+        guard fieldNames.insert(description.name).inserted else {
           throw ToolError(.failed, "the field '\(description.name)' of '\(name)' is there twice")
         }
         descriptions.append(description)

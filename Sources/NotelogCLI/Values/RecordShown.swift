@@ -37,7 +37,7 @@ struct RecordShown {
   var fields: [(name: String, content: Content)]
 
   /// Reads a record's fields; sealed ones only if `opening`.
-  init(_ entry: DynamicEntry, opening: Bool, only names: [String]? = nil) {
+  init(_ entry: DynamicEntry, opening: Bool, only names: Set<String>? = nil) {
     id = entry.id
     collection = entry.collection
     revision = entry.revision
@@ -48,7 +48,7 @@ struct RecordShown {
         return (field.name, .sealed(byteCount: field.storedByteCount, key: key))
       }
       do {
-        if let count = try entry.longByteCount(field.name) { return (field.name, .long(byteCount: count)) }
+        if let count = try entry.longByteCount(field) { return (field.name, .long(byteCount: count)) }
         return (field.name, .value(try entry.value(field.name)))
       } catch {
         return (field.name, Self.content(of: field, error))
@@ -108,13 +108,10 @@ struct RecordShown {
 
 extension DynamicEntry {
   /// The length of a value that is too long to be held; nil of all others.
-  func longByteCount(_ name: String) throws -> Int? {
+  func longByteCount(_ field: Field) throws -> Int? {
     // Its seals and a byte make it longer: what comes near the limit is asked for.
-    guard let field = fields.first(where: { $0.name == name }), field.storedByteCount > Assignment.bytesMax
-    else {
-      return nil
-    }
-    let count = try content(of: name)?.byteCount ?? 0
+    guard field.storedByteCount > Assignment.bytesMax else { return nil }
+    let count = try content(of: field.name)?.byteCount ?? 0
     return count > Assignment.bytesMax ? count : nil
   }
 }
@@ -164,12 +161,15 @@ extension RecordShown {
 }
 
 extension RecordShown {
-  /// Prints the record as one line: the id and the fields, or JSON.
-  func list(on console: Console, asJSON: Bool) throws(ToolError) {
+  /// Prints the record as one line: the id and a value for each of some fields, a dash where there is none; or JSON.
+  func list(_ names: [String], on console: Console, asJSON: Bool) throws(ToolError) {
     if asJSON { return try print(to: console, asJSON: true) }
-    let values = fields.map { _, content in
-      if case .value(.missing) = content { return "-" }
-      return Self.text(content, console)
+    let contents = Dictionary(fields.map { ($0.name, $0.content) }) { first, _ in first }
+    let values = names.map { name in
+      switch contents[name] {
+      case nil, .value(.missing)?: "-"
+      case let content?: Self.text(content, console)
+      }
     }
     let note = isPossiblyStale ? ["(possibly older than it was)"] : []
     try console.out.write(([console.styled(id.shown, .dim)] + values + note).joined(separator: "  ") + "\n")

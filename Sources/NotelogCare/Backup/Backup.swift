@@ -198,7 +198,7 @@ struct Backup {
       try mend(copy, damages, of: wanted)
       part = try wanted.asFound(in: copy)
     }
-    try copy.sync()
+    try copy.makeDurable()
     try target.move(temporary, to: part.name)
     return part
   }

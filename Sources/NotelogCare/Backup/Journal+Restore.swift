@@ -88,7 +88,7 @@ extension Journal {
     let isSound = try part.hasItsBytes(file)
     if !isSound, let end { try end.write(to: file, at: manifest.position) }
     if isSound, let end { try beginBranch(branch, in: file, of: end.header) }
-    try file.sync()
+    try file.makeDurable()
     try target.move(name + FileName.partialSuffix, to: name)
     return isSound ? [] : [Damage(.backupFile, segment: part.entry.number)]
   }

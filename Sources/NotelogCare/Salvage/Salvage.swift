@@ -142,7 +142,8 @@ struct Salvage {
   ) -> [SalvageTable.Place] {
     var survivors: [SalvageTable.Place] = []
     var knownCount = 0
-    for (id, entry) in table.records {
+    for id in table.ids {
+      let entry = table.entry(id)
       let known = entry.newest ?? entry.sound
       var lostPlace = known.flatMap { witness?.lostPlace(of: id, olderThan: $0) }
       if let lostPlace, !lostPlace.isTombstone { knownCount += 1 }
@@ -165,7 +166,8 @@ struct Salvage {
     }
     report.unnamedRecordCount = max(0, (witness?.lostRecordCount ?? 0) - knownCount)
     report.possiblyStale.sort()
-    return survivors.sorted()
+    survivors.sort()
+    return survivors
   }
 
   private func place(of version: SalvageTable.Version, _ pile: SalvagePile) -> FrameAddress? {

@@ -15,12 +15,29 @@ struct SalvageTable {
     }
   }
 
-  /// A version of a record.
+  /// A version of a record. Millions of them are kept: what is said of it in a bit stands in the number of its transaction.
   struct Version {
-    var sequence: UInt64
-    var isTombstone: Bool
-    var place: Place
-    var payloadByteCount: UInt32
+    private static let tombstone: UInt64 = 1 << 62
+    private static let sound: UInt64 = 1 << 63
+
+    private var word: UInt64
+    let place: Place
+    let payloadByteCount: UInt32
+
+    init(sequence: UInt64, isTombstone: Bool, place: Place, payloadByteCount: UInt32) {
+      word = sequence | (isTombstone ? Self.tombstone : 0)
+      self.place = place
+      self.payloadByteCount = payloadByteCount
+    }
+
+    var sequence: UInt64 { word & ~(Self.tombstone | Self.sound) }
+    var isTombstone: Bool { word & Self.tombstone != 0 }
+    var isSound: Bool { word & Self.sound != 0 }
+    var foundSound: Version {
+      var version = self
+      version.word |= Self.sound
+      return version
+    }
 
     /// Whether it takes the place of another version: by its transaction, or by its place in the same file.
     func isNewer(than other: Version?) -> Bool {
@@ -42,7 +59,9 @@ struct SalvageTable {
     var sound: Version?
   }
 
-  private(set) var records: [ID16: Entry] = [:]
+  /// The newest version that files which count have, of each record; and the newest with a sound frame, where it is another.
+  private var newest: [ID16: Version] = [:]
+  private var sound: [ID16: Version] = [:]
   private(set) var chunks: [ChunkKey: Place] = [:]
   /// Chunks that end their value.
   private(set) var lastChunks: [ID16: UInt32] = [:]
@@ -52,18 +71,30 @@ struct SalvageTable {
   /// A frame of a file that was replaced only stands in for one that a file which counts names: it may hold what was
   /// deleted since.
   mutating func add(_ id: ID16, _ version: Version, isReplaced: Bool) {
-    var entry = records[id] ?? Entry()
+    let entry = entry(id)
     if isReplaced, let newest = entry.newest, version.sequence > newest.sequence { return }
-    if !isReplaced { Self.raise(&entry, to: version) }
-    if version.isNewer(than: entry.sound) { entry.sound = version }
-    records[id] = entry
+    if !isReplaced, version.isNewer(than: entry.newest) {
+      newest[id] = version.foundSound
+      sound[id] = nil
+    } else if version.isNewer(than: entry.sound) {
+      sound[id] = version
+    }
   }
 
   /// Adds a version that a file which counts names, whether its frame can be read or not.
   mutating func know(_ id: ID16, _ version: Version) {
-    var entry = records[id] ?? Entry()
-    Self.raise(&entry, to: version)
-    records[id] = entry
+    let entry = entry(id)
+    guard version.isNewer(than: entry.newest) else { return }
+    newest[id] = version
+    sound[id] = entry.sound
+  }
+
+  /// The records that anything is known of.
+  var ids: [ID16] { newest.keys + sound.keys.filter { newest[$0] == nil } }
+
+  func entry(_ id: ID16) -> Entry {
+    let known = newest[id]
+    return Entry(newest: known, sound: known?.isSound == true ? known : sound[id])
   }
 
   mutating func add(chunk: UInt32, isLast: Bool, of value: ID16, at place: Place) {
@@ -73,9 +104,5 @@ struct SalvageTable {
   }
 
   /// Forgets all but the chunks: what is left to know once it is chosen what is saved.
-  mutating func forgetRecords() { records = [:] }
-
-  private static func raise(_ entry: inout Entry, to version: Version) {
-    if version.isNewer(than: entry.newest) { entry.newest = version }
-  }
+  mutating func forgetRecords() { (newest, sound) = ([:], [:]) }
 }

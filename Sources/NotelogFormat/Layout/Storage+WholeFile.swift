@@ -46,7 +46,7 @@ extension Storage {
       let file = try openEmpty(partial)
       defer { file.close() }
       try file.writeAll(bytes.rawSpan, at: 0)
-      try file.sync()
+      try file.makeDurable()
       try publish(partial, as: name)
     } catch {
       // It is of no use to anybody, and on a full disk its room is.

@@ -85,7 +85,7 @@ package struct SegmentBuilder: ~Copyable {
     do throws(StorageError) {
       try file.writeAll(buffer.bytes, at: written)
       try header.write(to: file)
-      try file.sync()
+      try file.makeDurable()
     } catch {
       abandon()
       throw error

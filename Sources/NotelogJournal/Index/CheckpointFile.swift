@@ -73,7 +73,7 @@ package struct CheckpointFile: Sendable {
   /// Makes a file that was written durable, and gives it its name.
   package static func publish(_ file: any StorageFile, in storage: any Storage) throws(StorageError) {
     let name = FileName.index + FileName.partialSuffix
-    try file.sync()
+    try file.makeDurable()
     try storage.publish(name, as: FileName.index)
   }
 

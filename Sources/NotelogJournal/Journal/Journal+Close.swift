@@ -71,7 +71,7 @@ extension Journal {
       to: &buffer, sequence: ending.nextSequence, salt: ending.segment.salt, place: end)
     try file.writeAll(buffer.bytes, at: end)
     try file.setLength(end + buffer.count)
-    try log.timing(file.sync)
+    try log.timing(file.makeDurable)
   }
 }
 

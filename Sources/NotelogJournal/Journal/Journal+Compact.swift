@@ -178,7 +178,7 @@ extension Journal {
     let held = log.enterGate()
     defer { log.leaveGate() }
     try log.makeRoom(
-      held, byteCount: 2 * (markByteCount + changeByteCount + 16), footerByteCount: 0, onlyFrees: true)
+      held, byteCount: 2 * (markByteCount + changeByteCount + 16), footerByteCount: 0, takesReserve: true)
   }
 
   /// Segments worth compacting now.

@@ -31,7 +31,7 @@ extension Journal {
     let held = log.enterGate()
     defer { log.leaveGate() }
     // The first segment is what makes the folder a store.
-    try log.makeRoom(held, byteCount: 0, footerByteCount: 0, onlyFrees: true)
+    try log.makeRoom(held, byteCount: 0, footerByteCount: 0, takesReserve: true)
     log.seekReserve()
     return journal
   }

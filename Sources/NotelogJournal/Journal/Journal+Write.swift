@@ -149,9 +149,9 @@ extension Journal {
       if let reservation { numbered(reservation.sequence) }
     }
     let byteCount = turn.batch.byteCount
-    do {
+    do throws(JournalError) {
       guard let reservation else {
-        try log.awaitDurable(seen)
+        do { try log.awaitDurable(seen) } catch { throw error.ofUnknownOutcome }
         return result
       }
       _ = try finish(reservation, &turn.batch, after: previousVersions, durability)
@@ -193,10 +193,12 @@ extension Journal {
     after previousVersions: consuming [Catalog.PreviousVersion],
     _ durability: Durability
   ) throws(JournalError) -> UInt64 {
-    try log.fill(reservation, with: &batch, after: previousVersions)
-    batch.removeAll()
-    if durability == .durable { try log.awaitDurable(reservation.sequence) }
-    return reservation.sequence
+    do {
+      try log.fill(reservation, with: &batch, after: previousVersions)
+      batch.removeAll()
+      if durability == .durable { try log.awaitDurable(reservation.sequence) }
+      return reservation.sequence
+    } catch { throw error.ofUnknownOutcome }
   }
 
   /// Waits until nobody else decides which records change next.
@@ -221,6 +223,15 @@ extension Journal {
     }
     // What turned out since the store was opened: whoever opens it again is refused.
     if !knowsWhatIsCurrent { throw JournalError(unproven: report) }
+  }
+}
+
+extension JournalError {
+  /// The same of a transaction that has its place in the log.
+  fileprivate var ofUnknownOutcome: JournalError {
+    var error = self
+    error.isOutcomeUnknown = true
+    return error
   }
 }
 

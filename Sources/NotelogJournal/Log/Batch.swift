@@ -175,8 +175,11 @@ package struct Batch: ~Copyable {
     append(FrameHeader(.liveChange, payloadByteCount: payloadByteCount), start: start, envelopeByteCount: 0)
   }
 
-  /// Whether it holds deletions only: then a full disk is no reason to refuse it.
-  var onlyFrees: Bool { frames.allSatisfy(\.header.kind.isFreeing) }
+  /// Whether it belongs to a change of the keys that is in force already.
+  package var isOfKeys = false
+
+  /// Whether it may take the share of the deletions: then a full disk is no reason to refuse it.
+  var takesReserve: Bool { isOfKeys || frames.allSatisfy(\.header.kind.isFreeing) }
 
   /// The index of the frame that an id has in the batch.
   func frame(of id: ID16) -> Int? { frames.lastIndex { $0.header.id == id && $0.header.kind.isVersion } }

@@ -11,16 +11,16 @@ extension Log {
 
   /// Sees to it that the head has promised space for a transaction and for the footer and close mark behind it.
   func makeRoom(
-    _ held: borrowing GateHeld, byteCount: Int, footerByteCount: Int, onlyFrees: Bool
+    _ held: borrowing GateHeld, byteCount: Int, footerByteCount: Int, takesReserve: Bool
   ) throws(JournalError) {
-    if !onlyFrees {
+    if !takesReserve {
       try requireReserve(held, for: byteCount + footerByteCount + CompactionCandidate.overheadByteCount)
     }
     do {
       try tryMakeRoom(held, byteCount: byteCount, footerByteCount: footerByteCount)
     } catch {
       // The reserve is for whoever makes room.
-      guard error.code == .full, onlyFrees, releaseReserve(forDeletions: true) else { throw error }
+      guard error.code == .full, takesReserve, releaseReserve(forDeletions: true) else { throw error }
       try tryMakeRoom(held, byteCount: byteCount, footerByteCount: footerByteCount)
     }
   }
@@ -105,7 +105,7 @@ extension Log {
       try buffer.fill(unsynced.count, from: segment.file, at: unsynced.lowerBound)
       try segment.file.writeAll(buffer.bytes, at: unsynced.lowerBound)
       if unsynced.lowerBound == 0 {
-        try segment.file.sync()
+        try segment.file.makeDurable()
         try storage.makeNamesDurable()
       }
     } catch { throw poison(error) }
@@ -255,7 +255,7 @@ extension Log {
     do {
       try file.writeAll(start.bytes, at: 0)
       try timing { () throws(StorageError) in
-        try file.sync()
+        try file.makeDurable()
         try storage.makeNamesDurable()
       }
     } catch {

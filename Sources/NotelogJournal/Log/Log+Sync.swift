@@ -48,8 +48,8 @@ extension Log {
   private func sync(_ older: [Segment], _ head: Segment?) throws(JournalError) {
     do {
       try timing { () throws(StorageError) in
-        for segment in older { try segment.file.sync() }
-        try head?.file.sync()
+        for segment in older { try segment.file.makeDurable() }
+        try head?.file.makeDurable()
       }
     } catch {
       let failure = poison(error)

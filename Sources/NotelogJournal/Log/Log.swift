@@ -101,7 +101,8 @@ final class Log: Sendable {
     }
     // Not before somebody writes: most of what is opened is read.
     if !isReserveSought.isSet { seekReserve() }
-    try makeRoom(held, byteCount: byteCount, footerByteCount: footerByteCount, onlyFrees: batch.onlyFrees)
+    try makeRoom(
+      held, byteCount: byteCount, footerByteCount: footerByteCount, takesReserve: batch.takesReserve)
     if durability == .durable { writeZeros(held, aheadOf: byteCount) }
     return try state.withLock(waking: .nobody) { state throws(JournalError) in
       try state.checkWritable()

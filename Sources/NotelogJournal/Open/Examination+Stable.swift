@@ -71,7 +71,7 @@ extension Examination {
   package func synchronize(in storage: any Storage) throws(JournalError) {
     do {
       for number in survey.segments.keys.sorted() where number >= report.floor.segment {
-        try survey.segments[number]?.file.sync()
+        try survey.segments[number]?.file.makeDurable()
       }
       // A recovery that was interrupted may have left a name in memory only.
       if newest?.found.header.kind == .recovered { try storage.makeNamesDurable() }

@@ -53,7 +53,7 @@ extension Recovery {
         try copy.copyBytes(of: found.file, 0..<min(kept, found.byteCount))
         try copy.setLength(kept)
         try copy.writeAll(buffer.bytes, at: kept)
-        try copy.sync()
+        try copy.makeDurable()
         try storage.move(temporary, to: name)
         return true
       } catch {
@@ -65,7 +65,7 @@ extension Recovery {
     defer { file.close() }
     if !isCut { try file.setLength(kept) }
     try file.writeAll(buffer.bytes, at: kept)
-    try file.sync()
+    try file.makeDurable()
     return true
   }
 }

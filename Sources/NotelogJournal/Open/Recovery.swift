@@ -73,7 +73,7 @@ struct Recovery {
       let file = try storage.openFile(name, .update)
       defer { file.close() }
       try file.copyBytes(of: file, start..<limit)
-      try file.sync()
+      try file.makeDurable()
     }
     // Their names must be durable too before a segment speaks of them.
     try storage.makeNamesDurable()
@@ -125,7 +125,7 @@ struct Recovery {
       defer { file.close() }
       if try Self.isBeginning(file, of: tail) {
         try file.writeAll(tail, at: 0)
-        return try file.sync()
+        return try file.makeDurable()
       }
     }
   }

@@ -48,6 +48,8 @@ package struct JournalError: Error, Sendable, Equatable {
   package var collections: (new: UInt16, old: UInt16)?
   /// What a user is told, where that is more than the code says.
   package var sentence: String?
+  /// Whether what was being written may be there all the same.
+  package var isOutcomeUnknown = false
   /// The system call that failed, where one did.
   package var cause: StorageError?
   /// What was found, where a store is refused for damage.

@@ -99,7 +99,9 @@ struct Follower: ~Copyable {
           place.offset = end
         case .footer(_, let end):
           guard end + Layout.trailerByteCount == byteCount else { return false }
-          guard try Trailer.read(file, byteCount: byteCount)?.footerOffset == place.offset else { return false }
+          guard try Trailer.read(file, byteCount: byteCount)?.footerOffset == place.offset else {
+            return false
+          }
           if segment.kind == .recovered { try pass(&reader, footerAt: place.offset) }
           return true
         case .nothing, .broken:

@@ -183,8 +183,7 @@ struct FaultyRun {
     guard !fired.isEmpty else { throw Violation("an error without a fault: \(error)") }
     switch kind {
     case .shortCount: throw Violation("a short count came out as an error: \(error)")
-    case .error(SystemErrno.interrupted)
-    where !fired.contains { $0.call == .sync || $0.call == .syncFolder }:
+    case .error(SystemErrno.interrupted):
       throw Violation("an interruption came out as an error: \(error)")
     case .error(SystemErrno.noSpace) where error.code == .inputOutput:
       throw Violation("a full disk came out as \(error)")

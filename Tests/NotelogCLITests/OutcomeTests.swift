@@ -1,0 +1,136 @@
+// What a verb that fails says it has done, and what a list shows of fields that are not set.
+import Foundation
+import NotelogJournal
+import Testing
+
+@testable import Notelog
+
+@Suite struct VerbOutcomeTests {
+  let bench: Workbench
+
+  init() throws { bench = try Workbench() }
+
+  private func expect(_ script: String, _ out: String) throws {
+    try bench.expect(storePrelude + script, .init(out: out))
+  }
+
+  /// The bug: the record was there, nobody knew under which id, and it said that standard output could not be written to.
+  @Test func `what was added is said where it can't be printed`() throws {
+    try expect(
+      """
+      notelog add my.notelog title=one $quick >/dev/full 2>err; echo $?
+      id=$(notelog list my.notelog $quick | cut -d' ' -f1)
+      sed "s/$id/ID/" err
+      notelog list my.notelog $quick | wc -l
+      notelog key recovery my.notelog $quick >/dev/full 2>err; echo $?; cat err
+      notelog info my.notelog --json | grep -o 'recovery' | wc -l
+      """,
+      """
+      2
+      notelog: error: record ID is added, and its id can't be printed: cannot write to standard output: no space left on device
+      1
+      2
+      notelog: error: a recovery key is added that nobody has seen: cannot write to standard output: no space left on device
+      notelog: hint: 'notelog password remove my.notelog 1' takes it away
+      1
+
+      """)
+  }
+
+  /// The bug: the stars stood where the title belongs.
+  @Test func `a field that is not set has its column in a list`() throws {
+    try expect(
+      """
+      cat >schema <<'END'
+      {"collections": [{"name": "film", "fields": [{"name": "title", "type": "text", "optional": true},
+        {"name": "stars", "type": "integer", "optional": true}, {"name": "seen", "type": "boolean", "optional": true}]}]}
+      END
+      notelog init films --schema schema $quick --scrypt-log-n 14 2>/dev/null
+      notelog add films stars=3 $quick >/dev/null
+      notelog add films title=Up seen=true $quick >/dev/null
+      notelog list films --sort stars | cut -d' ' -f2-
+      notelog list films --field stars --field title --sort stars | cut -d' ' -f2-
+      notelog search films Up | cut -d' ' -f2-
+      notelog list films --sort stars --json | grep -o '"fields".*'
+      """,
+      """
+       Up  -  true
+       -  3  -
+       -  Up
+       3  -
+       Up  -  true
+      "fields":{"title":"Up","seen":true}}
+      "fields":{"stars":3}}
+
+      """)
+  }
+
+  /// The bug: the commit that failed was said to be the fault of a line.
+  @Test func `an import that finds no room says up to which line all is there`() throws {
+    guard Workbench.canMount else { return }
+    try bench.write(
+      "full",
+      """
+      mount -t tmpfs -o size=6m none disk || exit 9
+      notelog init disk/s $quick --scrypt-log-n 14 2>/dev/null
+      awk 'BEGIN { for (i = 0; i < 9000; i++) printf "{\\"fields\\":{\\"title\\":\\"%0900d\\"}}\\n", i }' >lines
+      notelog import disk/s lines --batch 100 $quick 2>err; echo $?
+      count=$(notelog dump disk/s --json | wc -l)
+      grep -c "nothing is imported after line $count: no space left" err
+      """)
+    try expect("mkdir disk; export quick; unshare -rm sh full", "2\n1\n")
+  }
+
+  /// The bug: whoever had it ignore that the terminal is closed found it ended all the same.
+  @Test func `a signal ends a verb with a word and its number, and nohup is heeded`() throws {
+    try bench.write("signal", "kill -$1 $PPID; cat password")
+    try expect(
+      """
+      for name in HUP TERM QUIT INT; do
+        notelog search my.notelog text --password-command "sh signal $name" 2>err; echo $? $(cat err)
+      done
+      (trap '' HUP; notelog search my.notelog text --password-command "sh signal HUP" 2>err; echo $? $(cat err))
+      """,
+      """
+      129 notelog: error: ended by a signal
+      143 notelog: error: ended by a signal
+      131 notelog: error: ended by a signal
+      130
+      1
+
+      """)
+  }
+
+  /// The bug: whatever stood in the way of looking, there was no store.
+  @Test func `a path that can't be looked at is not said to hold no store`() throws {
+    try expect(
+      """
+      ln -s round round
+      long=$(printf '%0300d' 1)
+      for path in round $long password/below; do notelog search $path x 2>&1 | grep error | cut -d: -f1-3 | sed "s/$long/LONG/"; done
+      """,
+      """
+      notelog: error: cannot look at 'round'
+      notelog: error: cannot look at 'LONG'
+      notelog: error: there is no store at 'password/below'
+
+      """)
+  }
+
+  /// The bug: an import left no order behind, and each process that asked for the first ten read all records.
+  @Test func `an import leaves the orders of indexed fields`() throws {
+    try bench.expect(
+      storePrelude
+        + """
+        awk 'BEGIN { for (i = 0; i < 2000; i++) printf "{\\"fields\\":{\\"title\\":\\"%d\\",\\"time\\":\\"2026-11-26T10:00:%02dZ\\"}}\\n", i, i % 60 }' >lines
+        notelog import my.notelog lines $quick
+        """, .init())
+    var options = Store.Options()
+    options.isReadOnly = true
+    let store = try Store.open(at: bench.folder.path + "/my.notelog", options: options)
+    let collection = try store.collection("note")
+    #expect(try store.journal.storedIndex(of: OrderName(collection: 1, field: 1))?.index.count == 2000)
+    #expect(try collection.count == 2000)
+    try store.close()
+  }
+}
