@@ -26,6 +26,15 @@ def made(tool, place):
     return store
 
 
+def segments(store):
+    return [os.path.join(store, name) for name in os.listdir(store) if name.endswith(".journal")]
+
+
+def contentsOf(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
 def contents(tool, store):
     """The records as `dump` shows them, without their revisions, and how it ended."""
     answer = tool.run("dump", store, "--json", *tool.byKey)
@@ -40,12 +49,11 @@ def expect(problems, answer, code, what=""):
 
 
 class Head:
-    """The last segment of a closed store, which a forged transaction is appended to; no key is needed for any of its checksums."""
+    """The last log segment of a closed store, which a forged transaction is appended to; no key is needed for any of its checksums."""
 
     def __init__(self, store):
-        self.path = os.path.join(store, max(name for name in os.listdir(store) if name.endswith(".journal")))
-        with open(self.path, "rb") as file:
-            self.bytes = bytearray(file.read())
+        self.path = max(path for path in segments(store) if contentsOf(path)[10] == 1)
+        self.bytes = bytearray(contentsOf(self.path))
         self.number, = struct.unpack_from("<I", self.bytes, 20)
 
     def frames(self):
@@ -119,9 +127,8 @@ def attack_files_cut(tool, place):
     store = made(tool, place)
     for name in ("keyring", "keyring.copy", "schemas"):
         path = os.path.join(store, name)
-        with open(path, "rb") as file:
-            whole = file.read()
-        for left in (whole[:-9], None):
+        whole = contentsOf(path)
+        for left in (whole[:len(whole) // 2], None):
             os.remove(path)
             if left is not None:
                 with open(path, "wb") as file:

@@ -114,8 +114,8 @@ package struct Survey {
       var reader = SegmentReader(found.file, salt: found.salt, end: found.byteCount)
       var place = Layout.firstFrameOffset
       while !hasRecords, let (next, header) = try fromStorage(reader.nextFrame(from: place)) {
-        hasRecords =
-          header.kind == .chunk || header.kind.isVersion && header.collection != ListedRecords.collection
+        // Collection 0 holds schemas.
+        hasRecords = header.kind == .chunk || header.kind.isVersion && header.collection != 0
         place = next + header.frameByteCount
       }
     }
