@@ -112,7 +112,8 @@ extension Store {
 
   /// Creates a store with what belongs into it from the start: its collections, for instance.
   ///
-  /// A crash, or an error, leaves a folder in which a store can be created, and no store.
+  /// A crash, or an error, leaves a folder in which a store can be created, and no store; but records that the closure has committed before a
+  /// crash are kept, and what there is by then is a store.
   ///
   /// - Parameters:
   ///   - path: The folder's path.

@@ -94,10 +94,7 @@ struct SalvageWriter {
     }
     let payload = try reader.payload(of: header, at: offset)
     if header.kind == .record {
-      let envelopeByteCount = header.hasEnvelope ? Envelope.byteCount(inPayload: payload) ?? 0 : 0
-      let envelope = payload.extracting(first: envelopeByteCount)
-      let body = payload.extracting(droppingFirst: envelopeByteCount)
-      for value in Envelope.values(envelope, orIn: body) { values[value] = header.id }
+      for value in Envelope.values(inPayload: payload, of: header) { values[value] = header.id }
     }
     try builder.append(header, payload)
     if header.kind == .record { report.recordCount += 1 } else { report.chunkCount += 1 }

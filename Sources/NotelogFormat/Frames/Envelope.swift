@@ -67,6 +67,12 @@ public enum Envelope {
     return values
   }
 
+  /// The same of a record's payload.
+  package static func values(inPayload payload: RawSpan, of header: FrameHeader) -> [ID16] {
+    let byteCount = header.hasEnvelope ? byteCount(inPayload: payload) ?? 0 : 0
+    return values(payload.extracting(first: byteCount), orIn: payload.extracting(droppingFirst: byteCount))
+  }
+
   /// The large values that an envelope names; none where there is no envelope.
   @inlinable
   public static func values(_ bytes: RawSpan) -> [ID16] {

@@ -127,11 +127,8 @@ extension Journal {
       guard case .frame(let header) = try reader.frame(at: entry.offset), header.kind == .record else {
         return []
       }
-      let payload = try reader.payload(of: header, at: entry.offset)
-      let envelopeByteCount = header.hasEnvelope ? Envelope.byteCount(inPayload: payload) ?? 0 : 0
       return Envelope.values(
-        payload.extracting(first: envelopeByteCount),
-        orIn: payload.extracting(droppingFirst: envelopeByteCount))
+        inPayload: try reader.payload(of: header, at: entry.offset), of: header)
     } catch { return [] }
   }
 
