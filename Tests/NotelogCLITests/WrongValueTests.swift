@@ -46,6 +46,6 @@ private struct WrongPage: Record {
       notelog set s \(sound.id) 'document={"a":1,}' --password-file password 2>/dev/null; echo $?
       printf '\\357\\273\\277{}' | notelog set s \(sound.id) document=- --password-file password 2>/dev/null; echo $?
       """
-    try bench.expect(script, .init(out: "text\n3 2 0\n{\"a\":1}\n3 2 0\n2\n2\n"))
+    try bench.expect(script, .init(out: "text\n3 2 0\n{\"a\":1}\n3 2 0\n64\n64\n"))
   }
 }
