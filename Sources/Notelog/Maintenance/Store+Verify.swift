@@ -113,7 +113,10 @@ extension Store {
 extension Store {
   /// Tells what is not as it should be beside the log: of the keyring and the schemas as they were when the store was opened.
   func noteBesideLog(_ note: (_ message: String, Verification.Part, _ isDamage: Bool) -> Void) {
-    if let message = Creation.finding(in: storage) { note(message, .structure, true) }
+    // A backup has no mark.
+    if !(storage is BackupView), let message = Creation.finding(in: storage) {
+      note(message, .structure, true)
+    }
     let finding = keyringFinding.withLock { $0 }
     if case .noneServes(let reason) = finding {
       note(reason, .keyring, true)
