@@ -103,7 +103,7 @@ import Testing
       notelog verify backup --json $quick | grep -o '"condition":"sound"\\|"backupParts":[0-9]*'
       for name in manifest manifest.copy keyring keyring.copy $(cd backup; ls | grep end); do
         cp -r backup rotten; printf X | dd of=rotten/$name bs=1 seek=40 conv=notrunc status=none
-        notelog verify rotten >found; echo "$? $(grep -c '^finding' found)"
+        notelog verify rotten >found 2>/dev/null; echo "$? $(grep -c '^finding' found)"
         notelog restore rotten new >/dev/null 2>&1; echo $?; notelog list new -f title $quick 2>/dev/null | wc -l
         rm -r rotten new
       done
@@ -137,12 +137,13 @@ import Testing
       notelog backup my.notelog backup >/dev/null
       part=backup/$(ls backup | grep '^1-')
       printf X | dd of=$part bs=1 seek=90000 conv=notrunc status=none
-      notelog verify backup >/dev/null; echo $?
+      notelog verify backup >/dev/null 2>err; echo $?; grep hint err
       notelog backup my.notelog backup --check | numbers; notelog backup my.notelog backup --check --json | numbers
       notelog verify backup >/dev/null; echo $?
       """
     let expected = """
       1
+      notelog: hint: make another backup
       N segment copied (N damaged in the backup), N there already; N bytes copied and verified
       {"segmentsCopied":N,"segmentsKept":N,"segmentsHealed":N,"bytesCopied":N,"findings":[]}
       0

@@ -41,7 +41,7 @@ import Testing
       notelog key list my.notelog $quick | grep gone
       notelog key add my.notelog more $quick >/dev/null 2>&1
       rm my.notelog/keyring.copy
-      notelog info my.notelog | grep '^keyring'
+      notelog info my.notelog 2>/dev/null | grep '^keyring'
       """
     func said(_ kind: String, _ reason: String) -> String {
       "notelog: \(kind): 2 values can't be opened: key 1 \(reason)\n"
@@ -92,7 +92,7 @@ import Testing
       printf 'X' | dd of=my.notelog/keyring bs=1 seek=\(byteCount + 20) conv=notrunc status=none
       notelog dump my.notelog --unlock $quick >/dev/null && echo served
       rm my.notelog/keyring.copy
-      notelog info my.notelog | grep '^keyring'
+      notelog info my.notelog 2>/dev/null | grep '^keyring'
       notelog verify my.notelog 2>/dev/null | grep -E '^(finding    keyring|verdict)'
       for command in "dump my.notelog --unlock" "list my.notelog" "export my.notelog --as jsonl"; do
         notelog $command $quick >out 2>err; echo $? $(grep -c Ada out); cat err

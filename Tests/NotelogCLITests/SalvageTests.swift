@@ -86,7 +86,9 @@ import Testing
       new store  tags       sound: 120 values opened
       note 3
       """
-    let error = "notelog: error: there is no record 00000000-0000-0000-0000-000000000003\n"
+    let error =
+      "notelog: hint: 'notelog salvage my.notelog --to NEW' saves what is left, and 'notelog restore' brings a backup back\n"
+      + "notelog: error: there is no record 00000000-0000-0000-0000-000000000003\n"
     try expect(script, .init(out: expected, err: error))
   }
 

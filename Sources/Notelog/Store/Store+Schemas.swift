@@ -22,12 +22,13 @@ extension Store {
   /// Puts schemas that are about to be committed into the second copy, with those that are in force. The caller has the turn to write.
   ///
   /// - Throws: `limitExceeded` where all schemas together are too long; `full`, `inputOutput`. The copy is then as it was.
-  func copySchemas(_ changed: [UInt16: SchemaRegistry.Stored]) throws(NotelogError) {
+  func copySchemas(
+    _ changed: [UInt16: SchemaRegistry.Stored], takingReserve takesReserve: Bool
+  ) throws(NotelogError) {
     let known = registry.withLock { $0.byNumber }
-    let all = known.merging(changed) { _, new in new }
-    try withReserve { () throws(NotelogError) in
-      try SchemaFile(storage: storage).replace(with: Array(all.values), of: storeID)
-    }
+    let all = Array(known.merging(changed) { _, new in new }.values)
+    func replace() throws(NotelogError) { try SchemaFile(storage: storage).replace(with: all, of: storeID) }
+    if takesReserve { try withReserve(replace) } else { try replace() }
   }
 
   /// What reads records of a type. Nothing is written: a schema that is new, or newer than the stored one, is followed

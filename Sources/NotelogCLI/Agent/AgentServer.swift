@@ -53,8 +53,11 @@ struct AgentServer: ~Copyable {
       roots.forgetEnded(at: .now)
       if ready[0] { break }
       if ready[1] { answerNext() }
+      // A function that handled a root may have left a part of it in a register's place on the stack.
+      Platform.clearStack()
     }
     leave()
+    Platform.clearStack()
   }
 
   private var isDone: Bool {

@@ -17,6 +17,10 @@ enum Platform {
     _ = unsafe setrlimit(core, &none)
   }
 
+  /// Overwrites 64 KiB of the stack, on which calls that have returned may have left a register's contents.
+  @_optimize(none) @inline(never)
+  static func clearStack() { _ = InlineArray<8192, UInt64>(repeating: 0) }
+
   /// Has a crash end the process, and print nothing of its registers and memory, as Swift's backtraces do.
   static func refuseBacktraces() {
     for number in [SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGQUIT, SIGSEGV, SIGTRAP] { signal(number, SIG_DFL) }

@@ -35,7 +35,10 @@ extension LiveSet {
 extension Examination {
   /// The live set of the newest log segment, with the changes published since.
   package mutating func findLiveSet() throws(StorageError) {
-    guard let newest else { return takeCompacted() }
+    guard let newest else {
+      if log.isEmpty, !survey.segments.isEmpty { takeCompacted() }
+      return
+    }
     var reader = newest.reader
     var start = Layout.firstFrameOffset
     var isProven = true
