@@ -368,7 +368,7 @@ private struct ModelError: Error, CustomStringConvertible {
 
 @Suite struct StoreModelTests {
   @Test func `a store does what a dictionary does, crashes and locks mixed in`() throws {
-    for seed in TestEffort.seeds(300, of: 20_000, orOnly: "NOTELOG_MODEL_SEED") {
+    for seed in TestEffort.seeds(150, of: 20_000, orOnly: "NOTELOG_MODEL_SEED") {
       let model = try StoreModel(seed: seed)
       do { try model.run(60) } catch {
         Issue.record(

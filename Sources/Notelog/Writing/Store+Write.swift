@@ -53,7 +53,9 @@ extension Store {
         do {
           let result = try body(&transaction)
           if transaction.hasRules, transaction.checksRules { try UniqueCheck.run(transaction) }
-          if !transaction.schemas.isEmpty { try copySchemas(transaction.schemas, takingReserve: transaction.turn.batch.isOfKeys) }
+          if !transaction.schemas.isEmpty {
+            try copySchemas(transaction.schemas, takingReserve: transaction.turn.batch.isOfKeys)
+          }
           stored = Array(transaction.schemas.values)
           uploads = transaction.uploads
           for schema in stored { hub.name(schema.plan.schema) }

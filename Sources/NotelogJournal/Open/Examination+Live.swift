@@ -36,7 +36,8 @@ extension Examination {
   /// The live set of the newest log segment, with the changes published since.
   package mutating func findLiveSet() throws(StorageError) {
     guard let newest else {
-      if log.isEmpty, !survey.segments.isEmpty { takeCompacted() }
+      // A log whose first segment was torn in its making lost nothing.
+      if survey.segments.values.allSatisfy({ !$0.header.kind.isLog }) { takeCompacted() }
       return
     }
     var reader = newest.reader

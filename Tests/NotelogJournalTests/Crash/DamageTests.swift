@@ -242,7 +242,7 @@ import Testing
       (0..<8 * (sample.disk.contents(name)?.count ?? 0)).map { (name, $0 / 8, $0 % 8) }
     }
     expectNone(
-      try failures(of: TestEffort.sample(bits, 20_000)) { name, offset, bit in
+      try failures(of: TestEffort.sample(bits, 10_000)) { name, offset, bit in
         guard var bytes = sample.disk.contents(name) else { return }
         let disk = sample.disk.copy()
         bytes[offset] ^= 1 << UInt8(bit)
@@ -262,7 +262,7 @@ import Testing
       (sample.disk.contents(name) ?? []).indices.map { (name, $0) }
     }
     expectNone(
-      try failures(of: TestEffort.sample(places, 5_000)) { name, length in
+      try failures(of: TestEffort.sample(places, 3_000)) { name, length in
         let disk = sample.disk.copy()
         disk.replace(name, with: sample.disk.contents(name).map { Array($0[..<length]) })
         try Self.check(
