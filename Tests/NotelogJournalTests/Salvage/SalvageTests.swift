@@ -292,7 +292,7 @@ import Testing
   @Test func `whatever bytes are damaged, what is saved is right and the rest is reported`() throws {
     let (whole, model) = try Self.pile(compacting: true)
     let names = Self.segmentNames(whole)
-    for seed in TestEffort.sample(UInt64(0)..<20_000, 300) {
+    for seed in TestEffort.sample(UInt64(0)..<(TestEffort.isSoak ? 20_000 : 400), 300) {
       var random = SeededGenerator(seed: seed)
       let disk = whole.copy()
       let name = names[random.pick(0..<names.count)]
