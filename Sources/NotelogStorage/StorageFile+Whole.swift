@@ -50,7 +50,10 @@ extension StorageFile {
   }
 
   /// Makes the file's content and length durable. An interrupted sync has lost nothing: what fails is said by the next.
-  package func makeDurable() throws(StorageError) { try retryingInterruptions(sync) }
+  package func makeDurable() throws(StorageError) {
+    // Not the method itself: that would take memory for it at each sync.
+    try retryingInterruptions { () throws(StorageError) in try sync() }
+  }
 
   /// Writes every byte, whatever the system takes at a time.
   package func writeAll(_ bytes: RawSpan, at offset: Int) throws(StorageError) {

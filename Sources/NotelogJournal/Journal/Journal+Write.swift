@@ -45,12 +45,12 @@ extension Journal {
       try check()
       if !log.isUncontested(batch, since: seen) {
         try log.waitUntilQuiet()
-        batch.keep(previousVersions)
+        batch.keep(consume previousVersions)
         previousVersions = try log.previousVersions(of: &batch)
       }
       reservation = try reserve(for: batch, durability)
     }
-    let sequence = try finish(reservation, &batch, after: previousVersions, durability)
+    let sequence = try finish(reservation, &batch, after: consume previousVersions, durability)
     keepSpaceContract(written: byteCount)
     return sequence
   }
