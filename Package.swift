@@ -11,8 +11,8 @@ let house: [SwiftSetting] = [
   .enableExperimentalFeature("Lifetimes"),
 ]
 
-/// Tests are compiled without optimisation, which takes less time than it saves: what they try is in modules that are optimised. Those of the journal
-/// try so many states that they are optimised too.
+/// Tests are not optimised, so that they build sooner: what they try is in modules that are. The journal's tests try very many states, and are
+/// optimised too.
 let tests = house + [SwiftSetting.unsafeFlags(["-Onone"])]
 
 /// What lies below the library, lowest first; the cipher stands beside it.
