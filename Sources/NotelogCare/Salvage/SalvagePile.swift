@@ -238,12 +238,16 @@ struct SalvagePile {
     }
   }
 
-  /// Whether a checkpoint is of these segments: those that both know, by a file or by the live set, have the same salts.
+  /// Whether a checkpoint is of these segments: those that both know, by a file or by the live set, have the same salts. Frames that were
+  /// moved within a file without a header check under another one, and none is where the checkpoint says that it was.
   func isKnown(to head: CheckpointHead) -> Bool {
-    let present = files.filter { !$0.isReplaced }.compactMap(\.header).map { ($0.number, $0.salt) }
-    let listed = live?.entries.map { ($0.number, $0.salt) } ?? []
-    return (present + listed).allSatisfy { number, salt in
-      head.figures(of: number).map { $0.salt == salt } ?? true
+    var known: [(number: UInt32?, salt: SegmentSalt?)] = files.filter { !$0.isReplaced }.map {
+      ($0.number, $0.salt)
+    }
+    known += live?.entries.map { ($0.number, SegmentSalt($0.salt)) } ?? []
+    return known.allSatisfy { number, salt in
+      guard let figures = number.flatMap(head.figures(of:)) else { return true }
+      return SegmentSalt(figures.salt).share == salt?.share
     }
   }
 

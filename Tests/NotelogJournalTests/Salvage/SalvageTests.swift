@@ -292,33 +292,50 @@ import Testing
   @Test func `whatever bytes are damaged, what is saved is right and the rest is reported`() throws {
     let (whole, model) = try Self.pile(compacting: true)
     let names = Self.segmentNames(whole)
-    for seed in TestEffort.sample(UInt64(0)..<(TestEffort.isSoak ? 20_000 : 400), 300) {
+    for seed in TestEffort.sample(UInt64(0)..<20_000, 200) {
       var random = SeededGenerator(seed: seed)
       let disk = whole.copy()
       let name = names[random.pick(0..<names.count)]
-      let isNewest = name == names.last
       let damage = try Self.damage(disk, name, &random)
-      let target = SimulatedDisk()
-      let report = try Journal.salvage(from: disk, to: target, options: .small)
-      let journal = try Journal.open(in: target, options: .small)
-      var saved: [Int: [UInt8]] = [:]
-      for id in try journal.records() { saved[Int(id.low)] = try journal.body(of: id) }
-      // A record that is not lost is saved as it was; one that is lost is reported, or the place where it was.
-      if saved != model, !isNewest {
-        #expect(report.lossCount > 0, "seed \(seed): \(damage)")
-        let lost = Set(report.losses.compactMap(\.record))
-        let isAnonymous = report.staleBelow > 0
-        let left = model.filter { saved[$0.key] != $0.value && !lost.contains(key($0.key)) }
-        #expect(
-          isAnonymous || left.count <= report.unnamedRecordCount,
-          "seed \(seed): \(damage), records \(left.keys)")
-        for (number, body) in saved where model[number] != body {
-          #expect(isAnonymous, "seed \(seed): \(damage), record \(number) in an older version")
-        }
-        for number in saved.keys where model[number] == nil {
-          #expect(isAnonymous, "seed \(seed): \(damage), record \(number) came back")
-        }
+      try Self.expectRightSalvage(of: disk, model, isNewest: name == names.last, "seed \(seed): \(damage)")
+    }
+  }
+
+  /// The bug: about half of the frames checked under another salt, at places that were not those where the checkpoint knew them.
+  @Test(arguments: [30, 100])
+  func `frames that were moved in a file without a header are not counted by their places`(place: Int) throws
+  {
+    let (whole, model) = try Self.pile(compacting: true)
+    let names = Self.segmentNames(whole)
+    for name in names.dropLast() {
+      for count in [8, 512, 4096] {
+        let disk = whole.copy()
+        try Self.change(disk, name) { $0.removeSubrange(place..<place + count) }
+        try Self.expectRightSalvage(of: disk, model, isNewest: false, "\(name), \(count) bytes")
       }
+    }
+  }
+
+  /// A record that is not lost is saved as it was; one that is lost is reported, or the place where it was.
+  private static func expectRightSalvage(
+    of disk: SimulatedDisk, _ model: [Int: [UInt8]], isNewest: Bool, _ damage: String
+  ) throws {
+    let target = SimulatedDisk()
+    let report = try Journal.salvage(from: disk, to: target, options: .small)
+    let journal = try Journal.open(in: target, options: .small)
+    var saved: [Int: [UInt8]] = [:]
+    for id in try journal.records() { saved[Int(id.low)] = try journal.body(of: id) }
+    if saved == model || isNewest { return }
+    #expect(report.lossCount > 0, "\(damage)")
+    let lost = Set(report.losses.compactMap(\.record))
+    let isAnonymous = report.staleBelow > 0
+    let left = model.filter { saved[$0.key] != $0.value && !lost.contains(key($0.key)) }
+    #expect(isAnonymous || left.count <= report.unnamedRecordCount, "\(damage), records \(left.keys)")
+    for (number, body) in saved where model[number] != body {
+      #expect(isAnonymous, "\(damage), record \(number) in an older version")
+    }
+    for number in saved.keys where model[number] == nil {
+      #expect(isAnonymous, "\(damage), record \(number) came back")
     }
   }
 
