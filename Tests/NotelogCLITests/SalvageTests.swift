@@ -9,12 +9,12 @@ import Testing
 
   /// A store of several segments with sixty notes of 60 kB, and ways to damage it.
   static let prelude =
-    storePrelude + #"""
-      note() { printf '{"id":"00000000-0000-0000-0000-%012d","fields":{"title":"%s","body":"%060000d"}}\n' $1 "$2" $1; }
+    passwordPrelude + #"""
+      note() { printf '{"id":"5a1ba6e0-0000-4000-8000-%012d","fields":{"title":"%s","body":"%060000d"}}\n' $1 "$2" $1; }
       for i in $(seq 60); do note $i "note $i"; done | notelog import my.notelog $quick --batch 1
       # place ID: where in a file's frame the record's id is, and which file it is, newest last
       place() {
-        bytes=$(printf '%032d' $1 | sed 's/../\\x&/g')
+        bytes=$(printf '5a1ba6e0000040008000%012d' $1 | sed 's/../\\x&/g')
         LC_ALL=C grep -HobUaP "$bytes" my.notelog/*.journal | LC_ALL=C sed -n 's/^\([^:]*\):\([0-9]*\):.*/\2 \1/p'
       }
       # spoil FILE OFFSET: overwrites four bytes
@@ -30,7 +30,7 @@ import Testing
 
   @Test func `a sound store is saved whole, without a key, and opens with its password`() throws {
     let script = """
-      notelog remove my.notelog 00000000-0000-0000-0000-000000000007
+      notelog remove my.notelog 5a1ba6e0-0000-4000-8000-000000000007
       notelog dump --json my.notelog $quick >before
       cp -r my.notelog kept
       notelog salvage my.notelog --to new >report; echo $?
@@ -69,26 +69,26 @@ import Testing
       notelog verify my.notelog >/dev/null; echo $?
       notelog salvage my.notelog --to new >report; echo $?
       grep -E '^(lost|saved|older|stale|verdict)' report | sed -E 's/[0-9]+ bytes/N bytes/; s/segment [0-9]+, offset [0-9]+/PLACE/'
-      notelog get new 00000000-0000-0000-0000-000000000003 title $quick; echo $?
+      notelog get new 5a1ba6e0-0000-4000-8000-000000000003 title $quick; echo $?
       notelog salvage my.notelog --to older --older-versions $quick >report; echo $?
       grep -E '^(older|new store  tags)' report
-      notelog get older 00000000-0000-0000-0000-000000000003 title $quick
+      notelog get older 5a1ba6e0-0000-4000-8000-000000000003 title $quick
       """
     let expected = """
       1
       3
       saved      59 records, N bytes
-      lost       PLACE, record 00000000-0000-0000-0000-000000000003: the record's newest version does not check
+      lost       PLACE, record 5a1ba6e0-0000-4000-8000-000000000003: the record's newest version does not check
       verdict    not all was saved
       1
       3
-      older      record 00000000-0000-0000-0000-000000000003: not its newest version
+      older      record 5a1ba6e0-0000-4000-8000-000000000003: not its newest version
       new store  tags       sound: 120 values opened
       note 3
       """
     let error =
       "notelog: hint: 'notelog salvage my.notelog --to NEW' saves what is left, and 'notelog restore' brings a backup back\n"
-      + "notelog: error: there is no record 00000000-0000-0000-0000-000000000003\n"
+      + "notelog: error: there is no record 5a1ba6e0-0000-4000-8000-000000000003\n"
     try expect(script, .init(out: expected, err: error))
   }
 

@@ -139,8 +139,9 @@ def formerRootsSchema(scene):
             now = scene.read("keyring")
             if now != seen[-1]:
                 seen.append(now)
-        if len(seen) > 2 or seen[-1] != scene.read("keyring"):
-            kept = seen[1]
+        between = [keyring for keyring in seen[1:] if keyring != scene.read("keyring")]
+        if between:
+            kept = between[0]
             break
         # It was too quick.
         scene.make()

@@ -221,7 +221,7 @@ class Crowd:
             if self.chance.random() < 0.3 and os.path.exists(copy):
                 again = os.path.join(self.folder, f"restored.{slot}")
                 shutil.rmtree(again, ignore_errors=True)
-                return Task(self, slot, "restore", ("restore", copy, again))
+                return Task(self, slot, "restore", ("restore", copy, again, *self.opening))
             return Task(self, slot, "backup", ("backup", self.store, copy))
         return Task(self, slot, kind, (kind, self.store, *(() if kind == "verify" else ("--json",)),
                                        *(("--field", "number") if kind == "list" else ())))

@@ -1,6 +1,7 @@
 // One of several processes that write to a store in turns, and follow each other.
 //
-// Usage: SharingChild FOLDER SLOT SEED FIRST. It runs until its input ends, and writes a line for each thing that happens:
+// Usage: SharingChild FOLDER SLOT SEED FIRST. It writes until it reads a line, then reads a revision in a second line, waits until it has heard
+// of that, and closes the store. It says a line for each thing that happens:
 //
 //   open R              it hears of every commit from revision R on
 //   try PAIR N          it is about to write number N to both records of a pair; a negative number removes them
@@ -66,11 +67,17 @@ let store = try Store.open(
 
 let isOver = Atomic(false)
 let over = DispatchSemaphore(value: 0)
+/// The revision to wait for at the end.
+let lastRevision = Atomic<UInt64>(0)
+let lastIsKnown = DispatchSemaphore(value: 0)
 Thread.detachNewThread {
-  _ = try? FileHandle.standardInput.readToEnd()
+  _ = readLine()
   isOver.store(true, ordering: .relaxed)
   over.signal()
+  lastRevision.store(readLine().flatMap(UInt64.init) ?? 0, ordering: .relaxed)
+  lastIsKnown.signal()
 }
+let heard = Atomic<UInt64>(0)
 let changes = store.changes()
 say("open \(store.info.nextRevision)")
 Task.detached {
@@ -78,6 +85,7 @@ Task.detached {
     say(
       "heard \(change.revisions.lowerBound) \(change.revisions.upperBound)\(change.isComplete ? "" : " more")"
     )
+    heard.store(change.revisions.upperBound, ordering: .relaxed)
   }
 }
 
@@ -136,11 +144,10 @@ while !isOver.load(ordering: .relaxed) {
   } catch { say("failed \(error)") }
   pause(Int.random(in: 0..<8, using: &chance))
 }
-// The others end as well; what they wrote last is to be heard, too.
-pause(2000)
-try store.refresh()
+// The others end as well; what was written last is to be heard, too. Who never hears of it says so by what it has not said.
+lastIsKnown.wait()
+for _ in 0..<6000 where heard.load(ordering: .relaxed) < lastRevision.load(ordering: .relaxed) { pause(10) }
 try look()
-pause(100)
 try store.close()
 say("closed")
 

@@ -54,13 +54,30 @@
       }
       for run in runs where run.isActive {
         run.resume()
+        try run.say("end")
+      }
+      let last = try writeLast()
+      for run in runs where run.isActive {
+        try run.say("\(last)")
         try run.input.close()
       }
       for run in runs where run.isActive {
         run.process.waitUntilExit()
         if run.process.terminationStatus != 0 { mistakes.append("slot \(run.slot) failed at its end") }
       }
-      judge()
+      judge(upTo: last)
+    }
+
+    /// A commit that each process is to hear of before it ends: its revision.
+    private func writeLast() throws -> UInt64 {
+      var options = Store.Options()
+      options.patience = .seconds(60)
+      let store = try Store.open(at: folder.path, unlocking: Self.key, options: options)
+      let half = Half(id: Self.id(Self.slotCount * Self.slotCount, 0))
+      try store.write { tx in try tx.put(half) }
+      let revision = try store.get(Half.self, half.id)?.revision
+      try store.close()
+      return revision ?? 0
     }
 
     private func begin(_ slot: Int) throws {
@@ -84,7 +101,7 @@
 
     // MARK: Judging
 
-    private func judge() {
+    private func judge(upTo last: UInt64) {
       var acknowledged: [(revision: UInt64, time: Int, run: Int)] = []
       let lines = runs.map { $0.lines() }
       for (number, lines) in lines.enumerated() {
@@ -106,13 +123,14 @@
       }
       acknowledged.sort { $0.revision < $1.revision }
       for (number, lines) in lines.enumerated() {
-        judgeHearing(of: number, lines, acknowledged)
+        judgeHearing(of: number, lines, acknowledged, upTo: last)
       }
     }
 
-    /// Whether a process heard of each commit while it lived, once and in order.
+    /// Whether a process heard of each commit while it lived, once and in order: those up to `last` where it lived to the end.
     private func judgeHearing(
-      of number: Int, _ lines: [Line], _ acknowledged: [(revision: UInt64, time: Int, run: Int)]
+      of number: Int, _ lines: [Line], _ acknowledged: [(revision: UInt64, time: Int, run: Int)],
+      upTo last: UInt64
     ) {
       guard let open = lines.first(where: { $0.words[0] == "open" }) else { return }
       var next = open.revision(1)
@@ -126,7 +144,10 @@
         heard.append((range, line.time))
       }
       let isClosed = lines.last?.words[0] == "closed"
-      let end = isClosed ? UInt64.max : heard.last?.range.upperBound ?? 0
+      let end = heard.last?.range.upperBound ?? 0
+      if isClosed, end < last {
+        mistakes.append("process \(number) never heard of revision \(last), the last")
+      }
       var position = 0
       for commit in acknowledged where commit.revision >= open.revision(1) && commit.revision <= end {
         while position < heard.count, heard[position].range.upperBound < commit.revision { position += 1 }
@@ -181,6 +202,8 @@
       if isStopped { send(SIGCONT) }
       isStopped = false
     }
+
+    func say(_ line: String) throws { try input.write(contentsOf: Data("\(line)\n".utf8)) }
 
     func kill() {
       isActive = false
