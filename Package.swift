@@ -11,9 +11,8 @@ let house: [SwiftSetting] = [
   .enableExperimentalFeature("Lifetimes"),
 ]
 
-/// Tests are not optimised, so that they build sooner: what they try is in modules that are. The journal's tests try very many states, and are
-/// optimised too.
-let tests = house + [SwiftSetting.unsafeFlags(["-Onone"])]
+/// Tests are not optimised, so that they build sooner: what they try is in modules that are.
+let tests = house + [SwiftSetting.unsafeFlags(["-Onone", "-no-emit-module-separately-wmo"])]
 
 /// What lies below the library, lowest first; the cipher stands beside it.
 let journal: [Target.Dependency] = [
@@ -72,7 +71,7 @@ let package = Package(
     .testTarget(
       name: "NotelogJournalTests",
       dependencies: journal + ["CTestSupport", "NotelogTestSupport", "ReaderChild"],
-      swiftSettings: house),
+      swiftSettings: tests),
     .testTarget(
       name: "NotelogTests",
       dependencies: journal + [
@@ -86,7 +85,7 @@ let package = Package(
         "Notelog", "NotelogCLI", "CTestSupport", "CatchingConsumer", "LeasingApp", "NotelogTestSupport",
       ],
       swiftSettings: tests),
-    .testTarget(name: "TidyTests", swiftSettings: tests),
+    .testTarget(name: "TidyTests", swiftSettings: house),
 
     // What tests start as processes of their own, to look into their memory.
     .executableTarget(

@@ -7,7 +7,7 @@ import Testing
 
 /// What a test with an agent begins with: a folder for its socket, and a store with one note. The agent is ended with the script.
 let agentPrelude =
-  storePrelude + """
+  passwordPrelude + """
     export XDG_RUNTIME_DIR=$PWD/run; mkdir -m 700 run
     trap 'chmod 700 run/notelog 2>/dev/null; notelog agent stop >/dev/null 2>&1' EXIT
     notelog add my.notelog title=Hello $quick >/dev/null

@@ -25,11 +25,11 @@ import Testing
       printf '{"fields":{"x\\033":1}}\\n' | notelog import my.notelog $quick 2>>err
       grep -c '[^[:print:]]' err; grep -c 'u{1B}' err | awk '$1 > 15 { print "said" }'
       """
-    try bench.expect(storePrelude + script, .init(out: "0\nsaid\n"))
+    try bench.expect(passwordPrelude + script, .init(out: "0\nsaid\n"))
   }
 
   @Test func `a name with control characters, from before they were refused, stays in its line`() throws {
-    _ = try bench.run(storePrelude)
+    _ = try bench.run(passwordPrelude)
     let store = try Store.open(
       at: bench.folder.path + "/my.notelog", unlocking: .password("open sesame"))
     try store.changeKeyring("adding a key") { () throws(CryptoError) in

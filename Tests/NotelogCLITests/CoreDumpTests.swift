@@ -15,7 +15,7 @@ import Testing
         grep -o 'Max core file size.*' /proc/$tool/limits | tr -s ' '
         cat password >&3; exec 3>&-; wait $tool
         """
-      try Workbench().expect(storePrelude + script, .init(out: "Max core file size 0 0 bytes \n"))
+      try Workbench().expect(passwordPrelude + script, .init(out: "Max core file size 0 0 bytes \n"))
     }
 
     /// The bug: Swift's backtraces, on by default, print registers and the memory that they point to; and a signal from outside did not end the tool.
@@ -28,7 +28,7 @@ import Testing
         { wait $tool || echo $(($? > 128)) >code; } 2>/dev/null
         cat out code
         """
-      try Workbench().expect(storePrelude + script, .init(out: "1\n"))
+      try Workbench().expect(passwordPrelude + script, .init(out: "1\n"))
     }
   }
 #endif

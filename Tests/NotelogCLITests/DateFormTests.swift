@@ -1,5 +1,6 @@
 // Dates on a command line: what is taken, and as what; all else is refused.
 import Foundation
+import NotelogTestSupport
 import Testing
 
 @testable import NotelogCLI
@@ -42,7 +43,9 @@ import Testing
 
   @Test func `a date is taken as it is written, or refused with its form`() throws {
     let bench = try Workbench()
-    try bench.write("refused", Self.refused.joined(separator: "\n") + "\n")
+    // By the tool itself a sample is tried: a process each.
+    for text in Self.refused { #expect(Moment.seconds(text) == nil, "\(text)") }
+    try bench.write("refused", TestEffort.sample(Self.refused, 16).joined(separator: "\n") + "\n")
     try bench.write("taken", Self.taken.map(\.0).joined(separator: "\n") + "\n")
     let script = """
       while IFS= read -r text; do

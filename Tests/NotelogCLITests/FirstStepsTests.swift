@@ -62,7 +62,7 @@ import Testing
       } >codes
       tr '\\n' ' ' <codes
       """
-    let answer = try bench.run(storePrelude + script)
+    let answer = try bench.run(passwordPrelude + script)
     #expect(answer == .init(out: "0 1 2 4 10 12 64 11 130 3 1 "))
     #expect(
       Set(answer.out.split(separator: " ").compactMap { Int32($0) }) == Set(ExitCode.allCases.map(\.rawValue))
@@ -79,7 +79,7 @@ import Testing
       ("notelog search my.notelog x --field bdoy $quick", "did you mean 'body'?"),
       ("notelog help verfy", "did you mean 'verify'?"),
     ]
-    _ = try bench.run(storePrelude)
+    _ = try bench.run(passwordPrelude)
     for (line, hint) in lines {
       let answer = try bench.run("quick='--password-file password'\n" + line)
       #expect(answer.err.hasSuffix("notelog: hint: \(hint)\n"), "\(line): \(answer)")

@@ -33,7 +33,7 @@ import Testing
       for path in pipe file; do notelog init $path $quick 2>/dev/null; echo $?; done
       cat file; ls | sort | tr '\\n' ' '
       """
-    try expect(script, .init(out: "2\n2\ntext\nerr file my.notelog password pipe "))
+    try expect(script, .init(out: "2\n2\ntext\nerr file key my.notelog pipe "))
   }
 
   @Test func `a folder that may only be read is read, and never written to`() throws {

@@ -137,7 +137,7 @@ import Testing
   func expect(
     _ script: String, _ expected: Workbench.Answer, _ location: SourceLocation = #_sourceLocation
   ) throws {
-    try bench.expect(storePrelude + script, expected, input: "", location)
+    try bench.expect(passwordPrelude + script, expected, input: "", location)
   }
 
   @Test func `search looks into sealed text, and exits 1 when it finds nothing`() throws {

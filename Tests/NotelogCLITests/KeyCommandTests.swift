@@ -10,7 +10,7 @@ import Testing
   func expect(
     _ script: String, _ expected: Workbench.Answer, _ location: SourceLocation = #_sourceLocation
   ) throws {
-    try bench.expect(storePrelude + "export XDG_STATE_HOME=$PWD/state\n" + script, expected, location)
+    try bench.expect(passwordPrelude + "export XDG_STATE_HOME=$PWD/state\n" + script, expected, location)
   }
 
   @Test func `a recovery key is printed once, opens the store, and a typing error in it is found`() throws {
@@ -168,7 +168,7 @@ import Testing
   ) throws {
     try bench.write("schema.json", Self.visits)
     let prepared = try bench.run(
-      storePrelude + """
+      passwordPrelude + """
         notelog init visits $quick --schema schema.json --scrypt-log-n 14 2>/dev/null
         echo friend >friend; echo new >new; chmod 600 friend new
         notelog key add visits extra --shreddable $quick 2>/dev/null

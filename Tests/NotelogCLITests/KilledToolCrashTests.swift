@@ -128,6 +128,6 @@ import Testing
         notelog verify my.notelog --password-file $old >verdict || { echo "round $round: verify"; cat verdict; exit 2; }
       done
       """
-    try bench.expect(storePrelude + Self.killer + script, .init())
+    try bench.expect(passwordPrelude + Self.killer + script, .init())
   }
 }

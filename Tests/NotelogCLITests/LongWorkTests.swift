@@ -9,7 +9,7 @@ import Testing
 
   /// A store of some megabytes, a part of which is dead.
   static let filled =
-    storePrelude + #"""
+    passwordPrelude + #"""
       lines() { awk "BEGIN { for (i = 1; i <= $1; i++) printf \"{\\\"id\\\":\\\"00000000-0000-0000-0000-%012d\\\",\\\"fields\\\":{\\\"title\\\":\\\"%d\\\",\\\"body\\\":\\\"%0700d\\\"}}\\n\", i, i, i }"; }
       lines 3000 >lines
       notelog import my.notelog lines $quick

@@ -13,7 +13,7 @@ import Testing
   @Test func `every verb says that records can't be shown whose schema is lost`() throws {
     let bench = try Workbench()
     let prelude =
-      storePrelude + """
+      passwordPrelude + """
         notelog add my.notelog title=Hello body=Body $quick >id
         notelog add my.notelog title=Hello body=Body $quick >/dev/null
 

@@ -12,7 +12,7 @@ import Testing
   func expect(_ script: String, _ expected: Workbench.Answer, _ location: SourceLocation = #_sourceLocation)
     throws
   {
-    try bench.expect(storePrelude + script, expected, location)
+    try bench.expect(passwordPrelude + script, expected, location)
   }
 
   /// The bug: such names were taken, and `notelog export --as sql | sqlite3` ran what the file's maker had put into a value: sqlite3 ends a
@@ -43,7 +43,7 @@ import Testing
 
   /// A store of before, when names could be anything: the library writes it past its own rule.
   private func makeStore(_ declared: CollectionDescription..., values: [String: DynamicValue]) throws {
-    _ = try bench.run(storePrelude)
+    _ = try bench.run(passwordPrelude)
     let store = try Store.open(
       at: bench.folder.path + "/my.notelog", unlocking: .password("open sesame"))
     for declared in declared {

@@ -11,7 +11,7 @@ import Testing
   init() throws { bench = try Workbench() }
 
   private func expect(_ script: String, _ out: String) throws {
-    try bench.expect(storePrelude + script, .init(out: out))
+    try bench.expect(passwordPrelude + script, .init(out: out))
   }
 
   /// The bug: the record was there, nobody knew under which id, and it said that standard output could not be written to.
@@ -120,7 +120,7 @@ import Testing
   /// The bug: an import left no order behind, and each process that asked for the first ten read all records.
   @Test func `an import leaves the orders of indexed fields`() throws {
     try bench.expect(
-      storePrelude
+      passwordPrelude
         + """
         awk 'BEGIN { for (i = 0; i < 2000; i++) printf "{\\"fields\\":{\\"title\\":\\"%d\\",\\"time\\":\\"2026-11-26T10:00:%02dZ\\"}}\\n", i, i % 60 }' >lines
         notelog import my.notelog lines $quick

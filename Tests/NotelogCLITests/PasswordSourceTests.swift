@@ -16,7 +16,7 @@ import Testing
   }
 
   private static let prelude =
-    storePrelude + """
+    passwordPrelude + """
       notelog add my.notelog title=Hello $quick >/dev/null
       list() { notelog list my.notelog --field title "$@" | sed 's/.* //'; }
 

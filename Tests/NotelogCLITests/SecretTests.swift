@@ -33,7 +33,7 @@ import Testing
       grep -rla -e sesame -e eagle -e noon seen acks log my.notelog tmp
       find tmp -type f
       """
-    try bench.expect(storePrelude + script, .init(out: "2\n1\nlands at noon\npassword\nshown\n"))
+    try bench.expect(passwordPrelude + script, .init(out: "2\n1\nlands at noon\npassword\nshown\n"))
   }
 
   @Test func `a core dump would not hold what is locked`() throws {
@@ -48,6 +48,6 @@ import Testing
       grep '^VmFlags:.* lo .*dd' /proc/$tool/smaps | head -1 | grep -c wf
       exec 3>&-; wait
       """
-    try bench.expect(storePrelude + script, .init(out: "1\n"))
+    try bench.expect(passwordPrelude + script, .init(out: "1\n"))
   }
 }

@@ -10,7 +10,7 @@ import Testing
   private func expect(
     _ script: String, _ expected: Workbench.Answer, _ location: SourceLocation = #_sourceLocation
   ) throws {
-    try bench.expect(storePrelude + script, expected, location)
+    try bench.expect(passwordPrelude + script, expected, location)
   }
 
   /// The bug: whoever had given the password with --password-file was told to give it with --password-file.
@@ -85,7 +85,7 @@ import Testing
   /// The bug: it exited 0.
   @Test func `an import that is refused by its reader exits 1`() throws {
     let script =
-      storePrelude + "printf 'a\\n1\\n' >t.csv; notelog import my.notelog t.csv --from csv; echo ended $?"
+      passwordPrelude + "printf 'a\\n1\\n' >t.csv; notelog import my.notelog t.csv --from csv; echo ended $?"
     let terminal = try PseudoTerminal(script, in: bench)
     try terminal.awaitText("take it? [y/N] ")
     try terminal.type("n\n")
@@ -96,7 +96,7 @@ import Testing
 
   /// The bug: the new password was asked for twice first.
   @Test func `init says that a store is there before it asks for a password`() throws {
-    let terminal = try PseudoTerminal(storePrelude + "notelog init my.notelog; echo ended $?", in: bench)
+    let terminal = try PseudoTerminal(passwordPrelude + "notelog init my.notelog; echo ended $?", in: bench)
     try terminal.awaitText("ended 2")
     #expect(terminal.finish() == 0)
     #expect(terminal.shown.contains("the folder 'my.notelog' is not empty"))
@@ -116,7 +116,7 @@ import Testing
       done
       notelog verify my.notelog >/dev/null; echo $?
       """
-    let answer = try bench.run(storePrelude + script)
+    let answer = try bench.run(passwordPrelude + script)
     let lines = answer.err.split(separator: "\n")
     #expect(answer.out == "1\n1\n", "\(answer)")
     #expect(

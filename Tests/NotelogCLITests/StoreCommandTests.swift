@@ -9,13 +9,13 @@ import Testing
 
   init() throws { bench = try Workbench() }
 
-  func run(_ script: String) throws -> Workbench.Answer { try bench.run(storePrelude + script) }
+  func run(_ script: String) throws -> Workbench.Answer { try bench.run(passwordPrelude + script) }
 
   func expect(
     _ script: String, _ expected: Workbench.Answer, input: String = "",
     _ location: SourceLocation = #_sourceLocation
   ) throws {
-    try bench.expect(storePrelude + script, expected, input: input, location)
+    try bench.expect(passwordPrelude + script, expected, input: input, location)
   }
 
   @Test func `a note is added, listed, shown, changed and removed`() throws {
@@ -270,12 +270,12 @@ import Testing
 
   init() throws { bench = try Workbench() }
 
-  func run(_ script: String) throws -> Workbench.Answer { try bench.run(storePrelude + script) }
+  func run(_ script: String) throws -> Workbench.Answer { try bench.run(passwordPrelude + script) }
 
   func expect(
     _ script: String, _ expected: Workbench.Answer, _ location: SourceLocation = #_sourceLocation
   ) throws {
-    try bench.expect(storePrelude + script, expected, input: "", location)
+    try bench.expect(passwordPrelude + script, expected, input: "", location)
   }
 
   /// The hint was to make a new store there, and 'init' said to remove what was in the way: the keyring, without which no backup of the log opens.

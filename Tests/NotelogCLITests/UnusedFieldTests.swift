@@ -42,7 +42,7 @@ private struct After: Record {
 
   /// The bug: FORMAT.md 9.2 says that such a value is no damage, and dump said that there is no such field, and exited 3.
   @Test func `a field that the schema does not know is shown as that, and is no damage`() throws {
-    _ = try bench.run(storePrelude)
+    _ = try bench.run(passwordPrelude)
     let store = try open()
     try store.putAll([After(title: "kept")])
     let collection = try store.collection("thing").plan.number
@@ -76,7 +76,7 @@ private struct After: Record {
   }
 
   @Test func `a value of a field that was retired is shown as that, until the next update drops it`() throws {
-    _ = try bench.run(storePrelude)
+    _ = try bench.run(passwordPrelude)
     let store = try open()
     try store.putAll([Before(id: Self.id, title: "a", colour: "red")])
     try store.putAll([After(title: "b")])

@@ -9,7 +9,7 @@ import Testing
 
   /// Verifies, shows what it exits with and says of the parts, and sees to it that nothing changed.
   static let prelude =
-    storePrelude + """
+    passwordPrelude + """
       notelog add my.notelog title=Hello body=Body $quick >/dev/null
       check() {
         cp -r my.notelog before

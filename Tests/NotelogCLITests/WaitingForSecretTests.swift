@@ -7,7 +7,7 @@ import Testing
 
   init() throws {
     bench = try Workbench()
-    let made = try bench.run(storePrelude + "printf 'a new one\\n' >new; chmod 600 new")
+    let made = try bench.run(passwordPrelude + "printf 'a new one\\n' >new; chmod 600 new")
     try #require(made == .init())
   }
 

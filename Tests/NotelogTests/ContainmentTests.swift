@@ -124,7 +124,7 @@ import Testing
     for name in sample.disk.fileNames {
       let bytes = try #require(sample.disk.contents(name))
       for harm in Harm.allCases {
-        for range in harm.ranges(of: bytes.count) {
+        for range in TestEffort.sample(harm.ranges(of: bytes.count), 6) {
           let damaged = harm.apply(to: bytes, range)
           if damaged == bytes { continue }
           let touched = sample.touched(in: name, range)
@@ -150,6 +150,6 @@ import Testing
         }
       }
     }
-    #expect(tried > 300 && opened > tried)
+    #expect(tried > (TestEffort.isSoak ? 300 : 80) && opened > tried)
   }
 }

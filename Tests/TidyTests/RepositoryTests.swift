@@ -56,8 +56,8 @@ import Testing
 
   @Test func `each invariant of the format is cited by a test`() throws {
     let tests = try Repository.swift(in: "Tests").filter { !$0.path.hasPrefix("Tests/TidyTests/") }
-    var format = try Repository.file("FORMAT.md")
-    for page in ["derived", "keyring"] { format.text += try Repository.file("docs/format-\(page).md").text }
+    let pages = try ["FORMAT.md", "docs/format-derived.md", "docs/format-keyring.md"].map(Repository.file)
+    let format = File(path: pages[0].path, text: pages.map(\.text).joined())
     expectNone(FormatRules.invariantsAreCited(format: format, tests: tests))
   }
 

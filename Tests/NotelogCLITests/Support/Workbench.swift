@@ -76,8 +76,16 @@ final class Workbench {
   }
 }
 
-/// What every test of a command begins with: a store with the password `open sesame`, given to every command.
+/// What most tests of a command begin with: a store with a key, given to every command. It costs no time, as a password does.
 let storePrelude = """
+  (umask 077; printf '%032d' 7 >key)
+  quick="--key-file key"
+  notelog init my.notelog $quick 2>/dev/null
+
+  """
+
+/// What a test begins with that has to do with passwords: a store with the password `open sesame`, given to every command.
+let passwordPrelude = """
   printf 'open sesame\\n' >password
   quick="--password-file password"
   notelog init my.notelog $quick --scrypt-log-n 14 2>/dev/null

@@ -12,7 +12,7 @@ import Testing
   /// Small enough that every call of it can fail, long enough to switch segments, reopen and close.
   private static func script(seed: UInt64) -> Script { Script(seed: seed, byteCount: 30_000, threadCount: 1) }
 
-  private static let seeds = TestEffort.sample(candidates, 2)
+  private static let seeds = TestEffort.sample(candidates, 1)
 
   /// Workloads that open the store again and compact it.
   private static let candidates = (UInt64(1)...400).filter { seed in

@@ -193,7 +193,7 @@ private struct JournalModel {
 
 @Suite struct `Model of the journal` {
   @Test func `a journal does what a dictionary does, whatever happens to it`() throws {
-    let seeds = TestEffort.seeds(200, of: 20_000, orOnly: "NOTELOG_JOURNAL_SEED")
+    let seeds = TestEffort.seeds(120, of: 20_000, orOnly: "NOTELOG_JOURNAL_SEED")
     let failures = try Threads.map(seeds) { seed -> String? in
       var model: JournalModel?
       do {

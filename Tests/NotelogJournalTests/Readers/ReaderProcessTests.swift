@@ -51,7 +51,7 @@ import Testing
       try process.run()
       return (process, output)
     }
-    for version in 2...(TestEffort.isSoak ? 10_000 : 200) as ClosedRange<UInt64> {
+    for version in 2...(TestEffort.isSoak ? 10_000 : 80) as ClosedRange<UInt64> {
       try write(version)
       if version % 20 == 0 { _ = try journal.compact() }
       if version % 500 == 0 { try journal.checkpoint() }

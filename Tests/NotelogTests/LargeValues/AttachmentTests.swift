@@ -45,14 +45,7 @@ private struct Parcel: Record {
 /// Bytes that don't compress, and that a test can make again.
 func noise(_ byteCount: Int, seed: UInt64 = 1) -> [UInt8] {
   var random = SeededGenerator(seed: seed)
-  var bytes = [UInt8](repeating: 0, count: byteCount)
-  for start in stride(from: 0, to: byteCount, by: 8) {
-    let word = random.next()
-    for index in start..<min(byteCount, start + 8) {
-      bytes[index] = UInt8(truncatingIfNeeded: word >> (8 * UInt64(index - start)))
-    }
-  }
-  return bytes
+  return random.bytes(count: byteCount)
 }
 
 @Suite struct AttachmentTests {

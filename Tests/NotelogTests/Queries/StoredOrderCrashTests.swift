@@ -78,7 +78,7 @@ import Testing
   @Test func `a crash at any call leaves an order that is right, or none`() throws {
     let (disk, calls) = try storedOrders()
     var (tried, stored) = (0, 0)
-    for call in disk.crashPoints where calls.contains(call) {
+    for call in TestEffort.sample(disk.crashPoints.filter(calls.contains), 40) {
       for loss in LossModel.allCases {
         let image = disk.crashImage(after: call, loss, seed: UInt64(call))
         let store = try Store.open(in: image, unlocking: TemporaryFolder.key, options: Store.Options())
@@ -91,6 +91,7 @@ import Testing
       }
     }
     // Some were whole and some were lost, or the sweep looked at the wrong calls.
-    #expect(tried >= 400 && stored >= 30 && stored < tried, "\(stored) of \(tried)")
+    #expect(
+      tried >= (TestEffort.isSoak ? 400 : 100) && stored >= 10 && stored < tried, "\(stored) of \(tried)")
   }
 }

@@ -122,9 +122,9 @@ enum LayoutRules {
     where empty.contains(where: part.hasSuffix) {
       findings.append(Finding(path: file.path, line: 1, message: "'\(part)' says nothing"))
     }
-    let kinds: Set<Substring> = ["struct", "class", "enum", "actor", "protocol", "typealias"]
+    let kinds: Set<String> = ["struct", "class", "enum", "actor", "protocol", "typealias"]
     for (index, line) in file.code.enumerated() {
-      let words = line.split { !($0.isLetter || $0.isNumber || $0 == "_") }
+      let words = line.words
       for (kind, name) in zip(words, words.dropFirst())
       where kinds.contains(kind) && empty.contains(where: name.hasSuffix) {
         findings.append(Finding(path: file.path, line: index + 1, message: "'\(name)' says nothing"))

@@ -70,7 +70,7 @@ enum RoomRules {
       for file in files {
         guard let own = module.rooms.firstIndex(of: Place(file).room) else { continue }
         for (index, line) in file.code.enumerated() {
-          for word in words(of: line) {
+          for word in line.words {
             guard let rooms = homes[word], rooms.count == 1, let room = rooms.first,
               let other = module.rooms.firstIndex(of: room), other > own
             else { continue }
@@ -102,13 +102,9 @@ enum RoomRules {
   private static func declaredTypes(in file: File) -> [String] {
     let kinds: Set<String> = ["struct", "class", "enum", "actor", "protocol", "typealias"]
     return file.code.flatMap { line in
-      let words = words(of: line)
+      let words = line.words
       return zip(words, words.dropFirst()).filter { kinds.contains($0.0) && $0.1.first?.isUppercase == true }
         .map(\.1)
     }
-  }
-
-  private static func words(of line: String) -> [String] {
-    line.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init)
   }
 }

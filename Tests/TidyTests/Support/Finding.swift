@@ -3,14 +3,20 @@
 /// A file of the repository.
 struct File: Sendable {
   /// Relative to the repository, `Sources/Notelog/Store/Store.swift` for instance.
-  var path: String
-  var text: String
-
+  let path: String
+  let text: String
   /// The lines, comments and all.
-  var lines: [String] { text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) }
-  /// The lines with comments and the insides of literals blanked out.
-  var code: [String] {
-    SwiftText.code(text).split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+  let lines: [String]
+  /// The lines with comments and the insides of literals blanked out; a page has none.
+  let code: [String]
+
+  init(path: String, text: String) {
+    (self.path, self.text) = (path, text)
+    func lines(_ text: String) -> [String] {
+      text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    }
+    self.lines = lines(text)
+    code = path.hasSuffix(".md") ? [] : lines(SwiftText.code(text))
   }
 }
 

@@ -24,6 +24,11 @@ enum Repository {
 
   /// The Swift files below `folders`, but those that a tutorial shows step by step.
   static func swift(in folders: String...) throws -> [File] {
-    try files(in: folders, suffix: ".swift").filter { !$0.path.contains(".docc/") }
+    try folders.flatMap { folder in try swiftFiles.get().filter { $0.path.hasPrefix(folder + "/") } }
+  }
+
+  /// Read once for all rules.
+  private static let swiftFiles = Result {
+    try files(in: ["Sources", "Tests"], suffix: ".swift").filter { !$0.path.contains(".docc/") }
   }
 }

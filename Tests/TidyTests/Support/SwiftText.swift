@@ -3,20 +3,22 @@
 enum SwiftText {
   /// The text with comments and the insides of string literals replaced by spaces, line for line.
   static func code(_ text: String) -> String {
-    var reader = Reader(text: Array(text.unicodeScalars))
+    var reader = Reader(text: Array(text.utf8))
     reader.readCode(untilParenthesis: false)
-    return String(String.UnicodeScalarView(reader.output))
+    return String(decoding: reader.output, as: UTF8.self)
   }
 
   /// Walks over the text once; what is not code it blanks out.
   private struct Reader {
-    let text: [Unicode.Scalar]
-    var output: [Unicode.Scalar] = []
+    let text: [UInt8]
+    var output: [UInt8] = []
     var index = 0
 
-    init(text: [Unicode.Scalar]) { self.text = text }
+    init(text: [UInt8]) { self.text = text }
 
-    func comes(_ string: String) -> Bool { text[index...].starts(with: string.unicodeScalars) }
+    func comes(_ string: String) -> Bool { text[index...].starts(with: string.utf8) }
+
+    func comes(_ character: Unicode.Scalar) -> Bool { text[index] == UInt8(ascii: character) }
 
     mutating func keep(_ count: Int = 1) {
       output += text[index..<min(index + count, text.count)]
@@ -24,7 +26,9 @@ enum SwiftText {
     }
 
     mutating func blank(_ count: Int = 1) {
-      output += text[index..<min(index + count, text.count)].map { $0 == "\n" ? "\n" : " " }
+      output += text[index..<min(index + count, text.count)].map {
+        $0 == UInt8(ascii: "\n") ? $0 : UInt8(ascii: " ")
+      }
       index += count
     }
 
@@ -33,16 +37,16 @@ enum SwiftText {
       var depth = 0
       while index < text.count {
         if comes("//") {
-          while index < text.count, text[index] != "\n" { blank() }
+          while index < text.count, !comes("\n") { blank() }
         } else if comes("/*") {
           readComment()
-        } else if text[index] == "\"" || text[index] == "#", let hashes = hashesBeforeQuote() {
+        } else if comes("\"") || comes("#"), let hashes = hashesBeforeQuote() {
           readString(hashes: hashes)
-        } else if text[index] == "`" {
+        } else if comes("`") {
           readRawIdentifier()
         } else {
-          if text[index] == "(" { depth += 1 }
-          if text[index] == ")" {
+          if comes("(") { depth += 1 }
+          if comes(")") {
             if untilParenthesis, depth == 0 { return keep() }
             depth -= 1
           }
@@ -54,7 +58,7 @@ enum SwiftText {
     /// A name in backquotes: no word of it is a keyword.
     mutating func readRawIdentifier() {
       keep()
-      while index < text.count, text[index] != "`" { blank() }
+      while index < text.count, !comes("`") { blank() }
       keep()
     }
 
@@ -74,8 +78,8 @@ enum SwiftText {
     }
 
     func hashesBeforeQuote() -> Int? {
-      let hashes = text[index...].prefix { $0 == "#" }.count
-      return index + hashes < text.count && text[index + hashes] == "\"" ? hashes : nil
+      let hashes = text[index...].prefix { $0 == UInt8(ascii: "#") }.count
+      return index + hashes < text.count && text[index + hashes] == UInt8(ascii: "\"") ? hashes : nil
     }
 
     mutating func readString(hashes: Int) {
@@ -100,19 +104,28 @@ enum SwiftText {
 }
 
 extension String {
+  /// The words of a line of code.
+  var words: [String] { utf8.split { !$0.isWordPart }.map { String(decoding: $0, as: UTF8.self) } }
+
   /// Whether the text holds `word` as a word of its own.
   func holds(word: String) -> Bool {
-    var rest = self[...]
-    while let range = rest.firstRange(of: word) {
-      let before = rest[..<range.lowerBound].last
-      let after = rest[range.upperBound...].first
-      if !(before?.isWordPart ?? false), !(after?.isWordPart ?? false) { return true }
-      rest = rest[range.upperBound...]
+    let (text, word) = (Array(utf8), Array(word.utf8))
+    guard text.count >= word.count else { return false }
+    return (0...text.count - word.count).contains { start in
+      let end = start + word.count
+      return text[start] == word[0] && text[start..<end].elementsEqual(word)
+        && (start == 0 || !text[start - 1].isWordPart) && (end == text.count || !text[end].isWordPart)
     }
-    return false
   }
 }
 
-extension Character {
-  fileprivate var isWordPart: Bool { isLetter || isNumber || self == "_" }
+extension UInt8 {
+  /// Whether a byte of UTF-8 is part of a word: a letter, a digit or `_`.
+  fileprivate var isWordPart: Bool {
+    switch self {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), 128...: true
+    default: false
+    }
+  }
 }
