@@ -11,7 +11,7 @@ import Testing
   private static let prelude =
     SalvageTests.prelude + #"""
       harm() {
-        notelog dump --frames --json my.notelog | grep '"kind":"record"' | grep "\"record\":\"[-0]*$1\"" >frame
+        notelog dump --frames --json my.notelog | grep '"kind":"record"' | grep "\"record\":\"[^\"]*$1\"" >frame
         file=$(sed 's/.*"file":"\([^"]*\)".*/\1/' frame)
         spoil my.notelog/$file $(($(sed 's/.*"offset":\([0-9]*\).*/\1/' frame) + 60))
       }
@@ -25,7 +25,7 @@ import Testing
         harm 03; harm 40
         for line in "list my.notelog" "list my.notelog --sort title:desc" "list my.notelog --field title" "search my.notelog note"; do
           notelog $line $quick >out 2>err; echo "$? $(wc -l <out)"
-          grep -c '^notelog: error: record 00000000-0000-0000-0000-0000000000\\(03\\|40\\) cannot be read: ' err
+          grep -c '^notelog: error: record 5a1ba6e0-0000-4000-8000-0000000000\\(03\\|40\\) cannot be read: ' err
         done
         notelog list my.notelog -n 3 $quick >out 2>err; echo "$? $(wc -l <out) $(wc -l <err)"
         notelog info my.notelog 2>err | grep -o '^collection  note: 60 records'; grep -o "2 records can't be read" err
@@ -88,7 +88,7 @@ import Testing
     let script =
       Self.prelude + """
         head -c 300000 /dev/zero | tr '\\0' x >long
-        printf '{"id":"00000000-0000-0000-0000-000000000099","fields":{"title":"long","body":"%s"}}\n' $(cat long) | notelog import my.notelog $quick
+        printf '{"id":"5a1ba6e0-0000-4000-8000-000000000099","fields":{"title":"long","body":"%s"}}\n' $(cat long) | notelog import my.notelog $quick
         notelog dump --frames --json my.notelog | grep '"kind":"chunk"' | tail -1 >frame
         file=$(sed 's/.*"file":"\\([^"]*\\)".*/\\1/' frame)
         spoil my.notelog/$file $(($(sed 's/.*"offset":\\([0-9]*\\).*/\\1/' frame) + 100))
