@@ -79,7 +79,9 @@ Thread.detachNewThread {
 }
 let heard = Atomic<UInt64>(0)
 let changes = store.changes()
-say("open \(store.info.nextRevision)")
+let opened = store.info.nextRevision
+heard.store(opened - 1, ordering: .relaxed)
+say("open \(opened)")
 Task.detached {
   for await change in changes {
     say(

@@ -145,7 +145,7 @@
       }
       let isClosed = lines.last?.words[0] == "closed"
       let end = heard.last?.range.upperBound ?? 0
-      if isClosed, end < last {
+      if isClosed, open.revision(1) <= last, end < last {
         mistakes.append("process \(number) never heard of revision \(last), the last")
       }
       var position = 0
