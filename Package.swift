@@ -11,7 +11,8 @@ let house: [SwiftSetting] = [
   .enableExperimentalFeature("Lifetimes"),
 ]
 
-/// Tests are not optimised, so that they build sooner: what they try is in modules that are.
+/// Tests are not optimised, so that they build sooner: what they try is in modules that are. Their modules are emitted by the same run of the
+/// compiler as their code: a second one would expand their macros once more.
 let tests = house + [SwiftSetting.unsafeFlags(["-Onone", "-no-emit-module-separately-wmo"])]
 
 /// What lies below the library, lowest first; the cipher stands beside it.

@@ -76,7 +76,7 @@ final class Workbench {
   }
 }
 
-/// What most tests of a command begin with: a store with a key, given to every command. It costs no time, as a password does.
+/// What most tests of a command begin with: a store with a key, given to every command. A key takes no time; a password does.
 let storePrelude = """
   (umask 077; printf '%032d' 7 >key)
   quick="--key-file key"

@@ -200,4 +200,22 @@ import Testing
     }
     throw NotelogError(.notFound, "no process ends there")
   }
+
+  /// Where the second step can't be done, the first schema that is stored takes all others along: the former ones count together only.
+  @Test func `a collection that is made between its two steps leaves no schema under the old root`() throws {
+    let disk = try Self.betweenItsSteps(Self.makeDisk())
+    let store = try Self.open(disk, nil)
+    // The reserve does not help either.
+    disk.plan(Fault(.error(SystemErrno.noSpace), of: [.write], passing: 0, lasts: true))
+    try store.unlock(Self.new)
+    disk.forgetFaults()
+    #expect(store.vault.isRootChangeUnfinished)
+    try store.createCollection("later", fields: [.plain("name", .text)])
+    #expect(store.vault.isRootChangeUnfinished)
+    try store.close()
+    let again = try Self.open(disk, Self.new)
+    #expect(again.collections.map(\.name) == ["note", "later"])
+    #expect(try again.query(Note.self).first()?.title == "before")
+    try again.close()
+  }
 }

@@ -73,11 +73,8 @@
       var options = Store.Options()
       options.patience = .seconds(60)
       let store = try Store.open(at: folder.path, unlocking: Self.key, options: options)
-      let half = Half(id: Self.id(Self.slotCount * Self.slotCount, 0))
-      try store.write { tx in try tx.put(half) }
-      let revision = try store.get(Half.self, half.id)?.revision
-      try store.close()
-      return revision ?? 0
+      defer { try? store.close() }
+      return try store.putAll([Half(id: Self.id(Self.slotCount * Self.slotCount, 0))])
     }
 
     private func begin(_ slot: Int) throws {
