@@ -56,10 +56,10 @@ import Testing
   }
 
   /// The bug: a log whose sync a signal had interrupted took no more writes.
-  @Test func `an interrupted sync is made again`() throws {
+  @Test func `an interrupted call is made again, a sync too`() throws {
     for passing in 0..<200 {
       let disk = SimulatedDisk()
-      disk.plan(Fault(.error(SystemErrno.interrupted), of: [.sync], passing: passing))
+      disk.plan(Fault(.error(SystemErrno.interrupted), of: .interruptible, passing: passing))
       let store = try Store.create(in: disk, unlocking: TemporaryFolder.key, options: Self.small)
       try store.write { tx in try tx.put(Note(title: "kept")) }
       try store.changeCredential(TemporaryFolder.key, to: Self.second)
@@ -68,7 +68,7 @@ import Testing
       #expect(Self.opens(disk, Self.third), "call \(passing)")
       if disk.firedFaults.isEmpty { return }
     }
-    Issue.record("there is no end of syncs")
+    Issue.record("there is no end of calls that can be interrupted")
   }
 
   /// The bug: the keyring of another generation had its name, and what came next was written as if it had not, with the same number.

@@ -30,13 +30,12 @@ struct Creation {
     let isEmpty = names.allSatisfy { $0 == FileName.lock || $0 == FileName.creating }
     guard isEmpty || Self.isUnfinished(names) else { throw Self.notEmpty(names) }
     do throws(StorageError) {
-      mark = try storage.open(FileName.creating, .createIfMissing)
-      try mark.lock(.exclusive)
+      mark = try storage.openLocked(FileName.creating, .createIfMissing, .exclusive)
       if isEmpty, Self.isBegunMark(mark) {
         try mark.writeAll(Self.content.rawSpan, at: 0)
         try mark.makeDurable()
       }
-      try storage.syncFolder("")
+      try storage.makeNamesDurable()
     } catch {
       if error.call == .lock, error.errno == SystemErrno.wouldBlock {
         throw NotelogError(
@@ -59,8 +58,8 @@ struct Creation {
   func finish() throws(NotelogError) {
     defer { mark.close() }
     do {
-      try storage.rename(FileName.creating, to: FileName.created)
-      try storage.syncFolder("")
+      try storage.move(FileName.creating, to: FileName.created)
+      try storage.makeNamesDurable()
     } catch { throw NotelogError(storage: error, "creating the store").naming(storage.path) }
   }
 
@@ -68,8 +67,8 @@ struct Creation {
   func abandon() {
     try? clear()
     // Where the very end failed, it has its new name already.
-    try? storage.unlink(FileName.created)
-    try? storage.unlink(FileName.creating)
+    try? storage.remove(FileName.created)
+    try? storage.remove(FileName.creating)
     mark.close()
   }
 
@@ -78,7 +77,7 @@ struct Creation {
   /// - Returns: Whether `created` says that it was; a store that was copied file by file may lack it.
   static func refuseUnfinished(in storage: any Storage) throws(NotelogError) -> Bool {
     if let isWhole = isCreatedWhole(in: storage) { return isWhole }
-    guard let mark = try? storage.open(FileName.creating, .read) else { return false }
+    guard let mark = try? storage.openFile(FileName.creating, .read) else { return false }
     defer { mark.close() }
     let names = try names(in: storage)
     guard isMark(mark), isUnfinished(names) else { return false }
@@ -169,9 +168,9 @@ struct Creation {
     do {
       for name in try storage.names(in: "")
       where name != FileName.creating && (Self.isOurs(name) || FileName.isPartial(name)) {
-        try storage.unlink(name)
+        try storage.remove(name)
       }
-      try storage.syncFolder("")
+      try storage.makeNamesDurable()
     } catch { throw NotelogError(storage: error, "removing what an interrupted creation left") }
   }
 }

@@ -21,14 +21,14 @@ struct EffaceableFile {
 
   /// Whether it is there, whatever is in it.
   var isThere: Bool {
-    guard let file = try? storage.open(name, .read) else { return false }
+    guard let file = try? storage.openFile(name, .read) else { return false }
     file.close()
     return true
   }
 
   /// The secret; nil where the file is missing, or is not what it was.
   func read() throws(CryptoError) -> Secret? {
-    guard let file = try? storage.open(name, .read) else { return nil }
+    guard let file = try? storage.openFile(name, .read) else { return nil }
     defer { file.close() }
     var bytes = try Secret(byteCount: Self.checkedByteCount)
     var target = bytes.mutableBytes
@@ -52,7 +52,7 @@ struct EffaceableFile {
       target.copy(secret.bytes, at: 32)
       target.store(Checksum.of(target.bytes.extracting(first: 64)), at: 64)
       try write(bytes.bytes, .createIfMissing)
-      try storage.syncFolder("")
+      try storage.makeNamesDurable()
     } catch let error as StorageError {
       throw NotelogError(storage: error, "making an effaceable secret")
     } catch {
@@ -68,11 +68,11 @@ struct EffaceableFile {
     do throws(StorageError) {
       try write(noise.rawSpan, .update)
       try write([UInt8](repeating: 0, count: Self.byteCount).rawSpan, .update)
-      try storage.unlink(name)
+      try storage.remove(name)
     } catch {
       guard error.isMissing else { throw NotelogError(storage: error, "shredding a key") }
     }
-    do { try storage.syncFolder("") } catch { throw NotelogError(storage: error, "shredding a key") }
+    do { try storage.makeNamesDurable() } catch { throw NotelogError(storage: error, "shredding a key") }
   }
 
   /// Copies all such files of a folder into another, durably, as they are.
@@ -87,7 +87,7 @@ struct EffaceableFile {
   }
 
   private func write(_ bytes: RawSpan, _ mode: StorageOpenMode) throws(StorageError) {
-    let file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, mode) }
+    let file = try storage.openFile(name, mode)
     defer { file.close() }
     try file.writeAll(bytes, at: 0)
     try file.makeDurable()

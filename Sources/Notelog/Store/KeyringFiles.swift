@@ -38,7 +38,7 @@ struct KeyringFiles: Sendable {
 
   /// Whether `keyring` may be another one than this, judged by its length and the generation before additions.
   func mayDiffer(from keyring: Keyring) -> Bool {
-    guard let file = try? storage.open(Self.name, .read) else { return false }
+    guard let file = try? storage.openFile(Self.name, .read) else { return false }
     defer { file.close() }
     var buffer = Buffer()
     let offset = Keyring.generationOffset
@@ -165,7 +165,7 @@ struct KeyringFiles: Sendable {
   /// Writes what comes from a place on, if what lies before it is what it should be: behind damage, nobody could read it. A crash leaves a
   /// beginning of it, which counts as nothing; so does what was there, if anything.
   private func append(_ bytes: [UInt8], from start: Int, to name: String) throws(StorageError) {
-    let file = try retryingInterruptions { () throws(StorageError) in try storage.open(name, .update) }
+    let file = try storage.openFile(name, .update)
     defer { file.close() }
     guard try storage.readWhole(name, upTo: Self.maximumByteCount).starts(with: bytes[..<start]) else {
       throw StorageError(.write, name, errno: SystemErrno.inputOutput)

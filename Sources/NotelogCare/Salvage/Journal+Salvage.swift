@@ -34,7 +34,7 @@ extension Journal {
     }
     // What an earlier salvage left unfinished.
     for name in names where FileName.isPartial(name) {
-      try fromStorage(target.unlink(name))
+      try fromStorage(target.remove(name))
     }
     var salvage = Salvage(
       from: source, to: target, options: options, keepsPossiblyStale: keepsPossiblyStale)

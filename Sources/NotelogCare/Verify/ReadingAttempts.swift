@@ -27,7 +27,7 @@ package struct ReadingAttempts: ~Copyable {
     init(_ storage: any Storage) {
       numbers = ((try? storage.names(in: "")) ?? []).compactMap(FileName.segmentNumber).sorted()
       byteCounts = numbers.map { number in
-        guard let file = try? storage.open(FileName.segment(number), .read) else { return nil }
+        guard let file = try? storage.openFile(FileName.segment(number), .read) else { return nil }
         defer { file.close() }
         return try? file.byteCount()
       }

@@ -127,7 +127,7 @@ extension Journal {
 
   /// How long one of the store's files is; 0 where there is none.
   package func byteCount(of name: String) -> Int {
-    guard let file = try? storage.open(name, .read) else { return 0 }
+    guard let file = try? storage.openFile(name, .read) else { return 0 }
     defer { file.close() }
     return (try? file.byteCount()) ?? 0
   }

@@ -55,7 +55,7 @@ struct Reserve {
   ///
   /// - Returns: Whether there was any to give.
   func release(keeping byteCount: Int = 0) -> Bool {
-    guard let file = try? storage.open(FileName.reserve, .update) else { return false }
+    guard let file = try? storage.openFile(FileName.reserve, .update) else { return false }
     defer { file.close() }
     guard let present = try? file.byteCount(), present > byteCount else { return false }
     do { try file.truncate(to: byteCount) } catch { return false }

@@ -66,7 +66,7 @@ package struct Examination {
     survey = try Survey(storage, storeID: expected)
     // Knowing the id is not having a store: without a segment, nothing says what it held.
     guard let id = survey.storeID, !survey.segments.isEmpty else {
-      if !survey.unreadable.isEmpty, let created = try? storage.open(FileName.created, .read) {
+      if !survey.unreadable.isEmpty, let created = try? storage.openFile(FileName.created, .read) {
         created.close()
         throw JournalError(
           .damaged, "no segment of the store has a header that checks; salvage what there is")
