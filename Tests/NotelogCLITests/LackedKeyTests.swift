@@ -72,36 +72,29 @@ import Testing
     try bench.expect(script, .init(out: out), input: "")
   }
 
-  /// The bug: one bit of what was added to the only keyring, and every command said that all was well, with values that nobody can open.
-  @Test func `a keyring that lost what was added to it is called damaged, and values under its keys too`()
+  /// The bug: with an earlier keyring every command said that all was well, with values that nobody can open.
+  @Test func `values under keys that an earlier keyring lacks are called damaged`()
     throws
   {
     var options = Store.Options()
     options.passwordWork = 14
     let path = bench.folder.appending(path: "my.notelog").path
     let store = try Store.create(at: path, unlocking: .password("open sesame"), options: options)
-    let byteCount = try Data(contentsOf: URL(filePath: path + "/keyring")).count
+    let earlier = try Data(contentsOf: URL(filePath: path + "/keyring"))
     try store.createKey("pins", .whenUnlocked)
     let people = try store.createCollection(
       "person", fields: [.plain("name", .text), .sealed("pin", .text, key: "pins")])
     for name in ["Ada", "Bob"] { try people.add(["name": .text(name), "pin": .text("1")]) }
     try store.close()
-    #expect(try Data(contentsOf: URL(filePath: path + "/keyring")).count > byteCount)
+    for name in ["/keyring", "/keyring.copy"] { try earlier.write(to: URL(filePath: path + name)) }
     let script = """
       printf 'open sesame\\n' >password; quick="--password-file password"
-      printf 'X' | dd of=my.notelog/keyring bs=1 seek=\(byteCount + 20) conv=notrunc status=none
-      notelog dump my.notelog --unlock $quick >/dev/null && echo served
-      rm my.notelog/keyring.copy
-      notelog info my.notelog 2>/dev/null | grep '^keyring'
-      notelog verify my.notelog 2>/dev/null | grep -E '^(finding    keyring|verdict)'
+      notelog verify my.notelog $quick 2>/dev/null | grep -E '^verdict'
       for command in "dump my.notelog --unlock" "list my.notelog" "export my.notelog --as jsonl"; do
         notelog $command $quick >out 2>err; echo $? $(grep -c Ada out); cat err
       done
       """
     let out = """
-      served
-      keyring     keyring.copy is missing, and what was added to the other last does not check
-      finding    keyring: keyring.copy is missing, and what was added to the other last does not check
       verdict    damaged
       3 1
       notelog: error: 2 values can't be opened: the keyring lacks key 1, under which they were sealed

@@ -111,6 +111,7 @@ import Testing
       """
     let out = """
       keyring    sound, and came along: found as 'keyring (conflicted copy)'
+      keyring    another lies beside it as 'K': the newest that a given password opens is taken
       2
       keyring    sound, and came along
       keyring    another lies beside it as 'K': the newest that a given password opens is taken

@@ -73,9 +73,9 @@ import Testing
       forged += try Crypto.sha256(forged)
       return Vault(try Keyring.choose(forged, copy: nil))
     }
-    #expect(throws: CryptoError.wrongPassword) { try forge(64 + 24).unlock(password("password")) }
-    #expect(throws: CryptoError.tamperedSlot(0)) { try forge(64 + 40 + 24).unlock(password("password")) }
-    #expect(throws: CryptoError.tamperedSlot(0)) { try forge(64 + 40 + 24 + 32).unlock(password("password")) }
+    #expect(throws: CryptoError.wrongPassword) { try forge(72 + 24).unlock(password("password")) }
+    #expect(throws: CryptoError.tamperedSlot(0)) { try forge(72 + 40 + 24).unlock(password("password")) }
+    #expect(throws: CryptoError.tamperedSlot(0)) { try forge(72 + 40 + 24 + 32).unlock(password("password")) }
   }
 
   @Test func `locking closes by class, and unlocking opens again`() throws {

@@ -68,12 +68,9 @@ import Testing
     options.segmentByteCount = 16 << 10
     let store = try Store.create(in: disk, unlocking: TemporaryFolder.key, options: options)
     for number in 0..<3 { try store.createKey("key \(number)", .whenUnlocked) }
-    let whole = disk.contents("keyring")?.count ?? 0
     let start = disk.callCount
     for number in 3..<6 { try store.createKey("key \(number)", .whenUnlocked) }
     let calls = start..<disk.callCount
-    // Nothing but what was added is written.
-    #expect(disk.contents("keyring")?.count == whole + 3 * 328)
     var counts: Set<Int> = []
     for call in disk.crashPoints where calls.contains(call) {
       for loss in LossModel.allCases {
@@ -83,7 +80,7 @@ import Testing
         let names = opened.info.keys.map(\.name)
         #expect((3...6).contains(names.count) && names == (0..<names.count).map { "key \($0)" }, "\(place)")
         counts.insert(names.count)
-        // The next key goes behind what counts, and none is lost by that.
+        // The next key is added to what counts, and none is lost by that.
         try opened.createKey("next", .whenUnlocked)
         try opened.close()
         for file in ["keyring", "keyring.copy"] {
@@ -105,7 +102,7 @@ import Testing
     }
   }
 
-  @Test func `a keyring with a second name is replaced, and never added to where it lies`() throws {
+  @Test func `a keyring with a second name is replaced, and not changed where it lies`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.create()
     let link = folder.path + "-link"

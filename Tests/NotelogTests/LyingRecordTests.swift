@@ -99,6 +99,7 @@ import Testing
     #expect(
       verification.findings.map(\.message) == [
         "5 records of collection 1 have no schema", "2 records of collection 7 have no schema",
+        "schemas are missing, or are earlier ones: the keyring counts a revision more; restore the store, or accept its schemas",
       ])
   }
 }

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import struct
 import zlib
 
@@ -98,6 +99,37 @@ def attack_record_that_is_no_schema(tool, place):
     expect(problems, tool.run("salvage", store, "--to", new), tools.DAMAGE, ": the new store has the finding too")
     if len(contents(tool, new)[0]) != len(before) + 1:
         problems.append("salvage did not save all records")
+    return problems
+
+
+def attack_schema_taken_away(tool, place):
+    """The next import made the collection anew, plain."""
+    problems = []
+    store, first = os.path.join(place, "pins"), os.path.join(place, "first")
+    table = os.path.join(place, "pins.csv")
+    with open(table, "w") as file:
+        file.write("name,pin\nAda,secret-1234\n")
+    words = ("import", store, table, "--from", "csv", "--yes", *tool.byKey)
+    tool.check("init", store, "--empty", *tool.byKey)
+    shutil.copytree(store, first)
+    tool.check(*words, "--seal", "pin")
+    keyrings = {name: contentsOf(os.path.join(store, name)) for name in ("keyring", "keyring.copy")}
+    shutil.rmtree(store)
+    shutil.copytree(first, store)
+    for name, content in keyrings.items():
+        with open(os.path.join(store, name), "wb") as file:
+            file.write(content)
+    for verb in (words + ("--plain", "name,pin"), words + ("--seal", "pin")):
+        expect(problems, tool.run(*verb), tools.DAMAGE, ": the schema was taken away")
+    if any(b"secret-1234" in contentsOf(path) for path in segments(store)):
+        problems.append("the pin is in the clear")
+    expect(problems, tool.run("verify", store), tools.NO)
+    expect(problems, tool.run("info", store), tools.DAMAGE)
+    expect(problems, tool.run("accept", store, *tool.byKey), tools.USAGE, ": nobody said yes")
+    expect(problems, tool.run("accept", store, "--yes", *tool.byKey), tools.DONE)
+    expect(problems, tool.run("accept", store, "--yes", *tool.byKey), tools.NO, ": nothing is missing")
+    expect(problems, tool.run("verify", store), tools.DONE)
+    expect(problems, tool.run(*words, "--seal", "pin"), tools.DONE)
     return problems
 
 

@@ -148,7 +148,7 @@ def formerRootsSchema(scene):
     if not kept:
         return scene.findings.violation("failed", scene.name, "the keyring in between was never seen")
     storeID = before[16:32]
-    root = unwrap(hkdf(key, storeID, b"NL1/kek\x02"), before[64 + 40:])
+    root = unwrap(hkdf(key, storeID, b"NL1/kek\x02"), before[72 + 40:])
     file = scene.read("schemas")
     size = struct.unpack_from("<I", file, 40)[0]
     stored = file[44:44 + size]
@@ -174,7 +174,7 @@ def forge(keyring):
     """A keyring that nothing opens: docs/format-keyring.md 10.7."""
     size = struct.unpack_from("<I", keyring, 12)[0]
     generation = struct.unpack_from("<Q", keyring, 32)[0] + 1000
-    body = keyring[:32] + struct.pack("<Q", generation) + keyring[40:104] + os.urandom(104) + keyring[208:size - 64]
+    body = keyring[:32] + struct.pack("<Q", generation) + keyring[40:112] + os.urandom(104) + keyring[216:size - 64]
     body += os.urandom(32)
     return body + hashlib.sha256(body).digest()
 

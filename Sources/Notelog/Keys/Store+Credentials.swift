@@ -99,6 +99,7 @@ extension Store {
     guard isUnlocked else {
       throw NotelogError(.locked, "\(place): the credential opens some keys only, and not the store")
     }
+    try refuseMissingSchemas(place)
     try finishRootChange()
     var isInForce = false
     do {
@@ -118,6 +119,13 @@ extension Store {
       error.outcome = .done
       throw error
     }
+  }
+
+  /// Does what a process that died left to do in the keyring. What can't be done now is at the next unlocking; until then both kinds of MACs count.
+  func finishKeyring() {
+    guard journal.holdsLock, isUnlocked else { return }
+    try? finishRootChange()
+    countSchemas()
   }
 
   /// Does what a change of the root left to do, if the process died: schemas get their MACs under the new root, and those of before count no

@@ -91,6 +91,7 @@ extension Store {
   /// The generation is there before the schemas list it: nobody waits for the keyring's files. Until they do, and for good if the process dies
   /// meanwhile, values are sealed under the one before.
   private func beginRotation(of key: Keyring.NamedKey) throws {
+    try refuseMissingSchemas("making a generation of a key")
     try changeKeyring("making a generation of a key") { () throws(CryptoError) in try vault.rotating(key) }
     try storeSchemas { schema throws(NotelogError) in try self.follow(&schema, key.number) }
   }

@@ -205,7 +205,7 @@ extension Store {
     try found.copy(to: target, choosing: choice)
     guard let choice else { return [.init("keyring: neither of the backup's two can be read")] }
     try SchemaFile(storage: backup).copy(to: target, of: choice.keyring.storeID)
-    return choice.finding.whatWasMended + choice.damagedEnd
+    return choice.finding.whatWasMended
       + choice.keyring.effaceableKeys.map { key in
         Verification.Finding(
           note:
@@ -220,21 +220,12 @@ extension Keyring {
   fileprivate var effaceableKeys: [NamedKey] { namedKeys.filter { $0.isEffaceable && !$0.isShredded } }
 }
 
-extension Keyring.Choice {
-  /// In a backup, whose files are replaced whole, no crash leaves an end that does not check.
-  var damagedEnd: [Verification.Finding] {
-    other?.hasTail == true
-      ? [.init("keyring: one of the two ends in what does not check; the other serves")] : []
-  }
-}
-
 extension Keyring.Choice.Finding {
   /// What was mended in the copy, and what could not be.
   fileprivate var whatWasMended: [Verification.Finding] {
     switch self {
     case .bothSound, .copyOlder, .keyringOlder: []
     case .noneServes(let reason): [.init("keyring: \(reason)")]
-    case .tailsUnreadable: [.init("keyring: what was added last does not check in either file")]
     case .disagree: [.init("keyring: it and its copy differ")]
     case .copyUnreadable:
       [.init("keyring: keyring.copy is missing or does not check; it was made of keyring")]

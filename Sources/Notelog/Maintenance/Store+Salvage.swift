@@ -147,7 +147,7 @@ extension Store {
     try found.copy(to: target, choosing: choice)
     return switch choice.finding {
     case .bothSound, .copyOlder, .keyringOlder: .sound
-    case .disagree, .tailsUnreadable, .noneServes: .damaged
+    case .disagree, .noneServes: .damaged
     case .copyUnreadable, .keyringUnreadable: .mended
     }
   }

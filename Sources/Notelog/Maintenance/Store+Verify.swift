@@ -126,6 +126,7 @@ extension Store {
     if schemaFinding != SchemaFinding() {
       note("schemas: \(schemaFinding.words)", .records, schemaFinding.isDamage)
     }
+    if let words = missingSchemaWords { note(words, .records, true) }
   }
 }
 
@@ -219,7 +220,7 @@ extension Keyring.Choice.Finding {
   fileprivate var isDamage: Bool {
     switch self {
     case .bothSound, .copyOlder, .keyringOlder: false
-    case .copyUnreadable, .keyringUnreadable, .disagree, .tailsUnreadable, .noneServes: true
+    case .copyUnreadable, .keyringUnreadable, .disagree, .noneServes: true
     }
   }
 }

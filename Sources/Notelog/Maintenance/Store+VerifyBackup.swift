@@ -20,8 +20,6 @@ extension Store {
       do throws(NotelogError) {
         verification = try verify(
           in: view, unlocking: credential, threadCount: threadCount, progress: progress)
-        let keyring = try? KeyringFiles(storage: view).contents().choose()
-        verification.findings += keyring?.damagedEnd ?? []
         for one in found where !KeyringFiles.isOwn(one.name) && one.name != chosen?.name {
           let isNewer = opened.map { one.keyring.generation > $0.keyring.generation } ?? false
           verification.findings.append(.init(further: one.name, isDamage: isNewer))

@@ -161,7 +161,7 @@ extension Store {
           state: state(of: key))
       },
       keyring: keyringWords,
-      schemas: schemaFinding.words,
+      schemas: schemaWords,
       condition: isDamaged ? .damaged : journal.report.torn.isEmpty ? .sound : .torn,
       wasClosed: journal.report.wasClosed,
       isUnlocked: vault.isUnlocked, formatVersion: Int(Journal.formatVersion),
@@ -170,10 +170,15 @@ extension Store {
 }
 
 extension Store {
+  /// What the two places of the schemas were like, and whether any is missing, in words.
+  private var schemaWords: String {
+    guard let missing = missingSchemaWords else { return schemaFinding.words }
+    return schemaFinding == SchemaFinding() ? missing : schemaFinding.words + "; " + missing
+  }
+
   /// What the keyring's files were like, in words.
   var keyringWords: String {
     keyringFinding.withLock { $0 }.words(isServedByOther: vault.isServedByOtherCopy)
-      + (lacksEnd ? ", and what was added to the other last does not check" : "")
   }
 
   /// Whether anything is damaged, in the log or beside it.
@@ -181,15 +186,6 @@ extension Store {
     var isDamaged = journal.isDamaged
     noteBesideLog { isDamaged = isDamaged || $2 }
     return isDamaged
-  }
-
-  /// Whether the one keyring that can be read ends in an addition that does not check: nothing else has the keys that it added.
-  private var lacksEnd: Bool {
-    guard vault.keyring.hasTail else { return false }
-    switch keyringFinding.withLock({ $0 }) {
-    case .copyUnreadable, .keyringUnreadable: return true
-    case .bothSound, .copyOlder, .keyringOlder, .disagree, .tailsUnreadable, .noneServes: return false
-    }
   }
 
   private func state(of key: Keyring.NamedKey) -> StoreInfo.KeyState {
@@ -253,7 +249,6 @@ extension Keyring.Choice.Finding {
     case .keyringUnreadable(nil): "keyring is missing, keyring.copy serves"
     case .keyringUnreadable: "keyring is unreadable, keyring.copy serves"
     case .noneServes(let reason): reason
-    case .tailsUnreadable: "sound, but for what was added last"
     case .disagree: "keyring and keyring.copy disagree: one of them was altered"
     }
   }

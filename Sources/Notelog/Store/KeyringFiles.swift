@@ -36,18 +36,14 @@ struct KeyringFiles: Sendable {
     }
   }
 
-  /// Whether `keyring` may be another one than this, judged by its length and the generation before additions.
+  /// Whether `keyring` is another one than this, judged by its generation.
   func mayDiffer(from keyring: Keyring) -> Bool {
     guard let file = try? storage.openFile(Self.name, .read) else { return false }
     defer { file.close() }
     var buffer = Buffer()
     let offset = Keyring.generationOffset
-    if keyring.bytes.isEmpty { return true }
-    guard (try? buffer.fill(offset + 8, from: file, at: 0)) == offset + 8,
-      let byteCount = try? file.byteCount()
-    else { return false }
-    return byteCount != keyring.bytes.count
-      || buffer.bytes.load(UInt64.self, at: offset) != keyring.bytes.rawSpan.load(UInt64.self, at: offset)
+    guard (try? buffer.fill(offset + 8, from: file, at: 0)) == offset + 8 else { return false }
+    return buffer.bytes.load(UInt64.self, at: offset) != keyring.generation
   }
 
   /// What is in both files, whatever it is; nil where there is no such file. One that can't be read has nothing in it: whatever the
@@ -95,9 +91,9 @@ struct KeyringFiles: Sendable {
     return KeyringContents(keyring: chosen.bytes, copy: chosen.bytes, failure: nil)
   }
 
-  /// Whether all that a keyring says is in the folder, in one that may say more.
+  /// Whether a keyring is in the folder.
   func contains(_ keyring: Keyring, of storeID: ID16?) -> Bool {
-    all(of: storeID).contains { $0.keyring.bytes.starts(with: keyring.bytes) }
+    all(of: storeID).contains { $0.keyring == keyring }
   }
 
   /// Whether a name is one of the two.
@@ -150,36 +146,6 @@ struct KeyringFiles: Sendable {
     try keep(bytes, as: Self.copyName)
   }
 
-  /// Puts a change into one of the files: behind what is there, where something was added only and the file is known to hold what comes
-  /// before, or in its place. Of the two `keyring` is the first: from then on it is the one that counts.
-  func keep(_ change: Vault.Change, as name: String, isBehind: Bool) throws(NotelogError) {
-    if isBehind, let start = change.additionStart {
-      do throws(StorageError) { return try append(change.bytes, from: start, to: name) } catch {
-        // A file that something else has a name of as well is not changed where it lies, but replaced.
-        if error.isNoSpace { throw NotelogError(storage: error, "writing \(name)") }
-      }
-    }
-    try keep(change.bytes, as: name)
-  }
-
-  /// Writes what comes from a place on, if what lies before it is what it should be: behind damage, nobody could read it. A crash leaves a
-  /// beginning of it, which counts as nothing; so does what was there, if anything.
-  private func append(_ bytes: [UInt8], from start: Int, to name: String) throws(StorageError) {
-    let file = try storage.openFile(name, .update)
-    defer { file.close() }
-    guard try storage.readWhole(name, upTo: Self.maximumByteCount).starts(with: bytes[..<start]) else {
-      throw StorageError(.write, name, errno: SystemErrno.inputOutput)
-    }
-    do {
-      try file.writeAll(bytes.rawSpan.extracting(droppingFirst: start), at: start)
-      if try file.byteCount() > bytes.count { try file.truncate(to: bytes.count) }
-      try file.makeDurable()
-    } catch {
-      try? file.truncate(to: start)
-      throw error
-    }
-  }
-
   /// Replaces one file, by whatever it is. Of the two `keyring` is the first: from then on it is the one that counts.
   func keep(_ bytes: [UInt8], as name: String) throws(NotelogError) {
     do { try storage.replaceWhole(name, with: bytes) } catch {
@@ -200,11 +166,10 @@ struct KeyringContents {
     try Keyring.choose(keyring, copy: copy, storeID: storeID)
   }
 
-  /// Copies both into another folder: what of each checks, or, where nothing of one does, the other twice; as they are, where the ends of
-  /// both don't check, or none was chosen.
+  /// Copies both into another folder: each that checks, or, where one does not, the other twice; as they are, where none was chosen.
   func copy(to storage: any Storage, choosing choice: Keyring.Choice? = nil) throws(NotelogError) {
     var files = [keyring, copy]
-    if let choice, choice.finding != .tailsUnreadable {
+    if let choice {
       let other = choice.other ?? choice.keyring
       files = [choice.keyring.bytes, other.bytes]
       switch choice.finding {

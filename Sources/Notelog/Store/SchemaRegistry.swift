@@ -14,6 +14,8 @@ struct SchemaRegistry: Sendable {
   }
 
   private(set) var byNumber: [UInt16: Stored] = [:]
+  /// What the revisions of all schemas add up to.
+  private(set) var revisions: UInt64 = 0
   /// The collections whose schemas can't be read: their numbers are taken all the same.
   var lost: Set<UInt16> = []
   /// Readers whose plans agree with what is stored.
@@ -47,7 +49,10 @@ struct SchemaRegistry: Sendable {
   /// Makes a stored schema known; readers made of an older version no longer hold.
   mutating func register(_ stored: Stored) {
     lost.remove(stored.plan.number)
-    byNumber[stored.plan.number] = stored
+    if let former = byNumber.updateValue(stored, forKey: stored.plan.number) {
+      revisions -= UInt64(former.plan.schema.revision)
+    }
+    revisions += UInt64(stored.plan.schema.revision)
     readers.removeAll()
   }
 

@@ -55,7 +55,7 @@ extension Store {
   /// - Throws: `wrongPassword`; `tampered` where a slot, the keyring or a schema was altered: then the store stays locked.
   public func unlock(_ credential: Credential) throws {
     try unlock(credential, "unlocking the store")
-    if journal.holdsLock, isUnlocked { try? finishRootChange() }
+    finishKeyring()
   }
 
   /// Unlocks; every schema's MAC is checked before any key is usable: **INV-M2**.
@@ -159,14 +159,11 @@ extension Store {
     try keyringChange.withLock { _ throws(NotelogError) in try change() }
   }
 
-  /// A change is in force as soon as `keyring` is replaced, or has what is added: from then on it is what the next opening goes by. A copy that
-  /// can't be written is older, which is reported, and is replaced with the next change.
+  /// A change is in force as soon as `keyring` is replaced: from then on it is what the next opening goes by. A copy that can't be written is
+  /// older, which is reported, and is replaced with the next change.
   func putInForce(_ change: Vault.Change) throws(NotelogError) {
-    let isBehind = keyringFinding.withLock { $0 } == .bothSound
     func keep(_ name: String) throws(NotelogError) {
-      try withReserve { () throws(NotelogError) in
-        try keyringFiles.keep(change, as: name, isBehind: isBehind)
-      }
+      try withReserve { () throws(NotelogError) in try keyringFiles.keep(change.bytes, as: name) }
     }
     do { try keep(KeyringFiles.name) } catch {
       // It has its name, and is what others go by.

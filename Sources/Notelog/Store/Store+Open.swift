@@ -267,8 +267,7 @@ extension Store {
       try unlock(store)
       try store.compareSchemas(of: options.recordTypes)
       if schemas.mend(journal, file, of: storeID) { store.noteSchemas() }
-      // Where it can't be finished now, it is at the next opening; until then both kinds of MACs count.
-      if journal.holdsLock, store.isUnlocked { try? store.finishRootChange() }
+      store.finishKeyring()
       if journal.holdsLock, !isFinished { Creation.noteFinished(in: storage) }
       store.beginSharing(options)
       events?.tell(.opened(wasClosed: journal.report.wasClosed))
@@ -287,6 +286,7 @@ extension Store {
   public func close() throws { try finish() }
 
   func finish() throws(NotelogError) {
+    countSchemas()
     vault.lock(.everything)
     sharingThread.withLock { $0 }?.stop()
     let wasClosed = journal.isClosed

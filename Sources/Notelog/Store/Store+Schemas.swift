@@ -128,12 +128,67 @@ extension Store {
     guard registry.withLock({ $0.isVerified }) else {
       throw NotelogError(.locked, "the store's schemas have not been checked yet: unlock it")
     }
+    try refuseMissingSchemas("storing the schema of \(schema.name)")
     let bytes = schema.encoded()
     let mac = try naming("storing the schema of \(schema.name)") { () throws(CryptoError) in
       try vault.schemaMAC(bytes.rawSpan)
     }
     return SchemaRegistry.Stored(
       plan: try CollectionPlan(schema, storeID: storeID, vault), bytes: bytes, mac: mac)
+  }
+}
+
+// The keyring counts the schemas' revisions, so that nobody takes a schema away, or puts an earlier one back: INV-M7.
+extension Store {
+  /// How many revisions the keyring counts that the stored schemas lack: some were lost or taken away, or are earlier ones. No schema is stored
+  /// then, until ``acceptSchemas()``.
+  public var missingSchemaRevisions: Int {
+    let counted = vault.keyring.schemaRevisions
+    var found = registry.withLock { $0.revisions }
+    // Another process may have stored some since the log was read.
+    if counted > found, !journal.holdsLock, (try? journal.refresh()) != nil {
+      found = registry.withLock { $0.revisions }
+    }
+    return counted > found ? Int(clamping: counted - found) : 0
+  }
+
+  /// The same in words; nil where none is missing.
+  var missingSchemaWords: String? {
+    let count = missingSchemaRevisions
+    guard count > 0 else { return nil }
+    let revisions = count == 1 ? "a revision" : "\(count) revisions"
+    return
+      "schemas are missing, or are earlier ones: the keyring counts \(revisions) more; restore the store, or accept its schemas"
+  }
+
+  /// Refuses to store a schema where one is missing: a collection that was sealed would be made anew, and plain.
+  func refuseMissingSchemas(_ place: String) throws(NotelogError) {
+    if let words = missingSchemaWords { throw NotelogError(.tampered, "\(place): \(words)") }
+  }
+
+  /// Has the keyring count the schemas, once they are durable. What can't be written now is at the next unlocking, or at closing.
+  func countSchemas() {
+    guard isUnlocked, journal.holdsLock,
+      registry.withLock({ $0.revisions }) > vault.keyring.schemaRevisions,
+      (try? journal.synchronize()) != nil
+    else { return }
+    try? changeSchemaCount("counting the schemas")
+  }
+
+  /// Takes the schemas that are there as all there are: where some were lost, or an earlier moment was restored. Until then none is stored, no
+  /// collection is made, and everything else is served.
+  ///
+  /// Look first which are there: whoever can write the files may have taken one away, so that its collection is made anew with plain fields.
+  ///
+  /// - Throws: `locked`, `busy`, `full`, `inputOutput`, `readOnly`, `closed`.
+  public func acceptSchemas() throws {
+    if missingSchemaRevisions > 0 { try changeSchemaCount("accepting the schemas") }
+  }
+
+  private func changeSchemaCount(_ place: String) throws(NotelogError) {
+    try changeKeyring(place) { () throws(CryptoError) in
+      try vault.countingSchemas(registry.withLock { $0.revisions })
+    }
   }
 }
 

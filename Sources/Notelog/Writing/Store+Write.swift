@@ -73,6 +73,7 @@ extension Store {
       case .journal(let error): throw refusal(error)
       }
     }
+    if !stored.isEmpty { countSchemas() }
     return result
   }
 

@@ -5,7 +5,7 @@ extension CommandTable {
     .initialize, .add, .get, .set, .remove, .list, .search, .dump, .watch, .importRecords, .export, .verify,
     .compact,
     .info,
-    .salvage, .backup, .restore,
+    .salvage, .backup, .restore, .accept,
     .unlock, .lock, .agentStatus, .agentLock, .agentStop, .agent,
     .passwordAdd, .passwordChange, .passwordRemove, .keyList, .keyAdd, .keyRotate,
     .keyShred, .keyRecovery, .keyGrant, .generateMan, .generateCompletions,

@@ -61,9 +61,7 @@ private func text(
       "damage      \(damage.verdict.rawValue), \(counted(damage.lostRecordCount, "record")) known to be lost\(damage.verdict == .unproven ? ", and others that nothing names" : "")\n"
   }
   for (collection, count) in collections {
-    let fields = collection.fields.filter { !$0.isRetired }.map { "\($0.name) (\($0.words))" }
-    text += console.line(
-      "collection  \(collection.name): \(counted(count, "record")) of \(fields.joined(separator: ", "))")
+    text += console.line("collection  \(collection.name): \(counted(count, "record")) of \(collection.words)")
     text += "\n"
   }
   for slot in info.slots {
@@ -94,9 +92,16 @@ private func lostWords(_ damage: DamageReport) -> String {
   damage.lostRecordCount == 0 ? "" : ", of which \(damage.lostRecordCount) can't be read"
 }
 
+extension DynamicCollection {
+  /// Its fields in use.
+  var words: String {
+    fields.filter { !$0.isRetired }.map { "\($0.name) (\($0.words))" }.joined(separator: ", ")
+  }
+}
+
 extension FieldInfo {
   /// Type, place and kind in a few words.
-  fileprivate var words: String {
+  var words: String {
     let key = keyField.map { "the key that \($0) names" } ?? "key \(keyNumber.map(String.init) ?? "?")"
     let kind = isSealed ? "sealed under \(key)" : isIndexed ? "plain, indexed" : "plain"
     return "\(type.name), \(kind)\(isOptional ? ", optional" : "")"

@@ -14,8 +14,6 @@ extension Keyring {
       case copyUnreadable(CryptoError?), keyringUnreadable(CryptoError?)
       /// Of the same generation and yet different: somebody wrote one of them.
       case disagree
-      /// What was added last does not check in either of them: a crash in between, or damage.
-      case tailsUnreadable
       /// Neither of them serves, for this reason.
       case noneServes(String)
     }
@@ -55,19 +53,9 @@ extension Keyring {
     let two = first == second ? one : read(second, storeID, workFactorLimit)
     switch (one, two) {
     case (.success(let one), .success(let two)):
-      if one == two {
-        let finding = one.hasTail && two.hasTail ? Choice.Finding.tailsUnreadable : .bothSound
-        return Choice(keyring: one, finding: finding, other: nil)
-      }
-      let damage = CryptoError.damagedKeyring(.digest)
-      if one.generation > two.generation {
-        let isCut = two.isCut(second, beside: first)
-        return Choice(keyring: one, finding: isCut ? .copyOlder : .copyUnreadable(damage), other: two)
-      }
-      if one.generation < two.generation {
-        let isCut = one.isCut(first, beside: second)
-        return Choice(keyring: two, finding: isCut ? .keyringOlder : .keyringUnreadable(damage), other: one)
-      }
+      if one == two { return Choice(keyring: one, finding: .bothSound, other: nil) }
+      if one.generation > two.generation { return Choice(keyring: one, finding: .copyOlder, other: two) }
+      if one.generation < two.generation { return Choice(keyring: two, finding: .keyringOlder, other: one) }
       return Choice(keyring: one, finding: .disagree, other: two)
     case (.success(let one), .failure(let error)):
       return Choice(keyring: one, finding: .copyUnreadable(second == nil ? nil : error), other: nil)
@@ -75,13 +63,6 @@ extension Keyring {
       return Choice(keyring: two, finding: .keyringUnreadable(first == nil ? nil : error), other: nil)
     case (.failure(let error), .failure(let other)): throw first == nil ? other : error
     }
-  }
-
-  /// Whether a file may have been left so by a crash: behind what checks it has nothing, or a beginning or pieces of what the other has there.
-  private func isCut(_ file: [UInt8]?, beside other: [UInt8]?) -> Bool {
-    guard hasTail, let file, let other else { return true }
-    return file.count <= other.count
-      && file.indices.dropFirst(bytes.count).allSatisfy { file[$0] == 0 || file[$0] == other[$0] }
   }
 
   /// Whether a credential opens all of it, and whoever made its MACs had the root that it leads to. A grant can't tell.

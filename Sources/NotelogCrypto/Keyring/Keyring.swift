@@ -14,14 +14,13 @@ package struct Keyring: Equatable, Sendable {
   package static let keyNameByteCountMax = 63
   static let wrappingKeysMax = 256
   package static let magic = Array("NLkeys\r\n".utf8)
-  static let headerSize = 64
+  static let headerSize = 72
   static let digestSize = 32
   static let macSize = 32
-  /// What is read at most: twice what every table takes at its limit.
+  /// What is read at most: what every table takes at its limit.
   package static let byteCountMax =
-    2
-    * (headerSize + slotsMax * Slot.byteCountMax + wrappingKeysMax * WrappingKey.byteCount + namedKeysMax
-      * NamedKey.byteCount + dataKeysMax * DataKey.byteCount + digestSize + macSize)
+    headerSize + slotsMax * Slot.byteCountMax + wrappingKeysMax * WrappingKey.byteCount + namedKeysMax
+    * NamedKey.byteCount + dataKeysMax * DataKey.byteCount + digestSize + macSize
 
   /// Which store it belongs to.
   package let storeID: ID16
@@ -34,6 +33,8 @@ package struct Keyring: Equatable, Sendable {
   /// The next slot's id, and the next wrapping key's number; never given out twice either.
   var nextSlotID: UInt32
   var nextWrappingNumber: UInt16
+  /// What the revisions of the stored schemas add up to, at least.
+  package internal(set) var schemaRevisions: UInt64 = 0
   /// By ascending id.
   package internal(set) var slots: [Slot]
   /// By ascending number, and then parent.
@@ -46,12 +47,8 @@ package struct Keyring: Equatable, Sendable {
   var mac: [UInt8] = []
   /// SHA-256 of everything before it, the MAC included: finds damage without a key.
   var digest: [UInt8] = []
-  /// As it is written to disk: the keyring, and additions behind it.
+  /// As it is written to disk.
   package internal(set) var bytes: [UInt8] = []
-  /// How many of them are not an addition.
-  var baseByteCount = 0
-  /// Whether something is behind them that does not check: what a crash left of an addition, or what damage did.
-  package internal(set) var hasTail = false
 
   package static func == (one: Keyring, other: Keyring) -> Bool { one.bytes == other.bytes }
 

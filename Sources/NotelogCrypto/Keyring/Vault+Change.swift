@@ -11,8 +11,6 @@ extension Vault {
   /// if it had not been made. One change at a time: the next is made from what was adopted last.
   package struct Change: Sendable {
     package let keyring: Keyring
-    /// Where in its bytes an addition begins that is all that is new; nil where all bytes are.
-    package let additionStart: Int?
     let root: SharedSecret
     let wrappingKeys: [UInt32: SharedSecret]
     let names: [UInt16: String]
@@ -32,7 +30,7 @@ extension Vault {
   package func addingSlot(
     _ credential: borrowing Credential, work: WorkFactor = .standard, opening names: [String] = []
   ) throws(CryptoError) -> Change {
-    var draft = try draft(isWhole: true)
+    var draft = try draft()
     let grant = names.isEmpty ? 0 : try addGrant(names, to: &draft)
     try addSlot(credential, grant, work, to: &draft)
     return try finish(draft)
@@ -42,7 +40,7 @@ extension Vault {
   package func changingSlots(
     _ slots: [UInt32], to credential: borrowing Credential, work: WorkFactor = .standard
   ) throws(CryptoError) -> Change {
-    var draft = try draft(isWhole: true)
+    var draft = try draft()
     let grants = try draft.keyring.removeSlots(slots)
     for grant in grants { try addSlot(credential, grant, work, to: &draft) }
     return try finish(draft)
@@ -50,7 +48,7 @@ extension Vault {
 
   /// Fewer ways to unlock the store. A grant goes with the last slot that opens it.
   package func removingSlots(_ slots: [UInt32]) throws(CryptoError) -> Change {
-    var draft = try draft(isWhole: true)
+    var draft = try draft()
     for grant in try draft.keyring.removeSlots(slots)
     where grant != 0 && !draft.keyring.slots.contains(where: { $0.grant == grant }) {
       draft.keyring.wrappingKeys.removeAll { $0.number == grant }
@@ -98,7 +96,7 @@ extension Vault {
 
   /// Without a generation that is not in force, for good.
   package func retiring(_ reference: KeyReference) throws(CryptoError) -> Change {
-    var draft = try draft(isWhole: true)
+    var draft = try draft()
     precondition(!draft.keyring.namedKeys.contains { $0.current == reference }, "the one in force stays")
     draft.keyring.dataKeys.removeAll { $0.reference == reference }
     return try finish(draft)
@@ -106,7 +104,7 @@ extension Vault {
 
   /// Without the wraps of any generation of a named key, for good.
   package func shredding(_ key: Keyring.NamedKey) throws(CryptoError) -> Change {
-    var draft = try draft(isWhole: true)
+    var draft = try draft()
     var key = key
     (key.isShredded, key.current) = (true, KeyReference(rawValue: 0))
     // What was under it is known by its rows, of which nothing opens any more.
@@ -114,7 +112,7 @@ extension Vault {
       if row.number != key.number { return row }
       return draft.keyring.isGrant(row.wrappingKey) ? nil : row.withoutKey(row.wrappingKey)
     }
-    draft.named = [key]
+    draft.keyring.put(key)
     return try finish(draft)
   }
 
@@ -134,7 +132,6 @@ extension Vault {
     let old = try draft()
     var new = old
     guard old.keyring.rootGeneration < .max else { throw .limitExceeded(.keyGenerations) }
-    new.isWhole = true
     new.root = SharedSecret(try Secret.random(byteCount: Credential.keySize))
     new.keyring.rootGeneration += 1
     (new.keyring.slots, new.keyring.wrappingKeys, new.keyring.dataKeys) = ([], [], [])
@@ -175,8 +172,15 @@ extension Vault {
 
   /// No longer accepting the schemas of before a change of the root: all were stored anew.
   package func finishingRootChange() throws(CryptoError) -> Change {
-    var draft = try draft(isWhole: true)
+    var draft = try draft()
     draft.keyring.wrappingKeys.removeAll { $0.role == Keyring.WrappingKey.formerSchemasRole }
+    return try finish(draft)
+  }
+
+  /// Another sum of the schemas' revisions.
+  package func countingSchemas(_ revisions: UInt64) throws(CryptoError) -> Change {
+    var draft = try draft()
+    draft.keyring.schemaRevisions = revisions
     return try finish(draft)
   }
 
@@ -298,7 +302,7 @@ extension Vault {
   fileprivate func beginning(with credential: borrowing Credential, _ work: WorkFactor) throws(CryptoError)
     -> Change
   {
-    var draft = try draft(isWhole: true)
+    var draft = try draft()
     try addSlot(credential, 0, work, to: &draft)
     for accessClass in [AccessClass.whenUnlocked, .afterFirstUnlock] {
       _ = try wrappingKey(of: accessClass, in: &draft)

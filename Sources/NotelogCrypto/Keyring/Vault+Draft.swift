@@ -8,39 +8,25 @@ struct Draft {
   var root: SharedSecret
   var wrappingKeys: [UInt32: SharedSecret]
   var names: [UInt16: String]
-  /// What is added to the tables.
-  var named: [Keyring.NamedKey] = []
-  var data: [Keyring.DataKey] = []
-  /// Whether more than that is changed.
-  var isWhole = false
 }
 
 extension Vault {
-  func draft(isWhole: Bool = false) throws(CryptoError) -> Draft {
+  func draft() throws(CryptoError) -> Draft {
     guard SecretMemory.shared.isOriginalProcess else { throw .forked }
     return try state.withLock { state throws(CryptoError) in
       guard let root = state.root else { throw state.isClosed ? .closed : .rootLocked }
       return Draft(
-        keyring: state.keyring, root: root, wrappingKeys: state.wrappingKeys, names: state.names,
-        isWhole: isWhole)
+        keyring: state.keyring, root: root, wrappingKeys: state.wrappingKeys, names: state.names)
     }
   }
 
   func finish(_ made: Draft) throws(CryptoError) -> Change {
     var draft = made
     guard draft.keyring.generation < .max else { throw .limitExceeded(.keyGenerations) }
-    let before = draft.keyring.bytes.count
-    let isAddition = !draft.isWhole && draft.keyring.isShort
-    if isAddition {
-      try draft.keyring.add(draft.named, draft.data, root: draft.root.secret)
-    } else {
-      draft.keyring.insert(draft.named, draft.data)
-      draft.keyring.generation += 1
-      try draft.keyring.seal(root: draft.root.secret)
-    }
+    draft.keyring.generation += 1
+    try draft.keyring.seal(root: draft.root.secret)
     return Change(
-      keyring: draft.keyring, additionStart: isAddition ? before : nil, root: draft.root,
-      wrappingKeys: draft.wrappingKeys, names: draft.names)
+      keyring: draft.keyring, root: draft.root, wrappingKeys: draft.wrappingKeys, names: draft.names)
   }
 
   func addSlot(_ credential: borrowing Credential, _ grant: UInt32, _ work: WorkFactor, to draft: inout Draft)
@@ -66,6 +52,7 @@ extension Vault {
       key.secret, number: number, role: Keyring.WrappingKey.grantRole, parent: KeyParent.root,
       under: draft.root.secret)
     draft.wrappingKeys[number] = key
+    var granted: [Keyring.DataKey] = []
     for name in Set(names) {
       let named = try namedKey(name)
       if named.isShredded { throw .shredded }
@@ -74,10 +61,10 @@ extension Vault {
         guard !draft.keyring.isGrant(row.wrappingKey), let wrapping = draft.wrappingKeys[row.wrappingKey]
         else { continue }
         let secret = try open(row, under: wrapping.secret, of: draft.keyring)
-        draft.data.append(try wrap(secret, row, under: number, in: draft))
+        granted.append(try wrap(secret, row, under: number, in: draft))
       }
     }
-    draft.data.sort { $0.order < $1.order }
+    draft.keyring.dataKeys = (draft.keyring.dataKeys + granted).sorted { $0.order < $1.order }
     return number
   }
 
@@ -98,9 +85,9 @@ extension Vault {
       let row = Keyring.DataKey(
         reference: key.current, accessClass: key.accessClass, number: key.number, generation: generation,
         wrappingKey: number, isEffaceable: key.isEffaceable)
-      draft.data.append(try wrap(secret, row, under: number, in: draft))
+      draft.keyring.dataKeys.append(try wrap(secret, row, under: number, in: draft))
     }
-    draft.named.append(key)
+    draft.keyring.put(key)
   }
 
   /// A data key's row, wrapped under a wrapping key.
@@ -133,7 +120,6 @@ extension Vault {
         key.secret, number: number, role: accessClass.rawValue, parent: parent, under: secret)
     }
     draft.wrappingKeys[number] = key
-    draft.isWhole = true
     return number
   }
 }

@@ -32,7 +32,7 @@ import Testing
     var bytes = Array(genuine[..<Int(genuine.rawSpan.load(UInt32.self, at: 12))])
     bytes[34] = 1
     let end = bytes.count - 64
-    for index in 104..<208 { bytes[index] = UInt8(truncatingIfNeeded: index &* 151) }
+    for index in 112..<216 { bytes[index] = UInt8(truncatingIfNeeded: index &* 151) }
     for index in end..<end + 32 { bytes[index] = 7 }
     bytes.replaceSubrange(end + 32..<end + 64, with: try Crypto.sha256(Array(bytes[..<(end + 32)])))
     #expect(try Keyring(parsing: bytes).generation > Keyring(parsing: genuine).generation)

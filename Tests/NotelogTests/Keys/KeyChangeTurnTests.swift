@@ -130,7 +130,7 @@ import Testing
     let ended = DispatchSemaphore(value: 0)
     let (hasBegun, isTooEarly) = (Flag(false), Flag(false))
     disk.afterEachCall { call, name in
-      guard call == .sync, name == "keyring", !hasBegun.exchange(true) else { return }
+      guard call == .sync, name == "keyring.partial", !hasBegun.exchange(true) else { return }
       Thread {
         do { if isClosed { try store.close() } else { try store.suspend() } } catch { Issue.record(error) }
         ended.signal()
@@ -139,7 +139,7 @@ import Testing
       if ended.wait(timeout: .now() + 0.3) == .success { _ = isTooEarly.exchange(true) }
     }
     try store.createKey("new", .whenUnlocked)
-    if !isTooEarly.isSet { ended.wait() }
+    if hasBegun.isSet, !isTooEarly.isSet { ended.wait() }
     disk.afterEachCall(nil)
     #expect(hasBegun.isSet && !isTooEarly.isSet)
     #expect(disk.contents("keyring") == disk.contents("keyring.copy"))
@@ -158,7 +158,7 @@ import Testing
       let start = disk.callCount
       try store.beginRotation(of: "personal")
       let copied = try #require(
-        disk.crashPoints.first { $0 >= start && disk.describe(call: $0) == "sync keyring.copy" })
+        disk.crashPoints.first { $0 >= start && disk.describe(call: $0) == "rename keyring.copy.partial" })
       let image = disk.crashImage(after: copied, .processKilled, seed: 1)
       let opened = try Store.open(in: image, unlocking: TemporaryFolder.key, options: Store.Options())
       let generations = try #require(opened.info.keys.first { $0.name == "personal" }).generations

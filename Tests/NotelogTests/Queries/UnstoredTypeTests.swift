@@ -191,6 +191,7 @@ private final class SyncingStorage: ForwardingStorage {
     store = try folder.open()
     #expect(store.collections.isEmpty)
     let memo = Memo(text: "memo", secret: "secret")
+    try store.acceptSchemas()
     try store.write { tx in try tx.put(memo) }
     #expect(try Self.found(store) == [memo.id] && store.get(Memo.self, shelf.id) == nil)
     #expect(try store.collectionsWithoutSchema() == [1: 1])
