@@ -107,6 +107,6 @@ import Testing
       """
     let terminal = try PseudoTerminal(script, in: bench, environment: environment)
     #expect(terminal.finish() == 0)
-    #expect(terminal.shown.contains("\u{1B}[32msound") == hasColour)
+    #expect(terminal.shown.contains("\u{1B}[32msound") == hasColour, "\(terminal.shown)")
   }
 }

@@ -70,10 +70,16 @@ final class PseudoTerminal {
 
   private func readMore() -> Bool {
     var bytes = [UInt8](repeating: 0, count: 4096)
+    var wasClosed = false
     while true {
       // SAFETY: the pointer and count are the array's own.
       let count = unsafe bytes.withUnsafeMutableBytes { unsafe read(holder, $0.baseAddress, $0.count) }
       if count < 0, errno == EINTR { continue }
+      // Where the script writes and closes just then, the system says so before it gives what was written.
+      if count < 0, errno == EIO, !wasClosed {
+        wasClosed = true
+        continue
+      }
       guard count > 0 else { return false }
       shown += String(decoding: bytes.prefix(count), as: UTF8.self)
       return true
