@@ -11,8 +11,9 @@ let house: [SwiftSetting] = [
   .enableExperimentalFeature("Lifetimes"),
 ]
 
-/// Tests are not optimised, so that they build sooner: what they try is in modules that are. Their modules are emitted by the same run of the
-/// compiler as their code: a second one would expand their macros once more.
+/// Most tests are not optimised, so that they build sooner: what they try is in modules that are. Their modules are emitted by the same run of the
+/// compiler as their code: a second one would expand their macros once more. The journal's tests are optimised: they try the most states, and
+/// are compiled beside the library.
 let tests = house + [SwiftSetting.unsafeFlags(["-Onone", "-no-emit-module-separately-wmo"])]
 
 /// What lies below the library, lowest first; the cipher stands beside it.
@@ -72,7 +73,7 @@ let package = Package(
     .testTarget(
       name: "NotelogJournalTests",
       dependencies: journal + ["CTestSupport", "NotelogTestSupport", "ReaderChild"],
-      swiftSettings: tests),
+      swiftSettings: house),
     .testTarget(
       name: "NotelogTests",
       dependencies: journal + [
