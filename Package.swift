@@ -11,9 +11,8 @@ let house: [SwiftSetting] = [
   .enableExperimentalFeature("Lifetimes"),
 ]
 
-/// Most tests are not optimised, so that they build sooner: what they try is in modules that are. Their modules are emitted by the same run of the
-/// compiler as their code: a second one would expand their macros once more. The journal's tests are optimised: they try the most states, and
-/// are compiled beside the library.
+/// Tests are not optimised, so that they build sooner: what they try is in modules that are, and so is what they do most often, in
+/// NotelogTestSupport. Their modules are emitted by the same run of the compiler as their code: a second one would expand their macros once more.
 let tests = house + [SwiftSetting.unsafeFlags(["-Onone", "-no-emit-module-separately-wmo"])]
 
 /// What lies below the library, lowest first; the cipher stands beside it.
@@ -73,7 +72,7 @@ let package = Package(
     .testTarget(
       name: "NotelogJournalTests",
       dependencies: journal + ["CTestSupport", "NotelogTestSupport", "ReaderChild"],
-      swiftSettings: house),
+      swiftSettings: tests),
     .testTarget(
       name: "NotelogTests",
       dependencies: journal + [

@@ -4,13 +4,14 @@
 @testable import NotelogBase
 @testable import NotelogFormat
 import Foundation
+import NotelogTestSupport
 @testable import NotelogJournal
 import Testing
 
 @Suite struct BlockCacheTests {
   /// A body that can be recognised; some are longer than a block.
   private func body(_ number: Int) -> [UInt8] {
-    (0..<(number % 50 == 0 ? 40_000 : 600)).map { UInt8(truncatingIfNeeded: number &* 31 &+ $0 &* 7) }
+    [UInt8](count: number % 50 == 0 ? 40_000 : 600, from: number &* 31, by: 7)
   }
 
   @Test(arguments: [0, 2 << 20, 64 << 20])

@@ -23,7 +23,7 @@ import Testing
   private static func change(_ number: Int, _ seed: UInt64) -> (ID16, [UInt8]?) {
     var generator = SeededGenerator(mixing: seed, UInt64(number))
     let id = key(generator.pick(0..<idCount))
-    let body = (0..<generator.pick(0..<900)).map { UInt8(truncatingIfNeeded: $0 &+ number) }
+    let body = [UInt8](count: generator.pick(0..<900), from: number)
     return (id, generator.oneIn(4) ? nil : body)
   }
 

@@ -12,7 +12,7 @@ import Testing
 
 @Suite struct CheckpointTests {
   private func body(_ number: Int, version: Int = 0) -> [UInt8] {
-    (0..<(20 + number % 90)).map { UInt8(truncatingIfNeeded: number &* 31 &+ version &* 7 &+ $0) }
+    [UInt8](count: 20 + number % 90, from: number &* 31 &+ version &* 7)
   }
 
   private func bytes(of store: TemporaryStore, _ name: String = "index") throws -> [UInt8] {

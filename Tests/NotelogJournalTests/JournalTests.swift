@@ -11,7 +11,7 @@ import Testing
 @Suite struct JournalTests {
   /// A body that can be recognised, of a length that varies.
   private func body(_ number: Int, version: Int = 0) -> [UInt8] {
-    (0..<(20 + number % 300)).map { UInt8(truncatingIfNeeded: number &* 31 &+ version &* 7 &+ $0) }
+    [UInt8](count: 20 + number % 300, from: number &* 31 &+ version &* 7)
   }
 
   @Test func `what is written is read, in this opening and the next`() throws {

@@ -30,8 +30,7 @@ private struct Page: Record, Equatable {
 
   private static func letters(_ count: Int, after seed: Int) -> String {
     var random = SeededGenerator(seed: UInt64(seed))
-    return String(
-      decoding: (0..<count).map { _ in UInt8.random(in: 97...122, using: &random) }, as: UTF8.self)
+    return random.letters(count: count)
   }
 }
 

@@ -171,5 +171,5 @@ enum EntryChange: Sendable {
 
 /// The folder that a path's last name stands in; `""` is the store's own.
 func parentFolder(of path: String) -> String {
-  path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
+  path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[..<$0]) } ?? ""
 }

@@ -27,6 +27,11 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
   /// A number of the range.
   package mutating func pick(_ range: Range<Int>) -> Int { Int.random(in: range, using: &self) }
 
+  /// Random small letters.
+  package mutating func letters(count: Int) -> String {
+    String(decoding: bytes(count: count).lazy.map { $0 % 26 + 97 }, as: UTF8.self)
+  }
+
   /// Random bytes.
   package mutating func bytes(count: Int) -> [UInt8] {
     var bytes: [UInt8] = []
@@ -37,5 +42,14 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
       bytes.append(UInt8(truncatingIfNeeded: word >> (8 * UInt64(index % 8))))
     }
     return bytes
+  }
+}
+
+extension [UInt8] {
+  /// Bytes that grow by a step each, from a first one on: bodies that tell numbers and versions apart. Here they are optimised.
+  package init(count: Int, from first: Int, by step: Int = 1) {
+    self.init()
+    reserveCapacity(count)
+    for index in 0..<count { append(UInt8(truncatingIfNeeded: first &+ step &* index)) }
   }
 }

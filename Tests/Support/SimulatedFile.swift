@@ -108,8 +108,10 @@ package final class SimulatedFile: StorageFile {
     _ body: (inout SimulatedDisk.Core, Fault.Kind?) throws(StorageError) -> Result
   ) throws(StorageError) -> Result {
     precondition(!isClosed.load(ordering: .acquiring), "\(call.rawValue) on \(name), which is closed")
-    let changes: Set<StorageError.Call> = [.write, .allocate, .truncate]
-    precondition(writes || !changes.contains(call), "\(call.rawValue) on \(name), which is open for reading")
+    precondition(
+      writes || ![.write, .allocate, .truncate].contains(call),
+      "\(call.rawValue) on \(name), which is open for reading"
+    )
     defer { disk.runHook(call, name) }
     return try disk.core.withLock { core throws(StorageError) -> Result in
       core.callCount += 1

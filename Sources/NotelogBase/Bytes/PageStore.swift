@@ -13,9 +13,9 @@ internal import CSystem
   public let byteCount: Int
 
   @inlinable
-  public init(byteCount: Int) {
+  public init(byteCount: Int, isFilled: Bool) {
     // SAFETY: fresh pages are zero; owned by this value alone, unmapped in deinit.
-    if byteCount > 0, let mapping = unsafe SystemMemory.map(byteCount) {
+    if byteCount > 0, let mapping = unsafe SystemMemory.map(byteCount, isFilled: isFilled) {
       unsafe base = mapping.start
       self.byteCount = unsafe mapping.byteCount
     } else {

@@ -183,7 +183,14 @@ package func pauseThread(_ duration: Duration) {
 /// Whole pages of memory.
 public enum SystemMemory {
   /// Zeroed pages, as many as hold that many bytes; nothing where the system refuses.
-  public static func map(_ byteCount: Int) -> (start: UnsafeMutableRawPointer, byteCount: Int)? {
+  ///
+  /// - Parameters:
+  ///   - byteCount: How many bytes they hold.
+  ///   - isFilled: Whether all of them will be used: then they may be large ones, of which the first byte takes 2 MiB.
+  /// - Returns: Where they are, and how many bytes they are.
+  public static func map(
+    _ byteCount: Int, isFilled: Bool = true
+  ) -> (start: UnsafeMutableRawPointer, byteCount: Int)? {
     let pageByteCount = Int(getpagesize())
     let rounded = (byteCount + pageByteCount - 1) / pageByteCount * pageByteCount
     // SAFETY: an anonymous mapping at an address of the system's choice touches no memory that is in use.
@@ -191,7 +198,7 @@ public enum SystemMemory {
     guard let start = unsafe start, unsafe start != MAP_FAILED else { return nil }
     #if os(Linux)
       // Random access to many small pages waits for their translations more than for the bytes.
-      if rounded >= 1 << 21 { _ = unsafe madvise(start, rounded, MADV_HUGEPAGE) }
+      if isFilled, rounded >= 1 << 21 { _ = unsafe madvise(start, rounded, MADV_HUGEPAGE) }
     #endif
     return unsafe (start, rounded)
   }

@@ -33,11 +33,18 @@ package final class BlockCache: Sendable {
   let lists: FrameLists
 
   /// A cache of at most that many bytes; of none, it holds nothing.
-  init(byteCount: Int) {
+  ///
+  /// Blocks lie anywhere in it. In one that is larger than the store each would take a large page, 128 times its size.
+  ///
+  /// - Parameters:
+  ///   - byteCount: How many bytes.
+  ///   - storedByteCount: How many the store has.
+  init(byteCount: Int, storedByteCount: Int = 0) {
     lists = FrameLists(byteCount: byteCount / 8)
     let setCount = byteCount / Self.blockByteCount / CacheSets.wayCount / Self.shardCount
     let slotCount = setCount * Self.shardCount * CacheSets.wayCount
-    blocks = PageStore(byteCount: slotCount * Self.blockByteCount)
+    blocks = PageStore(
+      byteCount: slotCount * Self.blockByteCount, isFilled: storedByteCount >= byteCount)
     // Where the system has no memory for blocks, there are none.
     sets = CacheSets(count: blocks.byteCount > 0 ? setCount * Self.shardCount : 0)
     self.setCount = sets.count / Self.shardCount

@@ -66,7 +66,8 @@ extension Catalog {
       }
       if !reading.isWhole || !reading.damages.isEmpty { readings.append((segment.number, reading)) }
     }
-    let cache = BlockCache(byteCount: options.cacheByteCount)
+    let cache = BlockCache(
+      byteCount: options.cacheByteCount, storedByteCount: segments.reduce(0) { $0 + $1.byteCount })
     let table = SegmentTable(segments)
     let source = ShardSource(checkpoint.file, head, tail: tail, table, cache, Staleness())
     return Loaded(catalog: Catalog(source, table, cache, listed), readings: readings)

@@ -31,7 +31,7 @@ import Testing
   }
 
   private static func body(_ number: Int, version: Int) -> [UInt8] {
-    (0..<(200 + number * 5)).map { UInt8(truncatingIfNeeded: number &* 31 &+ version &* 101 &+ $0) }
+    [UInt8](count: 200 + number * 5, from: number &* 31 &+ version &* 101)
   }
 
   private static func segmentNames(_ disk: SimulatedDisk) -> [String] {

@@ -23,7 +23,7 @@ struct MiniStore {
   func run(on disk: SimulatedDisk, _ notes: Notebook<String>) throws {
     for number in 0..<3 {
       let file = try disk.open("new", .createIfMissing)
-      try file.writeAll(Self.content(of: number), at: 0)
+      try file.writeAll(Self.contents[number], at: 0)
       if mistake != .fileNotSynced { try file.sync() }
       file.close()
       try disk.rename("new", to: "file\(number)")
@@ -36,7 +36,7 @@ struct MiniStore {
     for number in 0..<6 {
       if mistake == .promisedTooEarly { notes.note("line\(number)") }
       // In two pieces, so that the second can be there without the first.
-      let line = Self.line(number)
+      let line = Self.lines[number]
       try log.writeAll(Array(line.prefix(8)), at: number * Self.lineByteCount)
       try log.writeAll(Array(line.dropFirst(8)), at: number * Self.lineByteCount + 8)
       if mistake != .logNotSynced { try log.sync() }
@@ -52,7 +52,7 @@ struct MiniStore {
         if notes.contains("file\(number)") { throw Wrong(description: "file \(number) is gone") }
         continue
       }
-      if found != Self.content(of: number) {
+      if found != Self.contents[number] {
         throw Wrong(description: "file \(number) is not what was written")
       }
     }
@@ -64,22 +64,23 @@ struct MiniStore {
       switch mistake {
       case .noChecksum: isThere = line.first == UInt8(number + 1)
       case .lengthTrusted: isThere = log.count >= start + Self.lineByteCount
-      default: isThere = line == Self.line(number)
+      default: isThere = line == Self.lines[number]
       }
-      if isThere, line != Self.line(number) {
+      if isThere, line != Self.lines[number] {
         throw Wrong(description: "line \(number) is not what was written")
       }
       if !isThere, notes.contains("line\(number)") { throw Wrong(description: "line \(number) is gone") }
     }
   }
 
-  static func content(of number: Int) -> [UInt8] {
+  /// The contents of the files.
+  static let contents = (0..<3).map { number in
     var random = SeededGenerator(seed: UInt64(number))
     return random.bytes(count: 5_000)
   }
 
-  /// A line begins with its number; comparing it whole stands for a checksum.
-  static func line(_ number: Int) -> [UInt8] {
+  /// The lines. Each begins with its number; comparing it whole stands for a checksum.
+  static let lines = (0..<6).map { number in
     var random = SeededGenerator(seed: UInt64(100 + number))
     return [UInt8(number + 1)] + random.bytes(count: lineByteCount - 1)
   }
