@@ -128,7 +128,7 @@ private struct SalvageOutput {
     for id in summary.olderVersions { lines.append("older      record \(id.shown): not its newest version") }
     if withoutSchema > 0 {
       lines.append(
-        "schema     lost of \(counted(withoutSchema, "record")): an app that declares the collection finds them again"
+        "schema     lost of \(counted(withoutSchema, "record")): they are kept, and nothing can show them; 'notelog accept' before a collection is made"
       )
     }
     if summary.staleBelow > 0 {
