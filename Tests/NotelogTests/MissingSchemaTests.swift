@@ -1,7 +1,8 @@
 // Schemas that somebody without a key took away, or put earlier ones in the place of: INV-M7.
 
-import Foundation
 import NotelogBase
+import NotelogCrypto
+import NotelogStorage
 import NotelogTestSupport
 import Testing
 
@@ -9,40 +10,42 @@ import Testing
 
 @Suite struct MissingSchemaTests {
   private static let plain = [FieldDescription.plain("text", .text)]
+  private static let note = [FieldDescription.plain("name", .text), .sealed("body", .text)]
+  private static let longer = note + [.plain("one", .integer)]
+  private static let longest = longer + [.plain("two", .integer)]
 
-  /// A disk with a store of two states, and the files of the first, without its keyring.
+  /// A disk with a store, and its files as they were before something was changed.
   private struct Sample {
     let disk = SimulatedDisk()
-    let note = Note(title: "title")
     let earlier: [String: [UInt8]]
 
-    /// - Parameter later: What the second state has more.
+    /// - Parameter change: What changes the store.
     /// - Throws: What making it throws.
-    init(_ later: (Store) throws -> Void) throws {
+    init(_ change: (Store) throws -> Void) throws {
       let store = try Store.create(in: disk, unlocking: TemporaryFolder.key, options: Store.Options())
-      try store.write { [note] tx in try tx.put(note) }
+      let notes = try store.createCollection("note", fields: note)
+      try notes.add(["name": .text("name"), "body": .text("body")])
       try store.close()
       var files: [String: [UInt8]] = [:]
       for name in disk.fileNames { files[name] = disk.contents(name) }
       earlier = files
       let again = try Store.open(in: disk, unlocking: TemporaryFolder.key, options: Store.Options())
-      try later(again)
+      try change(again)
       try again.close()
     }
 
-    /// The log and the second copy of the first state, beside the keyring of the second.
-    func rolledBack(with keyring: [String] = []) -> SimulatedDisk {
-      let copy = disk.copy()
-      for name in copy.fileNames where !name.hasPrefix("keyring") { copy.replace(name, with: nil) }
-      for (name, bytes) in earlier where !name.hasPrefix("keyring") || keyring.contains(name) {
-        copy.replace(name, with: bytes)
+    /// Puts the earlier files back: the keyring's, or all others.
+    func putBack(keyring isKeyring: Bool, on disk: SimulatedDisk) {
+      for name in Set(disk.fileNames).union(earlier.keys) where name.hasPrefix("keyring") == isKeyring {
+        disk.replace(name, with: earlier[name])
       }
-      return copy
     }
   }
 
-  private func open(_ disk: SimulatedDisk) throws -> Store {
-    try Store.open(in: disk, unlocking: TemporaryFolder.key, options: Store.Options())
+  private func open(_ storage: any Storage, isReadOnly: Bool = false) throws -> Store {
+    var options = Store.Options()
+    options.isReadOnly = isReadOnly
+    return try Store.open(in: storage, unlocking: TemporaryFolder.key, options: options)
   }
 
   private func expectRefused(_ disk: SimulatedDisk, missing count: Int) throws {
@@ -57,12 +60,14 @@ import Testing
     #expect(store.missingSchemaRevisions == count)
     #expect(store.info.schemas == words && store.info.condition == .damaged)
     // What is there is served, and written.
-    let id = try #require(try store.query(Note.self).entries().first).id
-    try store.write { tx in try tx.update(Note.self, id) { $0.set(\.title, "changed") } }
-    #expect(try store.get(Note.self, id)?.title == "changed")
+    let notes = try store.collection("note")
+    let id = try notes.add(["name": .text("another"), "body": .text("body")])
+    #expect(try notes.get(id) != nil && notes.entries().count == 2)
+    let keyring = disk.contents("keyring")
     let refusals: [(Store) throws -> Void] = [
       { _ = try $0.createCollection("secret", fields: Self.plain) },
-      { _ = try $0.write { tx in try tx.put(Letter(subject: "subject")) } },
+      { _ = try $0.createCollection("secret", fields: [.sealed("text", .text, key: "new")]) },
+      { _ = try $0.createCollection("note", fields: Self.note + [.plain("other", .integer)]) },
       { _ = try $0.rotate("default") },
       { try $0.rekey(TemporaryFolder.key, to: .key([UInt8](repeating: 7, count: 32))) },
     ]
@@ -70,6 +75,8 @@ import Testing
       let error = #expect(throws: NotelogError.self) { try refusal(store) }
       #expect(error?.code == .tampered && error?.message.hasSuffix(words) == true)
     }
+    // A refusal comes before anything is done.
+    #expect(disk.contents("keyring") == keyring)
     try store.close()
     // Neither is the count forgotten by whoever opens the store, nor by another change of the keyring.
     let again = try open(disk)
@@ -87,59 +94,67 @@ import Testing
     let sample = try Sample { store in
       try store.createCollection("secret", fields: [.sealed("text", .text)])
     }
-    try expectRefused(sample.rolledBack(), missing: 1)
+    sample.putBack(keyring: false, on: sample.disk)
+    try expectRefused(sample.disk, missing: 1)
   }
 
   @Test func `INV-M7 where an earlier schema stands in another's place none is stored`() throws {
     let sample = try Sample { store in
-      try store.write { tx in try tx.put(LongerNote(one: "one")) }
-      try store.write { tx in try tx.put(LongestNote(one: "one", two: "two")) }
+      try store.createCollection("note", fields: Self.longer)
+      try store.createCollection("note", fields: Self.longest)
     }
-    try expectRefused(sample.rolledBack(), missing: 2)
+    sample.putBack(keyring: false, on: sample.disk)
+    try expectRefused(sample.disk, missing: 2)
   }
 
   /// A crash between the transaction and the keyring.
   @Test func `INV-M7 who unlocks the store next has the keyring count what was stored`() throws {
     let sample = try Sample { store in try store.createCollection("secret", fields: Self.plain) }
-    let disk = sample.disk.copy()
-    for name in ["keyring", "keyring.copy"] { disk.replace(name, with: sample.earlier[name]) }
-    try open(disk).close()
-    for (name, bytes) in sample.earlier where !name.hasPrefix("keyring") { disk.replace(name, with: bytes) }
-    for name in disk.fileNames where !name.hasPrefix("keyring") && sample.earlier[name] == nil {
-      disk.replace(name, with: nil)
+    sample.putBack(keyring: true, on: sample.disk)
+    try open(sample.disk).close()
+    sample.putBack(keyring: false, on: sample.disk)
+    try expectRefused(sample.disk, missing: 1)
+  }
+
+  /// The keyring counts what is durable: otherwise a crash would look like somebody's work.
+  @Test func `INV-M7 a crash at any call leaves no schema missing, though the commit was buffered`() throws {
+    let disk = SimulatedDisk()
+    let store = try Store.create(in: disk, unlocking: TemporaryFolder.key, options: Store.Options())
+    let start = disk.callCount
+    for fields in [Self.note, Self.longer, Self.longest] {
+      let declared = CollectionDescription(name: "note", fields: fields)
+      try store.write(.buffered) { tx in _ = try tx.collection(for: declared) }
     }
-    try expectRefused(disk, missing: 1)
+    var counts: Set<UInt64> = []
+    for call in disk.crashPoints where call >= start {
+      for loss in LossModel.allCases {
+        let image = disk.crashImage(after: call, loss, seed: UInt64(call))
+        let reader = try open(image, isReadOnly: true)
+        #expect(reader.missingSchemaRevisions == 0, "after \(disk.describe(call: call)), \(loss)")
+        counts.insert(reader.vault.keyring.schemaRevisions)
+        try reader.close()
+      }
+    }
+    #expect(counts == [0, 1, 2, 3])
+    try store.close()
   }
-}
 
-/// The same collection with a field more.
-private struct LongerNote: Record {
-  var id = RecordID()
-  var time = Date()
-  var title = ""
-  var body = ""
-  var one: String?
-  static let schema = Schema<LongerNote>("note") {
-    Plain("time", \.time, indexed: true)
-    Sealed("title", \.title)
-    Sealed("body", \.body, key: "personal", compressed: true)
-    Plain("one", \.one)
-  }
-}
-
-/// And with another one.
-private struct LongestNote: Record {
-  var id = RecordID()
-  var time = Date()
-  var title = ""
-  var body = ""
-  var one: String?
-  var two: String?
-  static let schema = Schema<LongestNote>("note") {
-    Plain("time", \.time, indexed: true)
-    Sealed("title", \.title)
-    Sealed("body", \.body, key: "personal", compressed: true)
-    Plain("one", \.one)
-    Plain("two", \.two)
+  /// Somebody stores a schema just before the keyring is read, which then counts more than the log that was read before.
+  @Test func `a reader misses no schema that is stored while it opens, or looks at what others did`() throws {
+    let disk = SimulatedDisk()
+    let storage = StoppedStorage(disk)
+    let writer = try Store.create(in: disk, unlocking: TemporaryFolder.key, options: Store.Options())
+    try writer.createCollection("note", fields: Self.note)
+    storage.plan(before: "keyring") { _ = try? writer.createCollection("note", fields: Self.longer) }
+    let reader = try open(storage, isReadOnly: true)
+    #expect(reader.missingSchemaRevisions == 0 && reader.info.schemas == "sound")
+    // Other keys have it read the keyring again.
+    try writer.createKey("other", .whenUnlocked)
+    storage.plan(before: "keyring") { _ = try? writer.createCollection("note", fields: Self.longest) }
+    try reader.refresh()
+    #expect(reader.missingSchemaRevisions == 0 && reader.info.schemas == "sound")
+    #expect(reader.vault.keyring.schemaRevisions == 3)
+    try reader.close()
+    try writer.close()
   }
 }

@@ -74,6 +74,8 @@ extension Store {
       throw NotelogError(.locked, "the key that a field names can't be looked up: unlock the store")
     }
     if isShredded(name) { throw NotelogError(crypto: .shredded, "looking up the key \(name)") }
+    // A schema that names it is to be stored.
+    try refuseMissingSchemas("creating the key \(name)")
     try makeKey(name, .whenUnlocked, isShreddable: false)
     guard let made = try keyReference(name) else {
       throw NotelogError(.missingKey, "the key just made is gone")

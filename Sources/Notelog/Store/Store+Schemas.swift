@@ -143,12 +143,8 @@ extension Store {
   /// How many revisions the keyring counts that the stored schemas lack: some were lost or taken away, or are earlier ones. No schema is stored
   /// then, until ``acceptSchemas()``.
   public var missingSchemaRevisions: Int {
-    let counted = vault.keyring.schemaRevisions
-    var found = registry.withLock { $0.revisions }
-    // Another process may have stored some since the log was read.
-    if counted > found, !journal.holdsLock, (try? journal.refresh()) != nil {
-      found = registry.withLock { $0.revisions }
-    }
+    // Whoever follows others reads the log again after the keyring: what it counts is known then.
+    let (counted, found) = (vault.keyring.schemaRevisions, registry.withLock { $0.revisions })
     return counted > found ? Int(clamping: counted - found) : 0
   }
 

@@ -8,7 +8,7 @@ import Testing
 @testable import Notelog
 
 /// A disk on which something happens before a file is opened, as if the process had been stopped there meanwhile.
-private final class StoppedStorage: ForwardingStorage {
+final class StoppedStorage: ForwardingStorage {
   let base: any Storage
   private let planned = Lock<(name: String, action: @Sendable () -> Void)?>(nil)
 
