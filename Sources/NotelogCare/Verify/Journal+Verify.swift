@@ -117,7 +117,12 @@ extension Journal {
     try catalog.load(&examination, threadCount: threadCount) { entry, envelope, segment in
       // What a footer keeps of a chunk stands where a record's envelope does: without either, there is nothing about large values.
       guard envelope.byteCount > 0 else { return }
-      scan.withLock { $0.apply(entry, envelope, in: segment) { true } }
+      scan.withLock {
+        let named = $0.apply(entry, envelope, in: segment)
+        if !named.isEmpty {
+          $0.add(entry.id, named, at: FrameAddress(segment: segment, offset: entry.offset))
+        }
+      }
     }
     var chunks = scan.withLock { $0 }
     try fromStorage { () throws(StorageError) in

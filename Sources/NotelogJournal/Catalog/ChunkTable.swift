@@ -245,27 +245,23 @@ package struct ChunkScan {
 
   package init() {}
 
-  /// Takes in what a footer lists. A record counts if it is the newest version, which is asked only where it matters; where that
-  /// can't be told yet, ``keepOwners`` is told later.
-  package mutating func apply<Failure: Error>(
-    _ entry: FooterEntry, _ envelope: RawSpan, in segment: UInt32,
-    isCurrent: () throws(Failure) -> Bool
-  ) throws(Failure) {
-    let place = FrameAddress(segment: segment, offset: entry.offset)
+  /// Takes in a chunk that a footer lists.
+  ///
+  /// - Returns: The large values that a record's envelope names: ``add(_:_:at:)`` takes them in, where the record is the newest version.
+  package mutating func apply(_ entry: FooterEntry, _ envelope: RawSpan, in segment: UInt32) -> [ID16] {
     if let mark = entry.chunk {
+      let place = FrameAddress(segment: segment, offset: entry.offset)
       values[entry.id, default: LargeValue()].insert(
         mark, LargeValue.Chunk(place: place, payloadByteCount: entry.payloadByteCount))
-    } else if entry.kind == .record {
-      let named = Envelope.values(envelope)
-      if !named.isEmpty, try isCurrent() { owners.append((entry.id, named, place)) }
     }
+    return entry.kind == .record ? Envelope.values(envelope) : []
   }
 
   /// The values that no envelope names.
   var unnamed: Set<ID16> { Set(values.keys).subtracting(owners.flatMap { $0.values }) }
 
-  /// Takes in all values that a record refers to, by its envelope or its body.
-  mutating func add(_ record: ID16, _ values: [ID16], at place: FrameAddress) {
+  /// Takes in values that a record refers to, by its envelope or its body.
+  package mutating func add(_ record: ID16, _ values: [ID16], at place: FrameAddress) {
     owners.append((record, values, place))
   }
 

@@ -92,10 +92,12 @@ extension Journal {
       }
       try fromStorage { () throws(StorageError) in
         for segment in moment.segments {
+          let number = segment.number
           try segment.forEachEntry(upTo: moment.scanEnd(of: segment)) {
             (entry, envelope) throws(StorageError) in
-            try scan.apply(entry, envelope, in: segment.number) { () throws(StorageError) in
-              try isCurrent(entry, in: segment)
+            let named = scan.apply(entry, envelope, in: number)
+            if !named.isEmpty, try isCurrent(entry, in: segment) {
+              scan.add(entry.id, named, at: FrameAddress(segment: number, offset: entry.offset))
             }
           }
         }
