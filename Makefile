@@ -4,8 +4,8 @@ PREFIX ?= /usr/local
 SECONDS = 60
 SOURCES = Package.swift Sources Tests $(wildcard Benchmarks/Package.swift Benchmarks/Sources Fuzzing/Package.swift Fuzzing/Sources Examples/Package.swift Examples/Sources Examples/Tests)
 
-# One build serves demo and tests: optimised, as what ships, and open to `@testable import`.
-OPTIMISED = -c release -Xswiftc -enable-testing --scratch-path .build/optimised
+# One build serves demo and tests: optimised, as what ships, and open to `@testable import`. Debug information would be a tenth of the compilation.
+OPTIMISED = -c release -Xswiftc -enable-testing -debug-info-format none --scratch-path .build/optimised
 # Suites that try a sample of very many states, by their names: `make soak` has them try all.
 HEAVY = ^[^/]*([Cc]rash|[Mm]odel|Damage|Failing|Streaming|Checkpoint|StoredOrder|Keyring|Salvage|HardPlace|BlockCache|Import)[^/]*/
 # The suite that compiles what the pages show: `make api` runs it.

@@ -137,7 +137,7 @@ import Testing
   func expect(
     _ script: String, _ expected: Workbench.Answer, _ location: SourceLocation = #_sourceLocation
   ) throws {
-    try bench.expect(passwordPrelude + script, expected, input: "", location)
+    try bench.expect(storePrelude + script, expected, input: "", location)
   }
 
   @Test func `search looks into sealed text, and exits 1 when it finds nothing`() throws {
@@ -160,14 +160,14 @@ import Testing
     let script = """
       notelog add my.notelog title=Hello $quick >/dev/null
       echo second >second; echo third >third
-      notelog password change my.notelog $quick --new-password-file second
-      notelog password add my.notelog --password-file second --new-password-file third
+      notelog password change my.notelog $quick --new-password-file second --scrypt-log-n 14 2>/dev/null
+      notelog password add my.notelog --password-file second --new-password-file third --scrypt-log-n 14 2>/dev/null
       for file in password second third; do
         notelog list my.notelog --password-file $file 2>/dev/null | sed 's/.* //'; notelog verify my.notelog >/dev/null || echo bad
       done
       notelog list my.notelog $quick >/dev/null 2>&1; echo $?
       """
-    try expect(script, .init(out: "Hello\nHello\n12\n"))
+    try bench.expect(passwordPrelude + script, .init(out: "Hello\nHello\n12\n"))
   }
 
   @Test func `a password is taken away, by itself or by its slot, but never the last one`() throws {
@@ -205,7 +205,7 @@ import Testing
       notelog: error: removing a password: the last slot can't be removed, nobody could unlock the store any more
 
       """
-    try expect(script, .init(out: expected, err: error))
+    try bench.expect(passwordPrelude + script, .init(out: expected, err: error))
   }
 
   @Test func `named keys are added, and listed by number or by name`() throws {

@@ -9,7 +9,7 @@ import Testing
 
   /// A store of some megabytes, a part of which is dead.
   static let filled =
-    passwordPrelude + #"""
+    storePrelude + #"""
       lines() { awk "BEGIN { for (i = 1; i <= $1; i++) printf \"{\\\"id\\\":\\\"00000000-0000-0000-0000-%012d\\\",\\\"fields\\\":{\\\"title\\\":\\\"%d\\\",\\\"body\\\":\\\"%0700d\\\"}}\\n\", i, i, i }"; }
       lines 3000 >lines
       notelog import my.notelog lines $quick
@@ -33,7 +33,7 @@ import Testing
       Self.filled + "cp -r my.notelog kept\n" + command
         + " 2>err >/dev/null; echo $?; cat err; rm -rf new my.notelog; mv kept my.notelog")
     #expect(quiet == .init(out: "0\n"))
-    let terminal = try PseudoTerminal("quick='--password-file password'\n" + command, in: bench)
+    let terminal = try PseudoTerminal("quick='--key-file key'\n" + command, in: bench)
     #expect(terminal.finish() == 0)
     let unit = line.hasPrefix("cat") ? "" : " %"
     let steps = terminal.shown.split(separator: "\r").filter { $0.hasPrefix("\u{1B}[K\(what) ") }

@@ -13,7 +13,7 @@ import Testing
   @Test func `every verb says that records can't be shown whose schema is lost`() throws {
     let bench = try Workbench()
     let prelude =
-      passwordPrelude + """
+      storePrelude + """
         notelog add my.notelog title=Hello body=Body $quick >id
         notelog add my.notelog title=Hello body=Body $quick >/dev/null
 
@@ -26,7 +26,7 @@ import Testing
     try journal.close()
     try FileManager.default.removeItem(at: bench.folder.appending(path: "my.notelog/schemas"))
     let line = "notelog: error: 2 records of collection 1 cannot be shown: the schema is lost\n"
-    let quick = "--password-file password"
+    let quick = "--key-file key"
     for verb in [
       "dump my.notelog", "list my.notelog", "list my.notelog note", "search my.notelog Hello \(quick)",
       "info my.notelog",

@@ -11,7 +11,7 @@ import Testing
   init() throws { bench = try Workbench() }
 
   private func expect(_ script: String, _ out: String) throws {
-    try bench.expect(passwordPrelude + script, .init(out: out))
+    try bench.expect(storePrelude + script, .init(out: out))
   }
 
   /// The bug: the record was there, nobody knew under which id, and it said that standard output could not be written to.
@@ -84,21 +84,22 @@ import Testing
   /// The bug: whoever had it ignore that the terminal is closed found it ended all the same.
   @Test func `a signal ends a verb with a word and its number, and nohup is heeded`() throws {
     try bench.write("signal", "kill -$1 $PPID; cat password")
-    try expect(
-      """
-      for name in HUP TERM QUIT INT; do
-        notelog search my.notelog text --password-command "sh signal $name" 2>err; echo $? $(cat err)
-      done
-      (trap '' HUP; notelog search my.notelog text --password-command "sh signal HUP" 2>err; echo $? $(cat err))
-      """,
-      """
-      129 notelog: error: ended by a signal
-      143 notelog: error: ended by a signal
-      131 notelog: error: ended by a signal
-      130
-      1
+    try bench.expect(
+      passwordPrelude + """
+        for name in HUP TERM QUIT INT; do
+          notelog search my.notelog text --password-command "sh signal $name" 2>err; echo $? $(cat err)
+        done
+        (trap '' HUP; notelog search my.notelog text --password-command "sh signal HUP" 2>err; echo $? $(cat err))
+        """,
+      .init(
+        out: """
+          129 notelog: error: ended by a signal
+          143 notelog: error: ended by a signal
+          131 notelog: error: ended by a signal
+          130
+          1
 
-      """)
+          """))
   }
 
   /// The bug: whatever stood in the way of looking, there was no store.
@@ -107,12 +108,12 @@ import Testing
       """
       ln -s round round
       long=$(printf '%0300d' 1)
-      for path in round $long password/below; do notelog search $path x 2>&1 | grep error | cut -d: -f1-3 | sed "s/$long/LONG/"; done
+      for path in round $long key/below; do notelog search $path x 2>&1 | grep error | cut -d: -f1-3 | sed "s/$long/LONG/"; done
       """,
       """
       notelog: error: cannot look at 'round'
       notelog: error: cannot look at 'LONG'
-      notelog: error: there is no store at 'password/below'
+      notelog: error: there is no store at 'key/below'
 
       """)
   }
@@ -120,7 +121,7 @@ import Testing
   /// The bug: an import left no order behind, and each process that asked for the first ten read all records.
   @Test func `an import leaves the orders of indexed fields`() throws {
     try bench.expect(
-      passwordPrelude
+      storePrelude
         + """
         awk 'BEGIN { for (i = 0; i < 2000; i++) printf "{\\"fields\\":{\\"title\\":\\"%d\\",\\"time\\":\\"2026-11-26T10:00:%02dZ\\"}}\\n", i, i % 60 }' >lines
         notelog import my.notelog lines $quick

@@ -9,13 +9,13 @@ import Testing
 
   init() throws { bench = try Workbench() }
 
-  func run(_ script: String) throws -> Workbench.Answer { try bench.run(passwordPrelude + script) }
+  func run(_ script: String) throws -> Workbench.Answer { try bench.run(storePrelude + script) }
 
   func expect(
     _ script: String, _ expected: Workbench.Answer, input: String = "",
     _ location: SourceLocation = #_sourceLocation
   ) throws {
-    try bench.expect(passwordPrelude + script, expected, input: input, location)
+    try bench.expect(storePrelude + script, expected, input: input, location)
   }
 
   @Test func `a note is added, listed, shown, changed and removed`() throws {
@@ -235,7 +235,7 @@ import Testing
       1
 
       """
-    try expect(script, .init(out: expected))
+    try bench.expect(passwordPrelude + script, .init(out: expected))
   }
 
   @Test func `a schema of one's own has its types and its collections`() throws {
@@ -270,18 +270,18 @@ import Testing
 
   init() throws { bench = try Workbench() }
 
-  func run(_ script: String) throws -> Workbench.Answer { try bench.run(passwordPrelude + script) }
+  func run(_ script: String) throws -> Workbench.Answer { try bench.run(storePrelude + script) }
 
   func expect(
     _ script: String, _ expected: Workbench.Answer, _ location: SourceLocation = #_sourceLocation
   ) throws {
-    try bench.expect(passwordPrelude + script, expected, input: "", location)
+    try bench.expect(storePrelude + script, expected, input: "", location)
   }
 
   /// The hint was to make a new store there, and 'init' said to remove what was in the way: the keyring, without which no backup of the log opens.
   @Test func `of a store that has lost its whole log nothing is advised to be removed`() throws {
     let script = """
-      rm my.notelog/*.journal
+      echo open sesame >password; rm my.notelog/*.journal
       for command in info verify 'list --password-file password' 'init --password-file password'; do notelog $command my.notelog; echo $?; done
       ls my.notelog/keyring
       """
@@ -326,7 +326,7 @@ import Testing
 
   @Test func `a password file that is missing or empty, and a key of the wrong size, are named`() throws {
     let script = """
-      : >none
+      : >none; echo open sesame >password
       notelog list my.notelog --password-file nowhere; echo $?
       notelog list my.notelog --password-file none; echo $?
       notelog list my.notelog --key-file password; echo $?
@@ -352,7 +352,7 @@ import Testing
       notelog: hint: give it with --password-file FILE, or keep the store unlocked with 'notelog unlock'
 
       """
-    try expect(script, .init(out: "12\n12\n", err: expected))
+    try bench.expect(passwordPrelude + script, .init(out: "12\n12\n", err: expected))
   }
 
   @Test func `a raw key opens its store, a newline after it or not`() throws {

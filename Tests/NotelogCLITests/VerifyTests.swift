@@ -9,7 +9,7 @@ import Testing
 
   /// Verifies, shows what it exits with and says of the parts, and sees to it that nothing changed.
   static let prelude =
-    passwordPrelude + """
+    storePrelude + """
       notelog add my.notelog title=Hello body=Body $quick >/dev/null
       check() {
         cp -r my.notelog before
@@ -44,7 +44,7 @@ import Testing
   @Test func `an older keyring copy is reported and exits 0, a damaged one exits 1`() throws {
     let script = """
       cp my.notelog/keyring.copy old
-      notelog password change my.notelog $quick --new-password-file password --scrypt-log-n 14 2>/dev/null
+      notelog key add my.notelog another $quick
       cp old my.notelog/keyring.copy; check
       printf X | dd of=my.notelog/keyring.copy bs=1 seek=70 conv=notrunc status=none; check $quick
       cp my.notelog/keyring.copy my.notelog/keyring; check
