@@ -50,10 +50,10 @@ enum AgentRequest: Sendable {
   /// The whole message.
   func message() throws -> SecretBytes {
     switch self {
-    case .root(let id): try AgentMessage.make(1, id.bytes)
+    case .root(let id): try AgentMessage.make(1, id.byteArray)
     case .keep(let id, let seconds, let root):
-      try AgentMessage.make(2, id.bytes + AgentMessage.bytes(of: seconds), secret: root)
-    case .forget(let id): try AgentMessage.make(3, id.bytes)
+      try AgentMessage.make(2, id.byteArray + AgentMessage.bytes(of: seconds), secret: root)
+    case .forget(let id): try AgentMessage.make(3, id.byteArray)
     case .forgetAll: try AgentMessage.make(4)
     case .list: try AgentMessage.make(5)
     case .stop: try AgentMessage.make(6)
@@ -95,7 +95,7 @@ enum AgentReply: Sendable {
     case .root(let root): try AgentMessage.make(1, secret: root)
     case .none: try AgentMessage.make(2)
     case .list(let stores):
-      try AgentMessage.make(3, stores.flatMap { $0.store.bytes + AgentMessage.bytes(of: $0.seconds) })
+      try AgentMessage.make(3, stores.flatMap { $0.store.byteArray + AgentMessage.bytes(of: $0.seconds) })
     case .refused: try AgentMessage.make(4)
     case .full: try AgentMessage.make(5)
     }
@@ -141,15 +141,7 @@ enum AgentMessage {
       rest = message.byteCount - 2
     }
 
-    func id(at offset: Int) -> RecordID {
-      let b = bytes(at: offset, count: 16)
-      return RecordID(
-        UUID(
-          uuid: (
-            b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14],
-            b[15]
-          )))
-    }
+    func id(at offset: Int) -> RecordID { RecordID(bytes: bytes(at: offset, count: 16)) }
 
     func integer(at offset: Int) -> UInt32 {
       bytes(at: offset, count: 4).reversed().reduce(0) { $0 << 8 | UInt32($1) }
@@ -170,7 +162,17 @@ enum AgentMessage {
 }
 
 extension RecordID {
-  fileprivate var bytes: [UInt8] {
+  /// The id of sixteen bytes.
+  init(bytes b: [UInt8]) {
+    self.init(
+      UUID(
+        uuid: (
+          b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]
+        )))
+  }
+
+  /// Its sixteen bytes.
+  var byteArray: [UInt8] {
     let b = uuid.uuid
     return [b.0, b.1, b.2, b.3, b.4, b.5, b.6, b.7, b.8, b.9, b.10, b.11, b.12, b.13, b.14, b.15]
   }

@@ -29,9 +29,7 @@ struct Invocation: Sendable {
 
   /// The path of the store: the first argument of every command that has one.
   var store: String { positionals[0] }
-}
 
-extension Invocation {
   /// The option's value as a time in seconds: `90s`, `15m` or `2h`.
   func seconds(of option: Option, in range: ClosedRange<UInt32>) throws(ToolError) -> UInt32? {
     guard let text = value(of: option) else { return nil }

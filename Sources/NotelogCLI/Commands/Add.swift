@@ -65,8 +65,7 @@ private func addRecord(_ invocation: Invocation, _ console: Console) throws(Tool
       throw error
     }
     do throws(ToolError) {
-      try console.out.write(id.shown + "\n")
-      try console.out.flush()
+      try console.out.writeNow(id.shown + "\n")
     } catch {
       throw ToolError(.failed, "record \(id.shown) is added, and its id can't be printed: \(error.message)")
     }

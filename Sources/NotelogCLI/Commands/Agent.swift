@@ -45,8 +45,7 @@ private func runAgent(_ invocation: Invocation, _ console: Console) throws(ToolE
   var server = try AgentServer(
     at: place, secondsMax: seconds ?? Command.keepSeconds.upperBound,
     endsWhenEmpty: invocation.has(Command.untilEmpty))
-  try console.out.write("listening at \(console.line(place.socket))\n")
-  try console.out.flush()
+  try console.out.writeNow("listening at \(console.line(place.socket))\n")
   Descriptor.letGoOfStreams()
   server.run()
   return .done

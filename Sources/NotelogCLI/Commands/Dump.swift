@@ -40,25 +40,21 @@ private func dumpStore(_ invocation: Invocation, _ console: Console) throws(Tool
     defer { progress.finish() }
     let total = store.info.recordCount
     var done = 0
-    var answer = try store.hasAllSchemas(console) ? ExitCode.done : .damage
-    var unreadable = UnreadableRecords(console)
-    let lacked = LackedKeys(of: store, console)
+    let outcome = try ReadingOutcome(of: store, console, store.hasAllSchemas(console) ? .done : .damage)
     // What was given may open some keys only.
     let isOpening = try store.isUnlocked || SecretSource(invocation).place != nil
     for collection in store.collections {
       try collection.forEach { entry in
         let shown = RecordShown(entry, opening: isOpening)
-        lacked.note(shown)
-        try shown.print(to: console, asJSON: invocation.has(.json))
-        answer.meet(try shown.exitCode(console))
+        try invocation.print(shown.text(console), or: shown.json, on: console)
+        outcome.note(shown)
         done += 1
         return progress.update(done, of: total)
-      } damaged: { id, error in
-        unreadable.add(id, error)
-        return true
+      } damaged: {
+        outcome.noteUnreadable($0, $1)
       }
     }
-    return lacked.end(unreadable.end(answer))
+    return outcome.end()
   }
 }
 

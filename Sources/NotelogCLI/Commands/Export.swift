@@ -49,30 +49,27 @@ private func exportRecords(_ invocation: Invocation, _ console: Console) throws(
         .failed, "CSV holds one collection",
         hint: "name one of \(collections.map(\.name).joined(separator: ", "))")
     }
-    var answer = try store.hasAllSchemas(console) ? ExitCode.done : .damage
-    var unreadable = UnreadableRecords(console)
-    let lacked = LackedKeys(of: store, console, isExport: true)
+    let outcome = try ReadingOutcome(
+      of: store, console, store.hasAllSchemas(console) ? .done : .damage, isExport: true)
     // All names are looked at before anything is printed.
     let tables = try format.names(collections.map(\.name), areTables: true, console)
-    let fieldsOfAll = collections.map { $0.fields.filter { !$0.isRetired } }
+    let fieldsOfAll = collections.map(\.current)
     let columns = try fieldsOfAll.map { try format.names($0.map(\.name), console) }
     for (index, collection) in collections.enumerated() {
       let (table, fields) = (tables[index], fieldsOfAll[index])
       try console.out.write(format.beginning(table, columns[index], fields))
       try collection.forEach { entry in
         let shown = RecordShown(entry, opening: true)
-        lacked.note(shown)
-        let code = try shown.exitCode(console)
-        answer.meet(code)
-        if code != .damage { try console.out.write(format.line(shown.exported, fields, of: table)) }
+        if outcome.note(shown) != .damage {
+          try console.out.write(format.line(shown.exported, fields, of: table))
+        }
         return !Interrupt.isRequested
-      } damaged: { id, error in
-        unreadable.add(id, error)
-        return true
+      } damaged: {
+        outcome.noteUnreadable($0, $1)
       }
       if Interrupt.isRequested { throw ToolError.interrupted }
       try console.out.write(format.end)
     }
-    return lacked.end(unreadable.end(answer))
+    return outcome.end()
   }
 }

@@ -65,10 +65,10 @@ private func getRecord(_ invocation: Invocation, _ console: Console) throws(Tool
     }
     try invocation.unlock(store, toRead: entry.fields.map(\.name), of: collection)
     let shown = RecordShown(entry, opening: true)
-    try shown.print(to: console, asJSON: invocation.has(.json))
-    let lacked = LackedKeys(of: store, console)
-    lacked.note(shown)
-    return lacked.end(try shown.exitCode(console))
+    try invocation.print(shown.text(console), or: shown.json, on: console)
+    let outcome = ReadingOutcome(of: store, console)
+    outcome.note(shown)
+    return outcome.end()
   }
 }
 

@@ -22,20 +22,13 @@ private func showHelp(_ invocation: Invocation, _ console: Console) throws(ToolE
     try console.out.write(table.overview)
     return .done
   }
-  let group = table.commands(beginning: [first])
-  guard !group.isEmpty else {
+  guard table.firstWords.contains(first) else {
     let near = Suggestion.nearest(to: first, among: table.firstWords)
     throw .usage(
       "there is no command '\(first)'", hint: near.map { "did you mean '\($0)'?" } ?? "see notelog help")
   }
   // `notelog list STORE --help` is help on `list`: what comes after the command's words does not matter.
-  while !words.isEmpty {
-    let named = table.commands(beginning: words)
-    if !named.isEmpty {
-      try console.out.write(named.map(\.helpPage).joined(separator: "\n"))
-      return .done
-    }
-    words.removeLast()
-  }
+  while table.commands(beginning: words).isEmpty { words.removeLast() }
+  try console.out.write(table.commands(beginning: words).map(\.helpPage).joined(separator: "\n"))
   return .done
 }

@@ -119,7 +119,7 @@ extension Store {
   fileprivate func finishImport() throws {
     try write { _ in }
     for collection in collections {
-      for field in collection.fields where field.isIndexed && !field.isRetired {
+      for field in collection.current where field.isIndexed {
         _ = try collection.entries(sortedBy: field.name, limit: 1, damaged: { _, _ in true })
       }
     }
@@ -195,7 +195,7 @@ private func sourceTable(
 private func knownFields(of name: String, _ invocation: Invocation) throws(ToolError) -> [FieldInfo]? {
   do throws(ToolError) {
     return try invocation.withStore(.never, readOnly: true) { store in
-      store.collections.first { $0.name == name }?.fields.filter { !$0.isRetired }
+      store.collections.first { $0.name == name }?.current
     }
   } catch {
     if error.code == .noStore, invocation.has(Command.propose) { return nil }
@@ -223,12 +223,7 @@ private struct ImportBatch {
   func isFull(_ count: Int) -> Bool { records.count >= count || byteCount >= 16 << 20 }
 
   mutating func add(_ line: [UInt8], number: Int) throws(ToolError) {
-    let json: JSONValue
-    do {
-      json = try JSONReader.read(line)
-    } catch {
-      throw ToolError(.failed, "\(error.message) (at byte \(error.offset))")
-    }
+    let json = try JSONReader.read(line, errorPrefix: "")
     guard case .object(let members) = json else { throw ToolError(.failed, "a record is an object") }
     for member in members where !["id", "collection", "revision", "fields"].contains(member.name) {
       throw ToolError(.failed, "a record has no member '\(member.name)'")
@@ -251,12 +246,9 @@ private struct ImportBatch {
     let (collection, types) = try collection(given: name)
     var values: [String: DynamicValue] = [:]
     for field in fields {
-      if let known = types[field.name] {
-        values[field.name] = try Self.value(field, known)
-      } else {
-        // Says which name may have been meant.
-        _ = try collection.field(field.name)
-      }
+      // Where there is none, it says which name may have been meant.
+      let known = if let found = types[field.name] { found } else { try collection.field(field.name) }
+      values[field.name] = try Self.value(field, known)
     }
     // Two versions of a record are two commits' work.
     if !ids.insert(id).inserted {
@@ -272,8 +264,7 @@ private struct ImportBatch {
   ) throws(ToolError) -> (DynamicCollection, [String: FieldInfo]) {
     if let found = known[name] { return found }
     let collection = try store.collection(given: name)
-    let current = collection.fields.filter { !$0.isRetired }
-    let found = (collection, Dictionary(current.map { ($0.name, $0) }) { first, _ in first })
+    let found = (collection, collection.currentByName)
     known[name] = found
     return found
   }
@@ -315,7 +306,7 @@ private struct ImportBatch {
       try console.out.flush()
     } catch {
       // Not a quiet end, as of a listing that was read far enough: what is left would not be imported.
-      throw error.isClosedPipe ? ToolError(.failed, "the reader of the acknowledgements went away") : error
+      throw error == .closedPipe ? ToolError(.failed, "the reader of the acknowledgements went away") : error
     }
   }
 }

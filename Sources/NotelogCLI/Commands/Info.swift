@@ -64,9 +64,7 @@ private func text(
     text += console.line("collection  \(collection.name): \(counted(count, "record")) of \(collection.words)")
     text += "\n"
   }
-  for slot in info.slots {
-    text += console.line("slot        \(slot.words)") + "\n"
-  }
+  text += info.slots.map { console.line("slot        \($0.words)") + "\n" }.joined()
   for key in info.keys {
     let name = key.name.map(console.line) ?? "its name is sealed"
     text += "key         \(key.number), \(name), \(key.keyClass), \(key.words(sealed))\n"
@@ -95,7 +93,7 @@ private func lostWords(_ damage: DamageReport) -> String {
 extension DynamicCollection {
   /// Its fields in use.
   var words: String {
-    fields.filter { !$0.isRetired }.map { "\($0.name) (\($0.words))" }.joined(separator: ", ")
+    current.map { "\($0.name) (\($0.words))" }.joined(separator: ", ")
   }
 }
 
@@ -126,8 +124,7 @@ private func json(
     "reservedBytes": info.reservedByteCount, "formatVersion": info.formatVersion, "floor": floor,
     "memoryNote": info.memoryNote,
     "collections": collections.map { collection, count -> JSONValue in
-      let fields = collection.fields.filter { !$0.isRetired }
-      return ["name": collection.name, "records": count, "fields": fields]
+      ["name": collection.name, "records": count, "fields": collection.current]
     },
     "slots": info.slots, "keys": info.keys.map { $0.json(sealed) }, "segments": info.segments,
   ]

@@ -98,17 +98,13 @@ extension StoreInfo.Key {
   func words(_ sealed: SealedValueCounts?) -> String {
     func count(_ key: UInt32) -> Int { sealed?.counts[key] ?? 0 }
     let old = generations.filter { $0 != number }.map { ", \(count($0)) under \($0)" }.joined()
-    let note: String? =
-      switch state {
-      case .open, .locked, .shredded: nil
-      case .elsewhere: "stayed on another device"
-      case .missingFile: "its effaceable file is missing"
-      }
-    if state == .shredded {
-      return "\(counted(generations.reduce(0) { $0 + count($1) }, "value")), shredded"
-    }
     let values = sealed == nil ? "its values not counted" : counted(count(number), "value") + old
-    return note.map { values + ", " + $0 } ?? values
+    return switch state {
+    case .open, .locked: values
+    case .shredded: "\(counted(generations.reduce(0) { $0 + count($1) }, "value")), shredded"
+    case .elsewhere: values + ", stayed on another device"
+    case .missingFile: values + ", its effaceable file is missing"
+    }
   }
 
   func json(_ counted: SealedValueCounts?) -> JSONValue {
@@ -211,8 +207,7 @@ private func makeRecoveryKey(_ invocation: Invocation, _ console: Console) throw
   try invocation.withStore(.credential) { store in
     let text = try store.addRecoveryKey()
     do throws(ToolError) {
-      try console.out.write(text + "\n")
-      try console.out.flush()
+      try console.out.writeNow(text + "\n")
     } catch {
       let slot = store.info.slots.map(\.number).max() ?? 0
       throw ToolError(

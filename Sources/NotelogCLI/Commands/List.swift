@@ -49,46 +49,33 @@ private func listRecords(_ invocation: Invocation, _ console: Console) throws(To
       try FieldFilter(text, in: collection)
     }
     for warning in conditions.compactMap(\.warning) { console.say("warning", warning) }
-    let fields = try shownFields(invocation, collection)
+    let named = invocation.values[Option.field.long]
+    for name in named ?? [] { _ = try collection.field(name) }
+    let fields = named ?? collection.fieldsToList
     let only = Set(fields)
     let order = try order(invocation, collection)
     try invocation.unlock(
       store, toRead: fields + conditions.map(\.name) + [order.field].compactMap(\.self), of: collection)
-    var unreadable = UnreadableRecords(console)
-    let lacked = LackedKeys(of: store, console)
-    var answer = isWhole ? ExitCode.done : .damage
+    let outcome = ReadingOutcome(of: store, console, isWhole ? .done : .damage)
     try collection.forEach(
       sortedBy: order.field, order.direction, limit: limit,
       where: conditions.isEmpty
         ? nil : { entry in try conditions.allSatisfy { try $0.holds(for: entry) } },
       { entry in
         let shown = RecordShown(entry, opening: true, only: only)
-        lacked.note(shown)
         try shown.list(fields, on: console, asJSON: invocation.has(.json))
-        answer.meet(try shown.exitCode(console))
+        outcome.note(shown)
       },
-      damaged: { id, error in
-        unreadable.add(id, error)
-        return true
-      })
-    return lacked.end(unreadable.end(answer))
+      damaged: { outcome.noteUnreadable($0, $1) })
+    return outcome.end()
   }
-}
-
-/// The fields asked for, or what a list shows of itself.
-private func shownFields(
-  _ invocation: Invocation, _ collection: DynamicCollection
-) throws(ToolError) -> [String] {
-  guard let names = invocation.values[Option.field.long] else { return collection.fieldsToList }
-  for name in names { _ = try collection.field(name) }
-  return names
 }
 
 private func order(
   _ invocation: Invocation, _ collection: DynamicCollection
 ) throws(ToolError) -> (field: String?, direction: SortDirection) {
   guard let sort = invocation.value(of: Command.sort) else {
-    let dates = collection.fields.filter { $0.type == .date && !$0.isSealed && !$0.isRetired }
+    let dates = collection.current.filter { $0.type == .date && !$0.isSealed }
     return ((dates.first { $0.name == "time" } ?? dates.first)?.name, .descending)
   }
   let isDescending = sort.hasSuffix(":desc")

@@ -30,7 +30,7 @@ enum NotelogTool {
   }
 
   private static func report(_ error: ToolError, _ console: Console) -> ExitCode {
-    if error.isClosedPipe { return .done }
+    if error == .closedPipe { return .done }
     if error.code == .interrupted { return .interrupted }
     // What was printed before the error is still data; a second failure to print it adds nothing.
     try? console.out.flush()

@@ -20,9 +20,7 @@ extension Command {
 
   fileprivate static let rekey = Option(
     long: "rekey", help: "make a new unlock root and new keys, which nobody knows who knew the old ones")
-}
 
-extension Command {
   static let passwordRemove: Command = Command(
     words: ["password", "remove"], summary: "take a password away",
     discussion: [
@@ -100,29 +98,22 @@ private func makeNewRoot(
 extension Invocation {
   /// A new unlock root takes all keys along: whether they are there is said before anything is asked.
   fileprivate func confirmNewRoot(of store: Store, _ console: Console) throws(ToolError) {
-    if let missing = store.info.keys.first(where: { $0.state == .elsewhere || $0.state == .missingFile }) {
-      throw refusal(of: missing, console)
+    if let key = store.info.keys.first(where: { $0.state == .elsewhere || $0.state == .missingFile }) {
+      let name = key.name.map(console.line) ?? "\(key.number)"
+      let (reason, hint) =
+        key.state == .missingFile
+        ? (
+          "the effaceable file of the key '\(name)' is missing",
+          "put the file back into '\(self.store)', or have 'notelog key shred' give up the key and all that is sealed under it"
+        )
+        : (
+          "the key '\(name)' stayed on another device",
+          "change the password there; or remove here what is sealed under the key, and 'notelog key rotate \(self.store) \(name)'"
+        )
+      throw ToolError(
+        .locked, "nothing is changed: \(reason), and a new root takes all keys along", hint: hint)
     }
     try confirm("make a new root, and leave only the new password in force?", of: store, console)
-  }
-
-  /// Why a key that is not there keeps the root from being changed, and what can be done about it.
-  private func refusal(of key: StoreInfo.Key, _ console: Console) -> ToolError {
-    let name = key.name.map(console.line) ?? "\(key.number)"
-    if key.state == .missingFile {
-      return ToolError(
-        .locked,
-        "nothing is changed: the effaceable file of the key '\(name)' is missing, and a new root takes all keys along",
-        hint:
-          "put the file back into '\(store)', or have 'notelog key shred' give up the key and all that is sealed under it"
-      )
-    }
-    return ToolError(
-      .locked,
-      "nothing is changed: the key '\(name)' stayed on another device, and a new root takes all keys along",
-      hint:
-        "change the password there; or remove here what is sealed under the key, and 'notelog key rotate \(store) \(name)'"
-    )
   }
 }
 

@@ -46,7 +46,11 @@ private func salvageStore(_ invocation: Invocation, _ console: Console) throws(T
   let report = try Interrupt.deferred { () throws(ToolError) in
     let summary = try save(invocation, to: new, credential, storeID, console)
     do throws(ToolError) {
-      return SalvageOutput(summary: summary, found: try verify(new, credential, console))
+      // What was saved is looked at again, as whoever goes on with it would.
+      let found = try console.withProgress("verifying") { progress in
+        try Store.verify(at: new, unlocking: credential, progress: progress)
+      }
+      return SalvageOutput(summary: summary, found: found)
     } catch {
       if error.code == .interrupted { console.say("note", "'\(new)' is whole, and was not verified") }
       throw error
@@ -62,30 +66,16 @@ private func save(
   _ console: Console
 ) throws(ToolError) -> SalvageSummary {
   try console.withProgress(
-    "salvaging", missing: invocation.nothingToSalvage,
+    "salvaging",
+    missing: ToolError(
+      .noStore, "there is nothing of a store in '\(invocation.store)'",
+      hint: "where no file has a readable header, --store-id says which store it was"),
     taken: ToolError(.failed, "'\(new)' is not empty", hint: "the new store needs a folder of its own"),
     into: new
   ) { progress in
     try Store.salvage(
       from: invocation.store, to: new, unlocking: credential, storeID: storeID,
       keepsOlderVersions: invocation.has(Command.olderVersions), progress: progress)
-  }
-}
-
-/// What was saved is looked at again, as whoever goes on with it would.
-private func verify(
-  _ path: String, _ credential: Credential?, _ console: Console
-) throws(ToolError) -> Verification {
-  try console.withProgress("verifying") { progress in
-    try Store.verify(at: path, unlocking: credential, progress: progress)
-  }
-}
-
-extension Invocation {
-  fileprivate var nothingToSalvage: ToolError {
-    ToolError(
-      .noStore, "there is nothing of a store in '\(store)'",
-      hint: "where no file has a readable header, --store-id says which store it was")
   }
 }
 
@@ -110,14 +100,11 @@ private struct SalvageOutput {
       "keyring    \(summary.keyring.words)"
         + (summary.keyringFile.map { ": found as '\(console.line($0))'" } ?? ""),
     ]
-    for name in summary.furtherKeyrings {
-      lines.append(
-        "keyring    another lies beside it as '\(name)': the newest that a given password opens is taken")
+    lines += summary.furtherKeyrings.map {
+      "keyring    another lies beside it as '\($0)': the newest that a given password opens is taken"
     }
-    for id in summary.foreignStores {
-      lines.append("foreign    store \(id): --store-id \(id) saves that one")
-    }
-    for loss in summary.losses { lines.append("lost       \(console.line(loss.words))") }
+    lines += summary.foreignStores.map { "foreign    store \($0): --store-id \($0) saves that one" }
+    lines += summary.losses.map { "lost       \(console.line($0.words))" }
     if summary.lossCount > summary.losses.count {
       lines.append("lost       and \(summary.lossCount - summary.losses.count) places more")
     }
@@ -125,7 +112,7 @@ private struct SalvageOutput {
       lines.append(
         "lost       \(counted(summary.unnamedRecordCount, "more record")): the index has no ids of them")
     }
-    for id in summary.olderVersions { lines.append("older      record \(id.shown): not its newest version") }
+    lines += summary.olderVersions.map { "older      record \($0.shown): not its newest version" }
     if withoutSchema > 0 {
       lines.append(
         "schema     lost of \(counted(withoutSchema, "record")): they are kept, and nothing can show them; 'notelog accept' before a collection is made"
@@ -178,7 +165,7 @@ extension SalvageSummary.KeyringOutcome {
   }
 }
 
-extension SalvageSummary.Loss {
+extension SalvageSummary.Loss: JSONRepresentable {
   /// Place and message in one line.
   fileprivate var words: String {
     var place = segment.map { "segment \($0)" } ?? file ?? ""
@@ -186,9 +173,7 @@ extension SalvageSummary.Loss {
     if let record { place += (place.isEmpty ? "" : ", ") + "record \(record.shown)" }
     return place.isEmpty ? message : "\(place): \(message)"
   }
-}
 
-extension SalvageSummary.Loss: JSONRepresentable {
   var json: JSONValue {
     [
       "kind": kind.rawValue, "message": message, "file": file, "segment": segment, "offset": offset,

@@ -27,18 +27,13 @@ private func searchRecords(_ invocation: Invocation, _ console: Console) throws(
   let options: String.CompareOptions = invocation.has(Command.ignoreCase) ? [.caseInsensitive] : [.literal]
   return try invocation.withStore(.ifGiven, readOnly: true) { store in
     var found = 0
-    let isWhole = try store.hasAllSchemas(console)
-    var code = isWhole ? ExitCode.no : .damage
-    var unreadable = UnreadableRecords(console)
-    let lacked = LackedKeys(of: store, console)
-    for name in names ?? [] where !store.collections.contains(where: { $0.hasCurrent(name) }) {
+    let outcome = try ReadingOutcome(of: store, console, store.hasAllSchemas(console) ? .no : .damage)
+    for name in names ?? [] where !store.collections.contains(where: { $0.currentByName[name] != nil }) {
       // Says which name may have been meant.
       for collection in store.collections { _ = try collection.field(name) }
     }
     for collection in store.collections {
-      let fields = collection.fields.filter { field in
-        !field.isRetired && field.type == .text && names?.contains(field.name) ?? true
-      }
+      let fields = collection.current.filter { $0.type == .text && names?.contains($0.name) ?? true }
       let shown = collection.fieldsToList
       let only = invocation.has(.json) ? nil : Set(shown)
       try invocation.unlock(store, toRead: fields.map(\.name) + shown, of: collection)
@@ -51,22 +46,19 @@ private func searchRecords(_ invocation: Invocation, _ console: Console) throws(
             return value.range(of: text, options: options) != nil
           }
         } catch let error as NotelogError where error.code == .damaged || error.code == .tampered {
-          unreadable.add(entry.id, error)
-          return true
+          return outcome.noteUnreadable(entry.id, error)
         }
         guard holds else { return true }
         found += 1
-        if code == .no { code = .done }
+        if outcome.code == .no { outcome.code = .done }
         let record = RecordShown(entry, opening: true, only: only)
-        lacked.note(record)
         try record.list(shown, on: console, asJSON: invocation.has(.json))
-        code.meet(try record.exitCode(console))
+        outcome.note(record)
         return true
-      } damaged: { id, error in
-        unreadable.add(id, error)
-        return true
+      } damaged: {
+        outcome.noteUnreadable($0, $1)
       }
     }
-    return lacked.end(unreadable.end(code))
+    return outcome.end()
   }
 }

@@ -158,9 +158,7 @@ extension Verification.Finding: JSONRepresentable {
       "record": record?.shown,
     ]
   }
-}
 
-extension Verification.Finding {
   /// Place and message in one line.
   var words: String {
     var words = segment.map { "segment \($0)" } ?? ""

@@ -23,7 +23,6 @@ extension Command {
 @Sendable
 private func watchStore(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
   let limit = try invocation.number(of: Command.commits, in: 1...Int.max) ?? .max
-  let isJSON = invocation.has(.json)
   return try invocation.withStore(.ifGiven, readOnly: true) { store in
     let changes = store.changes()
     // Whoever reads this knows that nothing is missed from here on.
@@ -35,7 +34,7 @@ private func watchStore(_ invocation: Invocation, _ console: Console) throws(Too
       var count = 0
       for await change in changes {
         do throws(ToolError) {
-          if isJSON { try console.print(change.json) } else { try console.out.write(change.text) }
+          try invocation.print(change.text, or: change.json, on: console)
           try console.out.flush()
         } catch { return failure.withLock { $0 = error } }
         count += 1

@@ -30,8 +30,7 @@ extension CommandTable {
       return "    \(names)) \(bashReply(option.completion)); return ;;"
     }
     let seconds = groups.map { first, seconds in
-      let words = seconds.map { $0.words[1] }.joined(separator: " ")
-      let reply = bashReply(.words(words.split(separator: " ").map(String.init)))
+      let reply = bashReply(.words(seconds.map { $0.words[1] }))
       return standsAlone(first)
         ? "    '2 \(first)') [[ $word == -* ]] || { \(reply); return; } ;;"
         : "    '2 \(first)') \(reply); return ;;"
@@ -148,15 +147,8 @@ extension CommandTable {
 
   /// Inside single quotes, with the characters that zsh's descriptions give a meaning escaped.
   private func zshQuoted(_ text: String) -> String {
-    var quoted = ""
-    for character in text {
-      switch character {
-      case "'": quoted += "'\\''"
-      case "[", "]", ":", "\\": quoted += "\\\(character)"
-      default: quoted.append(character)
-      }
-    }
-    return quoted
+    let escaped: [Character: String] = ["'": "'\\''", "[": "\\[", "]": "\\]", ":": "\\:", "\\": "\\\\"]
+    return text.map { escaped[$0] ?? String($0) }.joined()
   }
 
   // MARK: - fish

@@ -38,14 +38,7 @@ extension CommandTable {
 
 /// Text as roff takes it: hyphens that can be copied, backslashes, and no line that looks like a request.
 func roff(_ text: String) -> String {
-  var line = ""
-  for character in text {
-    switch character {
-    case "\\": line += "\\e"
-    case "-": line += "\\-"
-    case "'": line += "\\(aq"
-    default: line.append(character)
-    }
-  }
+  let escaped: [Character: String] = ["\\": "\\e", "-": "\\-", "'": "\\(aq"]
+  let line = text.map { escaped[$0] ?? String($0) }.joined()
   return line.hasPrefix(".") ? "\\&" + line : line
 }

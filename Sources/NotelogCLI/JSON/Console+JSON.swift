@@ -9,7 +9,9 @@ extension Console {
 
 extension Invocation {
   /// Prints a result the way it was asked for: as JSON, or as text.
-  func print(_ text: @autoclosure () -> String, or json: JSONValue, on console: Console) throws(ToolError) {
-    if has(.json) { try console.print(json) } else { try console.out.write(text()) }
+  func print(
+    _ text: @autoclosure () -> String, or json: @autoclosure () -> JSONValue, on console: Console
+  ) throws(ToolError) {
+    if has(.json) { try console.print(json()) } else { try console.out.write(text()) }
   }
 }

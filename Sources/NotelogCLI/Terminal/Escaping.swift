@@ -14,15 +14,9 @@ enum Escaping {
 
   private static func escaped(_ text: String, keeping kept: Set<Unicode.Scalar>) -> String {
     guard text.unicodeScalars.contains(where: { isUnsafe($0) && !kept.contains($0) }) else { return text }
-    var safe = String.UnicodeScalarView()
-    for scalar in text.unicodeScalars {
-      if isUnsafe(scalar), !kept.contains(scalar) {
-        safe.append(contentsOf: spelled(scalar).unicodeScalars)
-      } else {
-        safe.append(scalar)
-      }
+    return text.unicodeScalars.reduce(into: "") { safe, scalar in
+      safe += isUnsafe(scalar) && !kept.contains(scalar) ? spelled(scalar) : String(scalar)
     }
-    return String(safe)
   }
 
   /// Control characters, and those that turn the direction of writing or break lines.

@@ -10,11 +10,7 @@ final class Input {
   private let isOwned: Bool
 
   /// Standard input.
-  init() {
-    name = "standard input"
-    descriptor = STDIN_FILENO
-    isOwned = false
-  }
+  convenience init() { self.init(borrowing: STDIN_FILENO, name: "standard input") }
 
   /// Opens a file; `what` says in an error what it should have held.
   init(path: String, what: String = "") throws(ToolError) {
@@ -37,19 +33,17 @@ final class Input {
   deinit { if isOwned, descriptor >= 0 { close(descriptor) } }
 
   /// How long it is, where that is known: a file's length, and nothing for a pipe.
-  var byteCount: Int? {
+  var byteCount: Int? { fileStatus.map { Int($0.st_size) } }
+
+  /// Whether it is a file that the group or others may read.
+  var isReadableByOthers: Bool { fileStatus.map { $0.st_mode & (S_IRGRP | S_IROTH) != 0 } ?? false }
+
+  /// What the system says of a file; nil for a pipe.
+  private var fileStatus: stat? {
     var status = stat()
     // SAFETY: the pointer is to one local.
     guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
-    return Int(status.st_size)
-  }
-
-  /// Whether it is a file that the group or others may read.
-  var isReadableByOthers: Bool {
-    var status = stat()
-    // SAFETY: the pointer is to one local.
-    guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }
-    return status.st_mode & (S_IRGRP | S_IROTH) != 0
+    return status
   }
 
   /// What comes next, up to `count` bytes; empty at the end.

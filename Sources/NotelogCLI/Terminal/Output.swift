@@ -15,13 +15,11 @@ final class Output: Sendable {
   }
 
   func write(bytes: [UInt8]) throws(ToolError) {
-    let full = buffer.withLock { buffer -> [UInt8]? in
+    let isFull = buffer.withLock { buffer in
       buffer += bytes
-      guard buffer.count >= Self.capacity else { return nil }
-      defer { buffer.removeAll(keepingCapacity: true) }
-      return buffer
+      return buffer.count >= Self.capacity
     }
-    if let full { try send(full) }
+    if isFull { try flush() }
   }
 
   /// Writes what has been collected.
@@ -33,6 +31,7 @@ final class Output: Sendable {
     try send(rest)
   }
 
+  /// Writes a text at once, where nothing has been collected before it.
   func writeNow(_ text: String) throws(ToolError) {
     try send(Array(text.utf8))
   }

@@ -16,7 +16,12 @@ enum PasswordPrompt {
     defer { close(terminal) }
     return try TerminalEcho.off(on: terminal) { () throws(ToolError) in
       try Output(descriptor: terminal).writeNow(question + ": ")
-      return try line(from: terminal)
+      let input = Input(borrowing: terminal, name: "the terminal")
+      guard let line = try input.readSecretLine(upTo: bytesMax) else {
+        throw ToolError(.locked, "no password was given")
+      }
+      guard line.byteCount <= bytesMax else { throw tooLong }
+      return line
     }
   }
 
@@ -33,15 +38,6 @@ enum PasswordPrompt {
     }
     guard areEqual else { throw ToolError(.failed, "the two passwords differ") }
     return first
-  }
-
-  private static func line(from terminal: Int32) throws(ToolError) -> SecretBytes {
-    let terminal = Input(borrowing: terminal, name: "the terminal")
-    guard let line = try terminal.readSecretLine(upTo: bytesMax) else {
-      throw ToolError(.locked, "no password was given")
-    }
-    guard line.byteCount <= bytesMax else { throw tooLong }
-    return line
   }
 
   static let tooLong = ToolError(.failed, "a password has at most \(bytesMax) bytes")

@@ -16,13 +16,11 @@ enum ProcessArguments {
 
   /// The arguments as text.
   static func texts(_ words: [Word]) throws(ToolError) -> [String] {
-    var texts: [String] = []
-    for word in words {
+    try words.map { word throws(ToolError) in
       guard let text = String(validating: word, as: UTF8.self) else {
-        throw .usage("'\(Escaping.line(String(decoding: word, as: UTF8.self)))' is not UTF-8")
+        throw ToolError.usage("'\(Escaping.line(String(decoding: word, as: UTF8.self)))' is not UTF-8")
       }
-      texts.append(text)
+      return text
     }
-    return texts
   }
 }

@@ -5,8 +5,6 @@ struct ToolError: Error, Equatable, Sendable {
   var code: ExitCode
   var message: String
   var hint: String?
-  /// The reader of stdout went away: the tool ends without a word.
-  var isClosedPipe = false
   /// Whether what was asked for may be done all the same.
   var isOutcomeUnknown = false
 
@@ -21,11 +19,8 @@ struct ToolError: Error, Equatable, Sendable {
     ToolError(.usage, message, hint: hint)
   }
 
-  static let closedPipe = {
-    var error = ToolError(.done, "the reader of standard output went away")
-    error.isClosedPipe = true
-    return error
-  }()
+  /// The reader of stdout went away: the tool ends without a word.
+  static let closedPipe = ToolError(.done, "the reader of standard output went away")
 
   static let interrupted = ToolError(.interrupted, "interrupted")
 }

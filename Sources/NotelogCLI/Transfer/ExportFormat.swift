@@ -36,8 +36,9 @@ enum ExportFormat: String, CaseIterable {
     case .jsonl: ""
     case .csv: ([Self.idColumn(columns)] + columns).map(Self.cell).joined(separator: ",") + "\r\n"
     case .sql:
-      "BEGIN;\nCREATE TABLE \(Self.identifier(table)) (\(Self.idColumn(columns)) TEXT PRIMARY KEY"
-        + zip(columns, fields).map { ", \(Self.identifier($0)) \(Self.sqlType($1.type))" }.joined() + ");\n"
+      "BEGIN;\nCREATE TABLE \(SQLiteTable.quoted(table)) (\(Self.idColumn(columns)) TEXT PRIMARY KEY"
+        + zip(columns, fields).map { ", \(SQLiteTable.quoted($0)) \(Self.sqlType($1.type))" }.joined()
+        + ");\n"
     }
   }
 
@@ -52,7 +53,7 @@ enum ExportFormat: String, CaseIterable {
         separator: ",") + "\r\n"
     }
     let cells = [Self.text(record.id.shown)] + row.map(Self.sql)
-    return "INSERT INTO \(Self.identifier(table)) VALUES (\(cells.joined(separator: ", ")));\n"
+    return "INSERT INTO \(SQLiteTable.quoted(table)) VALUES (\(cells.joined(separator: ", ")));\n"
   }
 
   /// What comes behind them.
@@ -70,10 +71,6 @@ enum ExportFormat: String, CaseIterable {
   private static func cell(_ text: String) -> String {
     let isBare = !text.isEmpty && !text.utf8.contains { $0 == 0x22 || $0 == 0x2C || $0 == 0x0A || $0 == 0x0D }
     return isBare ? text : "\"" + text.replacing("\"", with: "\"\"") + "\""
-  }
-
-  private static func identifier(_ name: String) -> String {
-    "\"" + name.replacing("\"", with: "\"\"") + "\""
   }
 
   private static func text(_ text: String) -> String {

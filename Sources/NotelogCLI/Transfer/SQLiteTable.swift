@@ -92,11 +92,9 @@ struct SQLiteTable: SourceTable {
 
   private static func declaration(_ line: String) throws(ToolError) -> Declaration {
     let parts = line.split(separator: "|", omittingEmptySubsequences: false)
-    guard parts.count == 4, let name = bytes(hex: parts[0]), let type = bytes(hex: parts[1]),
+    guard parts.count == 4, let name = bytes(hex: parts[0].utf8), let type = bytes(hex: parts[1].utf8),
       let place = Int(parts[2])
-    else {
-      throw ToolError(.failed, "sqlite3 answers otherwise than expected")
-    }
+    else { throw unexpected }
     return Declaration(
       name: String(decoding: name, as: UTF8.self), type: String(decoding: type, as: UTF8.self).uppercased(),
       keyPlace: place, isComputed: parts[3] != "0")
@@ -138,15 +136,12 @@ struct SQLiteTable: SourceTable {
       let line = try lines(path, "SELECT \(part) FROM \(quoted(table))").first ?? ""
       numbers += line.split(separator: "|").compactMap { Double($0).map { Int($0) } }
     }
-    guard numbers.count == sums.count else {
-      throw ToolError(.failed, "sqlite3 answers otherwise than expected")
-    }
+    guard numbers.count == sums.count else { throw unexpected }
     let kinds = columns.indices.map { index in
-      let n = numbers[(1 + 7 * index)..<(8 + 7 * index)]
-      let at = n.startIndex
+      let n = Array(numbers[(1 + 7 * index)..<(8 + 7 * index)])
       return ColumnKinds(
-        integers: n[at], doubles: n[at + 1], texts: n[at + 2], bytes: n[at + 3], nothing: n[at + 4],
-        zerosAndOnes: n[at + 5], longIntegers: n[at + 6])
+        integers: n[0], doubles: n[1], texts: n[2], bytes: n[3], nothing: n[4], zerosAndOnes: n[5],
+        longIntegers: n[6])
     }
     return (numbers[0], kinds)
   }
@@ -175,12 +170,9 @@ struct SQLiteTable: SourceTable {
     try Self.forEachLine(path, query) { line throws(ToolError) in
       let parts = line.split(separator: UInt8(ascii: "|"), omittingEmptySubsequences: false)
       guard parts.count == columns.count + 1, let number = Int64(String(decoding: parts[0], as: UTF8.self))
-      else {
-        throw ToolError(.failed, "sqlite3 answers otherwise than expected")
-      }
-      var values: [DynamicValue] = []
-      for (part, column) in zip(parts.dropFirst(), columns) {
-        values.append(try Self.value(part, column, number))
+      else { throw Self.unexpected }
+      let values = try zip(parts.dropFirst(), columns).map { part, column throws(ToolError) in
+        try Self.value(part, column, number)
       }
       try body(number, values)
     }
@@ -220,7 +212,10 @@ struct SQLiteTable: SourceTable {
 
   // MARK: The program
 
-  private static func quoted(_ name: String) -> String { "\"" + name.replacing("\"", with: "\"\"") + "\"" }
+  private static let unexpected = ToolError(.failed, "sqlite3 answers otherwise than expected")
+
+  /// A name as SQL has it.
+  static func quoted(_ name: String) -> String { "\"" + name.replacing("\"", with: "\"\"") + "\"" }
   private static func text(_ text: String) -> String { "'" + text.replacing("'", with: "''") + "'" }
 
   private static func lines(_ path: String, _ sql: String) throws(ToolError) -> [String] {
@@ -251,24 +246,15 @@ struct SQLiteTable: SourceTable {
   }
 
   private static func bytes(hex: some Sequence<UInt8>) -> [UInt8]? {
-    var bytes: [UInt8] = []
-    var high: UInt8?
+    var digits: [UInt8] = []
     for digit in hex {
-      let value: UInt8
       switch digit {
-      case 0x30...0x39: value = digit - 0x30
-      case 0x41...0x46: value = digit - 0x37
+      case 0x30...0x39: digits.append(digit - 0x30)
+      case 0x41...0x46: digits.append(digit - 0x37)
       default: return nil
       }
-      if let first = high {
-        bytes.append(first << 4 | value)
-        high = nil
-      } else {
-        high = value
-      }
     }
-    return high == nil ? bytes : nil
+    guard digits.count.isMultiple(of: 2) else { return nil }
+    return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
   }
-
-  private static func bytes(hex: Substring) -> [UInt8]? { bytes(hex: hex.utf8) }
 }

@@ -1,5 +1,4 @@
 // A table of something else, as `import --from` takes it: columns whose types are known, and rows in an order that stays.
-import Foundation
 import Notelog
 
 /// Rows that can be gone through as often as one likes.
@@ -32,25 +31,15 @@ extension SourceTable {
 
 extension RecordID {
   init(high: UInt64, low: UInt64) {
-    let bytes = [high, low].flatMap { half in (0..<8).map { UInt8(truncatingIfNeeded: half >> (56 - 8 * $0)) }
-    }
     self.init(
-      UUID(
-        uuid: (
-          bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7], bytes[8], bytes[9],
-          bytes[10], bytes[11], bytes[12], bytes[13], bytes[14], bytes[15]
-        )))
+      bytes: [high, low].flatMap { half in
+        (0..<8).map { UInt8(truncatingIfNeeded: half >> (56 - 8 * $0)) }
+      })
   }
 
   /// The first eight bytes.
-  var high: UInt64 {
-    let b = uuid.uuid
-    return [b.0, b.1, b.2, b.3, b.4, b.5, b.6, b.7].reduce(0) { $0 << 8 | UInt64($1) }
-  }
+  var high: UInt64 { byteArray.prefix(8).reduce(0) { $0 << 8 | UInt64($1) } }
 
   /// The last eight.
-  var low: UInt64 {
-    let b = uuid.uuid
-    return [b.8, b.9, b.10, b.11, b.12, b.13, b.14, b.15].reduce(0) { $0 << 8 | UInt64($1) }
-  }
+  var low: UInt64 { byteArray.suffix(8).reduce(0) { $0 << 8 | UInt64($1) } }
 }

@@ -182,7 +182,6 @@ struct TableImport {
   /// - Parameter isBefore: Whether nothing was written yet: then rows may have no record.
   /// - Returns: How many records there are.
   /// - Throws: The first difference, with its row; what stood in the way of reading.
-  @discardableResult
   func compare(isBefore: Bool = false) throws(ToolError) -> Int {
     let names = table.columns.map(\.name)
     let outcome = isBefore ? "; nothing was imported" : ""

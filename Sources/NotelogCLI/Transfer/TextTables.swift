@@ -37,11 +37,9 @@ struct CSVTable: SourceTable {
       count += 1
     }
     rowCount = count
-    var columns: [SourceColumn] = []
-    for (name, kinds) in zip(names, kinds) {
-      columns.append(SourceColumn(name: name, type: try kinds.type(of: name), kinds))
+    columns = try zip(names, kinds).map { name, kinds throws(ToolError) in
+      SourceColumn(name: name, type: try kinds.type(of: name), kinds)
     }
-    self.columns = columns
   }
 
   func forEachRow(_ body: (Int64, [DynamicValue]) throws(ToolError) -> Void) throws(ToolError) {
@@ -52,9 +50,8 @@ struct CSVTable: SourceTable {
       if Interrupt.isRequested { throw .interrupted }
       number += 1
       guard row.count == columns.count else { throw ToolError(.failed, "'\(path)' changes while it is read") }
-      var values: [DynamicValue] = []
-      for (cell, column) in zip(row, columns) {
-        values.append(try cell.value(as: column, row: number))
+      let values = try zip(row, columns).map { cell, column throws(ToolError) in
+        try cell.value(as: column, row: number)
       }
       try body(number, values)
     }
@@ -216,9 +213,8 @@ struct JSONLinesTable: SourceTable {
   func forEachRow(_ body: (Int64, [DynamicValue]) throws(ToolError) -> Void) throws(ToolError) {
     try Self.forEachObject(path) { number, members throws(ToolError) in
       let known = Dictionary(members.map { ($0.name, $0.value) }) { first, _ in first }
-      var values: [DynamicValue] = []
-      for column in columns {
-        values.append(try Self.value(known[column.name] ?? .null, column, row: number))
+      let values = try columns.map { column throws(ToolError) in
+        try Self.value(known[column.name] ?? .null, column, row: number)
       }
       try body(number, values)
     }
@@ -234,9 +230,8 @@ struct JSONLinesTable: SourceTable {
       case (.number(let text), .text): .text(text)
       case (.boolean(let value), .text): .text(value ? "true" : "false")
       case (.array, .json), (.object, .json): .json(json.text)
+      case (.number(let text), .boolean): DynamicValue(number: text, as: .boolean)
       // A number says of no moment since when it counts.
-      case (.number(let text), .integer), (.number(let text), .double), (.number(let text), .boolean):
-        DynamicValue(number: text, as: column.type)
       default: DynamicValue(json: json, as: column.type)
       }
     guard let value else {
@@ -252,12 +247,9 @@ struct JSONLinesTable: SourceTable {
     while let line = try reader.next() {
       if Interrupt.isRequested { throw .interrupted }
       if line.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { continue }
-      let json: JSONValue
-      do { json = try JSONReader.read(line) } catch {
-        throw ToolError(.failed, "line \(reader.lineNumber): \(error.message) (at byte \(error.offset))")
-      }
-      guard case .object(let members) = json else {
-        throw ToolError(.failed, "line \(reader.lineNumber): it is no object")
+      let place = "line \(reader.lineNumber): "
+      guard case .object(let members) = try JSONReader.read(line, errorPrefix: place) else {
+        throw ToolError(.failed, place + "it is no object")
       }
       try body(Int64(reader.lineNumber), members)
     }
@@ -292,18 +284,14 @@ extension DynamicValue {
   /// A number as a value of a type; nil where it is none.
   init?(number text: String, as type: FieldType) {
     switch type {
-    case .unsigned: if let value = UInt64(text) { self = .unsigned(value) } else { return nil }
-    case .integer: if let value = Int64(text) { self = .integer(value) } else { return nil }
-    case .double: if let value = Double(text), value.isFinite { self = .double(value) } else { return nil }
     case .date:
-      if let value = Double(text) {
-        self = .date(Date(timeIntervalSinceReferenceDate: value))
-      } else {
-        return nil
-      }
-    case .boolean: if text == "0" || text == "1" { self = .boolean(text == "1") } else { return nil }
+      guard let seconds = Double(text) else { return nil }
+      self = .date(Date(timeIntervalSinceReferenceDate: seconds))
+    case .boolean:
+      guard text == "0" || text == "1" else { return nil }
+      self = .boolean(text == "1")
     case .text: self = .text(text)
-    default: return nil
+    default: self.init(json: .number(text), as: type)
     }
   }
 }

@@ -3,24 +3,25 @@
 import Notelog
 
 extension DynamicCollection {
-  /// Whether a field of that name is in use.
-  func hasCurrent(_ name: String) -> Bool { fields.contains { $0.name == name && !$0.isRetired } }
+  /// The fields in use: retired ones are left out.
+  var current: [FieldInfo] { fields.filter { !$0.isRetired } }
 
-  /// The field of a name, retired ones left out.
+  /// The fields in use by their names.
+  var currentByName: [String: FieldInfo] { Dictionary(current.map { ($0.name, $0) }) { first, _ in first } }
+
+  /// The field in use of a name.
   func field(_ name: String) throws(ToolError) -> FieldInfo {
-    let current = fields.filter { !$0.isRetired }
     if let field = current.first(where: { $0.name == name }) { return field }
-    let near = Suggestion.nearest(to: name, among: current.map(\.name)).map { "did you mean '\($0)'?" }
+    let names = current.map(\.name)
+    let near = Suggestion.nearest(to: name, among: names).map { "did you mean '\($0)'?" }
     throw ToolError(
       .failed, "'\(self.name)' has no field '\(name)'",
-      hint: near
-        ?? (current.isEmpty
-          ? "it has none" : "its fields are: \(current.map(\.name).joined(separator: ", "))"))
+      hint: near ?? (names.isEmpty ? "it has none" : "its fields are: \(names.joined(separator: ", "))"))
   }
 
   /// The values of assignments, each of its field's type.
   func values(_ assignments: [Assignment]) throws(ToolError) -> [String: DynamicValue] {
-    let known = Dictionary(fields.lazy.filter { !$0.isRetired }.map { ($0.name, $0) }) { first, _ in first }
+    let known = currentByName
     var values: [String: DynamicValue] = [:]
     for assignment in assignments {
       let info = if let found = known[assignment.name] { found } else { try field(assignment.name) }
@@ -31,7 +32,6 @@ extension DynamicCollection {
 
   /// What a list shows unless told otherwise: the plain fields and the first sealed text.
   var fieldsToList: [String] {
-    let current = fields.filter { !$0.isRetired }
     let title = current.first { $0.isSealed && $0.type == .text }?.name
     return current.filter { !$0.isSealed || $0.name == title }.map(\.name)
   }

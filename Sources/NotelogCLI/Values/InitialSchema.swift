@@ -33,13 +33,7 @@ enum InitialSchema {
   static func read(_ path: String) throws(ToolError) -> [Collection] {
     let bytes = try Input(path: path, what: "schema").readAll(upTo: bytesMax)
     guard bytes.count <= bytesMax else { throw ToolError(.failed, "the schema '\(path)' is too large") }
-    let json: JSONValue
-    do {
-      json = try JSONReader.read(bytes)
-    } catch {
-      throw ToolError(.failed, "the schema '\(path)' is not JSON: \(error.message) (at byte \(error.offset))")
-    }
-    return try collections(json)
+    return try collections(try JSONReader.read(bytes, errorPrefix: "the schema '\(path)' is not JSON: "))
   }
 
   /// Understands the document.

@@ -37,7 +37,10 @@ struct LineReader {
       bytes.removeSubrange(..<start)
       start = 0
       searched = bytes.count
-      try readMore()
+      let piece = try file.read(upTo: 1 << 20)
+      isAtEnd = piece.isEmpty
+      bytes += piece
+      readByteCount += piece.count
     }
   }
 
@@ -47,13 +50,6 @@ struct LineReader {
       throw ToolError(.failed, "the line is longer than \(Self.bytesMax >> 20) MiB")
     }
     return Array(bytes[start..<end])
-  }
-
-  private mutating func readMore() throws(ToolError) {
-    let piece = try file.read(upTo: 1 << 20)
-    isAtEnd = piece.isEmpty
-    bytes += piece
-    readByteCount += piece.count
   }
 
   /// Shows how much of the file was taken in; of a pipe, how many lines.

@@ -67,11 +67,6 @@ struct RecordShown {
       : .sealed(byteCount: field.storedByteCount, key: key)
   }
 
-  /// The first field that failed.
-  var failure: NotelogError? {
-    fields.lazy.compactMap { if case .failed(let error) = $0.content { error } else { nil } }.first
-  }
-
   /// `{"id":…,"collection":…,"revision":…,"fields":{…}}`.
   var json: JSONValue {
     [
@@ -128,15 +123,10 @@ extension RecordID {
 }
 
 extension RecordShown {
-  /// Prints the record: as text, or as one line of JSON.
-  func print(to console: Console, asJSON: Bool) throws(ToolError) {
-    if asJSON { try console.print(json) } else { try console.out.write(text(console)) }
-  }
-
-  /// `damage` if a field failed, and `leftOut` if one is too long; both are said on stderr.
-  func exitCode(_ console: Console) throws(ToolError) -> ExitCode {
-    if let failure {
-      console.say("error", "record \(id.shown): \(ToolError(failure).message)")
+  /// `damage` if a field failed, of which the first is said; `leftOut` if one is too long. Both are said on stderr.
+  func exitCode(_ console: Console) -> ExitCode {
+    for case (_, .failed(let error)) in fields {
+      console.say("error", "record \(id.shown): \(ToolError(error).message)")
       return .damage
     }
     var code = ExitCode.done
@@ -158,12 +148,10 @@ extension RecordShown {
     }
     return record
   }
-}
 
-extension RecordShown {
   /// Prints the record as one line: the id and a value for each of some fields, a dash where there is none; or JSON.
   func list(_ names: [String], on console: Console, asJSON: Bool) throws(ToolError) {
-    if asJSON { return try print(to: console, asJSON: true) }
+    if asJSON { return try console.print(json) }
     let contents = Dictionary(fields.map { ($0.name, $0.content) }) { first, _ in first }
     let values = names.map { name in
       switch contents[name] {

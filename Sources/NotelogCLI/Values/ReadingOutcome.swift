@@ -1,0 +1,86 @@
+// How a command fares that reads many records: what could not be read or opened, as it says it, and how it exits.
+import Notelog
+
+/// Says which records can't be read, the first of them one by one, the others by their number. Counts what is sealed under keys that can't be
+/// had, and says it once: under those that the keyring lacks, which is damage, and those that were shredded, or are elsewhere.
+final class ReadingOutcome {
+  private static let shownCount = 10
+
+  private let store: Store
+  private let console: Console
+  private let isExport: Bool
+  /// What the command exits with, as far as it has come.
+  var code: ExitCode
+  /// How many records could not be read.
+  private var unreadableCount = 0
+  /// How many values are under each key that can't be had.
+  private var valueCounts: [UInt32: Int] = [:]
+
+  /// Begins with a code. What an export leaves out is no success, as what it prints is to be all there is.
+  init(of store: Store, _ console: Console, _ code: ExitCode = .done, isExport: Bool = false) {
+    (self.store, self.console, self.code, self.isExport) = (store, console, code, isExport)
+  }
+
+  /// Notes what is wrong with a record that was read, and its values that are sealed under keys which can't be had; for an export, each value
+  /// that is not opened.
+  ///
+  /// - Returns: What the record's own exit code is.
+  @discardableResult
+  func note(_ shown: RecordShown) -> ExitCode {
+    for (_, content) in shown.fields {
+      switch content {
+      case .keyMissing(_, let key): valueCounts[key, default: 0] += 1
+      case .sealed(_, let key) where isExport: valueCounts[key, default: 0] += 1
+      default: break
+      }
+    }
+    let part = shown.exitCode(console)
+    code.meet(part)
+    return part
+  }
+
+  /// Notes a record that can't be read, and says it, unless it was said of enough of them.
+  ///
+  /// - Returns: That the command goes on with the others.
+  func noteUnreadable(_ id: RecordID, _ error: NotelogError) -> Bool {
+    unreadableCount += 1
+    if unreadableCount <= Self.shownCount {
+      console.say("error", "record \(id.shown) cannot be read: \(ToolError(error).message)")
+    }
+    return true
+  }
+
+  private func reason(_ key: UInt32) -> String? {
+    guard let found = store.info.keys.first(where: { $0.generations.contains(key) }) else { return nil }
+    switch found.state {
+    case .shredded: return "was shredded"
+    case .missingFile: return "can't be had without its effaceable file, which backups leave out"
+    case .elsewhere: return "stayed on the device that it was made on"
+    case .locked, .open: return "is not opened by the password or key that was given"
+    }
+  }
+
+  /// Says how many more records could not be read, and what can't be had.
+  ///
+  /// - Returns: What the command exits with.
+  func end() -> ExitCode {
+    if unreadableCount > Self.shownCount {
+      console.say("error", "and \(unreadableCount - Self.shownCount) more records cannot be read")
+    }
+    if unreadableCount > 0 { code = .damage }
+    for (key, count) in valueCounts.sorted(by: { $0.key < $1.key }) {
+      let values = counted(count, "value")
+      if let why = reason(key) {
+        console.say(isExport ? "error" : "note", "\(values) can't be opened: key \(key) \(why)")
+        if isExport { code = .damage }
+      } else {
+        console.say(
+          "error",
+          "\(values) can't be opened: the keyring lacks key \(key), under which \(count == 1 ? "it was" : "they were") sealed"
+        )
+        code = .damage
+      }
+    }
+    return code
+  }
+}
