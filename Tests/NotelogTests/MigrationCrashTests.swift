@@ -213,7 +213,7 @@ private struct After: Record, Equatable {
       let plan = try tx.plan(for: Before.self).collection
       let moved = try OwnedRecord(
         id: people[1].id, revision: 0, collection: plan.number, copying: stored.body.rawSpan)
-      try tx.merge(moved, plan, changed: []) { _, _ in }
+      try tx.merge(moved.id, over: moved, plan, changed: []) { _, _ in }
     }
     let summary = try store.migrate(After.self)
     #expect(summary.recordCount == 2 && summary.findings.map(\.record) == [people[1].id])

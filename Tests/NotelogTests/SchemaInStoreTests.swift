@@ -181,7 +181,7 @@ private struct Careless: Record {
   @Test func `a schema that was not checked is not given a MAC`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.create()
-    store.registry.withLock { $0.isVerified = false }
+    store.trustSchemas(false)
     #expect(throws: NotelogError(.locked, "")) { try store.write { tx in _ = try tx.put(First()) } }
     try store.unlock(TemporaryFolder.key)
     try store.write { tx in _ = try tx.put(First()) }

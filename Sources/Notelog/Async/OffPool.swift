@@ -7,8 +7,8 @@ func offPool<Result: Sendable, Failure: Error>(
   _ body: @escaping @Sendable () throws(Failure) -> Result
 ) async throws(Failure) -> Result {
   let outcome = await withCheckedContinuation {
-    (continuation: CheckedContinuation<Outcome<Result, Failure>, Never>) in
-    onWaitingThread { continuation.resume(returning: Outcome(body)) }
+    (continuation: CheckedContinuation<Swift.Result<Result, Failure>, Never>) in
+    onWaitingThread { continuation.resume(returning: Swift.Result(catching: body)) }
   }
   return try outcome.get()
 }
@@ -38,23 +38,6 @@ func offPool<Result: Sendable>(
       return try body { !stop.isSet && progress($0, $1) }
     } catch let error as NotelogError where error.code == .cancelled && stop.isSet {
       throw CancellationError()
-    }
-  }
-}
-
-/// What `body` came to. (`Result`'s own initializer forgets the type of the error.)
-private enum Outcome<Success: Sendable, Failure: Error>: Sendable {
-  case success(Success)
-  case failure(Failure)
-
-  init(_ body: () throws(Failure) -> Success) {
-    do { self = .success(try body()) } catch { self = .failure(error) }
-  }
-
-  func get() throws(Failure) -> Success {
-    switch self {
-    case .success(let value): return value
-    case .failure(let error): throw error
     }
   }
 }

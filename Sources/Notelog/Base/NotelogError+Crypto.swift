@@ -74,6 +74,15 @@ extension NotelogError {
   }
 }
 
+extension Vault {
+  /// The key of a reference; where it can't be used, the error names the place.
+  func sealingKey(
+    _ reference: UInt32, for place: @autoclosure () -> String
+  ) throws(NotelogError) -> SealingKey {
+    try naming(place()) { () throws(CryptoError) in try sealingKey(KeyReference(rawValue: reference)) }
+  }
+}
+
 /// Runs `body`, its errors named by the place.
 func naming<Result: ~Copyable>(
   _ place: @autoclosure () -> String, _ body: () throws(CryptoError) -> Result

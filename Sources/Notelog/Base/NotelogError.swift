@@ -136,6 +136,13 @@ extension NotelogError {
 
   /// What the library's own code threw through a declaration that says no more than `throws`: always one of these.
   init(ours error: any Error) { self = error as? NotelogError ?? NotelogError(.damaged, "\(error)") }
+
+  /// Why a value of a field can't be stored. An app's own error may quote the value, which may be one to be sealed: its words are left out.
+  init(storing name: String, _ error: any Error) {
+    self =
+      error as? NotelogError
+      ?? NotelogError(.invalidArgument, "\(name): can't be stored (\(type(of: error)))")
+  }
 }
 
 extension NotelogError: Equatable {

@@ -89,18 +89,10 @@ public struct Verification: Sendable {
   /// Whether nothing in a part is damaged.
   public func isSound(_ part: Part) -> Bool { !findings.contains { $0.part == part && $0.isDamage } }
 
-  init() {}
-
-  mutating func add(_ error: NotelogError, _ part: Part, record: RecordID? = nil) {
-    findings.append(
-      Finding(
-        part: part, isDamage: true, message: error.message, segment: error.segment.map(Int.init),
-        offset: error.offset.map(Int.init), record: record))
-  }
+  mutating func add(_ error: NotelogError, _ part: Part) { findings.append(Finding(error, part)) }
 
   mutating func add(_ message: String, _ part: Part, isDamage: Bool) {
-    findings.append(
-      Finding(part: part, isDamage: isDamage, message: message, segment: nil, offset: nil, record: nil))
+    findings.append(Finding(message, part, isDamage: isDamage))
   }
 }
 
@@ -153,9 +145,19 @@ extension Damage {
 extension Verification.Finding {
   /// Something in a record that can't be read.
   init(_ error: NotelogError, _ record: RecordID) {
+    self.init(error, error.code == .tampered ? .tags : .records, record)
+  }
+
+  /// What an error says.
+  init(_ error: NotelogError, _ part: Verification.Part, _ record: RecordID? = nil) {
     self.init(
-      part: error.code == .tampered ? .tags : .records, isDamage: true, message: error.message,
-      segment: error.segment.map(Int.init), offset: error.offset.map(Int.init), record: record)
+      part: part, isDamage: true, message: error.message, segment: error.segment.map(Int.init),
+      offset: error.offset.map(Int.init), record: record)
+  }
+
+  /// Something that is about no place in the log.
+  init(_ message: String, _ part: Verification.Part, isDamage: Bool) {
+    self.init(part: part, isDamage: isDamage, message: message, segment: nil, offset: nil, record: nil)
   }
 
   init(_ damage: Damage) {

@@ -53,9 +53,7 @@ public struct DynamicCollection: Sendable {
   /// - Throws: `locked`, `notFound` for a name that isn't a field's, `typeMismatch`.
   @discardableResult
   public func add(_ values: [String: DynamicValue]) throws -> RecordID {
-    let id = RecordID()
-    try store.write { tx in _ = try tx.put(in: self, id, values) }
-    return id
+    try store.write { tx in try tx.put(in: self, RecordID(), values) }
   }
 
   /// The record with an id; nil where there is none.

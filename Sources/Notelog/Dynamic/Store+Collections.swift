@@ -56,7 +56,7 @@ extension Store {
         throw NotelogError(.invalidArgument, "collection \(collection.name): \(mistake)")
       }
     }
-    guard registry.withLock({ $0.isVerified }) else {
+    guard schemasAreVerified.isSet else {
       throw NotelogError(.locked, "unlock the store to make or change a collection")
     }
     try write { tx in for collection in declared { _ = try tx.collection(for: collection) } }

@@ -41,7 +41,7 @@ extension Store {
   func migrate<R: Record>(
     _ type: R.Type, recordsPerTransaction: Int, stop: Flag = Flag(false)
   ) throws -> MigrationSummary {
-    var migration = Migration<R>(self, recordsPerTransaction, stop)
+    var migration = Migration<R>(store: self, recordCountMax: recordsPerTransaction, stop: stop)
     while try !migration.advance() {}
     return migration.summary
   }
@@ -61,13 +61,7 @@ private struct Migration<R: Record> {
   let steps = R.schema.migrations.compactMap { $0 as? Migrated<R> }
   var summary = MigrationSummary()
   /// Records that are damaged, and left out.
-  private var leftOut: Set<RecordID> = []
-
-  init(_ store: Store, _ recordCountMax: Int, _ stop: Flag) {
-    self.store = store
-    self.recordCountMax = recordCountMax
-    self.stop = stop
-  }
+  var leftOut: Set<RecordID> = []
 
   /// Changes the records that there are now, and retires the fields where none is left.
   ///
@@ -158,13 +152,10 @@ private struct Migration<R: Record> {
     } catch {
       let place = "\(declared.name): record \(id)"
       guard var known = error as? NotelogError else {
-        var error = NotelogError(.schemaConflict, "\(place) can't be migrated: \(error)")
-        error.record = id
-        throw error
+        throw NotelogError(.schemaConflict, "\(place) can't be migrated: \(error)").of(id)
       }
-      known.record = id
       if !known.message.contains("\(id)") { known.message = "\(place) can't be migrated: \(known.message)" }
-      throw known
+      throw known.of(id)
     }
   }
 

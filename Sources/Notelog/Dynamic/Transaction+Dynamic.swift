@@ -41,31 +41,24 @@ extension Transaction {
     in collection: DynamicCollection, _ id: RecordID, _ values: [String: DynamicValue],
     if condition: Condition = .always
   ) throws {
-    let plan = try checkedPlan(of: collection)
-    let stored = try existing(id, plan, if: condition)
-    let byIndex = try resolve(values, plan)
-    try merge(stored, plan, changed: Set(byIndex.keys)) { index, scratch in
-      try byIndex[index]?.store(plan.fields[index].field, into: &scratch)
-    }
+    try update(in: collection, id, values, if: condition, uploaded: nil)
   }
 
   /// The same, with a value that was sealed ahead.
   mutating func update(
     in collection: DynamicCollection, _ id: RecordID, _ values: [String: DynamicValue],
-    uploaded: (name: String, content: SealedContent)
+    if condition: Condition = .always, uploaded: (name: String, content: SealedContent)?
   ) throws {
     let plan = try checkedPlan(of: collection)
-    let stored = try existing(id, plan, if: .always)
-    let (byIndex, index) = (try resolve(values, plan), try plan.index(of: uploaded.name))
-    // Where the record names the key, it is compared with that once all is known of the record.
-    let field = plan.fields[index]
-    guard field.field.isKeyChosen || uploaded.content.keyReference == field.keyReference else {
-      throw NotelogError(
-        .conflict,
-        "\(plan.place(index, id)): its key was rotated since the value was uploaded; upload it again")
+    let stored = try existing(id, plan, if: condition)
+    let byIndex = try resolve(values, plan)
+    var ready: [Int: SealedContent] = [:]
+    if let uploaded {
+      let index = try plan.index(of: uploaded.name)
+      try plan.checkKey(of: uploaded.content, index, id)
+      ready[index] = uploaded.content
     }
-    try merge(stored, plan, changed: Set(byIndex.keys).union([index]), [index: uploaded.content]) {
-      index, scratch in
+    try merge(id, over: stored, plan, changed: Set(byIndex.keys).union(ready.keys), ready) { index, scratch in
       try byIndex[index]?.store(plan.fields[index].field, into: &scratch)
     }
   }
@@ -83,7 +76,7 @@ extension Transaction {
   }
 
   private mutating func checkedPlan(of collection: DynamicCollection) throws(NotelogError) -> CollectionPlan {
-    guard store.registry.withLock({ $0.isVerified }) else {
+    guard store.schemasAreVerified.isSet else {
       throw NotelogError(
         .locked, "the schema of \(collection.name) can't be checked: unlock the store to write by field name")
     }

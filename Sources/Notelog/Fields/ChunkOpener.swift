@@ -25,8 +25,7 @@ struct ChunkOpener: Sendable {
     reference = try naming("\(plan.place(index, id)), the reference to its value") { () throws(CryptoError) in
       let key = try opener.vault.sealingKey(KeyReference(rawValue: entry.keyReference))
       guard let reference = ValueReference(bytes) else { throw .tampered }
-      let data = plan.chunkData(
-        index, of: id, type: entry.type, flags: entry.flags, key: key.reference, value: reference.value)
+      let data = plan.chunkData(entry, index, id, reference.value)
       try reference.check(bytes, data, under: key)
       return reference
     }
@@ -56,8 +55,7 @@ struct ChunkOpener: Sendable {
     do { key = try opener.vault.sealingKey(KeyReference(rawValue: entry.keyReference)) } catch {
       throw opener.refusal(error, plan.place(index, id)).of(id)
     }
-    var data = plan.chunkData(
-      index, of: id, type: entry.type, flags: entry.flags, key: key.reference, value: reference.value)
+    var data = plan.chunkData(entry, index, id, reference.value)
     var buffer = ReadBuffer()
     var plaintext = [UInt8](repeating: 0, count: min(Limits.chunkBytes, reference.byteCount))
     defer { plaintext.wipe() }
@@ -130,12 +128,10 @@ struct ChunkOpener: Sendable {
 
 extension CollectionPlan {
   /// What the parts of a field's large value are bound to; which part is still to be set.
-  func chunkData(
-    _ index: Int, of id: RecordID, type: FieldType, flags: FieldFlags, key: KeyReference, value: ID16
-  ) -> AdditionalData {
+  func chunkData(_ entry: FieldEntry, _ index: Int, _ id: RecordID, _ value: ID16) -> AdditionalData {
     AdditionalData(
-      store: storeID, record: id.bytes, name: fields[index].nameHash, type: type.rawValue,
-      flags: UInt16(flags.rawValue), key: key, value: value, chunk: 0,
-      isLast: false)
+      store: storeID, record: id.bytes, name: fields[index].nameHash, type: entry.type.rawValue,
+      flags: UInt16(entry.flags.rawValue), key: KeyReference(rawValue: entry.keyReference), value: value,
+      chunk: 0, isLast: false)
   }
 }

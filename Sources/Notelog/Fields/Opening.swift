@@ -19,8 +19,6 @@ struct Opening: ~Copyable {
   /// Others that opened values before.
   private var others: [HeldKey] = []
 
-  init() {}
-
   /// The value loaded last: a presence byte if its plan says optional, then the value.
   var bytes: RawSpan {
     @_lifetime(borrow self)

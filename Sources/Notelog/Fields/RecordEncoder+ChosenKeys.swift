@@ -21,17 +21,15 @@ extension RecordEncoder {
     _ id: RecordID, _ plan: CollectionPlan, carriedFrom old: RawSpan
   ) throws(NotelogError) {
     for place in fields.indices {
-      let (index, entry) = (fields[place].index, fields[place].entry)
+      let index = fields[place].index
       guard index >= 0, plan.fields[index].field.isKeyChosen else { continue }
       if case .carried = fields[place].source { continue }
       let choice = try choice(for: index, id, plan, carriedFrom: old)
       switch fields[place].source {
       case .fresh:
-        fields[place].entry = FieldEntry(
-          number: entry.number, type: entry.type, flags: entry.flags, keyReference: choice.keys.last ?? 0,
-          range: entry.range)
+        fields[place].entry.keyReference = choice.keys.last ?? 0
       case .uploaded:
-        guard choice.keys.last == entry.keyReference else {
+        guard choice.keys.last == fields[place].entry.keyReference else {
           throw NotelogError(
             .conflict,
             "\(plan.place(index, id)): the value was uploaded under another key than \(plan.keyFieldName(of: index)) names; upload it again"
@@ -67,13 +65,10 @@ extension RecordEncoder {
     return false
   }
 
-  /// Has a value sealed anew take the place of one that was to be carried over: it is as long.
+  /// Has a value sealed anew take the place of one that was to be carried over: it differs in its key alone.
   mutating func replace(_ moved: MovedValue, by content: SealedContent) {
-    let entry = fields[moved.place].entry
     uploads.append(content)
-    fields[moved.place].entry = FieldEntry(
-      number: entry.number, type: content.type, flags: content.flags, keyReference: content.keyReference,
-      range: entry.range)
+    fields[moved.place].entry.keyReference = content.keyReference
     fields[moved.place].source = .uploaded(uploads.count - 1)
   }
 

@@ -19,6 +19,7 @@ struct RecordEncoder {
   }
 
   struct Field {
+    /// What the directory is to say of it: of the range its length alone.
     var entry: FieldEntry
     /// The field's place in the plan; -1 for one that this version of the schema doesn't know.
     let index: Int
@@ -33,13 +34,10 @@ struct RecordEncoder {
   private(set) var unpackedRanges: [(index: Int, range: Range<Int>)] = []
   var fields: [Field] = []
   var uploads: [SealedContent] = []
-  private var offset = 0
   /// How many fields are large values.
   private var valueCount = 0
   /// The body's length, once all fields are gathered.
   var bodyByteCount = 0
-
-  init() {}
 
   /// Forgets the last record.
   mutating func begin() {
@@ -51,7 +49,6 @@ struct RecordEncoder {
       unpacked.removeAll()
       unpackedRanges.removeAll(keepingCapacity: true)
     }
-    offset = 0
     valueCount = 0
     bodyByteCount = RecordBody.headerByteCount
   }
@@ -64,25 +61,16 @@ struct RecordEncoder {
     _ index: Int, of plan: CollectionPlan, _ encode: (inout FieldScratch) throws -> Void
   ) throws(NotelogError) {
     let start = scratch.count
-    do {
-      try encode(&scratch)
-    } catch let error as NotelogError {
-      throw error
-    } catch {
-      // The error's own words may quote the value, which may be one to be sealed.
-      throw NotelogError(
-        .invalidArgument,
-        "\(plan.schema.name).\(plan.fields[index].field.name): can't be stored (\(type(of: error)))")
-    }
+    do { try encode(&scratch) } catch { throw NotelogError(storing: plan.name(of: index), error) }
     if plan.fields[index].type == .date, !endsInFiniteNumber(from: start) {
-      let name = "\(plan.schema.name).\(plan.fields[index].field.name)"
-      throw NotelogError(.invalidArgument, "\(name): a date that is infinite or not a number can't be stored")
+      throw NotelogError(
+        .invalidArgument, "\(plan.name(of: index)): a date that is infinite or not a number can't be stored")
     }
     let flags = plan.fields[index].flags
     // Asked before it is packed, as it must fit when it is unpacked; and after, as padding makes it longer.
     guard scratch.count - start <= Limits.recordBytes else { throw tooLong(from: start, plan, index) }
     if plan.hasDigests, plan.digest(of: index) != nil { keepUnpacked(from: start, index) }
-    var written = try pack(start, flags, plan, index)
+    var written = pack(start, flags)
     let plainCount = scratch.count - start
     guard plainCount <= Limits.recordBytes else { throw tooLong(from: start, plan, index) }
     var length = plainCount + (flags.contains(.sealed) ? RecordBody.sealOverhead : 0)
@@ -93,7 +81,7 @@ struct RecordEncoder {
     append(
       FieldEntry(
         number: plan.fields[index].number, type: plan.fields[index].type, flags: written,
-        keyReference: plan.fields[index].keyReference, range: offset..<offset + length),
+        keyReference: plan.fields[index].keyReference, range: 0..<length),
       index, .fresh(start..<scratch.count))
   }
 
@@ -121,10 +109,9 @@ struct RecordEncoder {
   }
 
   private func tooLong(from start: Int, _ plan: CollectionPlan, _ index: Int) -> NotelogError {
-    let name = "\(plan.schema.name).\(plan.fields[index].field.name)"
-    return NotelogError(
+    NotelogError(
       .limitExceeded,
-      "\(name): a value of \(scratch.count - start) bytes is over the limit of \(Limits.recordBytes); into a sealed field of bytes, upload streams longer ones"
+      "\(plan.name(of: index)): a value of \(scratch.count - start) bytes is over the limit of \(Limits.recordBytes); into a sealed field of bytes, upload streams longer ones"
     )
   }
 
@@ -134,17 +121,13 @@ struct RecordEncoder {
     append(
       FieldEntry(
         number: plan.fields[index].number, type: content.type, flags: content.flags,
-        keyReference: content.keyReference, range: offset..<offset + content.bytes.count),
+        keyReference: content.keyReference, range: 0..<content.bytes.count),
       index, .uploaded(uploads.count - 1))
   }
 
   /// Gathers a field of the record's last version as it is, sealed or not.
   mutating func carry(_ entry: FieldEntry, index: Int?) {
-    append(
-      FieldEntry(
-        number: entry.number, type: entry.type, flags: entry.flags, keyReference: entry.keyReference,
-        range: offset..<offset + entry.range.count),
-      index ?? -1, .carried(entry.range))
+    append(entry, index ?? -1, .carried(entry.range))
   }
 
   private mutating func append(_ entry: FieldEntry, _ index: Int, _ source: Source) {
@@ -154,14 +137,11 @@ struct RecordEncoder {
       if case .fresh = source { field.value = .randomValue }
     }
     fields.append(field)
-    offset = entry.range.upperBound
     bodyByteCount += RecordBody.entryByteCount + entry.range.count
   }
 
   /// Compresses and pads the plaintext from `start` on, as the flags say.
-  private mutating func pack(
-    _ start: Int, _ flags: FieldFlags, _ plan: CollectionPlan, _ index: Int
-  ) throws(NotelogError) -> FieldFlags {
+  private mutating func pack(_ start: Int, _ flags: FieldFlags) -> FieldFlags {
     var flags = flags
     if flags.contains(.compressed), !scratch.compress(from: start) { flags.remove(.compressed) }
     if flags.contains(.padded) { scratch.pad(from: start) }
@@ -295,9 +275,7 @@ struct RecordEncoder {
       guard let value = field.value, case .fresh(let source) = field.source else { continue }
       let key = try keys.key(field.index, field.entry.keyReference, of: plan).key
       let reference = ValueReference(value, byteCount: source.count)
-      var data = plan.chunkData(
-        field.index, of: id, type: field.entry.type, flags: field.entry.flags, key: key.reference,
-        value: value)
+      var data = plan.chunkData(field.entry, field.index, id, value)
       for number in 0..<reference.chunkCount {
         let chunk = reference.range(of: number)
         let isLast = number == reference.chunkCount - 1
@@ -322,9 +300,7 @@ struct RecordEncoder {
     _ keys: inout SealingKeys, _ nonces: inout NonceRun, _ target: inout MutableRawSpan
   ) throws(NotelogError) {
     let key = try keys.key(field.index, field.entry.keyReference, of: plan).key
-    let data = plan.chunkData(
-      field.index, of: id, type: field.entry.type, flags: field.entry.flags, key: key.reference,
-      value: reference.value)
+    let data = plan.chunkData(field.entry, field.index, id, reference.value)
     do {
       try reference.write(data, under: key, nonces: &nonces, into: &target)
     } catch { throw NotelogError(crypto: error, "sealing \(plan.place(field.index, id))").of(id) }
@@ -339,8 +315,7 @@ struct RecordEncoder {
     do {
       try held.seal(plaintext, additionalData: data.bytes, nonces: &nonces, into: &target)
     } catch {
-      throw NotelogError(
-        crypto: error, "sealing \(plan.schema.name).\(plan.fields[field.index].field.name) of record \(id)")
+      throw NotelogError(crypto: error, "sealing \(plan.place(field.index, id))")
     }
   }
 }

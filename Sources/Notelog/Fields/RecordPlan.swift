@@ -110,6 +110,9 @@ final class RecordPlan<R: Record>: Sendable {
     return slot
   }
 
+  /// The place of a property's field in the collection's plan.
+  func index(of path: PartialKeyPath<R>) throws(NotelogError) -> Int { slots[try slot(of: path)].index }
+
   /// The slot of a field's number; nil where the type doesn't declare the field.
   func slot(ofField number: UInt16) -> Int? {
     slots.firstIndex { collection.fields[$0.index].number == number }
@@ -137,13 +140,8 @@ final class RecordPlan<R: Record>: Sendable {
       let count = scratch.count
       try field.access.encode(prototype, &scratch)
       return scratch.isEven(at: count)
-    } catch let error as NotelogError {
-      throw error
     } catch {
-      // The error's own words may quote the value, which may be one to be sealed.
-      throw NotelogError(
-        .invalidArgument,
-        "\(collection.schema.name).\(field.description.name): can't be stored (\(type(of: error)))")
+      throw NotelogError(storing: "\(collection.schema.name).\(field.description.name)", error)
     }
   }
 }

@@ -16,16 +16,15 @@ extension FieldOpener {
     var plaintext = Buffer(capacity: sealed.byteCount, isSecret: true)
     plaintext.resizeForReading(to: sealed.byteCount - RecordBody.sealOverhead)
     var output = [UInt8](repeating: 0, count: sealed.byteCount)
-    let new = KeyReference(rawValue: reference)
+    var new = entry
+    new.keyReference = reference
     do throws(CryptoError) {
       var target = plaintext.mutableBytes
       let key = try vault.sealingKey(KeyReference(rawValue: entry.keyReference))
       let oldData = plan.additionalData(entry, index, id)
       try key.open(sealed, additionalData: oldData.bytes, into: &target)
-      let data = AdditionalData(
-        store: plan.storeID, record: id.bytes, name: plan.fields[index].nameHash, type: entry.type.rawValue,
-        flags: UInt16(entry.flags.rawValue), key: new)
-      let newKey = try vault.sealingKey(new)
+      let data = plan.additionalData(new, index, id)
+      let newKey = try vault.sealingKey(KeyReference(rawValue: reference))
       try output.withBytes(in: 0..<output.count) { (bytes: inout MutableRawSpan) throws(CryptoError) in
         try newKey.seal(plaintext.bytes, additionalData: data.bytes, nonces: &nonces, into: &bytes)
       }
@@ -53,9 +52,10 @@ extension ChunkOpener {
     _ chunkIsPut: (inout Batch, Bool) throws(NotelogError) -> Void = { (_, _) throws(NotelogError) in }
   ) throws(NotelogError) -> SealedContent {
     let resealed = ValueReference(value, byteCount: self.reference.byteCount)
-    let new = KeyReference(rawValue: reference)
-    let key = try naming(plan.place(index, id)) { () throws(CryptoError) in try opener.vault.sealingKey(new) }
-    var data = plan.chunkData(index, of: id, type: entry.type, flags: entry.flags, key: new, value: value)
+    var new = entry
+    new.keyReference = reference
+    let key = try opener.vault.sealingKey(reference, for: plan.place(index, id))
+    var data = plan.chunkData(new, index, id, value)
     try open(0..<resealed.byteCount) { (part, offset) throws(NotelogError) in
       let number = offset / Limits.chunkBytes
       let isLast = number == resealed.chunkCount - 1

@@ -31,18 +31,12 @@ struct SealingKeys {
     _ index: Int, _ reference: UInt32, of plan: CollectionPlan
   ) throws(NotelogError) -> HeldKey {
     if let held = keys[index], held.key.reference.rawValue == reference { return held }
-    let reference = KeyReference(rawValue: reference)
-    let vault = vault
     // A key may be open all the same: one that is always, or by a grant.
     guard mayBeUsed.isSet else {
       throw NotelogError(
-        .locked,
-        "\(plan.schema.name).\(plan.fields[index].field.name): nothing is sealed before the store was unlocked"
-      )
+        .locked, "\(plan.name(of: index)): nothing is sealed before the store was unlocked")
     }
-    let key = try naming("\(plan.schema.name).\(plan.fields[index].field.name)") { () throws(CryptoError) in
-      try vault.sealingKey(reference)
-    }
+    let key = try vault.sealingKey(reference, for: plan.name(of: index))
     let held = HeldKey(key, vault)
     keys[index] = held
     return held

@@ -181,7 +181,7 @@ struct Resealing {
     }
     guard resealed.isAnyOld else { return 0 }
     tx.prepare(plan)
-    try tx.merge(stored, plan, changed: Set(resealed.contents.keys), resealed.contents) { _, _ in }
+    try tx.merge(id, over: stored, plan, changed: Set(resealed.contents.keys), resealed.contents) { _, _ in }
     return max(1, resealed.contents.count)
   }
 
@@ -190,9 +190,7 @@ struct Resealing {
     of entry: FieldEntry, in body: RawSpan, _ id: RecordID, _ index: Int, _ plan: CollectionPlan,
     under reference: UInt32
   ) throws(NotelogError) -> [UInt8] {
-    let key = try naming(plan.place(index, id)) { () throws(CryptoError) in
-      try store.vault.sealingKey(KeyReference(rawValue: reference))
-    }
+    let key = try store.vault.sealingKey(reference, for: plan.place(index, id))
     return try store.opener.open(entry, in: body, of: id, index, plan) { value throws(NotelogError) in
       try plan.storedDigest(value, index, under: key)
     }

@@ -53,13 +53,9 @@ private func longestAscent(_ numbers: [Int]) -> Set<Int> {
   var ends: [Int] = []
   var previous = [Int?](repeating: nil, count: numbers.count)
   for (place, number) in numbers.enumerated() {
-    var (low, high) = (0, ends.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if numbers[ends[middle]] < number { low = middle + 1 } else { high = middle }
-    }
-    previous[place] = low == 0 ? nil : ends[low - 1]
-    if low == ends.count { ends.append(place) } else { ends[low] = place }
+    let length = OrderedIndex.firstIndex(ends.count) { numbers[ends[$0]] >= number }
+    previous[place] = length == 0 ? nil : ends[length - 1]
+    if length == ends.count { ends.append(place) } else { ends[length] = place }
   }
   var ascent: Set<Int> = []
   var place = ends.last

@@ -8,22 +8,14 @@ import NotelogJournal
 struct RecordVerifier: ~Copyable {
   /// Findings about records, and how much was looked into.
   struct Found: Sendable {
-    var errors: [RecordError] = []
+    /// What is wrong with records, by the versions of them: what threads found is told in the order in which it was written.
+    var errors: [(revision: UInt64, finding: Verification.Finding)] = []
     var recordCount = 0
     var openedCount = 0
     var lockedCount = 0
     var shreddedCount = 0
     /// How many records are in collections whose schema is not there, by the collections' numbers.
     var withoutSchema: [UInt16: Int] = [:]
-  }
-
-  /// What is wrong with a record.
-  struct RecordError: Sendable {
-    let record: RecordID
-    /// Which version of it: what threads found is told in the order in which it was written.
-    let revision: UInt64
-    let part: Verification.Part
-    let error: NotelogError
   }
 
   private let plans: [UInt16: CollectionPlan]
@@ -109,8 +101,7 @@ struct RecordVerifier: ~Copyable {
   }
 
   private mutating func note(_ error: NotelogError, _ part: Verification.Part, _ record: StoredRecord) {
-    found.errors.append(
-      RecordError(record: RecordID(record.id), revision: record.revision, part: part, error: error))
+    found.errors.append((record.revision, Verification.Finding(error, part, RecordID(record.id))))
   }
 
   private mutating func access(to reference: UInt32) -> Access {

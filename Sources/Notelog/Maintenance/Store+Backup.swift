@@ -238,12 +238,12 @@ extension Keyring.Choice.Finding {
 extension Verification.Finding {
   /// Damage of the keyring.
   fileprivate init(_ message: String) {
-    self.init(part: .keyring, isDamage: true, message: message, segment: nil, offset: nil, record: nil)
+    self.init(message, .keyring, isDamage: true)
   }
 
   /// Something to know about the keyring.
   fileprivate init(note message: String) {
-    self.init(part: .keyring, isDamage: false, message: message, segment: nil, offset: nil, record: nil)
+    self.init(message, .keyring, isDamage: false)
   }
 
   /// That a keyring lies beside another, and nobody knows which is the store's. To somebody with a key it is damage if it says that it is the newer.
@@ -252,8 +252,6 @@ extension Verification.Finding {
       isDamage
       ? "is newer than the keyring that the key opens, and does not open with it"
       : "lies beside the backup's keyring, and nobody with a key has checked it"
-    self.init(
-      part: .keyring, isDamage: isDamage, message: "keyring: '\(name)' \(message)", segment: nil, offset: nil,
-      record: nil)
+    self.init("keyring: '\(name)' \(message)", .keyring, isDamage: isDamage)
   }
 }

@@ -165,9 +165,7 @@ extension Verification {
       lockedCount += part.lockedCount
       shreddedCount += part.shreddedCount
     }
-    for finding in found.flatMap(\.errors).sorted(by: { $0.revision < $1.revision }) {
-      add(finding.error, finding.part, record: finding.record)
-    }
+    findings += found.flatMap(\.errors).sorted { $0.revision < $1.revision }.map { $0.finding }
     return structure.report
   }
 }

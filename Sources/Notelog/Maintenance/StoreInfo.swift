@@ -126,7 +126,7 @@ extension Store {
     try? journal.loadChunks()
     let statistics = journal.statistics
     let keyring = vault.keyring
-    let generations = keyring.generationsByKey
+    let generations = keyring.generationsByKey.mapValues { $0.map(\.rawValue) }
     // They are listed in memory, also when the store is closed.
     let own = journal.listedRecords.count
     let others = [FileName.index, KeyringFiles.name, KeyringFiles.copyName, SchemaFile.name]
@@ -207,22 +207,16 @@ extension Store {
 
 extension Keyring {
   /// The generations of all named keys, the oldest first.
-  fileprivate var generationsByKey: [UInt16: [UInt32]] {
-    var found: [UInt16: [UInt32]] = [:]
-    for key in dataKeys where found[key.number]?.last != key.reference.rawValue {
-      found[key.number, default: []].append(key.reference.rawValue)
+  fileprivate var generationsByKey: [UInt16: [KeyReference]] {
+    var found: [UInt16: [KeyReference]] = [:]
+    for key in dataKeys where found[key.number]?.last != key.reference {
+      found[key.number, default: []].append(key.reference)
     }
     return found
   }
 
   /// A named key's generations, the oldest first.
-  func generations(of number: UInt16) -> [KeyReference] {
-    var found: [KeyReference] = []
-    for key in dataKeys where key.number == number && found.last != key.reference {
-      found.append(key.reference)
-    }
-    return found
-  }
+  func generations(of number: UInt16) -> [KeyReference] { generationsByKey[number, default: []] }
 }
 
 extension Keyring.Slot.Kind {

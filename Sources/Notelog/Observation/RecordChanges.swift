@@ -8,9 +8,9 @@ public struct RecordChanges: Sendable, Hashable {
   /// The revisions of the commits: one, unless several were put together because the observer had fallen behind.
   public internal(set) var revisions: ClosedRange<UInt64>
   /// The records that were written.
-  public internal(set) var written: Set<RecordID>
+  public internal(set) var written: Set<RecordID> = []
   /// The records that were deleted.
-  public internal(set) var deleted: Set<RecordID>
+  public internal(set) var deleted: Set<RecordID> = []
   /// Whether every record that changed is named. Where the observer has fallen far behind, or another process's commits can't be told one by
   /// one any more, none is: read anew what matters to you.
   public internal(set) var isComplete = true
@@ -21,11 +21,7 @@ public struct RecordChanges: Sendable, Hashable {
   /// Whether there is no room for the name of another.
   var isFull: Bool { isComplete && written.count + deleted.count >= Self.recordCountMax }
 
-  init(_ revisions: ClosedRange<UInt64>) {
-    self.revisions = revisions
-    written = []
-    deleted = []
-  }
+  init(_ revisions: ClosedRange<UInt64>) { self.revisions = revisions }
 
   /// Adds that a record changed.
   mutating func add(_ id: RecordID, isDeletion: Bool) {

@@ -33,16 +33,17 @@ struct FieldCondition<R: Record>: Sendable {
     }
   }
 
-  /// A condition that looks at a text's bytes.
-  init<Value>(
-    textOf path: FieldKeyPath<R, Value>, isOptional: Bool, indexed: IndexedCondition? = nil,
-    initial: @escaping @Sendable (Value) throws -> String?, _ holds: @escaping @Sendable (RawSpan) -> Bool
+  /// A condition that looks at the bytes of a text, which may be optional.
+  init<Value: FieldValue>(
+    textOf path: FieldKeyPath<R, Value>, _ indexed: IndexedCondition? = nil,
+    _ holds: @escaping @Sendable (RawSpan) -> Bool
   ) {
     self.init(path, indexed: indexed) { scanner in
-      let index = try scanner.index(of: path)
+      let index = try scanner.reader.plan.index(of: path)
+      let isOptional = Value.Stored.isOptional
       // What a record has that lacks the field.
-      let lacking = try initial(scanner.reader.plan.prototype[keyPath: path]).map { Array($0.utf8) }
-      let isInitial = lacking.map { holds($0.rawSpan) } ?? false
+      let initial = try scanner.reader.plan.prototype[keyPath: path].stored as? String
+      let isInitial = initial.map { $0.withUTF8Bytes(holds) } ?? false
       return { record in
         try scanner.text(in: index, isOptional: isOptional, of: record, holds) ?? isInitial
       }

@@ -87,9 +87,7 @@ func storedValues<Value>(_ values: [Value]) -> [[UInt8]]? {
     var all: [[UInt8]] = []
     for value in values {
       guard let stored = try? (value as? Field)?.stored else { return nil }
-      var bytes = [UInt8](repeating: 0, count: stored.storedByteCount)
-      bytes.withBytes(in: 0..<bytes.count) { stored.store(into: &$0) }
-      all.append(bytes)
+      all.append(stored.storedBytes)
     }
     return all
   }

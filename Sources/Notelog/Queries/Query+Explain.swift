@@ -17,13 +17,10 @@ extension Query {
     let moment = moment ?? store.journal.snapshot()
     let reader = try store.reader(for: R.self)
     let collection = reader.plan.collection
-    func field(_ path: PartialKeyPath<R>) throws -> FieldPlan {
-      collection.fields[reader.plan.slots[try reader.plan.slot(of: path)].index]
-    }
     var opened: [String] = []
     let tested = conditions.flatMap(\.fields)
     for path in tested.map(\.path) + (order?.keys.map(\.path) ?? []) {
-      let field = try field(path)
+      let field = collection.fields[try reader.plan.index(of: path)]
       if field.isSealed, !opened.contains(field.field.name) { opened.append(field.field.name) }
     }
     var runs: [IndexRun] = []

@@ -95,9 +95,7 @@ extension Query {
 extension RecordOrder {
   /// The fields that records are sorted by.
   func fields(_ reader: RecordReader<R>) throws -> [FieldPlan] {
-    try keys.map { key in
-      reader.plan.collection.fields[reader.plan.slots[try reader.plan.slot(of: key.path)].index]
-    }
+    try keys.map { reader.plan.collection.fields[try reader.plan.index(of: $0.path)] }
   }
 
   /// What a record is sorted by, as plain fields have it.

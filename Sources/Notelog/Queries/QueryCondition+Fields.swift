@@ -55,11 +55,9 @@ extension QueryCondition {
   public static func field<Value: Comparable & Sendable>(
     _ path: FieldKeyPath<R, Value>, in range: some RangeExpression<Value> & Sendable
   ) -> QueryCondition {
-    guard let known = ValueRange(range) else {
-      return QueryCondition(FieldCondition(path) { entry in range.contains(try entry.value(of: path)) })
-    }
-    let indexed = IndexedCondition(in: known, isOptional: false)
-    guard Value.self == String.self else {
+    let known = ValueRange(range)
+    let indexed = known.flatMap { IndexedCondition(in: $0, isOptional: false) }
+    guard let known, Value.self == String.self else {
       return QueryCondition(
         FieldCondition(path, indexed) { entry in range.contains(try entry.value(of: path)) })
     }
@@ -91,11 +89,8 @@ extension QueryCondition {
     _ path: FieldKeyPath<R, Value>, hasPrefix text: String
   ) -> QueryCondition where Value.Stored == String {
     let prefix = Array(text.utf8)
-    return QueryCondition(
-      FieldCondition(
-        textOf: path, isOptional: false, indexed: IndexedCondition(hasPrefix: text, isOptional: false),
-        initial: { try $0.stored }
-      ) { $0.starts(with: prefix.rawSpan) })
+    let indexed = IndexedCondition(hasPrefix: text, isOptional: false)
+    return QueryCondition(FieldCondition(textOf: path, indexed) { $0.starts(with: prefix.rawSpan) })
   }
 
   /// The text field has a text that begins with another.
@@ -103,11 +98,8 @@ extension QueryCondition {
     _ path: FieldKeyPath<R, Value>, hasPrefix text: String
   ) -> QueryCondition where Value.Stored == String? {
     let prefix = Array(text.utf8)
-    return QueryCondition(
-      FieldCondition(
-        textOf: path, isOptional: true, indexed: IndexedCondition(hasPrefix: text, isOptional: true),
-        initial: { try $0.stored }
-      ) { $0.starts(with: prefix.rawSpan) })
+    let indexed = IndexedCondition(hasPrefix: text, isOptional: true)
+    return QueryCondition(FieldCondition(textOf: path, indexed) { $0.starts(with: prefix.rawSpan) })
   }
 
   /// The text field holds a text; a sealed field is opened for it.
@@ -118,10 +110,7 @@ extension QueryCondition {
     _ path: FieldKeyPath<R, Value>, contains text: String
   ) -> QueryCondition where Value.Stored == String {
     let needle = Array(text.utf8)
-    return QueryCondition(
-      FieldCondition(textOf: path, isOptional: false, initial: { try $0.stored }) {
-        $0.contains(needle.rawSpan)
-      })
+    return QueryCondition(FieldCondition(textOf: path) { $0.contains(needle.rawSpan) })
   }
 
   /// The text field has a text that holds another; a sealed field is opened for it.
@@ -129,10 +118,7 @@ extension QueryCondition {
     _ path: FieldKeyPath<R, Value>, contains text: String
   ) -> QueryCondition where Value.Stored == String? {
     let needle = Array(text.utf8)
-    return QueryCondition(
-      FieldCondition(textOf: path, isOptional: true, initial: { try $0.stored }) {
-        $0.contains(needle.rawSpan)
-      })
+    return QueryCondition(FieldCondition(textOf: path) { $0.contains(needle.rawSpan) })
   }
 
   /// The field's value satisfies a condition of your own; a sealed field is opened for it.

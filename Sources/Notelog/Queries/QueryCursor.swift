@@ -28,12 +28,6 @@ public struct QueryCursor: Sendable, Hashable {
   let keys: [Key]
   let id: RecordID
 
-  init(collection: UInt16, keys: [Key], id: RecordID) {
-    self.collection = collection
-    self.keys = keys
-    self.id = id
-  }
-
   private var bytes: [UInt8] {
     var bytes: [UInt8] = [Self.version, UInt8(keys.count)]
     bytes.append(littleEndian: collection)
@@ -46,7 +40,9 @@ public struct QueryCursor: Sendable, Hashable {
     }
     return bytes
   }
+}
 
+extension QueryCursor: Codable {
   /// Reads the bytes of a cursor; nil where they are none.
   private init?(_ bytes: RawSpan) {
     var place = 20
@@ -67,9 +63,7 @@ public struct QueryCursor: Sendable, Hashable {
     id = RecordID(ID16(bytes, at: 4))
     self.keys = keys
   }
-}
 
-extension QueryCursor: Codable {
   /// Decodes a cursor's text.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()

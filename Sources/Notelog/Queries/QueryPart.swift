@@ -11,14 +11,10 @@ struct QueryPart: Sendable {
   /// Between how many records is asked whether the answer is still wanted.
   private static let interval = 64
 
-  /// Throws where the task was cancelled that asks, or another part has failed.
-  func check() throws {
-    if Task.isCancelled || stop?.isSet == true { throw CancellationError() }
-  }
-
-  /// The same, at one record of many.
+  /// Throws where the task was cancelled that asks, or another part has failed; asked at one record of many.
   func check(at record: Int) throws {
-    if record & (Self.interval - 1) == 0 { try check() }
+    guard record & (Self.interval - 1) == 0, Task.isCancelled || stop?.isSet == true else { return }
+    throw CancellationError()
   }
 }
 

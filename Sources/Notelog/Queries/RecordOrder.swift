@@ -50,12 +50,7 @@ struct FieldOrder<R: Record, Value: FieldValue>: RecordOrder {
 
   func value(of entry: ScannedEntry<R>) throws -> Value { try entry.value(of: path) }
 
-  func encode(_ value: Value) throws -> [[UInt8]] {
-    let stored = try value.stored
-    var bytes = [UInt8](repeating: 0, count: stored.storedByteCount)
-    bytes.withBytes(in: 0..<bytes.count) { stored.store(into: &$0) }
-    return [bytes]
-  }
+  func encode(_ value: Value) throws -> [[UInt8]] { [try value.stored.storedBytes] }
 
   func decode(_ stored: inout ArraySlice<[UInt8]>) throws -> Value {
     guard let bytes = stored.popFirst() else { throw NotelogError(.invalidArgument, "a value is missing") }

@@ -45,9 +45,8 @@ extension RecordReader {
       return (name, indexed.ranges, indexed.description)
     }
     guard plan.collection.hasDigests, let values = condition.values,
-      let slot = try? plan.slot(of: condition.path),
-      let digest = plan.collection.digest(of: plan.slots[slot].index),
-      let ranges = digestRanges(of: values, plan.slots[slot].index)
+      let source = try? plan.index(of: condition.path),
+      let digest = plan.collection.digest(of: source), let ranges = digestRanges(of: values, source)
     else { return nil }
     let number = plan.collection.fields[digest].number
     let words = values.count == 1 ? "one value" : "\(values.count) values"
@@ -89,8 +88,8 @@ extension RecordReader {
   /// Fields that became optional are left to a scan: records may have been written before, and their keys don't say that there is a
   /// value.
   func indexName(of path: PartialKeyPath<R>) -> FieldIndexes.Name? {
-    guard plan.collection.isStored, let slot = try? plan.slot(of: path) else { return nil }
-    let field = plan.collection.fields[plan.slots[slot].index].field
+    guard plan.collection.isStored, let index = try? plan.index(of: path) else { return nil }
+    let field = plan.collection.fields[index].field
     guard field.isIndexed, !field.isOptional || field.wasAlwaysOptional else { return nil }
     return FieldIndexes.Name(collection: plan.collection.schema.collection, field: field.number)
   }

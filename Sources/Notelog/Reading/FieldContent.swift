@@ -58,39 +58,34 @@ public struct FieldContent: Sendable {
   ///   then, each piece authenticated; that none is missing at the end is certain once this returns.
   public func forEachPiece(_ body: ([UInt8]) throws -> Void) throws {
     var failure: (any Error)?
-    try forEachPart(0..<byteCount) { (part: RawSpan) throws(NotelogError) in
-      guard failure == nil else { return }
-      do { try body(part.array()) } catch { failure = error }
-      // Opening the rest would be for nobody.
-      if failure != nil { throw NotelogError(.invalidArgument, "a piece's receiver failed") }
-    } recovering: {
-      failure != nil
-    }
-    if let failure { throw failure }
+    do {
+      try forEachPart(0..<byteCount) { (part: RawSpan) throws(NotelogError) in
+        do { try body(part.array()) } catch {
+          failure = error
+          // Opening the rest would be for nobody.
+          throw NotelogError(.invalidArgument, "a piece's receiver failed")
+        }
+      }
+    } catch { throw failure ?? error }
   }
 
   private func forEachPart(
-    _ range: Range<Int>, _ body: (RawSpan) throws(NotelogError) -> Void,
-    recovering isExpected: () -> Bool = { false }
+    _ range: Range<Int>, _ body: (RawSpan) throws(NotelogError) -> Void
   ) throws(NotelogError) {
     let range = range.clamped(to: 0..<byteCount)
-    do throws(NotelogError) {
-      switch source {
-      case .whole(let open):
-        var bytes = try open()
-        defer { bytes.wipe() }
-        var start = range.lowerBound
-        while start < range.upperBound {
-          let end = min(range.upperBound, start + Self.pieceByteCount)
-          try body(bytes.rawSpan.extracting(start..<end))
-          start = end
-        }
-      case .chunks(let opener, let skipped):
-        let shifted = range.lowerBound + skipped..<range.upperBound + skipped
-        try opener.open(shifted) { (part: RawSpan, _: Int) throws(NotelogError) in try body(part) }
+    switch source {
+    case .whole(let open):
+      var bytes = try open()
+      defer { bytes.wipe() }
+      var start = range.lowerBound
+      while start < range.upperBound {
+        let end = min(range.upperBound, start + Self.pieceByteCount)
+        try body(bytes.rawSpan.extracting(start..<end))
+        start = end
       }
-    } catch {
-      if !isExpected() { throw error }
+    case .chunks(let opener, let skipped):
+      let shifted = range.lowerBound + skipped..<range.upperBound + skipped
+      try opener.open(shifted) { (part: RawSpan, _: Int) throws(NotelogError) in try body(part) }
     }
   }
 }
@@ -128,7 +123,7 @@ extension Entry {
   /// - Throws: `locked`, `missingKey`, `tampered`, `damaged`.
   public func content<Value>(of path: KeyPath<R, Value>) throws -> FieldContent? {
     let plan = reader.plan
-    let index = plan.slots[try plan.slot(of: path)].index
+    let index = try plan.index(of: path)
     guard let entry = try stored.find(plan.collection.fields[index].number) else { return nil }
     return try reader.opener.content(entry, of: stored, index, plan.collection)
   }

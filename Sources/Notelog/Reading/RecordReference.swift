@@ -76,15 +76,12 @@ extension RecordReference: Codable {
 }
 
 extension Store {
-  /// The store's id as references and ``StoreInfo`` write it.
-  private var referenceID: String { "\(RecordID(journal.storeID))" }
-
   /// A record's address, to be kept outside of the store. Whether there is such a record is not looked at.
   public func reference<R: Record>(
     to type: R.Type, _ id: RecordID
   ) throws -> RecordReference {
     RecordReference(
-      store: referenceID, collection: try reader(for: type).plan.collection.schema.firstName, id: id)
+      store: self.id.description, collection: try reader(for: type).plan.collection.schema.firstName, id: id)
   }
 
   /// The record that a reference points to; nil where it is no more.
@@ -94,7 +91,7 @@ extension Store {
   public func get<R: Record>(
     _ type: R.Type, _ reference: RecordReference
   ) throws -> Entry<R>? {
-    guard reference.store == referenceID else {
+    guard reference.store == id.description else {
       throw NotelogError(.invalidArgument, "\(reference) points into another store")
     }
     guard try reader(for: type).plan.collection.schema.firstName == reference.collection else {

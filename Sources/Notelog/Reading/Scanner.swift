@@ -72,9 +72,4 @@ final class RecordScanner<R: Record>: Scanner {
     self.reader = reader
     super.init(reader.plan.collection, reader.opener)
   }
-
-  /// A property's field, as its place in the plan.
-  func index(of path: PartialKeyPath<R>) throws(NotelogError) -> Int {
-    reader.plan.slots[try reader.plan.slot(of: path)].index
-  }
 }

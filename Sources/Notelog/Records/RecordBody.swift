@@ -9,7 +9,7 @@ struct FieldEntry: Hashable, Sendable {
   let type: FieldType
   let flags: FieldFlags
   /// The key the value is sealed under; 0 for a plain value.
-  let keyReference: UInt32
+  var keyReference: UInt32
   /// Where the value lies in the body.
   let range: Range<Int>
 }

@@ -7,8 +7,6 @@ import NotelogCrypto
 /// A field, ready to be written and read.
 struct FieldPlan: Sendable {
   let field: StoredField
-  /// The field's additional data for a value written now, the record's id still missing; nil for a plain field.
-  let additionalData: AdditionalData?
   let nameHash: ID16
 
   // What every write and read of the field asks for, beside each other and out of the field's own arrays.
@@ -22,9 +20,8 @@ struct FieldPlan: Sendable {
   /// The key that new values are sealed under; 0 for a plain field, and where each record chooses.
   let keyReference: UInt32
 
-  init(_ field: StoredField, additionalData: AdditionalData?, nameHash: ID16) {
+  init(_ field: StoredField, nameHash: ID16) {
     self.field = field
-    self.additionalData = additionalData
     self.nameHash = nameHash
     number = field.number
     type = field.type
@@ -72,14 +69,7 @@ final class CollectionPlan: Sendable {
       let hash = try naming("\(schema.name).\(field.name)") { () throws(CryptoError) in
         try FieldName.hash(collection: schema.firstName, field: field.firstName)
       }
-      var data: AdditionalData?
-      if let key = field.keys.last {
-        data = AdditionalData(
-          store: storeID, record: .zero, name: hash, type: field.type.rawValue,
-          flags: UInt16(field.flags.rawValue),
-          key: KeyReference(rawValue: key))
-      }
-      fields.append(FieldPlan(field, additionalData: data, nameHash: hash))
+      fields.append(FieldPlan(field, nameHash: hash))
     }
     self.fields = fields
     hasIndexes = fields.contains(where: \.isIndexed)

@@ -40,7 +40,7 @@ extension StoredSchema {
       guard let source = fields.first(where: { $0.number == fields[index].digestOf }) else { continue }
       let isDeclared =
         declared.typeName != nil
-        && declared.fields.contains { $0.name == source.name || $0.formerNames.contains(source.name) }
+        && declared.fields.contains { $0.allNames.contains(source.name) }
       if source.isRetired || isDeclared && !declared.revealed.contains(source.name) {
         fields[index].isRetired = true
         fields[index].isIndexed = false
@@ -92,8 +92,7 @@ extension CollectionPlan {
     guard rest.byteCount <= Limits.digestedBytes else {
       throw NotelogError(
         .limitExceeded,
-        "\(schema.name).\(field.field.name): a value that no two records share has at most \(Limits.digestedBytes) bytes"
-      )
+        "\(name(of: source)): a value that no two records share has at most \(Limits.digestedBytes) bytes")
     }
     return SortKey.key(of: rest, field.type, isOptional: false, byteCount: rest.byteCount)
   }
@@ -102,10 +101,9 @@ extension CollectionPlan {
   func storedDigest(_ value: RawSpan, _ source: Int, under key: SealingKey) throws(NotelogError) -> [UInt8] {
     guard var bytes = try digested(value, source) else { return [0] }
     defer { bytes.wipe() }
-    let name = fields[source].nameHash
     return try [1]
-      + naming("\(schema.name).\(fields[source].field.name)") { () throws(CryptoError) in
-        try key.digest(of: bytes.rawSpan, field: name, store: storeID)
+      + naming(name(of: source)) { () throws(CryptoError) in
+        try key.digest(of: bytes.rawSpan, field: fields[source].nameHash, store: storeID)
       }
   }
 
@@ -116,9 +114,7 @@ extension CollectionPlan {
     guard let index = digest(of: source),
       let stored = try RecordBody(checked: body).find(fields[index].number)
     else { return }
-    let key = try naming(place(source, id)) { () throws(CryptoError) in
-      try vault.sealingKey(KeyReference(rawValue: entry.keyReference))
-    }
+    let key = try vault.sealingKey(entry.keyReference, for: place(source, id))
     guard try storedDigest(value, source, under: key) == body.extracting(stored.range).array() else {
       throw NotelogError(.tampered, "\(place(source, id)): its digest is another value's")
     }

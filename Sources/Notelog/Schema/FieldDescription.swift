@@ -63,6 +63,9 @@ public struct FieldDescription: Hashable, Sendable {
     return field
   }
 
+  /// Its name, and those of before.
+  var allNames: [String] { [name] + formerNames }
+
   /// Whether the field is sealed.
   public var isSealed: Bool { key != nil || keyField != nil }
 
@@ -93,6 +96,9 @@ struct CollectionDescription: Sendable {
   var unique: [[String]]?
   /// The sealed ones among them, of which digests are kept that reveal which values are equal.
   var revealed: Set<String> = []
+
+  /// Its name, and those of before.
+  var allNames: [String] { [name] + formerNames }
 
   /// What the declaration itself gets wrong, or nil.
   var mistake: String? {

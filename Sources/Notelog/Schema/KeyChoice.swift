@@ -11,11 +11,7 @@ struct KeyChoice: Hashable, Sendable {
   var keys: [UInt32]
 
   /// Whether bytes are its name.
-  func isNamed(by bytes: RawSpan) -> Bool {
-    guard bytes.byteCount == name.utf8.count else { return false }
-    for (offset, byte) in name.utf8.enumerated() where bytes.byte(at: offset) != byte { return false }
-    return true
-  }
+  func isNamed(by bytes: RawSpan) -> Bool { name.withUTF8Bytes { $0.elementsEqual(bytes) } }
 }
 
 extension StoredField {
@@ -130,11 +126,10 @@ extension CollectionPlan {
     for index: Int, named name: RawSpan, or code: NotelogError.Code
   ) throws(NotelogError) -> KeyChoice {
     if let choice = fields[index].field.choices.first(where: { $0.isNamed(by: name) }) { return choice }
-    let known = fields[index].field.choices.map(\.name)
     throw NotelogError(
       code,
       "\(schema.name).\(keyFieldName(of: index)) names none of the keys that \(fields[index].field.name) may be sealed under: "
-        + known.prefix(5).joined(separator: ", ") + (known.count > 5 ? " and others" : ""))
+        + StoredSchema.list(fields[index].field.choices.map(\.name)))
   }
 
   /// The name of the field that names a field's key.

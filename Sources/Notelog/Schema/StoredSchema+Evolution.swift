@@ -35,13 +35,13 @@ extension StoredSchema {
     func keyOfNew(_ name: String) throws(NotelogError) -> UInt32? {
       if let newKey { try newKey(name) } else { try key(name) }
     }
-    guard ([declared.name] + declared.formerNames).contains(firstName) else {
+    guard declared.allNames.contains(firstName) else {
       throw NotelogError(
         .schemaConflict,
         "collection \(declared.name) was first declared as \(firstName): add that to its former names")
     }
     // Who doesn't know the name in force is an older version of the app, and leaves it.
-    if ([declared.name] + declared.formerNames).contains(name) { name = declared.name }
+    if declared.allNames.contains(name) { name = declared.name }
     var new: [FieldDescription] = []
     for field in declared.fields {
       guard let index = try index(of: field, in: declared) else {
@@ -95,9 +95,8 @@ extension StoredSchema {
   private func index(
     of field: FieldDescription, in declared: CollectionDescription
   ) throws(NotelogError) -> Int? {
-    let names = [field.name] + field.formerNames
     guard let found = position(of: field) else { return nil }
-    guard names.contains(fields[found].firstName), !fields[found].isDigest else {
+    guard field.allNames.contains(fields[found].firstName), !fields[found].isDigest else {
       throw NotelogError(
         .schemaConflict,
         "\(name).\(field.name) was first declared as \(fields[found].firstName): add that to its former names"
@@ -116,7 +115,7 @@ extension StoredSchema {
 
   /// Where a declared field stands, if it does.
   func position(of field: FieldDescription) -> Int? {
-    ([field.name] + field.formerNames).lazy.compactMap { name in
+    field.allNames.lazy.compactMap { name in
       fields.firstIndex { $0.name == name } ?? fields.firstIndex { $0.firstName == name }
     }.first
   }
@@ -134,8 +133,7 @@ extension StoredSchema {
   ) throws(NotelogError) {
     guard let type = declared.typeName, let first = new.first else { return }
     let known = Set(
-      declared.fields.flatMap { [$0.name] + $0.formerNames } + declared.retired + declared.kept
-        + declared.migrated)
+      declared.fields.flatMap(\.allNames) + declared.retired + declared.kept + declared.migrated)
     let forgotten = fields.filter {
       !$0.isRetired && !$0.isDigest && !known.contains($0.name) && !known.contains($0.firstName)
     }
@@ -161,7 +159,7 @@ extension StoredSchema {
   }
 
   /// Some names: the first five, and that there are more.
-  private static func list(_ names: [String]) -> String {
+  static func list(_ names: [String]) -> String {
     names.prefix(5).joined(separator: ", ") + (names.count > 5 ? " and others" : "")
   }
 
@@ -219,7 +217,7 @@ extension StoredField {
       throw NotelogError(.schemaConflict, "\(place) may be missing in records: keep its property optional")
     }
     // Who doesn't know the name in force is an older version of the app, and leaves it.
-    if ([field.name] + field.formerNames).contains(name) { name = field.name }
+    if field.allNames.contains(name) { name = field.name }
     flags = field.flags
     isIndexed = field.isIndexed
     if let keyName = field.key, let reference = try key(keyName) {

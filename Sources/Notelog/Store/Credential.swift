@@ -68,24 +68,23 @@ public enum Credential: Sendable {
   ) throws(NotelogError) -> Result {
     try checkSize(place)
     return try naming(place) { () throws(CryptoError) in
-      switch self {
-      case .password(let text):
-        let credential = NotelogCrypto.Credential.password(
-          try Secret(utf8: text.precomposedStringWithCanonicalMapping))
-        return try body(credential)
-      case .passwordBytes(let bytes):
-        let credential = NotelogCrypto.Credential.password(try bytes.normalizedCopy())
-        return try body(credential)
-      case .keyBytes(let bytes), .root(let bytes):
-        let credential = NotelogCrypto.Credential.rawKey(try bytes.secret.copy())
-        return try body(credential)
-      case .key(let bytes):
-        let credential = NotelogCrypto.Credential.rawKey(try Secret(copying: bytes.rawSpan))
-        return try body(credential)
-      case .recoveryKey(let bytes):
-        let credential = NotelogCrypto.Credential.recoveryKey(try Secret(copying: bytes.rawSpan))
-        return try body(credential)
-      }
+      let credential = try copied()
+      return try body(credential)
+    }
+  }
+
+  /// The secret in memory of its own.
+  private func copied() throws(CryptoError) -> NotelogCrypto.Credential {
+    switch self {
+    case .password(let text):
+      return NotelogCrypto.Credential.password(
+        try Secret(utf8: text.precomposedStringWithCanonicalMapping))
+    case .passwordBytes(let bytes): return NotelogCrypto.Credential.password(try bytes.normalizedCopy())
+    case .keyBytes(let bytes), .root(let bytes):
+      return NotelogCrypto.Credential.rawKey(try bytes.secret.copy())
+    case .key(let bytes): return NotelogCrypto.Credential.rawKey(try Secret(copying: bytes.rawSpan))
+    case .recoveryKey(let bytes):
+      return NotelogCrypto.Credential.recoveryKey(try Secret(copying: bytes.rawSpan))
     }
   }
 }

@@ -1,4 +1,4 @@
-// The schemas of an open store: as stored, as code declares them, and whether they were checked.
+// The schemas of an open store: as stored, and as code declares them.
 
 import NotelogJournal
 import NotelogCrypto
@@ -20,17 +20,12 @@ struct SchemaRegistry: Sendable {
   var lost: Set<UInt16> = []
   /// Readers whose plans agree with what is stored.
   let readers: RecordReaders
-  /// Whether every schema's MAC has been verified since the store was opened.
-  var isVerified = false
 
   init(_ readers: RecordReaders) { self.readers = readers }
 
   /// The collection that a declaration means, by its name or a former one.
   func find(_ declared: CollectionDescription) -> Stored? {
-    for name in [declared.name] + declared.formerNames {
-      if let found = find(name) { return found }
-    }
-    return nil
+    declared.allNames.lazy.compactMap { find($0) }.first
   }
 
   /// The collection of a name.

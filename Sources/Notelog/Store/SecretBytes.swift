@@ -25,12 +25,7 @@ public final class SecretBytes: Sendable {
   public convenience init(
     capacity: Int, filling body: (inout MutableRawSpan) throws -> Int
   ) throws {
-    guard (0...Self.byteCountMax).contains(capacity) else {
-      throw NotelogError(.limitExceeded, "secret bytes are at most \(Self.byteCountMax)")
-    }
-    var whole = try naming("making room for a secret") { () throws(CryptoError) in
-      try Secret(byteCount: capacity)
-    }
+    var whole = try Self.room(for: capacity)
     var span = whole.mutableBytes
     let count = try body(&span)
     precondition((0...capacity).contains(count), "there are no more bytes than there is room for")
@@ -54,16 +49,19 @@ public final class SecretBytes: Sendable {
   ///   - rest: What comes then; nil for nothing.
   /// - Throws: `limitExceeded`, `inputOutput` where there is no memory.
   public convenience init(_ start: [UInt8], followedBy rest: SecretBytes? = nil) throws {
-    let count = start.count + (rest?.byteCount ?? 0)
-    guard count <= Self.byteCountMax else {
-      throw NotelogError(.limitExceeded, "secret bytes are at most \(Self.byteCountMax)")
-    }
-    var whole = try naming("making room for a secret") { () throws(CryptoError) in
-      try Secret(byteCount: count)
-    }
+    var whole = try Self.room(for: start.count + (rest?.byteCount ?? 0))
     whole.fill(start)
     if let rest { Self.copy(rest.secret, to: &whole, at: start.count) }
     self.init(whole)
+  }
+
+  private static func room(for byteCount: Int) throws(NotelogError) -> Secret {
+    guard (0...byteCountMax).contains(byteCount) else {
+      throw NotelogError(.limitExceeded, "secret bytes are at most \(byteCountMax)")
+    }
+    return try naming("making room for a secret") { () throws(CryptoError) in
+      try Secret(byteCount: byteCount)
+    }
   }
 
   private static func copy(_ source: borrowing Secret, to whole: inout Secret, at offset: Int) {

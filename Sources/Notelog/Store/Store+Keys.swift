@@ -110,20 +110,14 @@ extension Store {
   }
 
   /// Notes whether somebody with the unlock root has checked the schemas: before that nothing is sealed as they say.
-  func trustSchemas(_ isVerified: Bool) {
-    registry.withLock { $0.isVerified = isVerified }
-    _ = schemasAreVerified.exchange(isVerified)
-  }
+  func trustSchemas(_ isVerified: Bool) { _ = schemasAreVerified.exchange(isVerified) }
 
   /// Locks keys: their memory is wiped, and reading what they seal throws `locked`.
   public func lock(_ scope: LockScope = .whenUnlocked) {
     vault.lock(scope == .everything ? .everything : .whenUnlocked)
   }
 
-  /// Whether values can't be sealed under a key now, and may later, or on another device.
-  func isLocked(_ key: UInt32) -> Bool { lockRefusal(of: key) != nil }
-
-  /// Why they can't.
+  /// Why values can't be sealed under a key now, and may later, or on another device; nil where they can.
   func lockRefusal(of key: UInt32) -> CryptoError? {
     do throws(CryptoError) {
       _ = try vault.sealingKey(KeyReference(rawValue: key))

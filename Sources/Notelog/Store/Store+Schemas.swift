@@ -125,7 +125,7 @@ extension Store {
   /// A schema's record, ready to be written.
   func sealSchema(_ schema: StoredSchema) throws(NotelogError) -> SchemaRegistry.Stored {
     // What was not checked is not given a fresh MAC.
-    guard registry.withLock({ $0.isVerified }) else {
+    guard schemasAreVerified.isSet else {
       throw NotelogError(.locked, "the store's schemas have not been checked yet: unlock it")
     }
     try refuseMissingSchemas("storing the schema of \(schema.name)")

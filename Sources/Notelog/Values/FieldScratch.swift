@@ -9,8 +9,6 @@ public struct FieldScratch {
   private(set) var bytes: [UInt8] = []
   private(set) var count = 0
 
-  init() {}
-
   /// Appends a value.
   @inlinable
   public mutating func append(_ value: some StoredValue) {

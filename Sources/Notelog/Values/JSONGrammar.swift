@@ -7,8 +7,6 @@ struct JSONGrammar {
   private let bytes: [UInt8]
   private var offset = 0
 
-  private init(bytes: [UInt8]) { self.bytes = bytes }
-
   /// Whether bytes are a JSON text in UTF-8, without a byte order mark, and nothing else.
   static func holds(for bytes: [UInt8]) -> Bool {
     var grammar = JSONGrammar(bytes: bytes)

@@ -20,8 +20,7 @@ enum SortKey {
 
   /// The key of a value as it is stored.
   static func key<Stored: StoredValue>(of stored: Stored) -> [UInt8] {
-    var bytes = [UInt8](repeating: 0, count: stored.storedByteCount)
-    bytes.withBytes(in: 0..<bytes.count) { stored.store(into: &$0) }
+    let bytes = stored.storedBytes
     return key(
       of: bytes.rawSpan, Stored.fieldType, isOptional: Stored.isOptional,
       byteCount: byteCount(of: bytes.rawSpan))

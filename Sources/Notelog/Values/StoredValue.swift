@@ -1,5 +1,6 @@
 // What Notelog's own value types can do: become the bytes of a field and come back (FORMAT.md 7.3).
 
+import NotelogBase
 import NotelogJournal
 
 /// A type whose values are a field's bytes as the format defines them.
@@ -21,6 +22,13 @@ public protocol StoredValue: Sendable {
 extension StoredValue {
   /// Most types always have a value.
   @inlinable public static var isOptional: Bool { false }
+
+  /// The bytes that ``store(into:)`` writes.
+  var storedBytes: [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: storedByteCount)
+    bytes.withBytes(in: 0..<bytes.count) { store(into: &$0) }
+    return bytes
+  }
 }
 
 /// A stored type whose values have an order that bytes can keep, so that a plain field of it can be indexed.

@@ -100,9 +100,7 @@ public struct RecordBatch<R: Record>: ~Copyable {
     }
     guard !collection.unique.isEmpty else {
       do throws(JournalError) {
-        return try store.journal.commit(&batch, durability.journal) { () throws(JournalError) in
-          try requireKeysInForce()
-        }
+        return try store.journal.commit(&batch, durability.journal, checking: requireKeysInForce)
       } catch { throw store.refusal(error) }
     }
     do throws(WriteError<any Error>) {
@@ -139,13 +137,7 @@ public struct RecordBatch<R: Record>: ~Copyable {
       epoch = now
     }
     keys.reset(for: plan.collection)
-    mustWait = plan.leavesFields || hasLockedKey
-  }
-
-  /// Whether a field of the type is under a locked key.
-  private var hasLockedKey: Bool {
-    for field in plan.collection.fields where field.isSealed && store.hasLockedKey(field) { return true }
-    return false
+    mustWait = plan.leavesFields || store.hasLockedKey(plan.collection)
   }
 
   /// Writes records over what they replace, in a closure of their own.
@@ -207,9 +199,8 @@ extension Store {
       if readers.epoch == epoch { return true }
       guard let now = registry.byNumber[plan.number]?.plan, now !== plan else { return true }
       return plan.fields.allSatisfy { field in
-        !field.isSealed
-          || now.fields.contains { $0.number == field.number && $0.field.keepsKeysInForce(of: field.field) }
-          || !now.fields.contains { $0.number == field.number }
+        guard field.isSealed, let index = now.index(of: field.number) else { return true }
+        return now.fields[index].field.keepsKeysInForce(of: field.field)
       }
     }
   }

@@ -23,10 +23,15 @@ extension Store {
     return scratch.count == 1
   }
 
-  /// Whether a value of a field can't be sealed now, or for some records can't.
-  func hasLockedKey(_ field: FieldPlan) -> Bool {
-    guard field.field.isKeyChosen else { return isLocked(field.keyReference) }
-    return field.field.choices.contains { isLocked($0.keys.last ?? 0) }
+  /// Whether values of a collection's fields can't be sealed now, or for some records can't.
+  func hasLockedKey(_ plan: CollectionPlan) -> Bool {
+    for field in plan.fields where field.isSealed && hasLockedKey(field) { return true }
+    return false
+  }
+
+  private func hasLockedKey(_ field: FieldPlan) -> Bool {
+    guard field.field.isKeyChosen else { return lockRefusal(of: field.keyReference) != nil }
+    return field.field.choices.contains { lockRefusal(of: $0.keys.last ?? 0) != nil }
   }
 
   /// Why a field's value can't be sealed; where the record names the key, of the one that it names or of the one that its last version named.

@@ -57,6 +57,6 @@ extension Store {
     to path: FieldKeyPath<R, Value>, of id: RecordID
   ) throws -> Uploader {
     let plan = try storedPlan(for: R.self)
-    return try Uploader(self, plan.collection, plan.slots[try plan.slot(of: path)].index, id)
+    return try Uploader(self, plan.collection, plan.index(of: path), id)
   }
 }

@@ -5,12 +5,6 @@ import NotelogCrypto
 import NotelogJournal
 
 extension Transaction {
-  /// Whether a key is locked that a record of the collection may name, or a field has.
-  func hasLockedKey(_ plan: CollectionPlan) -> Bool {
-    for field in plan.fields where field.isSealed && store.hasLockedKey(field) { return true }
-    return false
-  }
-
   /// Has what names the key of a field that is set written too, with its initial value, where the record lacks it.
   func addKeyFields<R: Record>(
     to changed: inout [Int: Int], _ stored: OwnedRecord, _ plan: RecordPlan<R>

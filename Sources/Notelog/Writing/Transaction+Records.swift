@@ -25,7 +25,7 @@ extension Transaction {
     let plan = try plan(for: R.self)
     try check(condition, record.id, plan.collection)
     if plan.hasRetired { try plan.refuseRetired(record) }
-    if plan.leavesFields || plan.collection.hasChosenKeys && hasLockedKey(plan.collection) {
+    if plan.leavesFields || plan.collection.hasChosenKeys && store.hasLockedKey(plan.collection) {
       try putOver(record, plan)
       return record.id
     }
@@ -47,16 +47,10 @@ extension Transaction {
     where try !store.isLeft(slot, of: record, over: stored, plan) {
       written[slot.index] = number
     }
-    func encode(_ index: Int, _ scratch: inout FieldScratch) throws {
+    try merge(record.id, over: stored, plan.collection, changed: Set(written.keys)) { index, scratch in
       guard let number = written[index] else { return }
       try plan.slots[number].definition.access.encode(record, &scratch)
     }
-    if let stored { return try merge(stored, plan.collection, changed: Set(written.keys), encoding: encode) }
-    encoder.begin()
-    for index in written.keys.sorted() {
-      try encoder.add(index, of: plan.collection) { try encode(index, &$0) }
-    }
-    try emit(record.id, plan.collection)
   }
 
   /// The record with an id as this transaction sees it; nil where there is none.
@@ -96,21 +90,13 @@ extension Transaction {
     var uploaded: [Int: SealedContent] = [:]
     for (slot, upload) in draft.uploads {
       let index = plan.slots[slot].index
-      // Where the record names the key, it is compared with that once all is known of the record.
-      guard
-        plan.collection.fields[index].field.isKeyChosen
-          || upload.content.keyReference == plan.collection.fields[index].keyReference
-      else {
-        throw NotelogError(
-          .conflict,
-          "\(plan.collection.place(index, stored.id)): its key was rotated since the value was uploaded; upload it again"
-        )
-      }
+      try plan.collection.checkKey(of: upload.content, index, stored.id)
       uploaded[index] = upload.content
       uploads.append(upload)
     }
-    try merge(stored, plan.collection, changed: Set(changed.keys), uploaded, dropping: dropped) {
-      index, scratch in
+    try merge(
+      stored.id, over: stored, plan.collection, changed: Set(changed.keys), uploaded, dropping: dropped
+    ) { index, scratch in
       guard let slot = changed[index] else { return }
       try plan.slots[slot].definition.access.encode(values, &scratch)
     }
@@ -134,10 +120,11 @@ extension Transaction {
     return true
   }
 
-  /// Writes a record's next version: changed fields anew, the others as they are, except those that are dropped.
+  /// Writes a record's next version: changed fields anew, the others as they are, except those that are dropped. One that is not stored yet has no
+  /// others.
   mutating func merge(
-    _ stored: OwnedRecord, _ plan: CollectionPlan, changed: Set<Int>, _ uploaded: [Int: SealedContent] = [:],
-    dropping dropped: Set<Int> = [],
+    _ id: RecordID, over stored: OwnedRecord?, _ plan: CollectionPlan, changed: Set<Int>,
+    _ uploaded: [Int: SealedContent] = [:], dropping dropped: Set<Int> = [],
     encoding encode: (Int, inout FieldScratch) throws -> Void
   ) throws(NotelogError) {
     encoder.begin()
@@ -146,7 +133,7 @@ extension Transaction {
       try encoder.add(index, of: plan) { try encode(index, &$0) }
     }
     var new = changed.sorted()[...]
-    for entry in try stored.entries() {
+    for entry in try stored?.entries() ?? [] {
       while let index = new.first, plan.fields[index].field.number < entry.number {
         try add(index, to: &encoder)
         new.removeFirst()
@@ -160,8 +147,8 @@ extension Transaction {
       }
     }
     for index in new { try add(index, to: &encoder) }
-    if plan.hasChosenKeys { return try emitUnderChosenKeys(stored, plan, changed: changed) }
-    try emit(stored.id, plan, carriedFrom: stored.body)
+    if let stored, plan.hasChosenKeys { return try emitUnderChosenKeys(stored, plan, changed: changed) }
+    try emit(id, plan, carriedFrom: stored?.body ?? [])
   }
 
   /// A record that is to be changed.
@@ -191,15 +178,14 @@ extension Transaction {
   }
 
   mutating func check(_ condition: Condition, _ id: RecordID, _ plan: CollectionPlan) throws(NotelogError) {
-    guard condition != .always else { return }
-    let stored = try read(id, plan)
     switch condition {
     case .always: return
     case .absent:
-      guard stored == nil else {
+      guard try read(id, plan) == nil else {
         throw NotelogError(.conflict, "there is a record \(id) in \(plan.schema.name) already").of(id)
       }
     case .revision(let revision):
+      let stored = try read(id, plan)
       guard stored?.revision == revision else {
         let found = stored.map { "at revision \($0.revision)" } ?? "deleted"
         throw NotelogError(.conflict, "record \(id) is \(found), not at revision \(revision): read it again")
@@ -227,6 +213,17 @@ extension Transaction {
       throw error
     }
     collections[plan.schema.collection] = writing
+  }
+}
+
+extension CollectionPlan {
+  /// Refuses an uploaded value that is not under the key in force. Where the record names the key, it is compared with that once all is known of
+  /// the record.
+  func checkKey(of content: SealedContent, _ index: Int, _ id: RecordID) throws(NotelogError) {
+    guard fields[index].field.isKeyChosen || content.keyReference == fields[index].keyReference else {
+      throw NotelogError(
+        .conflict, "\(place(index, id)): its key was rotated since the value was uploaded; upload it again")
+    }
   }
 }
 

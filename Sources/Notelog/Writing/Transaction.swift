@@ -116,18 +116,18 @@ public struct Transaction: ~Copyable {
       try storeSchemas { [store] schema throws(NotelogError) in try store.followAll(&schema) }
     }
     var pending: StoredSchema?
-    for name in [declared.name] + declared.formerNames where pending == nil {
+    for name in declared.allNames where pending == nil {
       let schema = schemaNumbers[name].flatMap { schemas[$0]?.plan.schema }
       if schema?.name == name { pending = schema }
     }
     let (schema, isChanged, isComplete) = try store.schemaForWriting(
       declared, pending: pending, after: highestSchema, besides: &orphans, migration)
     guard isChanged else {
-      if let pending = schemas[schema.collection] { return (pending.plan, isComplete) }
-      if let stored = store.registry.withLock({ $0.byNumber[schema.collection] }) {
-        return (stored.plan, isComplete)
+      let number = schema.collection
+      guard let known = schemas[number] ?? store.registry.withLock({ $0.byNumber[number] }) else {
+        throw NotelogError(.notFound, "collection \(declared.name) is gone")
       }
-      throw NotelogError(.notFound, "collection \(declared.name) is gone")
+      return (known.plan, isComplete)
     }
     let stored = try store.sealSchema(schema)
     put(stored)

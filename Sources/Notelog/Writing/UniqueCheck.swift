@@ -43,10 +43,9 @@ struct UniqueCheck: ~Copyable {
     try batch.forEachRecord(in: plan.number) { (id, body) throws in
       guard let values = try rule.values(in: body) else { return }
       var holder = taken.updateValue(RecordID(id), forKey: values)
-      if holder == nil, let index, let entry = try OrderedEntry(keyOf: rule.order, RecordID(id), body) {
+      if holder == nil {
+        let entry = try OrderedEntry(keyOf: rule.order, RecordID(id), body)
         holder = try self.holder(of: values, tyingWith: entry, index, rule, plan, besides: written)
-      } else if holder == nil {
-        holder = try scan(for: values, rule, plan, besides: written)
       }
       if let holder { throw conflict(RecordID(id), holder, rule, plan) }
     }
@@ -54,13 +53,11 @@ struct UniqueCheck: ~Copyable {
     try batch.forEachRecord(in: plan.number) { (id, body) throws in
       for values in try valuesUnderOtherKeys(RecordID(id), body, source, rule, plan) {
         var holder = taken[values].flatMap { $0.bytes == id ? nil : $0 }
-        if holder == nil, let index {
+        if holder == nil {
           // As it stands in a record: a presence byte, and the digest.
           let stored = [1] + values.dropFirst(4)
           let entry = OrderedEntry(key: stored.rawSpan, RecordID(id))
           holder = try self.holder(of: values, tyingWith: entry, index, rule, plan, besides: written)
-        } else if holder == nil {
-          holder = try scan(for: values, rule, plan, besides: written)
         }
         if let holder { throw conflict(RecordID(id), holder, rule, plan) }
       }
@@ -107,11 +104,12 @@ struct UniqueCheck: ~Copyable {
     return all
   }
 
-  /// The record that has some values, among those whose keys tie with one.
+  /// The record that has some values, among those whose keys tie with one; among all, where there is no index or no key.
   private mutating func holder(
-    of values: [UInt8], tyingWith entry: OrderedEntry, _ index: OrderedIndex, _ rule: UniqueRule,
+    of values: [UInt8], tyingWith entry: OrderedEntry?, _ index: OrderedIndex?, _ rule: UniqueRule,
     _ plan: CollectionPlan, besides written: Set<ID16>
   ) throws -> RecordID? {
+    guard let index, let entry else { return try scan(for: values, rule, plan, besides: written) }
     var holder: RecordID?
     let key = entry.key(byteCount: OrderedEntry.keyByteCount)
     try index.forEach(

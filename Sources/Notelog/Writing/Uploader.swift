@@ -39,16 +39,17 @@ struct Uploader: ~Copyable {
     guard store.schemasAreVerified.isSet else {
       throw NotelogError(.locked, "\(place): nothing is sealed before the store was unlocked")
     }
-    let reference = KeyReference(rawValue: try Self.keyReference(store, plan, index, id))
-    let key = try naming(place) { () throws(CryptoError) in try store.vault.sealingKey(reference) }
+    let reference = try Self.keyReference(store, plan, index, id)
+    let key = try store.vault.sealingKey(reference, for: place)
     self.store = store
     self.plan = plan
     self.index = index
     self.id = id
     self.key = key
     value = .randomValue
-    data = plan.chunkData(
-      index, of: id, type: field.type, flags: Self.flags, key: key.reference, value: value)
+    let entry = FieldEntry(
+      number: field.number, type: field.type, flags: Self.flags, keyReference: reference, range: 0..<0)
+    data = plan.chunkData(entry, index, id, value)
   }
 
   /// The key that a value is sealed under: the field's, or that which the record names.
@@ -128,19 +129,14 @@ struct Uploader: ~Copyable {
 
   /// Ends the value, which from here on is the caller's to keep alive. What is short enough is sealed to stand in the record itself.
   consuming func finish() throws(NotelogError) -> SealedContent {
-    let field = plan.fields[index]
-    let content: SealedContent
-    if number > 0 {
+    let isLarge = number > 0
+    if isLarge {
       try seal(isLast: true)
       try commit()
     }
-    if number == 0 {
-      content = SealedContent(
-        type: field.type, flags: .sealed, keyReference: key.reference.rawValue, bytes: try sealInline())
-    } else {
-      content = SealedContent(
-        type: field.type, flags: Self.flags, keyReference: key.reference.rawValue, bytes: try sealReference())
-    }
+    let content = SealedContent(
+      type: plan.fields[index].type, flags: isLarge ? Self.flags : .sealed,
+      keyReference: key.reference.rawValue, bytes: try isLarge ? sealReference() : sealInline())
     chunk.wipe()
     isBegun = false
     return content

@@ -60,9 +60,7 @@ import Testing
       let field = try #require(try entry.stored.find(3))
       let plan = entry.reader.plan.collection
       let key = try store.vault.sealingKey(KeyReference(rawValue: field.keyReference))
-      let data = plan.chunkData(
-        try plan.index(of: "scan"), of: entry.id, type: field.type, flags: field.flags, key: key.reference,
-        value: reference.value)
+      let data = plan.chunkData(field, try plan.index(of: "scan"), entry.id, reference.value)
       var run = NonceRun()
       try body.withBytes(in: range) { target in
         try ValueReference(reference.value, byteCount: byteCount).write(

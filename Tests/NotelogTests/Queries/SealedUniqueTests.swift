@@ -312,7 +312,7 @@ private let locked = NotelogError(.locked, "")
         id: people[3].id, revision: 0, collection: plan.number, copying: body.rawSpan)
       tx.checksRules = false
       tx.prepare(plan)
-      try tx.merge(forged, plan, changed: []) { _, _ in }
+      try tx.merge(forged.id, over: forged, plan, changed: []) { _, _ in }
     }
     #expect(
       try store.query(Colleague.self).where(\.email, is: people[7].email).entries().map(\.id) == [
