@@ -13,15 +13,11 @@ package final class ForgivingFile: StorageFile {
   private let fileByteCount: Int?
   private let ranges = Lock<[Range<Int>]>([])
 
-  package init(_ base: any StorageFile, byteCount: Int) {
+  /// A file of so many bytes. Where that isn't said, it is of a store that somebody may be writing to: its length may change, and only errors
+  /// of the medium are forgiven.
+  package init(_ base: any StorageFile, byteCount: Int? = nil) {
     self.base = base
     fileByteCount = byteCount
-  }
-
-  /// A file of a store that somebody may be writing to: its length may change, and only errors of the medium are forgiven.
-  package init(_ base: any StorageFile) {
-    self.base = base
-    fileByteCount = nil
   }
 
   package var name: String { base.name }

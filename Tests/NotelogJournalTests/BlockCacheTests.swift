@@ -257,3 +257,10 @@ import Testing
     #expect(try journal.body(of: key(199)) == body(200))
   }
 }
+
+extension BlockCache {
+  /// Where in memory the block at an offset begins, as far as can be told without a lock.
+  fileprivate func blockAddress(_ segment: UInt32, at offset: Int) -> UInt? {
+    slotAhead(segment, at: offset).map { blocks.address &+ UInt($0 * Self.blockByteCount) }
+  }
+}

@@ -125,7 +125,7 @@ import Testing
           Issue.record("bit \(bit): record \(number) reads wrongly")
         }
       }
-      #expect(journal.report.checkpoint == .damaged || journal.isCheckpointDamaged)
+      #expect(journal.report.checkpoint == .damaged || journal.catalog.checkpointHealth.isDamaged)
       #expect(try Journal.verify(store.storage).report.checkpoint == .damaged)
       // Nothing was written: the store is not closed in order again, only let go.
       try journal.abandon()
@@ -160,7 +160,7 @@ import Testing
           Issue.record("read \(passing) failed: record \(number) reads wrongly")
         }
       }
-      #expect(journal.statistics.recordCount == 400 && journal.isCheckpointDamaged)
+      #expect(journal.statistics.recordCount == 400 && journal.catalog.checkpointHealth.isDamaged)
       try journal.close()
       guard hasFired else { break }
       firedCount += 1
@@ -176,14 +176,14 @@ import Testing
     try replace(store, with: index)
     let journal = try Journal.open(in: store.storage, options: .small)
     for number in 0..<2000 { _ = try journal.body(of: key(number)) }
-    #expect(journal.isCheckpointDamaged)
+    #expect(journal.catalog.checkpointHealth.isDamaged)
     try journal.checkpoint()
     for number in 0..<800 { try journal.put(key(number), body(number), .buffered) }
     try journal.abandon()
     let again = try Journal.open(in: store.storage, options: .small)
     #expect(again.report.checkpoint == .used)
     for number in 0..<800 { #expect(try again.body(of: key(number)) == body(number)) }
-    #expect(!again.isCheckpointDamaged)
+    #expect(!again.catalog.checkpointHealth.isDamaged)
     try again.close()
   }
 

@@ -41,12 +41,10 @@ extension BackupManifest.Part {
   func isWholeAtItsEnds(in storage: any Storage) -> Bool {
     guard let file = try? storage.open(name, .read) else { return false }
     defer { file.close() }
-    guard let found = try? readHeader(file), found.entry == entry, found.badCopies.isEmpty,
-      let trailer = found.trailer
-    else { return false }
-    var reader = SegmentReader(file, salt: found.salt, end: found.byteCount)
-    let state = try? reader.forEachFooterEntry(trailer) { _, _ in }
-    return state != nil && state != .unreadable
+    guard let found = try? readHeader(file), found.entry == entry, found.badCopies.isEmpty else {
+      return false
+    }
+    return (try? found.hasSoundFooter()) ?? false
   }
 
   /// The part that a copy of this one is: of its kind if all of it checks, else a damaged one.

@@ -65,8 +65,7 @@ extension Journal {
       .log, number: number, storeID: storeID, branch: Branch(id: id, keepsTimes: now.branch.keepsTimes),
       salt: JournalOptions().random(), firstSequence: now.nextSequence,
       floor: LogPosition(segment: number, offset: Layout.firstFrameOffset), live: now.live)
-    var start = Buffer(capacity: Layout.firstFrameOffset * 2)
-    header.appendStart(to: &start, live: now.live)
+    let start = header.start(live: now.live)
     try fromStorage(target.replaceWhole(FileName.segment(number), with: start.bytes.array()))
   }
 

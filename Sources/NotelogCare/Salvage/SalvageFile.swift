@@ -53,23 +53,17 @@ struct SalvageFile {
         (try? Self.hasFrame(file, byteCount, under: SegmentSalt($0.salt))) == true
       } ?? copies.first
     salt = header.map { SegmentSalt($0.salt) }
-    number = header?.number ?? FileName.segmentNumber(Self.segmentName(name))
+    // A segment's name is what a file's name may begin with: `000000000007.journal.bak` was a copy of that segment.
+    number = header?.number ?? FileName.segmentNumber(String(name.prefix(20)))
   }
-
-  /// The segment's name that a file's name begins with: `000000000007.journal.bak` was a copy of that segment.
-  private static func segmentName(_ name: String) -> String { String(name.prefix(20)) }
 
   /// A reader of its frames; only once the salt is known.
-  func reader(end: Int? = nil) -> SegmentReader {
-    SegmentReader(file, salt: salt ?? SegmentSalt(0), end: min(end ?? byteCount, byteCount))
+  func reader() -> SegmentReader {
+    SegmentReader(file, salt: salt ?? SegmentSalt(0), end: byteCount)
   }
 
-  /// Whether any frame in it checks under a salt.
-  func hasFrame(under salt: SegmentSalt) throws(StorageError) -> Bool {
-    try Self.hasFrame(file, byteCount, under: salt)
-  }
-
-  private static func hasFrame(
+  /// Whether any frame of a file checks under a salt.
+  static func hasFrame(
     _ file: any StorageFile, _ byteCount: Int, under salt: SegmentSalt
   ) throws(StorageError) -> Bool {
     var reader = SegmentReader(file, salt: salt, end: byteCount)

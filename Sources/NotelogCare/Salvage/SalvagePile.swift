@@ -193,7 +193,7 @@ struct SalvagePile {
   private func isInterruptedCreation(_ file: SalvageFile) throws(JournalError) -> Bool {
     guard file.number ?? 0 > newestLogNumber ?? 0 else { return false }
     do {
-      var reader = SegmentReader(file.file, salt: 0, end: file.byteCount)
+      var reader = SegmentReader(file.file, salt: SegmentSalt(0), end: file.byteCount)
       return try reader.isZero(from: Layout.firstFrameOffset + Layout.frameHeaderByteCount)
     } catch { throw JournalError(error) }
   }
@@ -201,7 +201,7 @@ struct SalvagePile {
   private func salt(of file: SalvageFile) throws(StorageError) -> SegmentSalt? {
     if let number = file.number, let entry = live?[number] {
       let salt = SegmentSalt(entry.salt)
-      if try file.hasFrame(under: salt) { return salt }
+      if try SalvageFile.hasFrame(file.file, file.byteCount, under: salt) { return salt }
     }
     return try SaltSolver.solve(file.file, byteCount: file.byteCount)
   }

@@ -25,7 +25,6 @@ struct SalvageScan: ~Copyable {
   private(set) var highestSequence: UInt64 = 0
   /// Where frames were that can't be read.
   private(set) var lost: [Range<Int>] = []
-  private(set) var frameCount = 0
 
   init(_ file: SalvageFile, index: Int, floor: LogPosition, isReplaced: Bool, limit: Int) {
     self.file = file
@@ -49,7 +48,6 @@ struct SalvageScan: ~Copyable {
         if gap.mayHoldContent(in: file.header?.kind ?? .compacted) { lose(gap.range, &report) }
       }
       previous = header
-      frameCount += 1
       if header.kind == .footer {
         place = limit
         break

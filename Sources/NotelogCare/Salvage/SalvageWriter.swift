@@ -118,8 +118,7 @@ struct SalvageWriter {
       .log, number: number, storeID: storeID, branch: branch, salt: options.random(),
       firstSequence: firstSequence,
       floor: LogPosition(segment: number, offset: Layout.firstFrameOffset), live: live)
-    var start = Buffer(capacity: Layout.firstFrameOffset * 2)
-    header.appendStart(to: &start, live: live)
+    let start = header.start(live: live)
     try target.replaceWhole(FileName.segment(number), with: start.bytes.array())
   }
 }

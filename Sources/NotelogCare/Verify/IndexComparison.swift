@@ -124,10 +124,9 @@ extension Examination {
     guard !report.isDamaged, trusts(found), found.head.key == truth.index.key else {
       return (.used, IndexComparison())
     }
-    guard
-      let taken = try Catalog.load(found, accepted(beside: found.head), end: end, JournalOptions())
+    guard let taken = try Catalog.load(found, accepted(beside: found.head), end: end, JournalOptions()),
+      taken.readings.isEmpty
     else { return (.stale, IndexComparison()) }
-    guard taken.readings.isEmpty else { return (.stale, IndexComparison()) }
     return (.used, try IndexComparison(taken.catalog, with: truth))
   }
 

@@ -32,7 +32,7 @@ struct SegmentVerifier: ~Copyable {
     through window: inout Buffer,
     _ inspect: (FrameHeader, Int, RawSpan, ID16?) throws(StorageError) -> Void = { _, _, _, _ in }
   ) throws(StorageError) {
-    var reader = SegmentReader(found.file, salt: found.header.salt, end: found.byteCount)
+    var reader = SegmentReader(found.file, salt: found.salt, end: found.byteCount)
     reader.exchangeWindow(with: &window)
     defer { reader.exchangeWindow(with: &window) }
     let gap = Layout.headerByteCount..<min(Layout.headerCopyOffset, found.byteCount)

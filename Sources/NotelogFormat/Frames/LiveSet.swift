@@ -92,12 +92,14 @@ package struct LiveSet: Equatable, Sendable {
 
   /// The payload of a live set frame.
   package func append(to buffer: inout Buffer) {
-    let start = buffer.count
-    buffer.appendZeros(count * Layout.liveEntryByteCount)
-    var bytes = buffer.mutableBytes
-    for (index, entry) in entries.enumerated() {
-      entry.write(into: &bytes, at: start + index * Layout.liveEntryByteCount)
-    }
+    for entry in entries { entry.append(to: &buffer) }
+  }
+
+  /// The header of the frame that holds it, the first of a log's segment.
+  package func frameHeader(firstSequence: UInt64) -> FrameHeader {
+    FrameHeader(
+      .liveSet, payloadByteCount: count * Layout.liveEntryByteCount, sequence: firstSequence,
+      payloadChecksum: checksum)
   }
 
   /// The checksum that headers and close marks carry.

@@ -11,4 +11,10 @@ package struct PendingFrame: BitwiseCopyable {
     self.start = start
     self.envelopeByteCount = envelopeByteCount
   }
+
+  /// Where its payload is in the bytes that it is laid out in.
+  package var payload: Range<Int> {
+    let payloadStart = start + Layout.frameHeaderByteCount
+    return payloadStart..<payloadStart + header.payloadByteCount
+  }
 }

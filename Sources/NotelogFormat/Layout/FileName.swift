@@ -116,10 +116,7 @@ package enum FileName {
   /// The segment number in the name of a tail kept aside.
   package static func tailSegmentNumber(_ name: String) -> UInt32? {
     guard name.hasSuffix(".tail") else { return nil }
-    guard let number = name.split(separator: "-").first.flatMap({ UInt32($0) }), isSegmentNumber(number)
-    else {
-      return nil
-    }
-    return number
+    let number = name.split(separator: "-").first.flatMap { UInt32($0) }
+    return number.flatMap { isSegmentNumber($0) ? $0 : nil }
   }
 }

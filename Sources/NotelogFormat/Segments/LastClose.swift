@@ -49,10 +49,8 @@ package struct LastClose: Equatable, Sendable {
   }
 
   /// Reads what a store's `lock` says; nothing where it can't be read or does not check, as it is one witness among others.
-  package static func read(_ storage: any Storage, of storeID: ID16? = nil) -> LastClose? {
-    guard
-      let file = try? storage.openFile(FileName.lock, .read)
-    else { return nil }
+  package static func read(_ storage: any Storage) -> LastClose? {
+    guard let file = try? storage.openFile(FileName.lock, .read) else { return nil }
     defer { file.close() }
     return read(file)
   }

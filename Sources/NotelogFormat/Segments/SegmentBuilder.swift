@@ -40,10 +40,7 @@ package struct SegmentBuilder: ~Copyable {
   package mutating func append(_ live: LiveSet, firstSequence: UInt64) throws(StorageError) {
     var payload = Buffer()
     live.append(to: &payload)
-    try append(
-      FrameHeader(
-        .liveSet, payloadByteCount: payload.count, sequence: firstSequence,
-        payloadChecksum: Checksum.of(payload.bytes)), payload.bytes)
+    try append(live.frameHeader(firstSequence: firstSequence), payload.bytes)
   }
 
   /// Where the next frame goes.

@@ -158,20 +158,16 @@ extension SegmentHeader {
   /// Whether it is the live set that the segment was created with.
   package func speaks(of live: LiveSet) -> Bool { liveCount == live.count && liveChecksum == live.checksum }
 
-  /// Appends the start of a log segment: header, zeros, copy, live set.
-  package func appendStart(to buffer: inout Buffer, live: LiveSet) {
-    buffer.appendZeros(Layout.firstFrameOffset)
-    var payload = Buffer()
-    live.append(to: &payload)
-    var frame = FrameHeader(.liveSet, payloadByteCount: payload.count, sequence: firstSequence)
-    frame.payloadChecksum = Checksum.of(payload.bytes)
-    buffer.appendZeros(Layout.frameHeaderByteCount)
-    buffer.append(payload.bytes)
-    buffer.appendZeros(aligned(buffer.count) - buffer.count)
+  /// The start of a log segment: header, zeros, copy, live set.
+  package func start(live: LiveSet) -> Buffer {
+    var buffer = Buffer(capacity: Layout.firstFrameOffset * 2)
+    buffer.appendZeros(Layout.firstFrameOffset + Layout.frameHeaderByteCount)
+    live.append(to: &buffer)
     var bytes = buffer.mutableBytes
     write(into: &bytes, at: 0)
     write(into: &bytes, at: Layout.headerCopyOffset)
-    frame.write(
+    live.frameHeader(firstSequence: firstSequence).write(
       into: &bytes, at: Layout.firstFrameOffset, salt: SegmentSalt(salt), place: Layout.firstFrameOffset)
+    return buffer
   }
 }

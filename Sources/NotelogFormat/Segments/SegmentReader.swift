@@ -19,10 +19,6 @@ public struct SegmentReader: ~Copyable {
   @usableFromInline var window = Buffer()
   @usableFromInline var windowStart = 0
 
-  public init(_ file: any StorageFile, salt: UInt64, end: Int) {
-    self.init(file, salt: SegmentSalt(salt), end: end)
-  }
-
   public init(_ file: any StorageFile, salt: SegmentSalt, end: Int) {
     self.file = file
     self.salt = salt

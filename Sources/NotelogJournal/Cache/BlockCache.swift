@@ -26,7 +26,7 @@ package final class BlockCache: Sendable {
   private let shards = InlineArray<16, ReadMostly<Shard>> { _ in ReadMostly(Shard()) }
   /// The sets of all shards, one shard's behind another's, and their blocks.
   private let sets: CacheSets
-  private let blocks: PageStore
+  let blocks: PageStore
   /// In each shard.
   private let setCount: Int
   /// What footers list, in an eighth as much memory again.
@@ -173,13 +173,9 @@ package final class BlockCache: Sendable {
     if let slot = slotAhead(segment, at: offset) { prefetch(slot, from: offset % Self.blockByteCount) }
   }
 
-  /// Where in memory the block at an offset begins, as far as can be told without a lock.
-  func blockAddress(_ segment: UInt32, at offset: Int) -> UInt? {
-    slotAhead(segment, at: offset).map { blocks.address &+ UInt($0 * Self.blockByteCount) }
-  }
-
+  /// The slot of the block at an offset, as far as can be told without a lock.
   @inline(__always)
-  private func slotAhead(_ segment: UInt32, at offset: Int) -> Int? {
+  func slotAhead(_ segment: UInt32, at offset: Int) -> Int? {
     guard setCount > 0 else { return nil }
     let key = key(segment, offset)
     return sets.slot(of: key.tag, in: key.set)

@@ -111,7 +111,7 @@ extension Segment {
   /// What the segment's footer says of the frame at an offset; nothing where it has none that checks.
   func listedEntry(at offset: Int) throws(StorageError) -> FooterEntry? {
     guard let byteCount = entry?.byteCount, let trailer = try trailer() else { return nil }
-    var reader = SegmentReader(file, salt: salt.value, end: byteCount)
+    var reader = SegmentReader(file, salt: salt, end: byteCount)
     var found: FooterEntry?
     _ = try reader.forEachFooterEntry(trailer, evenIfIncomplete: true) { entry, _ in
       if entry.offset == offset { found = entry }

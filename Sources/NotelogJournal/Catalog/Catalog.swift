@@ -78,8 +78,6 @@ package final class Catalog: Sendable {
   /// The bytes of all live frames, with their footer entries.
   var liveByteCount: Int { segments.liveByteCount }
 
-  private func addLive(_ byteCount: Int, in segment: UInt32) { segments.addLive(byteCount, in: segment) }
-
   /// Takes in a frame of a segment; what it replaces no longer counts as live. Frames of one record come in one at a time.
   func apply(_ entry: FooterEntry, in segment: Segment) throws(StorageError) {
     try apply(
@@ -296,7 +294,7 @@ package final class Catalog: Sendable {
     segments.replaceLive(oldByteCount, in: source, with: newByteCount, in: output)
     for tombstone in dropped
     where try index.remove(index.fingerprint(of: tombstone.id), at: tombstone.location.place) {
-      addLive(-tombstone.location.liveByteCount, in: tombstone.location.segment)
+      segments.addLive(-tombstone.location.liveByteCount, in: segments[tombstone.location.segment])
     }
     vacated.withLock { $0.formUnion(sources.map(\.number)) }
     return left

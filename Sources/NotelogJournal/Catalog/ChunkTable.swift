@@ -111,8 +111,7 @@ final class ChunkTable: Sendable {
     state.withLock { state in
       releaseLingering(&state)
       for frame in frames {
-        let start = frame.start + Layout.frameHeaderByteCount
-        let payload = bytes.extracting(start..<start + frame.header.payloadByteCount)
+        let payload = bytes.extracting(frame.payload)
         let listed = payload.extracting(first: frame.envelopeByteCount)
         switch frame.header.kind {
         case .chunk:

@@ -64,10 +64,10 @@ package struct LargeValue {
   @discardableResult
   package mutating func insert(_ mark: ChunkMark, _ chunk: Chunk) -> Bool {
     if mark.isLast { last = mark.number }
-    let next = firstIndex { $0.first > mark.number }
+    let next = firstIndex(reaching: mark.number)
+    if next < extents.count, extents[next].first <= mark.number { return false }
     if next > 0 {
       let before = extents[next - 1]
-      if before.end > mark.number { return false }
       if before.end == mark.number, before.payloadByteCount == UInt32(chunk.payloadByteCount),
         before.place(of: mark.number) == chunk.place
       {
@@ -112,18 +112,12 @@ package struct LargeValue {
   }
 
   private func index(covering number: UInt32) -> Int? {
-    let next = firstIndex { $0.first > number }
-    return next > 0 && extents[next - 1].end > number ? next - 1 : nil
+    let index = firstIndex(reaching: number)
+    return index < extents.count && extents[index].first <= number ? index : nil
   }
 
-  /// The first index for whose extent a condition holds that holds for all after it too.
-  private func firstIndex(_ condition: (Extent) -> Bool) -> Int {
-    var lower = 0
-    var upper = extents.count
-    while lower < upper {
-      let middle = (lower + upper) / 2
-      if condition(extents[middle]) { upper = middle } else { lower = middle + 1 }
-    }
-    return lower
+  /// The first index whose extent ends behind a number: it has that chunk, or comes behind where it would be.
+  private func firstIndex(reaching number: UInt32) -> Int {
+    extents.firstPlace(notBelow: number) { $0.end - 1 }
   }
 }

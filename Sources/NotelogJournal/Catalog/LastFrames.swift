@@ -32,7 +32,7 @@ struct LastFrames {
     sequence = entry.sequence
     start = entry.offset
     offsets.removeAll(keepingCapacity: true)
-    var reader = SegmentReader(segment.file, salt: segment.salt.value, end: try segment.file.byteCount())
+    var reader = SegmentReader(segment.file, salt: segment.salt, end: try segment.file.byteCount())
     var place = start
     while let (next, header) = try reader.nextFrame(from: place) {
       guard header.sequence == sequence, header.kind.isInTransaction else { return }

@@ -82,11 +82,31 @@ package final class RecordFinder: Sendable {
     _ id: ID16, _ fingerprint: UInt64, _ first: FrameAddress, _ extent: ReadExtent,
     into buffer: inout ReadBuffer
   ) throws(JournalError) -> StoredRecord? {
-    switch try fromStorage(find(id, fingerprint, first, extent, into: &buffer)) {
-    case .record(let record): return record
-    case .nothing: return nil
-    case .damaged(let place): throw JournalError(lost: place)
+    var (ordinal, candidate): (Int, FrameAddress?) = (0, first)
+    var unreadable: FrameAddress?
+    while let place = candidate {
+      // A tombstone is no version to read, and if it is this record's, no other candidate is the record's.
+      if place.isTombstone {
+        ordinal += 1
+      } else if let segment = segments[place.segment] {
+        switch try fromStorage(readCandidate(id, at: place, in: segment, extent, into: &buffer)) {
+        case .record(let record): return record
+        case .other: ordinal += 1
+        case .damaged: throw JournalError(lost: place)
+        case .unreadable:
+          unreadable = place
+          ordinal += 1
+        }
+      } else if try fromStorage(index.candidate(fingerprint, ordinal)) == place {
+        // Unless it was moved by compaction in between: the entry holds another place then.
+        ordinal += 1
+      }
+      candidate = try fromStorage(index.candidate(fingerprint, ordinal))
     }
+    guard let unreadable else { return nil }
+    // It may have been this record's, unless a deletion that can be read came after it.
+    if try fromStorage(catalog.resolve(id, fingerprint))?.isTombstone == true { return nil }
+    throw JournalError(lost: unreadable)
   }
 
   /// Reads a record's version at a place that is known to be its.
@@ -99,43 +119,6 @@ package final class RecordFinder: Sendable {
     guard case .record(let record) = candidate else { throw JournalError(lost: place) }
     try buffer.check()
     return record
-  }
-
-  /// What looking for a record gave.
-  private enum Finding {
-    case record(StoredRecord)
-    case nothing
-    case damaged(FrameAddress)
-  }
-
-  private func find(
-    _ id: ID16, _ fingerprint: UInt64, _ first: FrameAddress, _ extent: ReadExtent,
-    into buffer: inout ReadBuffer
-  ) throws(StorageError) -> Finding {
-    var (ordinal, candidate): (Int, FrameAddress?) = (0, first)
-    var unreadable: FrameAddress?
-    while let place = candidate {
-      // A tombstone is no version to read, and if it is this record's, no other candidate is the record's.
-      if place.isTombstone {
-        ordinal += 1
-      } else if let segment = segments[place.segment] {
-        switch try readCandidate(id, at: place, in: segment, extent, into: &buffer) {
-        case .record(let record): return .record(record)
-        case .other: ordinal += 1
-        case .damaged: return .damaged(place)
-        case .unreadable:
-          unreadable = place
-          ordinal += 1
-        }
-      } else if try index.candidate(fingerprint, ordinal) == place {
-        // Unless it was moved by compaction in between: the entry holds another place then.
-        ordinal += 1
-      }
-      candidate = try index.candidate(fingerprint, ordinal)
-    }
-    guard let unreadable else { return .nothing }
-    // It may have been this record's, unless a deletion that can be read came after it.
-    return try catalog.resolve(id, fingerprint)?.isTombstone == true ? .nothing : .damaged(unreadable)
   }
 
   /// Reads a candidate whose frame is in memory as far as one reaches, and which is the record's: nearly all are.

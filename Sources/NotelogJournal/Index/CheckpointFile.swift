@@ -24,21 +24,17 @@ package struct CheckpointFile: Sendable {
 
   /// Reads the checkpoint's head. What can't be read of it is as good as damaged: it is disposable.
   package static func find(in storage: any Storage) -> Finding {
-    do throws(StorageError) {
-      let file = try storage.openFile(FileName.index, .read)
-      do throws(StorageError) {
-        if let head = try CheckpointHead(from: file),
-          try file.byteCount() >= head.blockCount * CheckpointBlock.byteCount
-        {
-          return .found(CheckpointFile(file: file, head: head))
-        }
-      } catch {
-        file.close()
-        throw error
-      }
-      file.close()
-      return .damaged
-    } catch { return error.isMissing ? .missing : .damaged }
+    let file: any StorageFile
+    do { file = try storage.openFile(FileName.index, .read) } catch {
+      return error.isMissing ? .missing : .damaged
+    }
+    if let head = try? CheckpointHead(from: file), let byteCount = try? file.byteCount(),
+      byteCount >= head.blockCount * CheckpointBlock.byteCount
+    {
+      return .found(CheckpointFile(file: file, head: head))
+    }
+    file.close()
+    return .damaged
   }
 
   /// Writes a checkpoint of all that an index held, under its temporary name, if the disk has room for that and so many bytes

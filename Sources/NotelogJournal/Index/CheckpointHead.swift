@@ -166,14 +166,9 @@ extension CheckpointHead {
       nextSequence <= UInt64(Limits.maximumSequence), damage <= 1,
       bytes.extracting(Self.shardsEnd..<CheckpointBlock.contentByteCount).isZero
     else { return nil }
-    var entryCounts: [UInt32] = []
-    var tombstoneCounts: [UInt32] = []
-    entryCounts.reserveCapacity(Index.shardCount)
-    tombstoneCounts.reserveCapacity(Index.shardCount)
-    for place in stride(from: Self.shardsOffset, to: Self.shardsEnd, by: 8) {
-      entryCounts.append(bytes.load(UInt32.self, at: place))
-      tombstoneCounts.append(bytes.load(UInt32.self, at: place + 4))
-    }
+    let shards = 0..<Index.shardCount
+    let entryCounts = shards.map { bytes.load(UInt32.self, at: Self.shardsOffset + 8 * $0) }
+    let tombstoneCounts = shards.map { bytes.load(UInt32.self, at: Self.shardsOffset + 8 * $0 + 4) }
     var segments: [SegmentFigures] = []
     for index in 0..<segmentTable.count {
       guard let figures = SegmentFigures(bytes, at: segmentTable.place(of: index)),
@@ -181,11 +176,10 @@ extension CheckpointHead {
       else { return nil }
       segments.append(figures)
     }
-    var listed: [ListedRecords.Entry] = []
-    for index in 0..<listedTable.count {
+    let listed = (0..<listedTable.count).map { index in
       let place = listedTable.place(of: index)
-      listed.append(
-        ListedRecords.Entry(id: ID16(bytes, at: place), sequence: bytes.load(UInt64.self, at: place + 16)))
+      return ListedRecords.Entry(
+        id: ID16(bytes, at: place), sequence: bytes.load(UInt64.self, at: place + 16))
     }
     self.init(
       storeID: ID16(bytes, at: 16), salt: salt,

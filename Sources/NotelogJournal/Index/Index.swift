@@ -31,13 +31,6 @@ package final class Index: Sendable {
   /// Runs `body` with a shard that is in memory.
   @inline(__always)
   private func withShard<Result>(
-    of fingerprint: UInt64, _ body: (inout Shard) throws(StorageError) -> Result
-  ) throws(StorageError) -> Result {
-    try withShard(Int(fingerprint >> 56), body)
-  }
-
-  @inline(__always)
-  private func withShard<Result>(
     _ number: Int, _ body: (inout Shard) throws(StorageError) -> Result
   ) throws(StorageError) -> Result {
     try shards.withLock(number) { shard throws(StorageError) in
@@ -52,7 +45,7 @@ package final class Index: Sendable {
   private func change<Result>(
     _ fingerprint: UInt64, _ body: (inout EntryTable) -> Result
   ) throws(StorageError) -> Result {
-    try withShard(of: fingerprint) { shard throws(StorageError) in
+    try withShard(Int(fingerprint >> 56)) { shard throws(StorageError) in
       shard.copyIfWanted()
       return body(&shard.table)
     }
@@ -77,7 +70,9 @@ package final class Index: Sendable {
 
   /// The first candidate, and the shard in memory from now on: changing it then reads nothing, and so can't fail.
   package func warmCandidate(_ fingerprint: UInt64) throws(StorageError) -> FrameAddress? {
-    try withShard(of: fingerprint) { shard throws(StorageError) in shard.table.place(fingerprint, at: 0) }
+    try withShard(Int(fingerprint >> 56)) { shard throws(StorageError) in
+      shard.table.place(fingerprint, at: 0)
+    }
   }
 
   /// Begins to fetch what is about to be looked up.
@@ -85,7 +80,7 @@ package final class Index: Sendable {
 
   /// Whether the newest frame of a record is at this place.
   package func contains(_ fingerprint: UInt64, at place: FrameAddress) throws(StorageError) -> Bool {
-    try withShard(of: fingerprint) { shard throws(StorageError) in
+    try withShard(Int(fingerprint >> 56)) { shard throws(StorageError) in
       shard.table.contains(fingerprint, at: place)
     }
   }

@@ -72,11 +72,8 @@ struct Shard: ~Copyable, Sendable {
   /// How many records there are in it; where that can't be read, as many as the checkpoint says.
   var recordCount: Int {
     mutating get {
-      if let source {
-        if let counts = source.counts(of: number) { return counts.entries - counts.tombstones }
-        do { try load() } catch { return estimatedRecordCount }
-      }
-      return table.count - table.tombstoneCount
+      if let source, !source.isInFile(number) { try? load() }
+      return estimatedRecordCount
     }
   }
 

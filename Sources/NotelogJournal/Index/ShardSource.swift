@@ -51,13 +51,7 @@ final class ShardSource: Sendable {
   var tailCount: Int { tail.count }
 
   /// Whether a shard is what it is in the file, and nothing else.
-  private func isInFile(_ shard: Int) -> Bool { tail.count(of: shard) == 0 && gone.isEmpty }
-
-  /// Records and deletions of a shard as they are in the file; nothing where that is not all.
-  func counts(of shard: Int) -> (entries: Int, tombstones: Int)? {
-    guard isInFile(shard) else { return nil }
-    return (Int(head.entryCounts[shard]), Int(head.tombstoneCounts[shard]))
-  }
+  func isInFile(_ shard: Int) -> Bool { tail[shard].isEmpty && gone.isEmpty }
 
   /// What looking into the file gave.
   enum Lookup {
@@ -117,15 +111,15 @@ final class ShardSource: Sendable {
   /// Takes what came after the checkpoint into a shard.
   private func applyTail(_ number: Int, into shard: inout Shard) throws(StorageError) {
     var changes: [(byteCount: Int, segment: UInt32)] = []
-    shard.table.reserve(tail.count(of: number))
-    try tail.forEach(of: number, head.key) { (entry, fingerprint) throws(StorageError) in
-      let taken = try shard.apply(entry, fingerprint, segments, cache)
-      if case .older = taken { return }
+    shard.table.reserve(tail[number].count)
+    for entry in tail[number] {
+      let taken = try shard.apply(entry, head.key.fingerprint(of: entry.id), segments, cache)
+      if case .older = taken { continue }
       changes.append((entry.liveByteCount, entry.place.segment))
       if case .replaced(let known) = taken { changes.append((-known.liveByteCount, known.segment)) }
     }
     // Only once nothing can fail any more: loading is tried again if it fails.
-    for change in changes { segments.addLive(change.byteCount, in: change.segment) }
+    for change in changes { segments.addLive(change.byteCount, in: segments[change.segment]) }
   }
 
   private static func entry(_ number: Int, _ bytes: RawSpan, _ firstBlock: Int) -> IndexEntry {

@@ -63,7 +63,7 @@ extension Journal {
       try log.waitUntilQuiet()
       content = try checkpointContent(held, othersGoOn: true)
     }
-    if let content { try publish(draft(of: content)) }
+    if let content { try makeCheckpoint(of: content) }
   }
 
   /// Writes a checkpoint at closing, unless the one that is there is as good or nearly so; then just orders that it lacks.
@@ -76,9 +76,7 @@ extension Journal {
     if isStale || hasUselessOrders() {
       // It is disposable: closing in order does not depend on it, and the last room is not for it.
       guard hasRoomToSpare else { return }
-      if let content = try? checkpointContent(held, othersGoOn: false), let draft = try? draft(of: content) {
-        try? publish(draft)
-      }
+      if let content = try? checkpointContent(held, othersGoOn: false) { try? makeCheckpoint(of: content) }
     } else if hasUnstoredOrders, hasRoomToSpare {
       storeOrders()
     }
@@ -89,13 +87,6 @@ extension Journal {
     let head: CheckpointHead
     let index: IndexCopy
     /// How many changes the index has seen.
-    let changeCount: Int
-  }
-
-  /// A checkpoint that is written, and neither durable nor named.
-  private struct CheckpointDraft {
-    let file: any StorageFile
-    let head: CheckpointHead
     let changeCount: Int
   }
 
@@ -119,38 +110,31 @@ extension Journal {
     return CheckpointContent(head: head, index: index, changeCount: catalog.changeCount)
   }
 
-  /// Writes what a checkpoint is to hold to a file.
-  private func draft(of content: consuming CheckpointContent) throws(JournalError) -> CheckpointDraft {
-    do throws(StorageError) {
-      let file = try CheckpointFile.write(content.head, content.index, leaving: log.aim, to: storage)
-      return CheckpointDraft(file: file, head: content.head, changeCount: content.changeCount)
+  /// Writes what a checkpoint is to hold, and makes that the checkpoint.
+  private func makeCheckpoint(of content: consuming CheckpointContent) throws(JournalError) {
+    let (head, changeCount) = (content.head, content.changeCount)
+    let file = try draft(of: content)
+    defer { file.close() }
+    let orders = ordersToCarry()
+    do {
+      // Its head is a witness of the floor: what it covers must be durable before it gets its name.
+      if head.nextSequence > 1 { try log.awaitDurable(head.nextSequence - 1) }
+      try fromStorage(CheckpointFile.publish(file, in: storage))
     } catch {
+      dropDraft()
+      throw error
+    }
+    catalog.noteCheckpoint(head, of: changeCount)
+    storeOrders(carrying: orders)
+  }
+
+  /// Writes what a checkpoint is to hold to a file, which is neither durable nor named yet.
+  private func draft(of content: consuming CheckpointContent) throws(JournalError) -> any StorageFile {
+    do { return try CheckpointFile.write(content.head, content.index, leaving: log.aim, to: storage) } catch {
       dropDraft()
       throw JournalError(error)
     }
   }
 
-  /// Makes a draft the checkpoint.
-  private func publish(_ draft: CheckpointDraft) throws(JournalError) {
-    defer { draft.file.close() }
-    let orders = ordersToCarry()
-    do {
-      // Its head is a witness of the floor: what it covers must be durable before it gets its name.
-      let next = draft.head.nextSequence
-      if next > 1 { try log.awaitDurable(next - 1) }
-      try fromStorage(CheckpointFile.publish(draft.file, in: storage))
-    } catch {
-      dropDraft()
-      throw error
-    }
-    catalog.noteCheckpoint(draft.head, of: draft.changeCount)
-    storeOrders(carrying: orders)
-  }
-
   private func dropDraft() { try? storage.unlink(FileName.index + FileName.partialSuffix) }
-}
-
-extension Journal {
-  /// Whether a part of the checkpoint that was read since the opening did not check; it was built from the segments.
-  package var isCheckpointDamaged: Bool { catalog.checkpointHealth.isDamaged }
 }

@@ -48,28 +48,22 @@ extension Journal {
     _ number: UInt32, at chunk: LargeValue.Chunk, of value: ID16, in segment: Segment,
     into buffer: inout ReadBuffer
   ) throws(JournalError) -> ChunkMark {
-    let mark = try fromStorage(readChunk(chunk, of: value, in: segment, into: &buffer))
-    guard let mark, mark.number == number else {
-      throw JournalError(
-        .damaged, "a chunk's frame does not check", segment: segment.number, offset: chunk.place.offset)
-    }
-    return mark
-  }
-
-  private static func readChunk(
-    _ chunk: LargeValue.Chunk, of value: ID16, in segment: Segment, into buffer: inout ReadBuffer
-  ) throws(StorageError) -> ChunkMark? {
     let payload = Layout.frameHeaderByteCount..<Layout.frameHeaderByteCount + chunk.payloadByteCount
     buffer.removeAll()
     // Large values pass the cache by: they would drive everything else out of it.
-    try buffer.frame.fill(payload.upperBound, from: segment.file, at: chunk.place.offset)
+    do {
+      try buffer.frame.fill(payload.upperBound, from: segment.file, at: chunk.place.offset)
+    } catch { throw JournalError(error) }
     guard buffer.frame.count == payload.upperBound,
       case .header(let header) = FrameHeader.read(
         buffer.frame.bytes, at: 0, salt: segment.salt, place: chunk.place.offset),
       header.kind == .chunk, header.id == value, header.payloadByteCount == payload.count,
       Checksum.of(buffer.frame.bytes.extracting(payload)) == header.payloadChecksum,
-      let mark = ChunkMark(buffer.frame.bytes.extracting(payload))
-    else { return nil }
+      let mark = ChunkMark(buffer.frame.bytes.extracting(payload)), mark.number == number
+    else {
+      throw JournalError(
+        .damaged, "a chunk's frame does not check", segment: segment.number, offset: chunk.place.offset)
+    }
     buffer.divide(payload, envelopeByteCount: ChunkMark.byteCount)
     return mark
   }

@@ -25,13 +25,9 @@ extension Journal {
     defer { compactor.leave() }
     defer { endTightness() }
     try fromStorage(Pins(storage).check())
-    log.seekReserve()
     // What could not be read before may be readable now.
     compactor.state.withLock { $0.damaged = [] }
-    // How much is live in each segment is known only when all of the index is.
-    try fromStorage(catalog.index.loadAll())
-    // Where it can't be found out which chunks live, all of them are taken to.
-    try? loadChunks()
+    try loadIndex()
     var run = CompactionRun(share: share, budget: budget)
     defer { tell(run.result) }
     run.result.byteCountBefore = statistics.byteCount
@@ -299,12 +295,7 @@ extension Journal {
     var batch = Batch()
     batch.publish(change)
     let previousVersions = try log.previousVersions(of: &batch)
-    let reservation: Log.Reservation
-    do {
-      let held = log.enterGate()
-      defer { log.leaveGate() }
-      reservation = try log.reserve(held, for: batch, .durable)
-    }
+    let reservation = try reserveNow(for: batch, .durable)
     _ = try finish(reservation, &batch, after: previousVersions, .durable)
     counters.ownTransactions.add(1, ordering: .relaxed)
   }

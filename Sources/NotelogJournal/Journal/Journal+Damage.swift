@@ -60,10 +60,10 @@ extension Journal {
   }
 
   /// Notes that a record can't be read, for a reason that only its reader can tell: its body, or a tag.
-  package func noteDamage(of record: ID16) {
+  package func noteDamage(_ kind: Damage.Kind = .payload, of record: ID16) {
     let location = try? catalog.location(of: record)
     damageLog.note(
-      Damage(.payload, segment: location?.segment ?? 0, offset: Int(location?.offset ?? 0), record: record))
+      Damage(kind, segment: location?.segment ?? 0, offset: Int(location?.offset ?? 0), record: record))
   }
 
   /// Notes that a record's large value can't be read, where that is known: the record itself is there.
@@ -71,8 +71,6 @@ extension Journal {
     if let segment, let offset {
       return damageLog.note(Damage(.payload, segment: segment, offset: offset, record: record))
     }
-    let location = try? catalog.location(of: record)
-    damageLog.note(
-      Damage(.chunks, segment: location?.segment ?? 0, offset: Int(location?.offset ?? 0), record: record))
+    noteDamage(.chunks, of: record)
   }
 }

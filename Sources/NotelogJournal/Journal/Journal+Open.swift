@@ -211,14 +211,9 @@ extension Journal {
       options.isReadOnly ? try fromStorage(examination.nextVisible()) : examination.nextSequence
     // What is visible ends before a close mark; but what a reader waits for comes behind it.
     let isMarkLast = examination.closing != nil && !options.isReadOnly
-    // Behind a recovered segment, which is finished, nothing may have been written yet.
-    var end = examination.end
-    if end == .zero, let last = examination.newest, let footer = last.found.trailer?.footerOffset {
-      end = LogPosition(segment: last.number, offset: footer)
-    }
     var state = LogState(
       head: nil, nextSequence: next, nextVisible: next, nextDurable: next,
-      visibleEnd: isMarkLast ? examination.report.floor : end,
+      visibleEnd: isMarkLast ? examination.report.floor : examination.followedEnd,
       floor: examination.report.floor, live: examination.live, highestNumber: examination.highestKnownNumber)
     if !options.isReadOnly, let end = examination.appendable,
       let found = examination.survey.segments[end.segment]
@@ -243,16 +238,6 @@ extension Journal {
       let range = if let unsynced { unsynced } else { try found.closing()?.range ?? 0..<end }
       return Head(goingOnIn: segment, found.header, end: end, unsynced: range)
     } catch { throw JournalError(error) }
-  }
-
-  /// Takes the writing process's lock.
-  package static func takeLock(_ storage: any Storage) throws(JournalError) -> any StorageFile {
-    do { return try openLock(storage) } catch { throw refusal(of: error, storage) }
-  }
-
-  /// The same, for who tries again where it is refused: saying who has it takes milliseconds.
-  static func openLock(_ storage: any Storage) throws(StorageError) -> any StorageFile {
-    try storage.openLocked(FileName.lock, .createIfMissing, .exclusive)
   }
 
   /// What is said of a lock that could not be taken.

@@ -142,7 +142,7 @@ extension Journal {
   }
 
   /// How much is live in each segment is known only when all of the index is, and where the chunks are.
-  private func loadIndex() throws(JournalError) {
+  func loadIndex() throws(JournalError) {
     log.seekReserve()
     try fromStorage(catalog.index.loadAll())
     // Where it can't be found out which chunks live, all of them are taken to.

@@ -102,7 +102,8 @@ extension Journal {
     }
   }
 
-  private func reserveNow(
+  /// Reserves space for a batch, whatever the space contract says.
+  func reserveNow(
     for batch: borrowing Batch, _ durability: Durability
   ) throws(JournalError) -> Log.Reservation {
     let held = log.enterGate()
@@ -255,6 +256,6 @@ package struct Turn: ~Copyable {
     let frame = batch.frames[index]
     if frame.header.kind == .tombstone { return nil }
     return buffer.copy(
-      batch.buffer.bytes.extracting(batch.payload(of: frame)), frame.header, frame.envelopeByteCount)
+      batch.buffer.bytes.extracting(frame.payload), frame.header, frame.envelopeByteCount)
   }
 }

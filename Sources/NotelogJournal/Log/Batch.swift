@@ -139,7 +139,7 @@ package struct Batch: ~Copyable {
   /// Calls `body` with the sealed bytes of each chunk of a value that is in the batch.
   package func forEachChunk(of value: ID16, _ body: (ChunkMark, RawSpan) -> Void) {
     for frame in frames where frame.header.kind == .chunk && frame.header.id == value {
-      let bytes = buffer.bytes.extracting(payload(of: frame))
+      let bytes = buffer.bytes.extracting(frame.payload)
       if let mark = ChunkMark(bytes) { body(mark, bytes.extracting(droppingFirst: ChunkMark.byteCount)) }
     }
   }
@@ -158,7 +158,7 @@ package struct Batch: ~Copyable {
     for frame in frames.reversed() where frame.header.kind.isVersion && frame.header.collection == collection
     {
       guard seen.insert(frame.header.id).inserted, frame.header.kind == .record else { continue }
-      let payload = payload(of: frame)
+      let payload = frame.payload
       try body(
         frame.header.id,
         buffer.bytes.extracting(payload.lowerBound + frame.envelopeByteCount..<payload.upperBound))
@@ -183,12 +183,6 @@ package struct Batch: ~Copyable {
 
   /// The index of the frame that an id has in the batch.
   func frame(of id: ID16) -> Int? { frames.lastIndex { $0.header.id == id && $0.header.kind.isVersion } }
-
-  /// The payload of a frame in the batch.
-  func payload(of frame: PendingFrame) -> Range<Int> {
-    let start = frame.start + Layout.frameHeaderByteCount
-    return start..<start + frame.header.payloadByteCount
-  }
 
   private mutating func append(_ header: FrameHeader, start: Int, envelopeByteCount: Int) {
     precondition(

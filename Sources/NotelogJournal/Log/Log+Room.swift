@@ -33,7 +33,6 @@ extension Log {
     let end: Int
     let allocatedEnd: Int
     let footerByteCount: Int
-    let isEmpty: Bool
   }
 
   /// Collects the footer of a head that was opened and not written to yet.
@@ -66,16 +65,14 @@ extension Log {
       guard let segment = state.head?.segment, let end = state.head?.end,
         let allocatedEnd = state.head?.allocatedEnd, let footer = state.head?.footerByteCount
       else { return nil }
-      return HeadRoom(
-        segment: segment, end: end, allocatedEnd: allocatedEnd, footerByteCount: footer,
-        isEmpty: footer == FooterBuilder().byteCount)
+      return HeadRoom(segment: segment, end: end, allocatedEnd: allocatedEnd, footerByteCount: footer)
     }
     guard let room else {
       try openHead(held, aim: aim, needing: byteCount + footerByteCount)
       return
     }
     let needed = room.end + byteCount + room.footerByteCount + footerByteCount + Self.closeMarkByteCount + 8
-    if needed > aim, !room.isEmpty {
+    if needed > aim, room.footerByteCount != FooterBuilder().byteCount {
       try switchSegment(held, aim: aim, needing: byteCount + footerByteCount)
       return
     }
@@ -240,8 +237,7 @@ extension Log {
     let header = SegmentHeader(
       .log, number: number, storeID: storeID, branch: branch, salt: salt, firstSequence: firstSequence,
       floor: floor, live: live)
-    var start = Buffer(capacity: Layout.firstFrameOffset * 2)
-    header.appendStart(to: &start, live: live)
+    let start = header.start(live: live)
     let name = FileName.segment(number)
     let file = try fromStorage(storage.openFile(name, .createNew))
     let needed = start.count + byteCount + FooterBuilder().byteCount + Self.closeMarkByteCount + 8

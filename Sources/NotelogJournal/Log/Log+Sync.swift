@@ -56,7 +56,8 @@ extension Log {
       state.withLock { $0.isSyncing = false }
       throw failure
     }
-    endWriting(of: older)
+    // The one before the head gets its footer yet, as long as it is not finished.
+    for segment in older where segment.isFinished { segment.file.endWriting() }
   }
 
   /// Counts a sync that commits or the store's end wait for, and tells of a slow one.
@@ -66,11 +67,6 @@ extension Log {
     let duration = ContinuousClock.now - start
     counters.noteSync(duration)
     if let tell = options.tell, duration >= options.slowSync { tell(.slowSync(duration)) }
-  }
-
-  /// Leaves segments that are durable to be read only. The one before the head gets its footer yet, as long as it is not finished.
-  private func endWriting(of segments: [Segment]) {
-    for segment in segments where segment.isFinished { segment.file.endWriting() }
   }
 
   /// Syncs the segments before the head, so that at most two ever reach above the floor.

@@ -248,9 +248,7 @@ final class Log: Sendable {
     }
     catalog.chunks.apply(frames, bytes, in: segment.number, at: offset, sequence: sequence)
     for frame in frames where frame.header.kind == .liveChange {
-      let start = frame.start + Layout.frameHeaderByteCount
-      let payload = bytes.extracting(start..<start + frame.header.payloadByteCount)
-      if let change = LiveChange(payload: payload) { state.live.apply(change) }
+      if let change = LiveChange(payload: bytes.extracting(frame.payload)) { state.live.apply(change) }
     }
   }
 

@@ -48,23 +48,20 @@ extension Examination {
   /// then. What was read in between ends too early, and looks like a log that ends there.
   private func wasCutMeanwhile(in storage: any Storage) throws(JournalError) -> Bool {
     guard let newest else { return false }
-    do {
-      if try newest.found.file.byteCount() < newest.found.byteCount { return true }
-      for name in try storage.names(in: "") {
+    do throws(JournalError) {
+      if try fromStorage(newest.found.file.byteCount()) < newest.found.byteCount { return true }
+      for name in try fromStorage(storage.names(in: "")) {
         guard let number = FileName.segmentNumber(name), number > newest.number,
           survey.segments[number] == nil
         else { continue }
         if try Survey.read(name, number, storage)?.header.kind == .recovered { return true }
       }
       return false
-    } catch let error as StorageError {
+    } catch {
       // A segment that went again while it was looked for.
-      if error.isMissing { return true }
-      throw JournalError(error)
-    } catch let error as JournalError {
       if error.cause?.isMissing == true { return true }
       throw error
-    } catch { return true }
+    }
   }
 
   /// Makes durable what was found, whoever wrote it.

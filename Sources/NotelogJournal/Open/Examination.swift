@@ -15,7 +15,7 @@ package struct Examination {
     package let isCut: Bool
 
     package var number: UInt32 { found.number }
-    package var reader: SegmentReader { SegmentReader(found.file, salt: found.header.salt, end: end) }
+    package var reader: SegmentReader { SegmentReader(found.file, salt: found.salt, end: end) }
 
     /// Where its first unit starts, or would.
     package func unitsStart() throws(StorageError) -> Int {
@@ -86,6 +86,12 @@ package struct Examination {
 
   /// The log's last segment that is not cut.
   package var newest: LogSegment? { log.last }
+
+  /// Where whoever follows the log to its end stands then: behind a recovered segment, which is finished, nothing may have been written yet.
+  var followedEnd: LogPosition {
+    guard end == .zero, let newest, let footer = newest.found.trailer?.footerOffset else { return end }
+    return LogPosition(segment: newest.number, offset: footer)
+  }
 
   /// The branch that writing goes on in.
   package var branch: Branch { newest?.found.header.branch ?? Branch(id: .zero, keepsTimes: false) }
@@ -168,7 +174,7 @@ package struct Examination {
         var isFinished = segment.hasTrailer
         if isUncertain {
           isFinished = segment.trailer?.footerOffset == kept
-          if isFinished { isFinished = try Self.footerIsWhole(segment) }
+          if isFinished { isFinished = try segment.hasSoundFooter() }
         }
         log.append(
           LogSegment(
@@ -176,12 +182,6 @@ package struct Examination {
             isCut: !isFinished))
       }
     }
-  }
-
-  private static func footerIsWhole(_ segment: FoundSegment) throws(StorageError) -> Bool {
-    guard let trailer = segment.trailer else { return false }
-    var reader = SegmentReader(segment.file, salt: segment.header.salt, end: segment.byteCount)
-    return try reader.forEachFooterEntry(trailer) { _, _ in } != .unreadable
   }
 
   /// Header copies that differ, but for segments whose creation was interrupted.

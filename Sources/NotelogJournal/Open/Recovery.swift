@@ -239,19 +239,12 @@ struct Recovery {
     let mark = CommitMark(
       frameCount: frameCount, firstOffset: start, floor: kept.range.mark.floor, time: kept.range.mark.time)
     var payload = Buffer(capacity: CommitMark.byteCount)
-    mark.append(to: &payload)
+    payload.appendZeros(CommitMark.byteCount)
+    var bytes = payload.mutableBytes
+    mark.write(into: &bytes, at: 0)
     try builder.append(
       FrameHeader(
         .commit, payloadByteCount: CommitMark.byteCount, sequence: kept.range.sequence,
         payloadChecksum: Checksum.of(payload.bytes)), payload.bytes)
-  }
-}
-
-extension CommitMark {
-  func append(to buffer: inout Buffer) {
-    let start = buffer.count
-    buffer.appendZeros(Self.byteCount)
-    var bytes = buffer.mutableBytes
-    write(into: &bytes, at: start)
   }
 }

@@ -40,21 +40,15 @@ package final class SegmentTable: Sendable {
   /// The bytes of all finished segments' files.
   package var finishedByteCount: Int { finishedByteTotal.load(ordering: .relaxed) }
 
-  /// Counts bytes of a segment that became live, or died.
-  package func addLive(_ byteCount: Int, in number: UInt32) {
-    self[number]?.addLive(byteCount)
-    count(byteCount)
-  }
-
   /// Counts bytes of a segment's chunks that became live, or died.
   package func addChunks(_ byteCount: Int, in number: UInt32) {
     self[number]?.addChunks(byteCount)
     count(byteCount)
   }
 
-  /// Counts bytes of a segment that is at hand.
-  package func addLive(_ byteCount: Int, in segment: Segment) {
-    segment.addLive(byteCount)
+  /// Counts bytes of a segment that became live, or died.
+  package func addLive(_ byteCount: Int, in segment: Segment?) {
+    segment?.addLive(byteCount)
     count(byteCount)
   }
 

@@ -26,6 +26,13 @@ package struct FoundSegment {
       LiveEntry(number: number, byteCount: byteCount, salt: header.salt, footerChecksum: $0.footerChecksum)
     }
   }
+
+  /// Whether the footer that its trailer speaks of checks.
+  package func hasSoundFooter() throws(StorageError) -> Bool {
+    guard let trailer else { return false }
+    var reader = SegmentReader(file, salt: salt, end: byteCount)
+    return try reader.forEachFooterEntry(trailer) { _, _ in } != .unreadable
+  }
 }
 
 /// The segments of a folder.
@@ -131,7 +138,7 @@ package struct Survey {
       defer { file.close() }
       let byteCount = try file.byteCount()
       guard byteCount <= Limits.maximumSegmentByteCount else { return false }
-      var reader = SegmentReader(file, salt: 0, end: byteCount)
+      var reader = SegmentReader(file, salt: SegmentSalt(0), end: byteCount)
       return try reader.isZero(from: Layout.firstFrameOffset + Layout.frameHeaderByteCount)
     } catch { throw JournalError(error) }
   }

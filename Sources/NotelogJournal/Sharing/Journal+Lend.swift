@@ -225,14 +225,6 @@ extension Journal {
   }
 }
 
-extension Examination {
-  /// Where whoever follows the log to its end stands then.
-  fileprivate var followedEnd: LogPosition {
-    guard end == .zero, let newest, let footer = newest.found.trailer?.footerOffset else { return end }
-    return LogPosition(segment: newest.number, offset: footer)
-  }
-}
-
 extension LogState {
   /// Begins where everything before a sequence number is visible and durable.
   fileprivate mutating func startAt(_ next: UInt64, highestNumber: UInt32) {
@@ -253,8 +245,8 @@ extension Journal {
   private static let courtesy = (count: 20, pause: Duration.microseconds(100))
 
   /// Takes the writing process's lock, and waits for it as long as that.
-  static func takeLock(
-    _ storage: any Storage, waiting patience: Duration
+  package static func takeLock(
+    _ storage: any Storage, waiting patience: Duration = .zero
   ) throws(JournalError) -> any StorageFile {
     let end = ContinuousClock.now.advanced(by: patience)
     var (pause, count) = (lockPauses.first, 0)
@@ -264,7 +256,8 @@ extension Journal {
       for _ in 0..<courtesy.count where isLockWanted(in: storage) { pauseThread(courtesy.pause) }
     }
     while true {
-      do { return try openLock(storage) } catch {
+      do { return try storage.openLocked(FileName.lock, .createIfMissing, .exclusive) } catch {
+        // Not at each attempt: saying who has it takes milliseconds.
         guard error.isRefusedLock, ContinuousClock.now < end else { throw refusal(of: error, storage) }
         // Who has it looks whether anybody asks, and is woken by what is written.
         if request == nil {

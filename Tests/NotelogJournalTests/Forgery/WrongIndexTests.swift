@@ -99,7 +99,7 @@ import Testing
   }
 
   @Test func `verification holds its live bytes and its list of schemas against the segments`() throws {
-    let live = try Journal.verify(try store { $0.catalog.segments.addLive(1000, in: 2) })
+    let live = try Journal.verify(try store { $0.catalog.segments.addLive(1000, in: $0.catalog.segments[2]) })
     #expect(live.index.segments == [2] && live.index.wrongEntryCount == 0)
     let listed = try Journal.verify(
       try store { journal in

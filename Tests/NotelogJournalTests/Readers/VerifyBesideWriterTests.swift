@@ -116,7 +116,7 @@ import Testing
     try journal.close()
     let file = try disk.open(FileName.segment(2), .read)
     defer { file.close() }
-    var reader = SegmentReader(file, salt: 0, end: 1 << 20)
+    var reader = SegmentReader(file, salt: SegmentSalt(0), end: 1 << 20)
     do {
       _ = try reader.bytes(1 << 19..<1 << 19 + 8)
       Issue.record("nothing was thrown")
