@@ -81,6 +81,35 @@ import Testing
     try expect("mkdir disk; export quick; unshare -rm sh full", "2\n1\n")
   }
 
+  /// The bug: whether anything was under the new generation, it didn't say.
+  @Test func `a rotation that finds no room says where it stands, and goes on when there is room`() throws {
+    guard Workbench.canMount else { return }
+    try bench.write(
+      "full",
+      """
+      mount -t tmpfs -o size=24m none disk || exit 9
+      notelog init disk/s $quick --segment-size 1M 2>/dev/null
+      awk 'BEGIN { for (i = 0; i < 2000; i++) printf "{\\"fields\\":{\\"title\\":\\"%0900d\\"}}\\n", i }' >lines
+      notelog import disk/s lines $quick 2>/dev/null
+      head -c $(($(df --output=avail -B1 disk | tail -1) - 20000)) /dev/zero >disk/rest
+      notelog key rotate disk/s default --yes $quick 2>err; echo $?
+      grep -c "note: what is sealed anew stays so" err; grep -c "error: no space left" err
+      notelog key list disk/s $quick
+      rm disk/rest; notelog key rotate disk/s default --yes $quick 2>err; echo $?
+      """)
+    try expect(
+      "mkdir disk; export quick; unshare -rm sh full",
+      """
+      2
+      1
+      1
+      2  whenUnlocked  0 values, 2000 under 1  default
+      2000 values sealed anew under generation 2; generation 1 is given up
+      0
+
+      """)
+  }
+
   /// The bug: whoever had it ignore that the terminal is closed found it ended all the same.
   @Test func `a signal ends a verb with a word and its number, and nohup is heeded`() throws {
     try bench.write("signal", "kill -$1 $PPID; cat password")

@@ -150,7 +150,15 @@ private func rotateKey(_ invocation: Invocation, _ console: Console) throws(Tool
     var (resealed, retired): (Int, [UInt32]) = (0, [])
     let last = try console.withProgress("sealing anew") { progress in
       while true {
-        let step = try store.rotate(name, .bytes(1 << 20))
+        let step: RotationStep
+        do { step = try store.rotate(name, .bytes(1 << 20)) } catch let error as NotelogError
+          where error.code == .full || error.code == .inputOutput
+        {
+          console.say(
+            "note", "what is sealed anew stays so: 'key list' says how much is left, and 'key rotate' goes on"
+          )
+          throw error
+        }
         resealed += step.resealedCount
         retired += step.retired
         let isStuck = step.obstacle != nil || (step.failedCount > 0 && step.resealedCount == 0)
