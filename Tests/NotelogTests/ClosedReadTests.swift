@@ -136,6 +136,7 @@ private struct Film: Record {
       ("dynamic count", { touch(try closed.collection.count) }),
       ("dynamic forEach", { try closed.collection.forEach { _ in true } }),
       ("collectionsWithoutSchema", { _ = try store.collectionsWithoutSchema() }),
+      ("countRecords", { _ = try store.countRecords() }),
       ("write", { try store.write { tx in _ = try tx.get(Film.self, id) } }),
       ("putAll", { try store.putAll([Film()]) }),
       ("upload", { _ = try store.upload(to: \Film.frames, of: id) { _ in 0 } }),

@@ -34,6 +34,22 @@ private let noteFields: [FieldDescription] = [
     #expect(try notes.get(id) == nil)
   }
 
+  /// The bug: `notelog info` went through all records once for each collection.
+  @Test func `records of all collections are counted together`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let names = ["a", "b", "c"]
+    try store.createCollections(names.map { ($0, noteFields) })
+    for (count, name) in names.enumerated() {
+      let notes = try store.collection(name)
+      let ids = try (0..<2 * count).map { _ in try notes.add(["title": .text(name)]) }
+      for id in ids.prefix(count) { #expect(try notes.remove(id)) }
+    }
+    let counted = try store.countRecords()
+    #expect(counted.map(\.collection.name) == names && counted.map(\.recordCount) == [0, 1, 2])
+    #expect(try counted.map { try $0.collection.count } == [0, 1, 2])
+  }
+
   /// The bug: only the first 64 bytes were compared, as many as a sort key of the format has.
   @Test func `texts that begin alike are sorted by what follows`() throws {
     let folder = try TemporaryFolder()

@@ -22,6 +22,15 @@ extension Store {
     return Dictionary(uniqueKeysWithValues: counts.map { (Int($0.key), $0.value) })
   }
 
+  /// The store's collections, and how many records each has, in one going through what segments list of all.
+  ///
+  /// - Throws: `inputOutput`, `closed`.
+  public func countRecords() throws -> [(collection: DynamicCollection, recordCount: Int)] {
+    let counts = try journaling(
+      at: journal.path, journal.snapshot().recordCounts(besides: [SchemaRecord.collection]))
+    return collections.map { ($0, counts[$0.plan.schema.collection] ?? 0) }
+  }
+
   /// The collection of a name.
   ///
   /// - Throws: `notFound`.

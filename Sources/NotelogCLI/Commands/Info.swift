@@ -23,8 +23,9 @@ private func showInfo(_ invocation: Invocation, _ console: Console) throws(ToolE
     let isWhole = try store.hasAllSchemas(console)
     let collections = store.collections
     // Of the only one the index knows it.
-    let known = isWhole && collections.count == 1 ? store.info.recordCount : nil
-    let counts = try collections.map { collection in (collection, try known ?? collection.count) }
+    let counts =
+      isWhole && collections.count == 1
+      ? [(collection: collections[0], recordCount: store.info.recordCount)] : try store.countRecords()
     let counted = store.info.byteCount <= countedByteCount ? try store.countSealedValues() : nil
     // Afterwards: counting may have come upon damage.
     let info = store.info
@@ -39,7 +40,8 @@ private func showInfo(_ invocation: Invocation, _ console: Console) throws(ToolE
 }
 
 private func text(
-  _ info: StoreInfo, _ damage: DamageReport, _ collections: [(DynamicCollection, recordCount: Int)],
+  _ info: StoreInfo, _ damage: DamageReport,
+  _ collections: [(collection: DynamicCollection, recordCount: Int)],
   _ sealed: SealedValueCounts?, _ console: Console
 ) -> String {
   var text = """
@@ -107,7 +109,8 @@ extension FieldInfo {
 }
 
 private func json(
-  _ info: StoreInfo, _ damage: DamageReport, _ collections: [(DynamicCollection, recordCount: Int)],
+  _ info: StoreInfo, _ damage: DamageReport,
+  _ collections: [(collection: DynamicCollection, recordCount: Int)],
   _ sealed: SealedValueCounts?
 ) -> JSONValue {
   let damage: JSONValue = [

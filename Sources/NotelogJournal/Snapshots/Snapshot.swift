@@ -65,7 +65,7 @@ package final class Snapshot: Sendable {
     in collection: UInt16? = nil, onDamage: (Damage) -> Void = { _ in }
   ) throws(JournalError) -> [ID16] {
     var ids: [ID16] = []
-    try forEachID(in: collection, onDamage) { ids.append($0) }
+    try forEachRecord(where: { collection == nil || $0 == collection }, onDamage) { ids.append($0.id) }
     ids.sort()
     return ids
   }
@@ -73,13 +73,30 @@ package final class Snapshot: Sendable {
   /// How many records a collection has, those that can't be read among them; none of them is read.
   package func recordCount(in collection: UInt16) throws(JournalError) -> Int {
     var count = 0
-    try forEachID(in: collection, { _ in }) { _ in count += 1 }
+    try forEachRecord(where: { $0 == collection }) { _ in count += 1 }
     return count
   }
 
-  /// Calls `body` with the ids of a collection's records, or of all records, as they lie on the disk.
-  private func forEachID(
-    in collection: UInt16?, _ onDamage: (Damage) -> Void, _ body: (ID16) -> Void
+  /// The same of each collection but those that are known; nothing where there is none.
+  package func recordCounts(besides known: Set<UInt16>) throws(JournalError) -> [UInt16: Int] {
+    var counts: [UInt16: Int] = [:]
+    // Nearly every record is of the same collection as the one before.
+    var last = known.first
+    try forEachRecord(
+      where: { collection in
+        if collection == last { return false }
+        guard known.contains(collection) else { return true }
+        last = collection
+        return false
+      }
+    ) { counts[$0.collection, default: 0] += 1 }
+    return counts
+  }
+
+  /// Calls `body` with what segments list of the records of some collections, as they lie on the disk.
+  private func forEachRecord(
+    where isWanted: (_ collection: UInt16) -> Bool, _ onDamage: (Damage) -> Void = { _ in },
+    _ body: (FooterEntry) -> Void
   ) throws(JournalError) {
     var lastFrames = LastFrames()
     var window = Buffer()
@@ -87,10 +104,10 @@ package final class Snapshot: Sendable {
       for segment in segments {
         let reading = try segment.forEachEntry(upTo: scanEnd(of: segment), through: &window) {
           (entry, _) throws(StorageError) in
-          guard entry.kind == .record, collection == nil || entry.collection == collection,
+          guard entry.kind == .record, isWanted(entry.collection),
             try isVisible(entry, in: segment, &lastFrames)
           else { return }
-          body(entry.id)
+          body(entry)
         }
         for damage in reading.allDamages(of: segment.number) {
           journal.damageLog.note(damage)
@@ -98,29 +115,6 @@ package final class Snapshot: Sendable {
         }
       }
     }
-  }
-}
-
-extension Snapshot {
-  /// How many records there are in each collection but those that are known; nothing where there is none.
-  package func recordCounts(besides known: Set<UInt16>) throws(JournalError) -> [UInt16: Int] {
-    var counts: [UInt16: Int] = [:]
-    var lastFrames = LastFrames()
-    var last = known.first
-    try fromStorage { () throws(StorageError) in
-      for segment in segments {
-        try segment.forEachEntry(upTo: scanEnd(of: segment)) { (entry, _) throws(StorageError) in
-          // Nearly every entry is of the same collection as the one before.
-          if entry.kind != .record || entry.collection == last { return }
-          if known.contains(entry.collection) {
-            last = entry.collection
-          } else if try isVisible(entry, in: segment, &lastFrames) {
-            counts[entry.collection, default: 0] += 1
-          }
-        }
-      }
-    }
-    return counts
   }
 }
 
