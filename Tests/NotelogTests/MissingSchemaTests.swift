@@ -157,4 +157,20 @@ import Testing
     try reader.close()
     try writer.close()
   }
+
+  /// The bug: the copy of the log was of before, the keyring of after, and the restored store said that somebody took a schema away.
+  @Test func `INV-M7 a backup misses no schema that is stored while it is made`() throws {
+    let (disk, backup, restored) = (SimulatedDisk(), SimulatedDisk(), SimulatedDisk())
+    let storage = StoppedStorage(disk)
+    let store = try Store.create(in: disk, unlocking: TemporaryFolder.key, options: Store.Options())
+    try store.createCollection("note", fields: Self.note)
+    // The log is copied by then, and the keyring is next.
+    storage.plan(before: "schemas") { _ = try? store.createCollection("note", fields: Self.longer) }
+    #expect(try Store.backup(storage, to: backup).findings.isEmpty)
+    #expect(try Store.restore(backup, to: restored).isEmpty)
+    let copy = try open(restored)
+    #expect(copy.missingSchemaRevisions == 0 && copy.vault.keyring.schemaRevisions == 2)
+    try copy.close()
+    try store.close()
+  }
 }

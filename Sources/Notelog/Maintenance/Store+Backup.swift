@@ -104,6 +104,11 @@ extension Store {
   ) throws(NotelogError) -> BackupSummary {
     var failure: NotelogError?
     var keyring: [Verification.Finding] = []
+    func countedSchemas() -> UInt64? {
+      (try? KeyringFiles(storage: source).contents().choose())?.keyring.schemaRevisions
+    }
+    // A schema is in the log before the keyring counts it: what is counted now, the copy of the log has.
+    var counted = countedSchemas()
     let report: BackupReport
     do throws(JournalError) {
       report = try Journal.backup(from: source, to: target, checksParts: checksAll, progress: progress) {
@@ -114,6 +119,9 @@ extension Store {
           failure = error
           throw JournalError(.inputOutput, "the keyring could not be copied")
         }
+        let before = counted
+        counted = countedSchemas()
+        return counted == before
       }
     } catch { throw failure ?? NotelogError(journal: error) }
     return BackupSummary(

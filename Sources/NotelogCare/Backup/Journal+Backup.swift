@@ -20,7 +20,8 @@ extension Journal {
   ///   - random: Makes the pin's name.
   ///   - progress: Told how far it is; its answer says whether to go on.
   ///   - companions: Copies what else belongs to the backup, after the segments and before it becomes the new one:
-  ///     what segments need must not be older than they are.
+  ///     what segments need must not be older than they are. Its answer says whether the segments have what it speaks of; otherwise the
+  ///     store is looked at again.
   /// - Returns: What was copied, and what does not check in the store, as far as it was read.
   /// - Throws: `alreadyExists` where the folder holds anything but a backup of this store, `busy` where one is being made in it;
   ///   what else stood in the way. The backup is then the one before.
@@ -28,13 +29,14 @@ extension Journal {
     from source: any Storage, to target: any Storage, checksParts: Bool = false,
     random: UInt64 = .random(in: 0...UInt64.max),
     progress: @escaping WorkProgress.Report = { _, _ in true },
-    companions: (ID16) throws(JournalError) -> Void = { _ in }
+    companions: (ID16) throws(JournalError) -> Bool = { _ in true }
   ) throws(JournalError) -> BackupReport {
     let pin = try fromStorage(Pins(source).acquireIfWritable(random))
     let storeID = try Examination.stable(source).storeID
     let claim = try BackupClaim.acquire(target, for: storeID)
     var attempts = ReadingAttempts(of: source)
     var backup: Backup
+    var isWhole: Bool
     repeat {
       attempts.begin()
       let examination = try Examination.stable(source, storeID: storeID)
@@ -47,13 +49,14 @@ extension Journal {
         of: source, examination, to: target, after: claim.manifest, checksParts: checksParts, progress)
       if !backup.isBehind { try backup.copy() }
       // A recovery may have cut the log between the examination and the copy.
-    } while try !attempts.isBelievable(backup.finding)
+      isWhole = try attempts.isBelievable(backup.finding)
+      if isWhole, !backup.isBehind { isWhole = try companions(storeID) }
+    } while !isWhole
     if backup.isBehind {
       let position = claim.manifest.position
       backup.report.damages.append(
         Damage(.endsBeforeBackup, segment: position.segment, offset: position.offset))
     } else {
-      try companions(storeID)
       try backup.publish()
     }
     _ = consume claim
