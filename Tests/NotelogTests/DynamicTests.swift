@@ -34,7 +34,6 @@ private let noteFields: [FieldDescription] = [
     #expect(try notes.get(id) == nil)
   }
 
-  /// The bug: `notelog info` went through all records once for each collection.
   @Test func `records of all collections are counted together`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.create()

@@ -173,4 +173,26 @@ import Testing
     try copy.close()
     try store.close()
   }
+
+  @Test func `a backup ends where schemas are stored faster than it is made`() throws {
+    let (disk, backup) = (SimulatedDisk(), SimulatedDisk())
+    let storage = StoppedStorage(disk)
+    let store = try Store.create(in: disk, unlocking: TemporaryFolder.key, options: Store.Options())
+    let count = Lock(0)
+    // Many times more often than a backup looks again.
+    @Sendable func storeAnother() {
+      storage.plan(before: "schemas") {
+        let number = count.withLock { count in
+          count += 1
+          return count
+        }
+        _ = try? store.createCollection("note \(number)", fields: Self.plain)
+        if number < 200 { storeAnother() }
+      }
+    }
+    storeAnother()
+    #expect(throws: NotelogError(.busy, "")) { try Store.backup(storage, to: backup) }
+    #expect(throws: NotelogError.self) { try Store.restore(backup, to: SimulatedDisk()) }
+    try store.close()
+  }
 }

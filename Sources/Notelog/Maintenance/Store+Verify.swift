@@ -41,11 +41,11 @@ extension Store {
     _ = try Creation.refuseUnfinished(in: storage)
     var attempts = ReadingAttempts(of: storage)
     while true {
-      attempts.begin()
+      try journaling(at: storage.path, attempts.begin())
       do throws(NotelogError) {
         var (verification, nextRevision) = try verifyOnce(in: storage, credential, threadCount, progress)
         let finding = verification.findings.filter(\.isDamage).map { "\($0)" }.sorted().joined()
-        if try journaling(at: storage.path, attempts.isBelievable(finding, since: nextRevision, errno: nil)) {
+        if attempts.isBelievable(finding, since: nextRevision) {
           if verification.tornByteCount > 0, attempts.isDisturbed(since: nextRevision) {
             verification.tornByteCount = 0
           }
@@ -53,7 +53,7 @@ extension Store {
         }
       } catch {
         guard error.code == .damaged || error.code == .inputOutput,
-          try !journaling(at: storage.path, attempts.isBelievable("\(error)", since: nil, errno: error.errno))
+          !attempts.isBelievable("\(error)", errno: error.errno)
         else { throw error }
       }
     }

@@ -123,7 +123,7 @@ extension Store {
   /// Figures as of now.
   public var info: StoreInfo {
     // Chunks count as live once it is known which are; where that can't be found out now, records alone are counted.
-    try? journal.loadChunks()
+    _ = try? journal.loadChunks()
     let statistics = journal.statistics
     let keyring = vault.keyring
     let generations = keyring.generationsByKey.mapValues { $0.map(\.rawValue) }

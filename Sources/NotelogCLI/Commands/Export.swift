@@ -53,7 +53,7 @@ private func exportRecords(_ invocation: Invocation, _ console: Console) throws(
       of: store, console, store.hasAllSchemas(console) ? .done : .damage, isExport: true)
     // All names are looked at before anything is printed.
     let tables = try format.names(collections.map(\.name), areTables: true, console)
-    let fieldsOfAll = collections.map(\.current)
+    let fieldsOfAll = collections.map(\.fieldsInUse)
     let columns = try fieldsOfAll.map { try format.names($0.map(\.name), console) }
     for (index, collection) in collections.enumerated() {
       let (table, fields) = (tables[index], fieldsOfAll[index])

@@ -119,7 +119,7 @@ extension Store {
   fileprivate func finishImport() throws {
     try write { _ in }
     for collection in collections {
-      for field in collection.current where field.isIndexed {
+      for field in collection.fieldsInUse where field.isIndexed {
         _ = try collection.entries(sortedBy: field.name, limit: 1, damaged: { _, _ in true })
       }
     }
@@ -195,7 +195,7 @@ private func sourceTable(
 private func knownFields(of name: String, _ invocation: Invocation) throws(ToolError) -> [FieldInfo]? {
   do throws(ToolError) {
     return try invocation.withStore(.never, readOnly: true) { store in
-      store.collections.first { $0.name == name }?.current
+      store.collections.first { $0.name == name }?.fieldsInUse
     }
   } catch {
     if error.code == .noStore, invocation.has(Command.propose) { return nil }
@@ -264,7 +264,7 @@ private struct ImportBatch {
   ) throws(ToolError) -> (DynamicCollection, [String: FieldInfo]) {
     if let found = known[name] { return found }
     let collection = try store.collection(given: name)
-    let found = (collection, collection.currentByName)
+    let found = (collection, collection.fieldsInUseByName)
     known[name] = found
     return found
   }

@@ -95,7 +95,7 @@ private func lostWords(_ damage: DamageReport) -> String {
 extension DynamicCollection {
   /// Its fields in use.
   var words: String {
-    current.map { "\($0.name) (\($0.words))" }.joined(separator: ", ")
+    fieldsInUse.map { "\($0.name) (\($0.words))" }.joined(separator: ", ")
   }
 }
 
@@ -127,7 +127,7 @@ private func json(
     "reservedBytes": info.reservedByteCount, "formatVersion": info.formatVersion, "floor": floor,
     "memoryNote": info.memoryNote,
     "collections": collections.map { collection, count -> JSONValue in
-      ["name": collection.name, "records": count, "fields": collection.current]
+      ["name": collection.name, "records": count, "fields": collection.fieldsInUse]
     },
     "slots": info.slots, "keys": info.keys.map { $0.json(sealed) }, "segments": info.segments,
   ]

@@ -75,7 +75,7 @@ private func order(
   _ invocation: Invocation, _ collection: DynamicCollection
 ) throws(ToolError) -> (field: String?, direction: SortDirection) {
   guard let sort = invocation.value(of: Command.sort) else {
-    let dates = collection.current.filter { $0.type == .date && !$0.isSealed }
+    let dates = collection.fieldsInUse.filter { $0.type == .date && !$0.isSealed }
     return ((dates.first { $0.name == "time" } ?? dates.first)?.name, .descending)
   }
   let isDescending = sort.hasSuffix(":desc")

@@ -28,12 +28,12 @@ private func searchRecords(_ invocation: Invocation, _ console: Console) throws(
   return try invocation.withStore(.ifGiven, readOnly: true) { store in
     var found = 0
     let outcome = try ReadingOutcome(of: store, console, store.hasAllSchemas(console) ? .no : .damage)
-    for name in names ?? [] where !store.collections.contains(where: { $0.currentByName[name] != nil }) {
+    for name in names ?? [] where !store.collections.contains(where: { $0.fieldsInUseByName[name] != nil }) {
       // Says which name may have been meant.
       for collection in store.collections { _ = try collection.field(name) }
     }
     for collection in store.collections {
-      let fields = collection.current.filter { $0.type == .text && names?.contains($0.name) ?? true }
+      let fields = collection.fieldsInUse.filter { $0.type == .text && names?.contains($0.name) ?? true }
       let shown = collection.fieldsToList
       let only = invocation.has(.json) ? nil : Set(shown)
       try invocation.unlock(store, toRead: fields.map(\.name) + shown, of: collection)

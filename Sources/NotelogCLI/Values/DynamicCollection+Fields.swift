@@ -4,15 +4,17 @@ import Notelog
 
 extension DynamicCollection {
   /// The fields in use: retired ones are left out.
-  var current: [FieldInfo] { fields.filter { !$0.isRetired } }
+  var fieldsInUse: [FieldInfo] { fields.filter { !$0.isRetired } }
 
   /// The fields in use by their names.
-  var currentByName: [String: FieldInfo] { Dictionary(current.map { ($0.name, $0) }) { first, _ in first } }
+  var fieldsInUseByName: [String: FieldInfo] {
+    Dictionary(fieldsInUse.map { ($0.name, $0) }) { first, _ in first }
+  }
 
   /// The field in use of a name.
   func field(_ name: String) throws(ToolError) -> FieldInfo {
-    if let field = current.first(where: { $0.name == name }) { return field }
-    let names = current.map(\.name)
+    if let field = fieldsInUse.first(where: { $0.name == name }) { return field }
+    let names = fieldsInUse.map(\.name)
     let near = Suggestion.nearest(to: name, among: names).map { "did you mean '\($0)'?" }
     throw ToolError(
       .failed, "'\(self.name)' has no field '\(name)'",
@@ -21,7 +23,7 @@ extension DynamicCollection {
 
   /// The values of assignments, each of its field's type.
   func values(_ assignments: [Assignment]) throws(ToolError) -> [String: DynamicValue] {
-    let known = currentByName
+    let known = fieldsInUseByName
     var values: [String: DynamicValue] = [:]
     for assignment in assignments {
       let info = if let found = known[assignment.name] { found } else { try field(assignment.name) }
@@ -32,8 +34,8 @@ extension DynamicCollection {
 
   /// What a list shows unless told otherwise: the plain fields and the first sealed text.
   var fieldsToList: [String] {
-    let title = current.first { $0.isSealed && $0.type == .text }?.name
-    return current.filter { !$0.isSealed || $0.name == title }.map(\.name)
+    let title = fieldsInUse.first { $0.isSealed && $0.type == .text }?.name
+    return fieldsInUse.filter { !$0.isSealed || $0.name == title }.map(\.name)
   }
 }
 

@@ -23,7 +23,8 @@ extension Journal {
   ///     what segments need must not be older than they are. Its answer says whether the segments have what it speaks of; otherwise the
   ///     store is looked at again.
   /// - Returns: What was copied, and what does not check in the store, as far as it was read.
-  /// - Throws: `alreadyExists` where the folder holds anything but a backup of this store, `busy` where one is being made in it;
+  /// - Throws: `alreadyExists` where the folder holds anything but a backup of this store, `busy` where one is being made in it, or the
+  ///   store never holds still;
   ///   what else stood in the way. The backup is then the one before.
   package static func backup(
     from source: any Storage, to target: any Storage, checksParts: Bool = false,
@@ -38,7 +39,7 @@ extension Journal {
     var backup: Backup
     var isWhole: Bool
     repeat {
-      attempts.begin()
+      try attempts.begin()
       let examination = try Examination.stable(source, storeID: storeID)
       guard examination.newest != nil else {
         throw JournalError(.damaged, "no segment of the log is whole; salvage what there is")
@@ -49,7 +50,7 @@ extension Journal {
         of: source, examination, to: target, after: claim.manifest, checksParts: checksParts, progress)
       if !backup.isBehind { try backup.copy() }
       // A recovery may have cut the log between the examination and the copy.
-      isWhole = try attempts.isBelievable(backup.finding)
+      isWhole = attempts.isBelievable(backup.finding)
       if isWhole, !backup.isBehind { isWhole = try companions(storeID) }
     } while !isWhole
     if backup.isBehind {

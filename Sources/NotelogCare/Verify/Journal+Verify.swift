@@ -45,18 +45,18 @@ extension Journal {
   ) throws(JournalError) -> Verification {
     var attempts = ReadingAttempts(of: storage)
     while true {
-      attempts.begin()
+      try attempts.begin()
       do {
         var verification = try verifyOnce(
           storage, storeID: storeID, threadCount: threadCount, progress: progress, visit: visit)
         let finding = verification.isSound ? "" : "\(verification.report.damages) \(verification.index)"
-        guard try attempts.isBelievable(finding) else { continue }
+        guard attempts.isBelievable(finding) else { continue }
         if !verification.report.torn.isEmpty, attempts.isDisturbed(since: verification.nextSequence) {
           verification.report.torn = []
         }
         return verification
       } catch {
-        guard error.isDoubtful, try !attempts.isBelievable("\(error)", errno: error.cause?.errno)
+        guard error.isDoubtful, !attempts.isBelievable("\(error)", errno: error.cause?.errno)
         else { throw error }
       }
     }

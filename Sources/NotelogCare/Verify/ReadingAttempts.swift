@@ -37,7 +37,12 @@ package struct ReadingAttempts: ~Copyable {
   package init(of storage: any Storage) { self.storage = storage }
 
   /// Begins an attempt.
-  package mutating func begin() {
+  ///
+  /// - Throws: `busy` where there were too many.
+  package mutating func begin() throws(JournalError) {
+    guard count < Self.maximumCount else {
+      throw JournalError(.busy, "the store is changed faster than it can be read; try again later")
+    }
     count += 1
     moment = Moment(storage)
   }
@@ -50,18 +55,14 @@ package struct ReadingAttempts: ~Copyable {
   ///     committed since.
   ///   - errno: The system's error number, where the finding is an error.
   /// - Returns: Whether to believe it; if not, the caller begins again.
-  /// - Throws: `busy` where it has begun again too often.
   package mutating func isBelievable(
     _ finding: String, since nextSequence: UInt64? = nil, errno: Int32? = nil
-  ) throws(JournalError) -> Bool {
+  ) -> Bool {
     // A pin keeps segments, and not the checkpoint: another may have taken its place each time. Nor a head's length: whoever closes the store
     // cuts it, and the next one goes on in it.
     if errno == SystemErrno.stale || errno == SystemErrno.inputOutput { lastFinding = "" }
     if finding.isEmpty || finding == lastFinding || !isDisturbed(since: nextSequence) { return true }
-    guard count < Self.maximumCount else {
-      if errno == SystemErrno.inputOutput { return true }
-      throw JournalError(.busy, "the store is changed faster than it can be read; try again later")
-    }
+    if count >= Self.maximumCount, errno == SystemErrno.inputOutput { return true }
     lastFinding = finding
     if pin == nil { pin = try? Pins(storage).acquire(JournalOptions().random()) }
     return false

@@ -69,11 +69,17 @@ extension Journal {
   }
 
   /// Finds out where the chunks of all large values are, and which of them live, unless that is known.
-  package func loadChunks() throws(JournalError) {
-    if catalog.chunks.isComplete { return }
+  ///
+  /// - Returns: The collections of all records that segments list, dead ones among them; nil where nothing had to be gone through.
+  @discardableResult
+  package func loadChunks() throws(JournalError) -> Set<UInt16>? {
+    if catalog.chunks.isComplete { return nil }
     chunkLoading.enter()
     defer { chunkLoading.leave() }
-    if catalog.chunks.isComplete { return }
+    if catalog.chunks.isComplete { return nil }
+    var collections: Set<UInt16> = []
+    // Nearly every record is of the same collection as the one before.
+    var last: UInt16?
     catalog.chunks.beginLoading()
     do {
       let moment = snapshot()
@@ -89,6 +95,10 @@ extension Journal {
           let number = segment.number
           try segment.forEachEntry(upTo: moment.scanEnd(of: segment)) {
             (entry, envelope) throws(StorageError) in
+            if entry.kind == .record, entry.collection != last {
+              collections.insert(entry.collection)
+              last = entry.collection
+            }
             let named = scan.apply(entry, envelope, in: number)
             if !named.isEmpty, try isCurrent(entry, in: segment) {
               scan.add(entry.id, named, at: FrameAddress(segment: number, offset: entry.offset))
@@ -111,6 +121,7 @@ extension Journal {
         }
       }
       catalog.chunks.finishLoading(scan, at: moment.sequence)
+      return collections
     } catch {
       catalog.chunks.cancelLoading()
       throw error

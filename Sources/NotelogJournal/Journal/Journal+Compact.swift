@@ -52,7 +52,7 @@ extension Journal {
   package var compactionEstimate: CompactionEstimate {
     // Without all of the index it is an estimate still.
     try? catalog.index.loadAll()
-    try? loadChunks()
+    _ = try? loadChunks()
     return plan(CompactionRun(share: .onDemand, budget: .unlimited)).estimate
   }
 

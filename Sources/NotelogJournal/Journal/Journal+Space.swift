@@ -146,7 +146,7 @@ extension Journal {
     log.seekReserve()
     try fromStorage(catalog.index.loadAll())
     // Where it can't be found out which chunks live, all of them are taken to.
-    try? loadChunks()
+    _ = try? loadChunks()
   }
 
   private func endTightnessIfTight() {
