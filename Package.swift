@@ -16,9 +16,7 @@ let house: [SwiftSetting] = [
 let tests = house + [SwiftSetting.unsafeFlags(["-Onone", "-no-emit-module-separately-wmo"])]
 
 /// What lies below the library, lowest first; the cipher stands beside it.
-let journal: [Target.Dependency] = [
-  "NotelogBase", "NotelogStorage", "NotelogFormat", "NotelogJournal", "NotelogCare",
-]
+let below: [Target.Dependency] = ["NotelogBase", "NotelogStorage", "NotelogFormat"]
 
 let package = Package(
   name: "notelog",
@@ -38,20 +36,11 @@ let package = Package(
     .target(name: "NotelogStorage", dependencies: ["CSystem", "NotelogBase"], swiftSettings: house),
     .target(name: "NotelogFormat", dependencies: ["NotelogBase", "NotelogStorage"], swiftSettings: house),
     .target(name: "NotelogCrypto", dependencies: ["COpenSSL", "NotelogBase"], swiftSettings: house),
-    .target(
-      name: "NotelogJournal", dependencies: ["NotelogBase", "NotelogStorage", "NotelogFormat"],
-      swiftSettings: house),
-    .target(
-      name: "NotelogCare",
-      dependencies: ["NotelogBase", "NotelogStorage", "NotelogFormat", "NotelogJournal"],
-      swiftSettings: house),
-    .target(
-      name: "Notelog",
-      dependencies: journal + ["NotelogCrypto"], swiftSettings: house),
+    .target(name: "Notelog", dependencies: below + ["NotelogCrypto"], swiftSettings: house),
     // Linked eagerly, in every build: the first call of a function that is linked lazily saves the registers on the stack, and a key may be
     // in them. The flag is the tool's alone: who depends on the product `Notelog` may use any version.
     .executableTarget(
-      name: "NotelogCLI", dependencies: ["CSystem", "Notelog"], swiftSettings: house,
+      name: "NotelogCLI", dependencies: ["CSystem", "Notelog"], packageAccess: false, swiftSettings: house,
       linkerSettings: [
         .unsafeFlags(
           ["-Xlinker", "-z", "-Xlinker", "now", "-Xlinker", "-z", "-Xlinker", "relro"],
@@ -59,11 +48,11 @@ let package = Package(
       ]),
     // What benchmarks measure below the library's interface.
     .target(
-      name: "NotelogBenchmarks", dependencies: journal + ["NotelogCrypto"],
+      name: "NotelogBenchmarks", dependencies: ["NotelogCrypto"],
       path: "Benchmarks/Sources/NotelogBenchmarks", swiftSettings: house),
 
     .target(
-      name: "NotelogTestSupport", dependencies: journal,
+      name: "NotelogTestSupport", dependencies: below,
       path: "Tests/Support", swiftSettings: house),
     .testTarget(
       name: "NotelogCryptoTests",
@@ -71,18 +60,18 @@ let package = Package(
       swiftSettings: tests),
     .testTarget(
       name: "NotelogJournalTests",
-      dependencies: journal + ["CTestSupport", "NotelogTestSupport", "ReaderChild"],
+      dependencies: below + ["CTestSupport", "Notelog", "NotelogTestSupport"],
       swiftSettings: tests),
     .testTarget(
       name: "NotelogTests",
-      dependencies: journal + [
-        "Notelog", "NotelogCrypto", "NotelogTestSupport", "SharingChild", "StreamChild",
+      dependencies: below + [
+        "Notelog", "NotelogCrypto", "NotelogTestSupport", "ReaderChild", "SharingChild", "StreamChild",
       ],
       swiftSettings: tests),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     .testTarget(
       name: "NotelogCLITests",
-      dependencies: journal + [
+      dependencies: below + [
         "Notelog", "NotelogCLI", "CTestSupport", "CatchingConsumer", "LeasingApp", "NotelogTestSupport",
       ],
       swiftSettings: tests),
@@ -94,7 +83,7 @@ let package = Package(
       swiftSettings: house),
     // What tests start as a process of its own, to read a store while it is written.
     .executableTarget(
-      name: "ReaderChild", dependencies: journal, path: "Tests/Children/ReaderChild",
+      name: "ReaderChild", dependencies: ["Notelog"], path: "Tests/Children/ReaderChild",
       swiftSettings: house),
     .executableTarget(
       name: "StreamChild", dependencies: ["Notelog"], path: "Tests/Children/StreamChild", swiftSettings: house

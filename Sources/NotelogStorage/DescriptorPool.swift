@@ -1,4 +1,4 @@
-// How many of a store's files are open at once: docs/decisions/0060.
+// How many of a store's files are open at once: decision 0060.
 
 import NotelogBase
 import Synchronization

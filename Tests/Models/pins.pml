@@ -1,4 +1,4 @@
-/* Pins, by which a process that can't keep all files open keeps them from being removed. FORMAT.md 25, "Pins"; NotelogJournal/Compaction/Pins,
+/* Pins, by which a process that can't keep all files open keeps them from being removed. FORMAT.md 25, "Pins"; Notelog/Compaction/Pins,
    NotelogStorage/DescriptorPool. A reader knows some segments, follows, and may have only so many of their files open at once; another process
    compacts, and a third may recover. */
 

@@ -4,7 +4,7 @@ import NotelogBase
 import NotelogFormat
 import NotelogStorage
 import Foundation
-import NotelogJournal
+@testable import Notelog
 import Testing
 
 /// The bug: `dump`, `list` and `search` showed nothing, `info` counted, `get` said that there is no such record, and none of them said

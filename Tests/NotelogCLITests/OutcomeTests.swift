@@ -1,9 +1,7 @@
 // What a verb that fails says it has done, and what a list shows of fields that are not set.
 import Foundation
-import NotelogJournal
-import Testing
-
 @testable import Notelog
+import Testing
 
 @Suite struct VerbOutcomeTests {
   let bench: Workbench

@@ -1,10 +1,8 @@
 // Values of fields that the schema no longer has, or does not know: shown for what they are, and no damage.
 @testable import NotelogBase
 import Foundation
-import NotelogJournal
-import Testing
-
 @testable import Notelog
+import Testing
 
 private struct Before: Record {
   var id = RecordID()

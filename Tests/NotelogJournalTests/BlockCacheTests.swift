@@ -5,7 +5,7 @@
 @testable import NotelogFormat
 import Foundation
 import NotelogTestSupport
-@testable import NotelogJournal
+@testable import Notelog
 import Testing
 
 @Suite struct BlockCacheTests {

@@ -6,9 +6,8 @@ import Synchronization
 import Testing
 
 @testable import NotelogBase
-@testable import NotelogCare
+@testable import Notelog
 @testable import NotelogFormat
-@testable import NotelogJournal
 @testable import NotelogStorage
 
 @Suite struct CheckpointBesideWritersTests {

@@ -1,11 +1,10 @@
 // The checkpoint: whatever becomes of it, the store says the same. docs/format-derived.md §31.
 
 @testable import NotelogBase
-@testable import NotelogCare
+@testable import Notelog
 @testable import NotelogFormat
 @testable import NotelogStorage
 import Foundation
-@testable import NotelogJournal
 import NotelogTestSupport
 import Synchronization
 import Testing

@@ -2,7 +2,7 @@
 
 @testable import NotelogBase
 @testable import NotelogFormat
-@testable import NotelogJournal
+@testable import Notelog
 import Testing
 
 @Suite struct ChecksumTests {

@@ -2,9 +2,8 @@
 
 import NotelogBase
 @testable import NotelogStorage
-@testable import NotelogCare
+@testable import Notelog
 import NotelogFormat
-import NotelogJournal
 import NotelogTestSupport
 import Synchronization
 import Testing

@@ -4,7 +4,7 @@
 import NotelogTestSupport
 import Testing
 
-@testable import NotelogJournal
+@testable import Notelog
 
 @Suite struct ClosingOrderTests {
   /// The bug: after a failed write, somebody may still be writing while the store is closed. The lock was given back first, and

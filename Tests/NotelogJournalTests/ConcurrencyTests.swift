@@ -1,10 +1,9 @@
 // Writers side by side: INV-T2, INV-T4 and the order of visibility.
 
-@testable import NotelogCare
+@testable import Notelog
 import NotelogFormat
 import Foundation
 import NotelogBase
-import NotelogJournal
 import Synchronization
 import Testing
 

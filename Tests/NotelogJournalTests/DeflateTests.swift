@@ -1,7 +1,7 @@
 // Compression of single values: what comes back is exactly as long as it should be, or nothing. FORMAT.md §7.3.
 
 import NotelogBase
-import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 import Testing
 

@@ -1,10 +1,9 @@
 // The descriptors of a store's files: few at once, and never another file's.
 
 @testable import NotelogBase
-@testable import NotelogCare
+@testable import Notelog
 import NotelogStorage
 import Foundation
-import NotelogJournal
 import NotelogTestSupport
 import Testing
 
@@ -106,7 +105,7 @@ import Testing
     }
   }
 
-  /// Snapshots go on reading segments that compaction has unlinked (docs/decisions/0008).
+  /// Snapshots go on reading segments that compaction has unlinked (decision 0008).
   @Test func `a file that this process unlinks or replaces stays what it was to whoever holds it`() throws {
     let files = try files(12)
     for number in 0..<6 { try few.unlink("file \(number)") }

@@ -4,7 +4,7 @@
 @testable import NotelogFormat
 import Testing
 
-@testable import NotelogJournal
+@testable import Notelog
 
 @Suite struct `Footer` {
   private static func entry(
@@ -31,8 +31,9 @@ import Testing
     #expect(Self.entry(flags: 1 << 31) == nil)
     #expect(Self.entry(kind: 2) == nil)
     #expect(Self.entry(kind: 2, payloadByteCount: 0)?.kind == .tombstone)
-    #expect(Self.entry(payloadByteCount: UInt32(Limits.maximumRecordByteCount) + 1) == nil)
-    #expect(Self.entry(kind: 3, payloadByteCount: UInt32(Limits.maximumChunkPayloadByteCount) + 1) == nil)
+    #expect(Self.entry(payloadByteCount: UInt32(FormatLimits.maximumRecordByteCount) + 1) == nil)
+    #expect(
+      Self.entry(kind: 3, payloadByteCount: UInt32(FormatLimits.maximumChunkPayloadByteCount) + 1) == nil)
   }
 
   @Test func `an entry has as much of an envelope as that says`() {
@@ -51,10 +52,12 @@ import Testing
 
   @Test func `an entry keeps the highest of all that it says`() {
     var header = FrameHeader(
-      .record, collection: UInt16(Limits.maximumCollection), payloadByteCount: Limits.maximumRecordByteCount,
+      .record, collection: UInt16(FormatLimits.maximumCollection),
+      payloadByteCount: FormatLimits.maximumRecordByteCount,
       id: ID16(low: .max, high: .max))
-    header.sequence = UInt64(Limits.maximumSequence)
-    let last = Limits.maximumSegmentByteCount - Limits.maximumRecordByteCount - Layout.frameHeaderByteCount
+    header.sequence = UInt64(FormatLimits.maximumSequence)
+    let last =
+      FormatLimits.maximumSegmentByteCount - FormatLimits.maximumRecordByteCount - Layout.frameHeaderByteCount
     let entry = FooterEntry(header, offset: last, envelopeByteCount: 0)
     var buffer = Buffer()
     entry.append(to: &buffer, envelope: RawSpan())

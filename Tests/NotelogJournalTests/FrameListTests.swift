@@ -1,10 +1,9 @@
 // Footers kept in memory for updates: they say what the frames say, and take no more memory than they may.
 
-@testable import NotelogCare
+@testable import Notelog
 @testable import NotelogFormat
 @testable import NotelogStorage
 import NotelogBase
-@testable import NotelogJournal
 import NotelogTestSupport
 import Synchronization
 import Testing

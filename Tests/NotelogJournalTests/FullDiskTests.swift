@@ -1,11 +1,9 @@
 // A full disk: nothing is lost, and removing and compacting make room again. FORMAT.md §23.
 
-@testable import NotelogCare
+@testable import Notelog
 @testable import NotelogStorage
 import NotelogTestSupport
 import Testing
-
-@testable import NotelogJournal
 
 @Suite struct FullDiskTests {
   private static let capacity = 260_000

@@ -3,7 +3,7 @@
 @testable import NotelogBase
 @testable import NotelogFormat
 import Foundation
-@testable import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 import Testing
 

@@ -1,9 +1,8 @@
 // The index against a dictionary, with fingerprints that collide.
 
 import NotelogBase
-@testable import NotelogCare
+@testable import Notelog
 @testable import NotelogFormat
-@testable import NotelogJournal
 import NotelogTestSupport
 import Testing
 
@@ -106,9 +105,10 @@ import Testing
   }
 
   @Test func `a place is kept in eight bytes`() {
-    let place = FrameAddress(segment: .max, offset: Limits.maximumSegmentByteCount - 8, isTombstone: true)
+    let place = FrameAddress(
+      segment: .max, offset: FormatLimits.maximumSegmentByteCount - 8, isTombstone: true)
     #expect(place.segment == .max)
-    #expect(place.offset == Limits.maximumSegmentByteCount - 8)
+    #expect(place.offset == FormatLimits.maximumSegmentByteCount - 8)
     #expect(place.isTombstone)
     #expect(place.isValid)
     #expect(!FrameAddress.none.isValid)

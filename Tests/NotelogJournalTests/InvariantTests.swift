@@ -1,10 +1,9 @@
 // The invariants of FORMAT.md §3 to §6 that no crash or damage suite is about, read off the bytes on a simulated disk.
 
-@testable import NotelogCare
+@testable import Notelog
 import NotelogFormat
 import NotelogStorage
 import NotelogBase
-import NotelogJournal
 import NotelogTestSupport
 import Testing
 

@@ -1,10 +1,9 @@
 // The journal's first duties: what is written is read, survives closing, and survives not closing.
 
-@testable import NotelogCare
+@testable import Notelog
 @testable import NotelogStorage
 @testable import NotelogBase
 import NotelogFormat
-@testable import NotelogJournal
 import NotelogTestSupport
 import Testing
 

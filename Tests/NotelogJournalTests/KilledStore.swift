@@ -4,7 +4,7 @@
 @testable import NotelogStorage
 @testable import NotelogFormat
 import Foundation
-@testable import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 import Testing
 

@@ -2,10 +2,9 @@
 // docs/format-derived.md §31.
 
 @testable import NotelogBase
-@testable import NotelogCare
+@testable import Notelog
 @testable import NotelogStorage
 import Foundation
-@testable import NotelogJournal
 import NotelogTestSupport
 import Testing
 

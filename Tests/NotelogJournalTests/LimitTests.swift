@@ -1,15 +1,14 @@
 // Segment numbers and sequence numbers at their limits: refused or used up, never a trap. FORMAT.md, "Limits", INV-F2.
 
-@testable import NotelogCare
+@testable import Notelog
 @testable import NotelogFormat
 import NotelogBase
-@testable import NotelogJournal
 import NotelogTestSupport
 import Testing
 
 @Suite struct LimitTests {
-  private let tooHighNumber = UInt32(Limits.maximumSegmentNumber) + 1
-  private let lastSequence = UInt64(Limits.maximumSequence)
+  private let tooHighNumber = UInt32(FormatLimits.maximumSegmentNumber) + 1
+  private let lastSequence = UInt64(FormatLimits.maximumSequence)
 
   /// The bug: a frame that names sequence number 2⁶⁴ − 1 with checksums that fit made the next number overflow.
   @Test func `a frame with a sequence number above the limit is none`() {
@@ -102,7 +101,7 @@ import Testing
     #expect(FrameKind.commit.maximumPayloadByteCount == CommitMark.byteCountMax)
   }
 
-  @Test(arguments: [0, UInt32(Limits.maximumSegmentNumber) + 1])
+  @Test(arguments: [0, UInt32(FormatLimits.maximumSegmentNumber) + 1])
   func `live sets and changes that name no segment number are none`(number: UInt32) {
     let entry = LiveEntry(number: number, byteCount: 8192, salt: 1, footerChecksum: 2)
     var set = LiveSet()
@@ -152,7 +151,7 @@ import Testing
   @Test func `a store whose segment numbers are used up can be read, not written`() throws {
     let disk = SimulatedDisk()
     let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
-    journal.log.state.withLock { $0.highestNumber = UInt32(Limits.maximumSegmentNumber) }
+    journal.log.state.withLock { $0.highestNumber = UInt32(FormatLimits.maximumSegmentNumber) }
     var count = 0
     expectUsedUp {
       for number in 0..<100 {

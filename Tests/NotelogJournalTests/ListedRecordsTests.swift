@@ -1,6 +1,6 @@
 // What collection 0 holds, whatever order versions come in: docs/format-derived.md §31.
 
-@testable import NotelogJournal
+@testable import Notelog
 import Testing
 
 @Suite struct ListedRecordsTests {

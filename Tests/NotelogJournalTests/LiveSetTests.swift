@@ -6,7 +6,7 @@
 import NotelogTestSupport
 import Testing
 
-@testable import NotelogJournal
+@testable import Notelog
 
 @Suite struct `Live set` {
   private func entry(_ number: UInt32, checksum: UInt32 = 1) -> LiveEntry {

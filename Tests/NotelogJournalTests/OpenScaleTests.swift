@@ -3,7 +3,7 @@
 @testable import NotelogStorage
 @testable import NotelogBase
 import Foundation
-@testable import NotelogJournal
+@testable import Notelog
 import Testing
 
 @Suite(.enabled(if: ProcessInfo.processInfo.environment["NOTELOG_SCALE"] != nil), .serialized)

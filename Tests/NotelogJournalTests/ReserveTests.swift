@@ -3,7 +3,7 @@
 import NotelogTestSupport
 import Testing
 
-@testable import NotelogJournal
+@testable import Notelog
 
 /// The space set aside for a full disk.
 @Suite struct ReserveTests {

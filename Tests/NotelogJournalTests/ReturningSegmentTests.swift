@@ -3,7 +3,7 @@
 @testable import NotelogStorage
 import Foundation
 import NotelogBase
-@testable import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 import Testing
 

@@ -1,8 +1,7 @@
 // A scrub in steps comes round to everything: docs/maintenance.md, "Scrub".
 
 @testable import NotelogStorage
-@testable import NotelogCare
-import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 import Synchronization
 import Testing
@@ -22,7 +21,7 @@ import Testing
     let whole = try journal.scrub()
     #expect(Set(whole.damages.map(\.segment)) == [2, 4])
     #expect(whole.next == nil)
-    var damages: [NotelogJournal.Damage] = []
+    var damages: [Damage] = []
     var position: UInt32? = 0
     var steps = 0
     while let from = position {

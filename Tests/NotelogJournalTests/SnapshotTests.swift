@@ -4,7 +4,7 @@
 @testable import NotelogFormat
 import Foundation
 import NotelogBase
-@testable import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 import Testing
 
@@ -192,7 +192,7 @@ import Testing
     let place = try #require(try journal.catalog.location(of: key(7)))
     let file = try store.storage.open(FileName.segment(place.segment), .update)
     _ = try file.write(([9] as [UInt8]).rawSpan, at: Int(place.offset) + Layout.frameHeaderByteCount + 3)
-    var damages: [NotelogJournal.Damage] = []
+    var damages: [Damage] = []
     var count = 0
     try journal.snapshot().forEach(
       onDamage: {

@@ -1,7 +1,7 @@
 // Whether bytes occur in others: sixteen places are looked at at once.
 
 @testable import NotelogBase
-@testable import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 import Testing
 

@@ -5,7 +5,8 @@ import NotelogFormat
 import NotelogStorage
 import Testing
 import Foundation
-import NotelogJournal
+@testable import Notelog
+import NotelogTestSupport
 
 /// A folder that is deleted with the value.
 final class TemporaryStore: Sendable {
@@ -92,7 +93,23 @@ extension Journal {
 }
 
 /// For scans that must not come upon damage.
-func recordIssue(_ damage: NotelogJournal.Damage) -> Bool {
+func recordIssue(_ damage: Damage) -> Bool {
   Issue.record("\(damage)")
   return true
+}
+
+extension Batch {
+  /// Adds a record, whose body `write` fills in.
+  mutating func put<Failure: Error>(
+    _ id: ID16, collection: UInt16, envelope: WrittenEnvelope?, bodyByteCount: Int,
+    _ write: (inout MutableRawSpan) throws(Failure) -> Void
+  ) throws(Failure) {
+    let envelope = envelope?.bytes ?? []
+    try put(id, collection: collection, envelopeByteCount: envelope.count, bodyByteCount: bodyByteCount) {
+      (payload: inout MutableRawSpan) throws(Failure) in
+      payload.copy(envelope.rawSpan, at: 0)
+      var body = payload.part(from: envelope.count)
+      try write(&body)
+    }
+  }
 }

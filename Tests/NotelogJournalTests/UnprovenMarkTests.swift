@@ -5,7 +5,7 @@
 import NotelogTestSupport
 import Testing
 
-@testable import NotelogJournal
+@testable import Notelog
 
 @Suite struct UnprovenMarkTests {
   private let body = [UInt8](repeating: 7, count: 100)

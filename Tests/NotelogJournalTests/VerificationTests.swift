@@ -1,10 +1,9 @@
 // What verification looks into: each record's newest version, once, on however many threads.
 
-@testable import NotelogCare
+@testable import Notelog
 @testable import NotelogFormat
 @testable import NotelogStorage
 import NotelogBase
-@testable import NotelogJournal
 import NotelogTestSupport
 import Testing
 

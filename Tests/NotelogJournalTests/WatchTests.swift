@@ -1,7 +1,7 @@
 // Who is told of transactions, however many there are.
 
 @testable import NotelogBase
-@testable import NotelogJournal
+@testable import Notelog
 import Synchronization
 import Testing
 

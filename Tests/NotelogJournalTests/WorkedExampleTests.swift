@@ -4,7 +4,7 @@
 @testable import NotelogStorage
 import NotelogFormat
 import Foundation
-import NotelogJournal
+@testable import Notelog
 import Testing
 
 @Suite struct WorkedExampleTests {

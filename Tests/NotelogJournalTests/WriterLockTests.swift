@@ -2,7 +2,7 @@
 
 @testable import NotelogStorage
 import CTestSupport
-@testable import NotelogJournal
+@testable import Notelog
 import Testing
 
 @Suite struct WriterLockTests {

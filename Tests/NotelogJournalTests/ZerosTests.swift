@@ -1,9 +1,8 @@
 // Zeros ahead of durable commits: they are there when a commit comes, and in nobody's way.
 
-@testable import NotelogCare
+@testable import Notelog
 @testable import NotelogStorage
 import NotelogBase
-@testable import NotelogJournal
 @testable import NotelogTestSupport
 import Testing
 

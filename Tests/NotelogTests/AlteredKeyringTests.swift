@@ -3,11 +3,10 @@
 import NotelogBase
 import NotelogStorage
 import Foundation
-import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 import Testing
 
-@testable import Notelog
 @testable import NotelogCrypto
 
 /// A folder in which a name can't be opened.

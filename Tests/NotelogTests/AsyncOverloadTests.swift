@@ -2,10 +2,8 @@
 
 import Foundation
 import NotelogBase
-import NotelogJournal
-import Testing
-
 @testable import Notelog
+import Testing
 
 /// A verb under test: what it is called, and one use of it.
 private struct Verb<Subject: Sendable>: Sendable {
@@ -381,12 +379,11 @@ private final class Shared<State: Sendable>: Sendable {
       for note in shop.notes where note.title.hasSuffix("7") { try tx.delete(Note.self, note.id) }
     }
     /// A budget that cancels when it is asked whether it is spent.
-    @Sendable func spending(_ cancel: @escaping Cancel) -> Notelog.WorkBudget {
-      Notelog.WorkBudget(
-        journal: .init {
-          cancel()
-          return false
-        })
+    @Sendable func spending(_ cancel: @escaping Cancel) -> WorkBudget {
+      WorkBudget {
+        cancel()
+        return false
+      }
     }
     let steps: [Verb<(Workshop, Cancel)>] = [
       Verb("scrub") { shop, cancel in

@@ -1,10 +1,8 @@
 // Records' bodies, for tests of whoever reads them.
 
 @testable import NotelogBase
-import NotelogJournal
-import NotelogTestSupport
-
 @testable import Notelog
+import NotelogTestSupport
 
 /// A line of a directory, and its value.
 struct BodyLine {

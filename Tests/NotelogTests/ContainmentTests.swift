@@ -1,12 +1,9 @@
 // The loss of any one file, or of any 4 KiB of a file, costs at most the records in it.
 
-@testable import NotelogCare
+@testable import Notelog
 @testable import NotelogFormat
 import NotelogTestSupport
 import Testing
-
-@testable import Notelog
-@testable import NotelogJournal
 
 @Suite struct ContainmentTests {
   /// What is done to a file.

@@ -6,7 +6,6 @@ import NotelogTestSupport
 import Testing
 
 @testable import Notelog
-@testable import NotelogJournal
 
 @Suite struct DamagedFieldTests {
   /// A closed store, a record in a finished segment of it, and where its frame is.

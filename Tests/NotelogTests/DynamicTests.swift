@@ -6,7 +6,6 @@ import NotelogTestSupport
 import Testing
 
 @testable import Notelog
-@testable import NotelogJournal
 
 private let noteFields: [FieldDescription] = [
   .plain("time", .date, indexed: true), .sealed("title", .text), .sealed("body", .text),

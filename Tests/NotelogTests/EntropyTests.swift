@@ -2,10 +2,9 @@
 
 @testable import NotelogBase
 import Foundation
-import NotelogJournal
+@testable import Notelog
 import Testing
 
-@testable import Notelog
 @testable import NotelogCrypto
 
 @Suite struct EntropyTests {

@@ -2,10 +2,8 @@
 
 @testable import NotelogBase
 import Foundation
-import NotelogJournal
-import Testing
-
 @testable import Notelog
+import Testing
 
 private struct Before: Record {
   var id = RecordID()

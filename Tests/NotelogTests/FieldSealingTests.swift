@@ -4,11 +4,9 @@
 import NotelogFormat
 import Foundation
 import NotelogCrypto
-import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 import Testing
-
-@testable import Notelog
 
 /// Everything between a record and the journal.
 private struct Bench {

@@ -2,11 +2,9 @@
 
 @testable import NotelogBase
 import Foundation
-import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 import Testing
-
-@testable import Notelog
 
 private func bytes(_ value: some StoredValue) -> [UInt8] {
   var bytes = [UInt8](repeating: 0xEE, count: value.storedByteCount)

@@ -5,7 +5,6 @@ import NotelogTestSupport
 import Testing
 
 @testable import Notelog
-@testable import NotelogJournal
 
 @Suite struct ForgedSchemaTests {
   /// What is appended: under which id, and which bytes.

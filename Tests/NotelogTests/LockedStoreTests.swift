@@ -3,10 +3,8 @@
 @testable import NotelogBase
 @testable import NotelogFormat
 import Foundation
-import NotelogJournal
-import Testing
-
 @testable import Notelog
+import Testing
 
 @Suite struct LockedStoreTests {
   /// The sealed values of a record as they lie in the store, those of large values' chunks included.

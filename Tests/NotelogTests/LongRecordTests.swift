@@ -7,7 +7,6 @@ import NotelogTestSupport
 import Testing
 
 @testable import Notelog
-@testable import NotelogJournal
 
 private struct Page: Record, Equatable {
   var id = RecordID()

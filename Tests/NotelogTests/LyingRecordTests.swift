@@ -4,11 +4,9 @@
 import NotelogFormat
 import NotelogStorage
 import Foundation
-import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 import Testing
-
-@testable import Notelog
 
 /// The bug: `verify` looked at neither, and called the store sound.
 @Suite struct `Records that lie` {
@@ -28,10 +26,11 @@ import Testing
     var envelope = try #require(stored)
     change(&envelope)
     var batch = Batch()
-    let bytes = buffer.body.array()
-    batch.put(note.id.bytes, collection: record.collection, envelope: envelope, bodyByteCount: bytes.count) {
-      $0.copy(bytes.rawSpan, at: 0)
-    }
+    let body = buffer.body.array()
+    batch.put(
+      note.id.bytes, collection: record.collection, envelopeByteCount: envelope.bytes.count,
+      bodyByteCount: body.count
+    ) { $0.copy((envelope.bytes + body).rawSpan, at: 0) }
     try journal.commit(&batch, .durable)
     try journal.close()
     return try Store.verify(at: folder.path)

@@ -3,10 +3,8 @@
 @testable import NotelogBase
 import NotelogStorage
 import Foundation
-import NotelogJournal
-import Testing
-
 @testable import Notelog
+import Testing
 
 extension TemporaryFolder {
   /// Changes a file of the store.

@@ -1,10 +1,8 @@
 // Records that are put into a batch and committed together.
 
 import Foundation
-import NotelogJournal
-import Testing
-
 @testable import Notelog
+import Testing
 
 private struct Fussy: FieldValue {
   var text = ""

@@ -1,11 +1,9 @@
 // A record's directory and values: what is written is read, and nothing else is (FORMAT.md 7).
 
 @testable import NotelogBase
-import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 import Testing
-
-@testable import Notelog
 
 private let sample = recordBody([
   BodyLine(number: 1, type: .date, value: [1, 2, 3, 4, 5, 6, 7, 8]),

@@ -2,10 +2,8 @@
 
 import Foundation
 import NotelogBase
-import NotelogJournal
-import Testing
-
 @testable import Notelog
+import Testing
 
 private struct Page: Record {
   var id = RecordID()

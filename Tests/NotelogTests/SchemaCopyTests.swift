@@ -7,7 +7,6 @@ import NotelogTestSupport
 import Testing
 
 @testable import Notelog
-@testable import NotelogJournal
 
 @Suite struct SchemaCopyTests {
   private static var options: Store.Options {

@@ -5,7 +5,6 @@ import NotelogTestSupport
 import Testing
 
 @testable import Notelog
-@testable import NotelogJournal
 
 @Suite struct SchemaFileCrashTests {
   private static var options: Store.Options {

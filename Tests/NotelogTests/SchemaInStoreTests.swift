@@ -2,11 +2,9 @@
 
 import Foundation
 import NotelogBase
-import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 import Testing
-
-@testable import Notelog
 
 private struct Old: Record {
   var id = RecordID()

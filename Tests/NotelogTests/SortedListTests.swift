@@ -1,11 +1,9 @@
 // Lists of records whose type is not known: in order, whatever way leads to them, and no more of them read than are wanted.
 
 import Foundation
-import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 import Testing
-
-@testable import Notelog
 
 @Suite struct SortedListTests {
   private static let fields: [FieldDescription] = [

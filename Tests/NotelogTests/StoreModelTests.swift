@@ -1,11 +1,9 @@
 // Random operations against a dictionary, with lock, unlock, reopening, compaction and crashes mixed in.
 
-import NotelogJournal
+@testable import Notelog
 import Foundation
 import NotelogTestSupport
 import Testing
-
-@testable import Notelog
 
 /// What the model knows of a record.
 private struct Page: Record, Equatable {

@@ -1,11 +1,9 @@
 // The schema that the store keeps: its bytes, and what may change (FORMAT.md 9).
 
 @testable import NotelogBase
-import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 import Testing
-
-@testable import Notelog
 
 private let keys: [String: UInt32] = ["default": 1, "personal": 2]
 

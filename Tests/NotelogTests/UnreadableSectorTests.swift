@@ -6,7 +6,6 @@ import Testing
 
 @testable import Notelog
 @testable import NotelogFormat
-@testable import NotelogJournal
 
 @Suite struct UnreadableSectorTests {
   /// Calls `body` with the store of `ContainmentTests` for each sector of each of its segments.

@@ -1,10 +1,8 @@
 // Every limit on a value at its edges: what is accepted reads back equal, in every form that a value can be stored in.
 
 import Foundation
-import NotelogJournal
-import Testing
-
 @testable import Notelog
+import Testing
 
 @Suite struct ValueLimitTests {
   /// A form that a field's values are stored in, and the longest value that fits into it.

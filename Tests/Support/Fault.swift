@@ -1,7 +1,6 @@
 // System calls that go wrong on purpose.
 
 package import NotelogStorage
-import NotelogJournal
 
 /// A failure that a simulated disk was told to produce.
 package struct Fault: Sendable, CustomStringConvertible {

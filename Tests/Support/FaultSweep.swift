@@ -1,7 +1,6 @@
 // Fails the first call of a workload, then the second, and so on until none is left to fail.
 
 package import NotelogStorage
-import NotelogJournal
 
 /// A workload that meets one failure after another, and what must hold afterwards.
 package struct FaultSweep: Sendable {

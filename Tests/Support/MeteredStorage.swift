@@ -2,13 +2,12 @@
 
 package import NotelogStorage
 import NotelogBase
-package import NotelogJournal
 
 /// The real file system, metered: every call that makes a segment longer is measured.
 package final class MeteredStorage: Storage {
   private struct State {
     var byteCounts: [String: Int] = [:]
-    var journal: Journal?
+    var contract: (@Sendable () -> (live: Int, segment: Int))?
     var leasedByteCount = 0
     var replacedByteCount = 0
     var excess = Int.min
@@ -32,12 +31,14 @@ package final class MeteredStorage: Storage {
   /// How much of what it may take the store took at the worst moment.
   package var mostOfBound: Double { state.withLock { $0.mostOfBound } }
 
-  /// Measures from now on.
-  package func watch(_ journal: Journal) { state.withLock { $0.journal = journal } }
+  /// Measures from now on: `contract` says how many bytes live, and how large segments are meant to be.
+  package func watch(_ contract: @escaping @Sendable () -> (live: Int, segment: Int)) {
+    state.withLock { $0.contract = contract }
+  }
 
   /// A copy lives until the commit that replaces it has returned: what lives now counts until this is called again.
   package func beginCommit() {
-    state.withLock { $0.leasedByteCount = $0.journal?.spaceContract.liveByteCount ?? 0 }
+    state.withLock { $0.leasedByteCount = $0.contract?().live ?? 0 }
     measure("before a commit")
   }
 
@@ -59,10 +60,10 @@ package final class MeteredStorage: Storage {
 
   private func measure(_ moment: @autoclosure () -> String) {
     state.withLock { state in
-      guard let contract = state.journal?.spaceContract else { return }
-      let live = max(contract.liveByteCount, state.leasedByteCount) + state.replacedByteCount
+      guard let contract = state.contract?() else { return }
+      let live = max(contract.live, state.leasedByteCount) + state.replacedByteCount
       let byteCount = state.byteCounts.values.reduce(0, +)
-      let segment = max(contract.segmentByteCount, state.byteCounts.values.max() ?? 0)
+      let segment = max(contract.segment, state.byteCounts.values.max() ?? 0)
       let bound = live + live / 2 + 2 * segment
       state.mostOfBound = max(state.mostOfBound, Double(byteCount) / Double(bound))
       guard byteCount - bound > state.excess else { return }

@@ -2,7 +2,6 @@
 // `unsafe`.
 
 package import NotelogStorage
-import NotelogJournal
 
 extension RawSpan {
   /// A copy of the bytes.

@@ -3,7 +3,6 @@
 
 package import NotelogStorage
 import NotelogBase
-import NotelogJournal
 
 /// A store's folder on a disk that can lose power, fill up and fail.
 ///

@@ -2,7 +2,6 @@
 
 package import NotelogStorage
 import NotelogBase
-import NotelogJournal
 import Synchronization
 
 /// An open file description: what `flock` is held by, and what `close` gives back.

@@ -2,7 +2,6 @@
 
 package import NotelogBase
 import NotelogFormat
-package import NotelogJournal
 
 /// What a record's envelope says, to be changed and written.
 package struct WrittenEnvelope {
@@ -47,21 +46,5 @@ package struct WrittenEnvelope {
     var bytes: [UInt8] = []
     bytes.append(littleEndian: UInt16(2 + content.count))
     return bytes + content
-  }
-}
-
-extension Batch {
-  /// Adds a record, whose body `write` fills in.
-  package mutating func put<Failure: Error>(
-    _ id: ID16, collection: UInt16, envelope: WrittenEnvelope?, bodyByteCount: Int,
-    _ write: (inout MutableRawSpan) throws(Failure) -> Void
-  ) throws(Failure) {
-    let envelope = envelope?.bytes ?? []
-    try put(id, collection: collection, envelopeByteCount: envelope.count, bodyByteCount: bodyByteCount) {
-      (payload: inout MutableRawSpan) throws(Failure) in
-      payload.copy(envelope.rawSpan, at: 0)
-      var body = payload.part(from: envelope.count)
-      try write(&body)
-    }
   }
 }

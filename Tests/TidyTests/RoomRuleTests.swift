@@ -41,6 +41,24 @@ import Testing
     #expect(RoomRules.roomsUseWhatIsBelow(map: Self.map, sources: Self.sound + [twin]).isEmpty)
   }
 
+  @Test func `a member of an extension in a room above is found`() {
+    let above = Self.file(
+      "Sources/Store/High/E.swift", "extension Leaf {\n  func growTall(_ byMetres: Int) {}\n}")
+    let wrong = Self.file("Sources/Store/Low/F.swift", "extension Leaf {\n  func a() { growTall(1) }\n}")
+    let findings = RoomRules.roomsUseWhatIsBelow(map: Self.map, sources: Self.sound + [above, wrong])
+    #expect(findings.map(\.line) == [2] && findings[0].path == wrong.path)
+    // A name that is declared below too can't be told, and one of one word may be anybody's.
+    let below = Self.file("Sources/Store/Low/G.swift", "let growTall = 1")
+    #expect(
+      RoomRules.roomsUseWhatIsBelow(map: Self.map, sources: Self.sound + [above, wrong, below]).isEmpty)
+    let other = Self.file("Sources/Base/G.swift", "func growTall() {}")
+    #expect(
+      RoomRules.roomsUseWhatIsBelow(map: Self.map, sources: Self.sound + [above, wrong, other]).isEmpty)
+    let short = Self.file("Sources/Store/Low/F.swift", "let grown = leaf.grow()")
+    let grow = Self.file("Sources/Store/High/E.swift", "extension Leaf {\n  func grow() {}\n}")
+    #expect(RoomRules.roomsUseWhatIsBelow(map: Self.map, sources: Self.sound + [grow, short]).isEmpty)
+  }
+
   @Test func `rooms that the map lacks, or that are not there, are found`() {
     let other = [
       Self.file("Sources/Store/New/E.swift", ""), Self.file("Sources/Store/New/F.swift", ""),

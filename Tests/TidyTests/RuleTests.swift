@@ -26,8 +26,8 @@ import Testing
   @Test func `unsafe code is found outside its places`() {
     let rule = SafetyRules.unsafeStaysInItsPlaces
     #expect(lines("Sources/Notelog/A.swift", "let a = 1\nlet b = unsafe f()", rule) == [2])
-    #expect(lines("Sources/NotelogJournal/B.swift", "final class B: @unchecked Sendable {}", rule) == [1])
-    #expect(lines("Sources/NotelogJournal/B.swift", "nonisolated(unsafe) var a = 1", rule) == [1])
+    #expect(lines("Sources/Notelog/Log/B.swift", "final class B: @unchecked Sendable {}", rule) == [1])
+    #expect(lines("Sources/Notelog/Log/B.swift", "nonisolated(unsafe) var a = 1", rule) == [1])
     #expect(lines("Sources/NotelogCrypto/C.swift", "let b = unsafe f()", rule).isEmpty)
     #expect(lines("Sources/Notelog/A.swift", "let b = 1 // unsafe\nlet unsafer = \"unsafe\"", rule).isEmpty)
   }
@@ -44,14 +44,14 @@ import Testing
 
   @Test func `imports against the arrows are found`() {
     let rule = LayoutRules.importsGoUp
-    #expect(lines("Sources/NotelogJournal/A.swift", "import Synchronization\nimport Foundation", rule) == [2])
-    #expect(lines("Sources/NotelogJournal/A.swift", "package import NotelogCrypto", rule) == [1])
-    #expect(lines("Sources/NotelogCLI/A.swift", "import struct NotelogJournal.Frame", rule) == [1])
+    #expect(lines("Sources/Notelog/Log/A.swift", "import Synchronization\nimport Foundation", rule) == [2])
+    #expect(lines("Sources/Notelog/Log/A.swift", "package import NotelogCrypto", rule) == [1])
+    #expect(lines("Sources/NotelogCLI/A.swift", "import struct NotelogFormat.FrameHeader", rule) == [1])
     for room in ["Keyring", "Keys", "Sealing"] {
       #expect(lines("Sources/NotelogCrypto/\(room)/A.swift", "import COpenSSL", rule) == [1])
     }
     #expect(lines("Sources/NotelogCrypto/Primitives/A.swift", "import COpenSSL", rule).isEmpty)
-    #expect(lines("Sources/Notelog/A.swift", "public import Foundation\nimport NotelogJournal", rule).isEmpty)
+    #expect(lines("Sources/Notelog/A.swift", "public import Foundation\nimport NotelogFormat", rule).isEmpty)
     #expect(
       lines("Sources/NotelogCrypto/A.swift", "import NotelogCryptography // import Foundation", rule).isEmpty)
   }
@@ -77,7 +77,7 @@ import Testing
     let rule = LayoutRules.platformsInOnePlace
     #expect(lines("Sources/Notelog/A.swift", "#if DEBUG\n#endif\n  #if canImport(Darwin)", rule) == [3])
     #expect(lines("Sources/Notelog/A.swift", "#if DEBUG\n#elseif os(Linux)", rule) == [2])
-    #expect(lines("Sources/NotelogJournal/System/Platform.swift", "#if os(Linux)", rule).isEmpty)
+    #expect(lines("Sources/NotelogStorage/System/Platform.swift", "#if os(Linux)", rule).isEmpty)
   }
 
   @Test func `long files are found`() {
@@ -277,9 +277,17 @@ import Testing
   }
 
   @Test func `decisions without a line in the index or a number of their own are found`() {
-    let index = File(path: "docs/decisions/README.md", text: "[one](0001-one.md) [two](0002-two.md)")
-    #expect(PageRules.decisionsAreListed(index: index, names: ["0001-one.md", "0002-two.md"]).isEmpty)
-    let names = ["0001-one.md", "0001-uno.md", "two.md"]
-    #expect(PageRules.decisionsAreListed(index: index, names: names).count == 4)
+    let index = File(
+      path: "d/README.md", text: "[one](one.md)\n- 0001 Locks\n- 0002 Keys\n[two](two.md)\n- 0003 Words")
+    func findings(_ name: String, _ text: String) -> [String] {
+      let one = File(path: "d/one.md", text: "# One\n## 0001 Locks\n## 0002 Keys")
+      let pages = [one, File(path: "d/\(name)", text: text)]
+      return PageRules.decisionsAreListed(index: index, pages: pages).map(\.description)
+    }
+    #expect(findings("two.md", "## 0003 Words").isEmpty)
+    #expect(findings("two.md", "## 0003 Wards") == ["d/two.md:1: '0003 Wards' is not in the index"])
+    #expect(findings("two.md", "\n## 0002 Keys") == ["d/two.md:2: '0002 Keys' has no number of its own"])
+    #expect(findings("two.md", "## Words").count == 2)
+    #expect(findings("three.md", "") == ["d/README.md:1: three.md is not listed"])
   }
 }

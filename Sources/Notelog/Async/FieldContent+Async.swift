@@ -2,7 +2,6 @@
 
 import NotelogBase
 public import Foundation
-import NotelogJournal
 
 extension FieldContent {
   /// The bytes of a range. As the other, without blocking the caller's thread.

@@ -1,7 +1,6 @@
 // The same verbs for tasks: none of them blocks a thread of the cooperative pool.
 
 import NotelogBase
-import NotelogJournal
 
 extension Store {
   /// Creates a store in a folder that is missing or empty. As the other, without blocking the caller's thread.

@@ -1,7 +1,5 @@
 // What a compaction did, as the library says it.
 
-import NotelogJournal
-
 /// What a compaction did.
 public struct CompactionSummary: Sendable {
   /// The bytes of all segment files before.

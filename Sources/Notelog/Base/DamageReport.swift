@@ -1,7 +1,5 @@
 // What is known to be damaged in a store: found at opening, or met since.
 
-import NotelogJournal
-
 /// What is known to be damaged in a store, and what that means for what it serves.
 public struct DamageReport: Sendable {
   /// What a store's damage means.
@@ -36,16 +34,5 @@ extension DamageReport {
       verdict: report.isDamaged ? (report.verdict == .unproven ? .unproven : .contained) : .sound,
       findings: report.damages.map(Verification.Finding.init), lostRecordCount: 0,
       staleBelow: report.staleBelow)
-  }
-
-  /// What an open journal knows of.
-  init(_ journal: Journal) {
-    let damages = journal.damages
-    // Where the index can't be read, what is known without it counts.
-    let lostCount = (try? journal.lostRecordCount(in: damages)) ?? 0
-    self.init(
-      verdict: journal.knowsWhatIsCurrent ? .contained : .unproven,
-      findings: damages.map(Verification.Finding.init), lostRecordCount: lostCount,
-      staleBelow: journal.staleBelow)
   }
 }

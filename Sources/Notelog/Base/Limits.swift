@@ -6,16 +6,16 @@ import NotelogFormat
 /// The format's limits.
 public enum Limits {
   /// The largest plain value, and the largest record.
-  public static var recordBytes: Int { NotelogFormat.Limits.maximumRecordByteCount }
+  public static var recordBytes: Int { FormatLimits.maximumRecordByteCount }
   /// The most that a transaction takes in the log, which is what one write closure writes or what is committed at once: its
   /// records as they are stored, sealed, and the chunks of large values, with a header of 40 bytes for each.
-  public static var transactionBytes: Int { NotelogFormat.Limits.maximumTransactionByteCount }
+  public static var transactionBytes: Int { FormatLimits.maximumTransactionByteCount }
   /// The most fields of a record, retired ones among them.
   public static let fields = 4_096
   /// The longest name of a collection or field in UTF-8 bytes.
   public static let nameBytes = 255
   /// The highest number of a collection.
-  public static var collections: Int { NotelogFormat.Limits.maximumCollection }
+  public static var collections: Int { FormatLimits.maximumCollection }
   /// How much of a value an ordered index keeps.
   public static let sortKeyBytes = 64
   /// The longest sealed value that no two records share.
@@ -25,13 +25,13 @@ public enum Limits {
   /// The least length of a padded value.
   public static let paddingBucket = 32
   /// How much of a large value's plaintext a chunk holds; a sealed value that is longer leaves its record.
-  public static var chunkBytes: Int { NotelogFormat.Limits.chunkByteCount }
+  public static var chunkBytes: Int { FormatLimits.chunkByteCount }
   /// The longest large value.
   public static var largeValueBytes: Int {
-    NotelogFormat.Limits.maximumChunks * NotelogFormat.Limits.chunkByteCount
+    FormatLimits.maximumChunks * FormatLimits.chunkByteCount
   }
   /// The longest envelope of a record.
-  static var envelopeBytes: Int { NotelogFormat.Limits.maximumEnvelopeByteCount }
+  static var envelopeBytes: Int { FormatLimits.maximumEnvelopeByteCount }
   /// The most keys that a field was ever sealed under, and that records choose among for one.
   public static let keysOfField = 255
   /// The longest name of a key in UTF-8 bytes.

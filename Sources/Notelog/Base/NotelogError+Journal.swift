@@ -1,7 +1,6 @@
 // What the journal and the operating system refuse, as public errors.
 
 import NotelogStorage
-import NotelogJournal
 
 extension NotelogError {
   /// The public error for one of the journal's.

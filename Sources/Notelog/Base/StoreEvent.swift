@@ -1,7 +1,5 @@
 // What happens to a store that whoever operates it wants to know.
 
-import NotelogJournal
-
 /// Something that happened to a store and that whoever operates it wants to know: ``Store/Options/observer`` is told.
 ///
 /// An event says nothing of what is sealed: its words go into a log as they are. Kinds may be added in a minor version, so write a

@@ -1,7 +1,5 @@
 // What verifying a store found: data, made by whoever looks at bytes.
 
-import NotelogJournal
-
 /// What verifying a store found.
 public struct Verification: Sendable {
   /// What is verified, part by part.

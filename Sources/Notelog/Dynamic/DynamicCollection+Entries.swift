@@ -1,7 +1,6 @@
 // The records of a collection as a list: in an order, at most so many, those for which something holds.
 
 import NotelogBase
-import NotelogJournal
 
 extension DynamicCollection {
   /// The records, sorted by a field where one is named, or else by id: what ``forEach(sortedBy:_:limit:where:_:damaged:)`` goes through.

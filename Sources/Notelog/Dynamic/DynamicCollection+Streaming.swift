@@ -1,7 +1,6 @@
 // A value of any length for a field that is known by its name.
 
 import NotelogBase
-import NotelogJournal
 
 extension DynamicCollection {
   /// Sets a sealed field of bytes of a record to a value that is never in memory as a whole. It is sealed as it comes, ahead of the

@@ -3,7 +3,6 @@
 import NotelogBase
 import NotelogFormat
 import NotelogCrypto
-import NotelogJournal
 import Synchronization
 
 /// A collection whose records are read and written by field name, as the stored schema describes them.

@@ -1,7 +1,6 @@
 // A record read without a record type: what the tool and a dump see.
 
 import NotelogBase
-import NotelogJournal
 
 /// A record whose fields are read by name, as the stored schema describes them.
 public struct DynamicEntry: Sendable, Identifiable {

@@ -1,7 +1,6 @@
 // The collections of a store, for those who have no record type.
 
 import NotelogBase
-import NotelogJournal
 
 extension Store {
   /// The store's collections, in the order in which they were made.

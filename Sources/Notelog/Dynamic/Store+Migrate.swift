@@ -1,7 +1,6 @@
 // Migrating fields: their values become those of others, record by record, and they are retired when none has one any more.
 
 import NotelogBase
-import NotelogJournal
 
 /// What migrating a record type's fields came to.
 public struct MigrationSummary: Sendable {

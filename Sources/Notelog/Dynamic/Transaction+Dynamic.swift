@@ -1,7 +1,6 @@
 // Records by field name in a transaction.
 
 import NotelogBase
-import NotelogJournal
 
 extension Transaction {
   /// Writes a record by field names, in the place of an earlier version if there is one.

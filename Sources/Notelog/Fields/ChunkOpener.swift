@@ -3,7 +3,6 @@
 import NotelogBase
 import NotelogFormat
 import NotelogCrypto
-import NotelogJournal
 
 /// Opens the chunks of one field's value.
 struct ChunkOpener: Sendable {

@@ -1,7 +1,6 @@
 // What opens fields: the keys, and a count of what was opened.
 
 import NotelogCrypto
-import NotelogJournal
 
 /// Opens fields of a store's records.
 ///

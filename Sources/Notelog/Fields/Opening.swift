@@ -2,7 +2,6 @@
 
 import NotelogBase
 import NotelogCrypto
-import NotelogJournal
 
 /// Memory that values are opened in, and the keys that opened the last ones.
 ///

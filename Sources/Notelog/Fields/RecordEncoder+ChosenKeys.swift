@@ -1,7 +1,6 @@
 // Values whose key their record names, in a field of its own (FORMAT.md 9.1, INV-M6).
 
 import NotelogBase
-import NotelogJournal
 
 extension RecordEncoder {
   /// A value that is carried over, and not under the key that its record is about to name.

@@ -1,7 +1,6 @@
 // The digests of sealed values that no two records share (FORMAT.md 11.3).
 
 import NotelogBase
-import NotelogJournal
 
 extension RecordEncoder {
   /// Gathers the digests of the values that were gathered, in the place of those that were carried over. A value that is carried over keeps its

@@ -3,7 +3,6 @@
 import NotelogBase
 import NotelogFormat
 import NotelogCrypto
-import NotelogJournal
 
 /// Gathers the fields of one record after another; its memory is used again, so that it allocates nothing for long.
 struct RecordEncoder {

@@ -1,7 +1,6 @@
 // A record type's schema married to the collection's: which property is which field.
 
 import NotelogCrypto
-import NotelogJournal
 
 /// A record type, ready for use with one store.
 final class RecordPlan<R: Record>: Sendable {

@@ -1,7 +1,5 @@
 // Reading the fields of a record type's records, wherever their bytes are.
 
-import NotelogJournal
-
 /// A record type's plan and the keys to read its records with.
 final class RecordReader<R: Record>: Sendable {
   let plan: RecordPlan<R>

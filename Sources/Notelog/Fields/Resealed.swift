@@ -3,7 +3,6 @@
 import NotelogBase
 import NotelogCrypto
 import NotelogFormat
-import NotelogJournal
 
 extension FieldOpener {
   /// A value as it is when it is sealed under another key: opened and sealed, padding and all.

@@ -2,7 +2,6 @@
 
 import NotelogBase
 import NotelogFormat
-import NotelogJournal
 
 /// A field's value as it will stand in the record: sealed, or a reference to its chunks.
 struct SealedContent: Sendable {

@@ -3,7 +3,6 @@
 import NotelogFormat
 import NotelogStorage
 import NotelogBase
-import NotelogJournal
 
 /// Ordered indexes over indexed plain fields.
 ///

@@ -1,7 +1,6 @@
 // A run of an ordered index, from one entry to another.
 
 import NotelogBase
-import NotelogJournal
 
 /// Everything between two entries of an index, both included.
 struct IndexBounds: Sendable, Equatable {

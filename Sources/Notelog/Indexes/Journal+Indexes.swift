@@ -2,7 +2,6 @@
 
 import NotelogFormat
 import NotelogBase
-import NotelogJournal
 
 extension Journal {
   /// The index that the checkpoint holds, with what came after; nil where there is none, or it can't be used.

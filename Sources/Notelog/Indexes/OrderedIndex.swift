@@ -3,7 +3,6 @@
 import NotelogBase
 import NotelogFormat
 import NotelogStorage
-import NotelogJournal
 
 /// The first 16 bytes of a sort key, and a record's id.
 ///

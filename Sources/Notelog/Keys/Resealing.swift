@@ -3,7 +3,6 @@
 import NotelogBase
 import NotelogCrypto
 import NotelogFormat
-import NotelogJournal
 
 /// One step of a rotation: finds records with values under old generations, newest segment first, and seals those values anew.
 struct Resealing {
@@ -14,10 +13,10 @@ struct Resealing {
 
   private let store: Store
   private let old: Set<UInt32>
-  private let budget: NotelogJournal.WorkBudget
+  private let budget: WorkBudget
   private var spent = 0
 
-  init(_ store: Store, _ key: Keyring.NamedKey, _ budget: NotelogJournal.WorkBudget) {
+  init(_ store: Store, _ key: Keyring.NamedKey, _ budget: WorkBudget) {
     self.store = store
     old = Set(store.vault.keyring.generations(of: key.number).map(\.rawValue)).subtracting([
       key.current.rawValue
@@ -44,7 +43,7 @@ struct Resealing {
   }
 
   /// Does what was made due, for all who write meanwhile: after each of its transactions.
-  private func keepSpace() { store.journal.keepSpace(NotelogJournal.WorkBudget(isOver: budget.isOver)) }
+  private func keepSpace() { store.journal.keepSpace(WorkBudget(isOver: budget.isOver)) }
 
   private func finish() throws {
     if spent > 0 { try journaling(at: store.journal.path, store.journal.synchronize()) }

@@ -3,9 +3,16 @@
 
 import NotelogBase
 import NotelogCrypto
-import NotelogJournal
 
 extension Store {
+  /// Unlocks the keys, and checks that no stored schema was altered. With a credential that was granted some keys, opens those.
+  ///
+  /// - Throws: `wrongPassword`; `tampered` where a slot, the keyring or a schema was altered: then the store stays locked.
+  public func unlock(_ credential: Credential) throws {
+    try unlock(credential, "unlocking the store")
+    finishKeyring()
+  }
+
   /// Adds a slot: another password or key that unlocks the same store.
   ///
   /// - Parameters:
@@ -140,12 +147,6 @@ extension Store {
     try changeKeyring("finishing a change of the unlock root") { () throws(CryptoError) in
       try vault.finishingRootChange()
     }
-  }
-
-  /// Has all fields of a schema seal under the generations in force; the schema is stored anew in any case.
-  func followAll(_ schema: inout StoredSchema) throws(NotelogError) -> Bool {
-    for key in vault.keyring.namedKeys { _ = try follow(&schema, key.number) }
-    return true
   }
 
   /// Removes every slot that a credential opens: it unlocks the store no longer. No data is written again.

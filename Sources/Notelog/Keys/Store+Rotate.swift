@@ -3,7 +3,6 @@
 
 import NotelogBase
 import NotelogCrypto
-import NotelogJournal
 
 /// How many live values are sealed under which generation of a key.
 public struct SealedValueCounts: Sendable {
@@ -74,7 +73,7 @@ extension Store {
       if state.generation != key.current { state = RotationProgress(generation: key.current) }
       defer { progress[key.number] = state }
       var step = RotationStep(generation: key.current.rawValue)
-      var reseal = Resealing(self, key, budget.journal)
+      var reseal = Resealing(self, key, budget)
       try journal.keepingSpace { try reseal.run(&state, &step) }
       if reseal.isOver { return step }
       try retireOldGenerations(of: key, &step)
@@ -108,25 +107,6 @@ extension Store {
     let key = try naming("looking up the key \(name)") { () throws(CryptoError) in try vault.namedKey(name) }
     if key.isShredded { throw NotelogError(crypto: .shredded, "the key \(name)") }
     return key
-  }
-
-  /// Has the fields that are sealed under a key seal under its generation in force.
-  ///
-  /// - Returns: Whether anything changed.
-  func follow(_ schema: inout StoredSchema, _ number: UInt16) throws(NotelogError) -> Bool {
-    let keyring = vault.keyring
-    guard let current = keyring.namedKey(number)?.current.rawValue, current != 0 else { return false }
-    var isChanged = false
-    for index in schema.fields.indices {
-      let place = "\(schema.name).\(schema.fields[index].name)"
-      try schema.fields[index].changeKeys { keys throws(NotelogError) in
-        guard let last = keys.last, keyring.dataKey(KeyReference(rawValue: last))?.number == number else {
-          return
-        }
-        if try keys.putInForce(current, of: place) { isChanged = true }
-      }
-    }
-    return isChanged
   }
 
   /// Gives up the generations under which nothing is, exactly.
@@ -198,25 +178,5 @@ extension Store {
           return true
         }))
     if let failure { throw failure }
-  }
-}
-
-extension Transaction {
-  /// Changes stored schemas, and stores those anew that were changed; all, where a change of the root is not finished: INV-M5.
-  mutating func storeSchemas(
-    _ change: (inout StoredSchema) throws(NotelogError) -> Bool
-  ) throws(NotelogError) {
-    turn.batch.isOfKeys = true
-    let isAll = store.vault.isRootChangeUnfinished
-    for stored in store.registry.withLock({ Array($0.byNumber.values) }) {
-      var schema = stored.plan.schema
-      guard try change(&schema) || isAll else { continue }
-      guard schema.revision < .max else {
-        throw NotelogError(.limitExceeded, "the schema of \(schema.name) was changed too often")
-      }
-      schema.revision += 1
-      let stored = try store.sealSchema(schema)
-      put(stored)
-    }
   }
 }

@@ -1,7 +1,6 @@
 // A query that is asked again whenever its answer may have changed.
 
 import NotelogBase
-import NotelogJournal
 
 /// What a query finds, now and whenever that changes.
 ///

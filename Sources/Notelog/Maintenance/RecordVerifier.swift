@@ -2,7 +2,6 @@
 
 import NotelogBase
 import NotelogCrypto
-import NotelogJournal
 
 /// What one thread finds in the records that it comes to.
 struct RecordVerifier: ~Copyable {

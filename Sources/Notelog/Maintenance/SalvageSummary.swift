@@ -1,9 +1,7 @@
 // What salvaging a store saved, and what it could not.
 
 import NotelogBase
-import NotelogCare
 import NotelogFormat
-import NotelogJournal
 import NotelogStorage
 
 /// What became of a store that was salvaged.

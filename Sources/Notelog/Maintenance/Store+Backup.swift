@@ -1,11 +1,9 @@
 // Backup of a store in use: FORMAT.md 26. It needs no key.
 
 import NotelogBase
-import NotelogCare
 import NotelogFormat
 import NotelogStorage
 import NotelogCrypto
-import NotelogJournal
 
 /// What a backup did.
 public struct BackupSummary: Sendable {

@@ -1,7 +1,6 @@
 // Compaction, which needs no key.
 
 import NotelogFormat
-import NotelogJournal
 
 /// What a compaction would do.
 public struct CompactionForecast: Sendable {
@@ -53,7 +52,7 @@ extension Store {
     progress: (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws -> CompactionSummary {
     let result = try journaling(
-      at: journal.path, journal.compact(budget.journal) { progress($0.copiedByteCount, $0.plannedByteCount) })
+      at: journal.path, journal.compact(budget) { progress($0.copiedByteCount, $0.plannedByteCount) })
     return CompactionSummary(result)
   }
 
@@ -82,6 +81,6 @@ extension Store {
   /// - Throws: `full`, `poisoned`, `closed`, `readOnly`.
   @discardableResult
   public func compactIfDue(_ budget: WorkBudget = .unlimited) throws -> Bool {
-    try journaling(at: journal.path, journal.compactIfDue(budget.journal))
+    try journaling(at: journal.path, journal.compactIfDue(budget))
   }
 }

@@ -1,9 +1,7 @@
 // What lies in a store's files, frame by frame: the forensic view, without a key and without opening anything.
 
-import NotelogCare
 import NotelogFormat
 import NotelogStorage
-import NotelogJournal
 
 /// A piece of one of a store's files, as it lies on the disk.
 public struct StoredPiece: Sendable {

@@ -1,8 +1,6 @@
 // Restoring a backup: FORMAT.md 26. It needs no key.
 
-import NotelogCare
 import NotelogStorage
-import NotelogJournal
 
 extension Store {
   /// Makes a store of a backup, in a new folder.

@@ -1,11 +1,9 @@
 // Salvage: what can be read of a store that is past opening, in a new one (docs/maintenance.md, "Salvage").
 
 import NotelogBase
-import NotelogCare
 import NotelogFormat
 import NotelogStorage
 import NotelogCrypto
-import NotelogJournal
 
 extension Store {
   /// Copies everything that can be read of a store, or of a folder with files of one, into a new store.

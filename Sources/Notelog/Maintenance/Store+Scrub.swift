@@ -1,8 +1,5 @@
 // Verifying a store a little at a time, while it is in use. It needs no key, and writes nothing.
 
-import NotelogCare
-import NotelogJournal
-
 /// Where a scrub goes on. It may be kept, and taken up in another opening of the store.
 public struct ScrubPosition: Sendable, Hashable, Codable {
   /// Segments with lower numbers have been verified in this round.
@@ -38,7 +35,7 @@ extension Store {
   public func scrub(
     from position: ScrubPosition? = nil, _ budget: WorkBudget = .unlimited
   ) throws -> ScrubSummary {
-    let result = try journaling(at: journal.path, journal.scrub(from: position?.segment ?? 0, budget.journal))
+    let result = try journaling(at: journal.path, journal.scrub(from: position?.segment ?? 0, budget))
     return ScrubSummary(
       findings: result.damages.map(Verification.Finding.init), segmentCount: result.segmentCount,
       frameCount: result.frameCount, byteCount: result.byteCount,

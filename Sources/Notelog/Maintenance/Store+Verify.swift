@@ -1,11 +1,9 @@
 // Verification: every byte without a key, every sealed value with one. It never writes.
 
-import NotelogCare
 import NotelogStorage
 import NotelogBase
 import NotelogCrypto
 import NotelogFormat
-import NotelogJournal
 
 extension Store {
   /// Reads every byte of a store and checks it; with a credential, every sealed value is opened too.
@@ -46,9 +44,7 @@ extension Store {
         var (verification, nextRevision) = try verifyOnce(in: storage, credential, threadCount, progress)
         let finding = verification.findings.filter(\.isDamage).map { "\($0)" }.sorted().joined()
         if attempts.isBelievable(finding, since: nextRevision) {
-          if verification.tornByteCount > 0, attempts.isDisturbed(since: nextRevision) {
-            verification.tornByteCount = 0
-          }
+          if !attempts.isTorn(verification.tornByteCount) { verification.tornByteCount = 0 }
           return verification
         }
       } catch {

@@ -1,8 +1,6 @@
 // Verification of a backup: FORMAT.md 26. It never writes.
 
-import NotelogCare
 import NotelogCrypto
-import NotelogJournal
 
 extension Store {
   /// Verifies a backup as the store that it would be restored to, and its own files besides.

@@ -1,7 +1,5 @@
 // What a store counts while it is open.
 
-import NotelogJournal
-
 /// What a store did since it was opened. All counts begin at 0 and only grow; ``StoreInfo`` has what a store holds.
 public struct StoreCounters: Sendable {
   /// How many transactions were committed.

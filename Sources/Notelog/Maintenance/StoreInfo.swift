@@ -3,7 +3,6 @@
 import NotelogFormat
 import NotelogBase
 import NotelogCrypto
-import NotelogJournal
 import Synchronization
 
 /// Figures about a store; all of them are known without a key.

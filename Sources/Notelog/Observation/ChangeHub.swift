@@ -1,7 +1,6 @@
 // Who observes which collection.
 
 import NotelogBase
-import NotelogJournal
 
 /// The observers of a store.
 final class ChangeHub: Sendable {

@@ -1,7 +1,5 @@
 // Observing a store.
 
-import NotelogJournal
-
 /// The changes of a type's records, or of one record, commit by commit, in the order of the commits.
 ///
 /// ```swift

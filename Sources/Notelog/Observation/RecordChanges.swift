@@ -1,7 +1,5 @@
 // What observers are told.
 
-import NotelogJournal
-
 /// What one commit changed among the records that somebody observes; or several, where the observer has fallen behind. A commit of
 /// many thousands of records is told in parts.
 public struct RecordChanges: Sendable, Hashable {

@@ -1,7 +1,5 @@
 // Reading the records that an index leads to.
 
-import NotelogJournal
-
 /// Reads records one by one, and passes over those that have another key by now than their entry in the index.
 struct CandidateReader<R: Record>: ~Copyable {
   private let query: Query<R>

@@ -1,7 +1,5 @@
 // Which parts of indexes hold the records that a condition leaves.
 
-import NotelogJournal
-
 /// The parts of an index in which records are that a query can find.
 struct IndexRun: Sendable {
   let name: FieldIndexes.Name

@@ -1,7 +1,6 @@
 // Which runs of a field's index hold the records for which a condition holds.
 
 import NotelogBase
-import NotelogJournal
 
 /// A condition as an ordered index sees it.
 struct IndexedCondition: Sendable {

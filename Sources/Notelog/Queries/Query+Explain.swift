@@ -1,7 +1,5 @@
 // Saying how a query is answered, without asking it.
 
-import NotelogJournal
-
 extension Query {
   /// How the query would be answered now. An index that it would make is made.
   ///

@@ -2,7 +2,6 @@
 
 import NotelogBase
 import NotelogFormat
-import NotelogJournal
 
 extension Query {
   /// How many records there are, limit and offset applied; those that can't be read are left out, as in `entries()`.

@@ -1,7 +1,6 @@
 // Pages of a query: by their number, or by what came before.
 
 import NotelogBase
-import NotelogJournal
 
 extension Query {
   /// At most this many records, the first in the order asked for; some at the beginning may be passed over.

@@ -1,7 +1,6 @@
 // Choosing the way by which a query gets to its records.
 
 import NotelogBase
-import NotelogJournal
 
 /// The way by which a query gets to its records.
 enum QueryWay: Sendable {

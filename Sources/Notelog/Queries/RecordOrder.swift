@@ -1,7 +1,6 @@
 // Sorting what a query finds, by one field or by several.
 
 import NotelogBase
-import NotelogJournal
 
 /// Which of two comes first.
 enum Precedence: Sendable {

@@ -3,7 +3,6 @@
 import NotelogBase
 import NotelogCrypto
 import NotelogFormat
-import NotelogJournal
 
 extension Store {
   /// The ordered index of a field, made if there is none yet. nil where some record lacks the field, and where what is

@@ -1,6 +1,5 @@
 // How queries compare values: as their types do, and text by its bytes (docs/format-derived.md 33).
 
-import NotelogJournal
 import Foundation
 
 /// Whether a query takes two values for the same.

@@ -1,7 +1,6 @@
 // A record whose fields are opened when they are read.
 
 import NotelogBase
-import NotelogJournal
 
 /// A record read from a store: each field is opened when it is read, and no other.
 ///

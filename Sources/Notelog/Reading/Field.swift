@@ -1,7 +1,6 @@
 // A field of a record type, found once and used again and again.
 
 import NotelogBase
-import NotelogJournal
 import Synchronization
 
 /// A field of a store's records, looked up once: what hot paths read by.
@@ -136,7 +135,7 @@ final class FieldHandle: Sendable {
   /// Opens the field of a record that was read.
   ///
   /// A sealed value's tag vouches for it better than the record's checksum does. That is looked at where there is no tag,
-  /// or it doesn't hold: what the disk has damaged is no tampering (docs/decisions/0045).
+  /// or it doesn't hold: what the disk has damaged is no tampering (decision 0045).
   func load(
     _ id: RecordID, _ record: inout ReadBuffer, into opening: inout Opening
   ) throws(NotelogError) {

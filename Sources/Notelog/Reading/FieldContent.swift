@@ -1,7 +1,6 @@
 // Reading a value piece by piece, however long it is.
 
 import NotelogBase
-import NotelogJournal
 
 /// A field's value as bytes, read piece by piece or by range; a long one is never in memory as a whole.
 ///

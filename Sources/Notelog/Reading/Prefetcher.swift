@@ -1,11 +1,9 @@
-// Records that are read one after another are prefetched (docs/decisions/0055).
-
-import NotelogJournal
+// Records that are read one after another are prefetched (decision 0055).
 
 /// Looks records up ahead: while one is opened, the next ones come from memory.
 ///
 /// Each stage prefetches what the next one looks at: the index, the cache's set, the frame. All at once, the processor would wait
-/// for memory three times in a row. What one stage alone costs was not measured apart from other changes (docs/decisions/0055).
+/// for memory three times in a row. What one stage alone costs was not measured apart from other changes (decision 0055).
 @usableFromInline
 struct Prefetcher: ~Copyable {
   /// How far ahead of the record that is read each stage is. Once a record is located, what is written of it may not show.

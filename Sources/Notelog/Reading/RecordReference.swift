@@ -1,7 +1,6 @@
 // Pointing at a record from outside of the store.
 
 public import Foundation
-import NotelogJournal
 
 /// A record's address: the store, the collection and the record, as a URI that may be written down anywhere.
 ///

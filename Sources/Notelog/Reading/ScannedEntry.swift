@@ -1,7 +1,5 @@
 // A record that a scan has come to.
 
-import NotelogJournal
-
 /// A record as it lies in the memory that a scan reads into: each field is opened there when it is read, and no other.
 ///
 /// It is gone when the closure it was handed to returns; ``entry()`` makes one to keep.

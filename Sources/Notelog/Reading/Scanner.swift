@@ -1,7 +1,6 @@
 // What one thread keeps while it goes through a collection.
 
 import NotelogBase
-import NotelogJournal
 
 /// A collection's plan, with memory to open values in.
 ///

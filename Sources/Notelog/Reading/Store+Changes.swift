@@ -1,7 +1,5 @@
 // Observing the records of a store.
 
-import NotelogJournal
-
 extension Store {
   /// The changes of a type's records from now on, commit by commit.
   public func changes<R: Record>(of type: R.Type) -> Changes {

@@ -1,7 +1,5 @@
 // Reading single records, and all of a collection.
 
-import NotelogJournal
-
 extension Store {
   /// The record with an id, its sealed fields unopened; nil where there is none.
   ///

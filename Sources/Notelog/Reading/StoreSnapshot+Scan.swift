@@ -1,7 +1,5 @@
 // Going through all records of a type, in large reads.
 
-import NotelogJournal
-
 extension StoreSnapshot {
   /// Calls `body` with each record of a type, in the order in which they lie on the disk, until it returns false.
   ///

@@ -1,7 +1,5 @@
 // The store as it was at one moment.
 
-import NotelogJournal
-
 /// A moment of a store: what is written, deleted or compacted later doesn't show in it.
 ///
 /// It holds the files that were there: what compaction frees meanwhile takes up space until the snapshot goes. Keys are

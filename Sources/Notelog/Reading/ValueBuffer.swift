@@ -1,7 +1,5 @@
 // Memory of the caller's that values are read into.
 
-import NotelogJournal
-
 /// Memory to read values into, one after another: once it has grown to what they need, nothing is allocated any more, but a
 /// kilobyte for a derived key that is needed a second time, at most 256 of them a thread.
 ///

@@ -2,7 +2,6 @@
 
 import NotelogBase
 import NotelogFormat
-import NotelogJournal
 
 /// Compares what the journal knows of a record without its schema with the record itself: queries find records by the one, and show
 /// the other; and compaction keeps the chunks that the one names, which the other refers to.

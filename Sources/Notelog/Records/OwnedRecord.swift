@@ -2,7 +2,6 @@
 
 import NotelogFormat
 import NotelogBase
-import NotelogJournal
 
 /// A record's bytes, its sealed fields still sealed; it pins nothing in the store.
 struct OwnedRecord: Sendable {

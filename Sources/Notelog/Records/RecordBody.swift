@@ -1,7 +1,6 @@
 // A record's bytes: a directory of fields, then their values (FORMAT.md 7.1, 7.2).
 
 import NotelogBase
-import NotelogJournal
 
 /// One line of a record's directory.
 struct FieldEntry: Hashable, Sendable {

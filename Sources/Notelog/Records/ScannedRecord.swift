@@ -1,7 +1,5 @@
 // A record that a scan has come to, before anything is known of its type.
 
-import NotelogJournal
-
 /// A record as it lies in the memory that a scan reads into.
 ///
 /// Nothing in it depends on the record type, so that going from one to the next asks the runtime for nothing.

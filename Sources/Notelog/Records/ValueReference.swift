@@ -3,7 +3,6 @@
 import NotelogBase
 import NotelogFormat
 import NotelogCrypto
-import NotelogJournal
 
 /// A reference to a large value: its id and its length, in clear, and a seal that binds both to the field.
 ///

@@ -1,7 +1,6 @@
 // A stored schema made ready for use: what reading and writing a field needs, computed once.
 
 import NotelogBase
-import NotelogJournal
 import NotelogCrypto
 
 /// A field, ready to be written and read.

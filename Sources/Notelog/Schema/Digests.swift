@@ -2,7 +2,6 @@
 
 import NotelogBase
 import NotelogCrypto
-import NotelogJournal
 
 extension StoredField {
   /// Whether its values are digests of another field's, and nobody's own.

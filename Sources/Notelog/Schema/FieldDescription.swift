@@ -1,7 +1,5 @@
 // What a field is, apart from the property behind it.
 
-import NotelogJournal
-
 /// A field as a schema declares it: its name, its type, and whether and how it is sealed.
 public struct FieldDescription: Hashable, Sendable {
   /// The field's name.

@@ -2,7 +2,6 @@
 
 import NotelogBase
 import NotelogCrypto
-import NotelogJournal
 
 /// A named key that records may choose for a field, by having its name in another field.
 struct KeyChoice: Hashable, Sendable {

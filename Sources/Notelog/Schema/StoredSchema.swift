@@ -2,7 +2,6 @@
 
 import NotelogBase
 import NotelogFormat
-import NotelogJournal
 
 /// What the store knows of a collection: its fields, their numbers, and what they were called at first.
 struct StoredSchema: Hashable, Sendable {

@@ -1,7 +1,6 @@
 // What no two records of a collection share, ready for use.
 
 import NotelogBase
-import NotelogJournal
 
 /// One or two fields whose values are one record's.
 struct UniqueRule: Sendable {

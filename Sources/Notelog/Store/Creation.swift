@@ -3,7 +3,6 @@
 import NotelogBase
 import NotelogFormat
 import NotelogStorage
-import NotelogJournal
 
 /// Marks a folder in which a store is being made, so that one that was interrupted is known for what it is.
 ///

@@ -3,7 +3,6 @@
 import NotelogBase
 import Foundation
 import NotelogCrypto
-import NotelogJournal
 
 /// A secret that one of the keyring's slots accepts.
 public enum Credential: Sendable {

@@ -4,7 +4,6 @@ import NotelogBase
 import NotelogFormat
 import NotelogStorage
 import NotelogCrypto
-import NotelogJournal
 
 /// Reads and replaces `keyring` and `keyring.copy`.
 struct KeyringFiles: Sendable {

@@ -2,7 +2,6 @@
 
 import NotelogBase
 import NotelogCrypto
-import NotelogJournal
 
 /// How far the rotation of a key is. It is kept in memory: what is not known any more is looked for again.
 struct RotationProgress {

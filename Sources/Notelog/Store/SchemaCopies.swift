@@ -3,7 +3,6 @@
 import NotelogBase
 import NotelogFormat
 import NotelogCrypto
-import NotelogJournal
 
 /// The schemas of a store as both places have them.
 struct SchemaCopies: Sendable {

@@ -4,7 +4,6 @@ import NotelogBase
 import NotelogFormat
 import NotelogStorage
 import NotelogCrypto
-import NotelogJournal
 
 /// Reads and replaces the file `schemas`.
 struct SchemaFile: Sendable {

@@ -1,6 +1,5 @@
 // The schemas of an open store: as stored, and as code declares them.
 
-import NotelogJournal
 import NotelogCrypto
 import Synchronization
 

@@ -2,7 +2,6 @@
 
 import Foundation
 import NotelogBase
-import NotelogJournal
 import NotelogStorage
 import Synchronization
 

@@ -2,7 +2,6 @@
 
 import NotelogBase
 import NotelogCrypto
-import NotelogJournal
 
 /// When a named key may be used, and whether it travels with the store.
 ///
@@ -49,14 +48,6 @@ extension Store {
 
   /// Whether the store is unlocked. A credential that opens some keys only does not unlock it.
   public var isUnlocked: Bool { vault.isUnlocked }
-
-  /// Unlocks the keys, and checks that no stored schema was altered. With a credential that was granted some keys, opens those.
-  ///
-  /// - Throws: `wrongPassword`; `tampered` where a slot, the keyring or a schema was altered: then the store stays locked.
-  public func unlock(_ credential: Credential) throws {
-    try unlock(credential, "unlocking the store")
-    finishKeyring()
-  }
 
   /// Unlocks; every schema's MAC is checked before any key is usable: **INV-M2**.
   func unlock(_ credential: Credential, _ place: String) throws(NotelogError) {

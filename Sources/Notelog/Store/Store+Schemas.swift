@@ -3,7 +3,6 @@
 import NotelogFormat
 import NotelogBase
 import NotelogCrypto
-import NotelogJournal
 
 extension Store {
   /// Makes the schemas known that were read when the store was opened. Their MACs can't be checked before it is unlocked.

@@ -3,7 +3,6 @@
 import NotelogBase
 import NotelogCrypto
 import NotelogFormat
-import NotelogJournal
 
 extension Store {
   /// Waits for what is being written, and gives the store's lock back: other processes may write. Reads go on, and keys stay as they are;

@@ -3,7 +3,6 @@
 import NotelogStorage
 import NotelogBase
 import NotelogCrypto
-import NotelogJournal
 import Synchronization
 
 /// A store of records, some of whose fields are sealed.
@@ -79,4 +78,17 @@ extension Store {
   ///
   /// - Complexity: O(1) for a sound store, O(*n*) in the records of a damaged one.
   public var damage: DamageReport { journal.isDamaged ? DamageReport(journal) : .none }
+}
+
+extension DamageReport {
+  /// What an open journal knows of.
+  init(_ journal: Journal) {
+    let damages = journal.damages
+    // Where the index can't be read, what is known without it counts.
+    let lostCount = (try? journal.lostRecordCount(in: damages)) ?? 0
+    self.init(
+      verdict: journal.knowsWhatIsCurrent ? .contained : .unproven,
+      findings: damages.map(Verification.Finding.init), lostRecordCount: lostCount,
+      staleBelow: journal.staleBelow)
+  }
 }

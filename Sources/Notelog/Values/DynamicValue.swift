@@ -2,7 +2,6 @@
 
 import NotelogBase
 public import Foundation
-import NotelogJournal
 
 /// A value of any type that a field can have.
 public enum DynamicValue: Hashable, Sendable {

@@ -2,7 +2,6 @@
 
 import NotelogBase
 import Foundation
-import NotelogJournal
 
 /// A JSON document: what stands for a `Codable` value.
 ///

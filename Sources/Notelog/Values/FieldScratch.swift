@@ -2,7 +2,6 @@
 
 import NotelogBase
 import NotelogCrypto
-import NotelogJournal
 
 /// A buffer that is filled field by field and used again for the next record, so that writing allocates nothing.
 public struct FieldScratch {

@@ -2,7 +2,6 @@
 
 import NotelogBase
 public import Foundation
-import NotelogJournal
 
 extension Date: FieldValue, SortableValue {
   /// The type itself stands for its values.

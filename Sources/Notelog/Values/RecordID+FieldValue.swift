@@ -1,7 +1,6 @@
 // The id of a record as a field of another one (FORMAT.md 7.3).
 
 import NotelogBase
-import NotelogJournal
 
 extension RecordID: FieldValue, SortableValue {
   /// The type itself stands for its values.

@@ -1,7 +1,6 @@
 // Bytes that order as values do, made from a plain value as it is stored (docs/format-derived.md 33).
 
 import NotelogBase
-import NotelogJournal
 
 /// Sort keys: what an ordered index holds of a plain field.
 enum SortKey {

@@ -1,7 +1,6 @@
 // What Notelog's own value types can do: become the bytes of a field and come back (FORMAT.md 7.3).
 
 import NotelogBase
-import NotelogJournal
 
 /// A type whose values are a field's bytes as the format defines them.
 ///

@@ -2,7 +2,6 @@
 
 import NotelogBase
 import NotelogCrypto
-import NotelogJournal
 
 /// Records of one type on their way into a store: sealed as they are put, outside every lock, and committed together.
 ///
@@ -100,11 +99,11 @@ public struct RecordBatch<R: Record>: ~Copyable {
     }
     guard !collection.unique.isEmpty else {
       do throws(JournalError) {
-        return try store.journal.commit(&batch, durability.journal, checking: requireKeysInForce)
+        return try store.journal.commit(&batch, durability, checking: requireKeysInForce)
       } catch { throw store.refusal(error) }
     }
     do throws(WriteError<any Error>) {
-      return try store.journal.commit(&batch, durability.journal) { batch throws(any Error) in
+      return try store.journal.commit(&batch, durability) { batch throws(any Error) in
         try journaling(at: store.journal.path, requireKeysInForce())
         try UniqueCheck.run(store, batch, collection)
       }

@@ -2,7 +2,6 @@
 
 import NotelogBase
 import NotelogFormat
-import NotelogJournal
 
 /// A set of record ids that only grows: open addressing, and a hash that costs next to nothing.
 ///

@@ -1,7 +1,6 @@
 // Fields under locked keys of records that are put whole: what may stay as it is.
 
 import NotelogCrypto
-import NotelogJournal
 
 extension Store {
   /// Whether a field is under a locked key, and the record has nothing for it: nil, or the initial value where there is an earlier version.

@@ -2,7 +2,6 @@
 
 import NotelogBase
 public import Foundation
-import NotelogJournal
 
 extension Store {
   /// Writes a value of any length for a sealed field of bytes, ahead of the update that sets the field to it.

@@ -2,7 +2,6 @@
 
 import NotelogBase
 import NotelogCrypto
-import NotelogJournal
 
 extension Store {
   /// Runs a closure that reads and writes, alone; what it wrote is committed when it has returned.
@@ -42,7 +41,7 @@ extension Store {
     let result: Result
     do throws(WriteError<any Error>) {
       result = try journal.write(
-        durability.journal,
+        durability,
         numbered: { sequence in
           // Before anybody sees a record of it, and before anybody else writes. If writing fails now, nothing is ever written behind it.
           if !stored.isEmpty { registry.withLock { for schema in stored { $0.register(schema) } } }

@@ -2,7 +2,6 @@
 
 import NotelogBase
 import NotelogCrypto
-import NotelogJournal
 
 extension Transaction {
   /// Has what names the key of a field that is set written too, with its initial value, where the record lacks it.

@@ -1,7 +1,6 @@
 // Deleting all records for which something holds.
 
 import NotelogBase
-import NotelogJournal
 
 extension Transaction {
   /// Deletes all records for which a condition holds, as this transaction sees them: its own writes among them.

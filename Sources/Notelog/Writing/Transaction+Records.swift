@@ -3,7 +3,6 @@
 import NotelogBase
 import NotelogFormat
 import NotelogCrypto
-import NotelogJournal
 
 extension Transaction {
   /// Writes a record, in the place of an earlier version if there is one.

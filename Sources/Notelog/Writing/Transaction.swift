@@ -2,25 +2,6 @@
 
 import NotelogBase
 import NotelogCrypto
-import NotelogJournal
-
-/// What a commit survives once it has returned.
-public enum Durability: Sendable, Hashable, CaseIterable {
-  /// Loss of power: the commit is on the medium.
-  case durable
-  /// The end of the process, also by `kill -9`: the commit is with the operating system.
-  case flushed
-  /// Nothing but order is promised; the cheapest.
-  case buffered
-
-  var journal: NotelogJournal.Durability {
-    switch self {
-    case .durable: .durable
-    case .flushed: .flushed
-    case .buffered: .buffered
-    }
-  }
-}
 
 /// What must be so for a record to be written.
 public enum Condition: Sendable, Hashable {

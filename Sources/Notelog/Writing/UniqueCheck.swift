@@ -2,7 +2,6 @@
 
 import NotelogBase
 import NotelogCrypto
-import NotelogJournal
 
 /// Looks a transaction's records up among those that there are. Whoever asks has the turn: nobody else decides meanwhile what is written.
 struct UniqueCheck: ~Copyable {

@@ -2,7 +2,6 @@
 
 import NotelogBase
 import NotelogFormat
-import NotelogJournal
 
 /// A value written to a store, but not yet part of a record: an update that sets a field to it makes it one.
 ///

@@ -3,7 +3,6 @@
 import NotelogBase
 import NotelogFormat
 import NotelogCrypto
-import NotelogJournal
 
 /// Takes a value piece by piece, seals it chunk by chunk, and commits a few chunks at a time.
 struct Uploader: ~Copyable {

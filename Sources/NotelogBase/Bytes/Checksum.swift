@@ -9,7 +9,7 @@ internal import CZlib
 /// The running value of a CRC-32.
 ///
 /// Sixteen bytes a step where the processor multiplies without carries, and by zlib where it does not; where it is only a few
-/// bytes by tables, as calling zlib for them costs more than the work (docs/decisions/0020).
+/// bytes by tables, as calling zlib for them costs more than the work (decision 0020).
 public struct Checksum: Sendable {
   public var value: UInt32
 

@@ -6,7 +6,7 @@
 /// State that one thread at a time reads and changes.
 ///
 /// It stands on the C library's mutex: what ThreadSanitizer sees, it can check. The standard library's `Mutex` it does
-/// not see on Linux (docs/decisions/0006). Mutex and state lie beside each other: whoever takes the lock has fetched the
+/// not see on Linux (decision 0006). Mutex and state lie beside each other: whoever takes the lock has fetched the
 /// beginning of the state with it.
 // SAFETY: the state is reached through `withLock` alone, so one thread at a time.
 @safe public struct Lock<State: ~Copyable>: ~Copyable, Sendable {

@@ -22,7 +22,7 @@ public struct ChunkMark: Equatable, Sendable, BitwiseCopyable {
   @inlinable
   public init?(_ bytes: RawSpan) {
     guard bytes.byteCount >= Self.byteCount, bytes.load(UInt32.self, at: 4) <= 1,
-      bytes.load(UInt32.self, at: 0) < Limits.maximumChunks
+      bytes.load(UInt32.self, at: 0) < FormatLimits.maximumChunks
     else { return nil }
     number = bytes.load(UInt32.self, at: 0)
     isLast = bytes.load(UInt32.self, at: 4) == 1

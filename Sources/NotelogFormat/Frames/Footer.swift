@@ -68,15 +68,15 @@ public struct FooterEntry: Equatable, Sendable {
     self.kind = kind
     let stamp = line.load(UInt64.self, at: 0)
     collection = UInt16(stamp >> Self.sequenceBitCount)
-    sequence = stamp & UInt64(Limits.maximumSequence)
+    sequence = stamp & UInt64(FormatLimits.maximumSequence)
     offset = Int(place & PlaceBits.offsetMask) * 8
     payloadByteCount = Int(line.load(UInt32.self, at: 12))
     id = ID16(line, at: 16)
     envelopeByteCount = 0
     // An entry is a place in the index, which only takes those where a frame can be.
-    guard payloadByteCount <= kind.maximumPayloadByteCount, Int(collection) <= Limits.maximumCollection,
+    guard payloadByteCount <= kind.maximumPayloadByteCount, Int(collection) <= FormatLimits.maximumCollection,
       offset >= Layout.firstFrameOffset,
-      offset <= Limits.maximumSegmentByteCount - frameByteCount
+      offset <= FormatLimits.maximumSegmentByteCount - frameByteCount
     else { return nil }
     guard place & PlaceBits.envelopeFlag != 0 else { return }
     let listed = bytes.extracting(droppingFirst: start + Layout.footerEntryByteCount)

@@ -62,8 +62,9 @@ public struct FrameHeader: Equatable, Sendable, BitwiseCopyable {
     let checksum = salt.headerChecksum(bytes.extracting(offset..<offset + 36), place: place)
     let sequence = bytes.load(UInt64.self, at: offset + 8)
     let collection = bytes.load(UInt16.self, at: offset + 2)
-    guard checksum == bytes.load(UInt32.self, at: offset + 36), sequence <= UInt64(Limits.maximumSequence),
-      Int(collection) <= Limits.maximumCollection
+    guard checksum == bytes.load(UInt32.self, at: offset + 36),
+      sequence <= UInt64(FormatLimits.maximumSequence),
+      Int(collection) <= FormatLimits.maximumCollection
     else {
       return .invalid
     }

@@ -87,7 +87,7 @@ package enum FileName {
 
   /// Whether a segment can have the number.
   package static func isSegmentNumber(_ number: UInt32) -> Bool {
-    number > 0 && number <= Limits.maximumSegmentNumber
+    number > 0 && number <= FormatLimits.maximumSegmentNumber
   }
 
   /// The name under which a cut tail is kept aside; copies are other tails that were cut at the same place before.

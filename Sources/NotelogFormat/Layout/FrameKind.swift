@@ -74,13 +74,13 @@ public enum FrameKind: UInt8, Sendable, BitwiseCopyable {
   @inlinable
   public var maximumPayloadByteCount: Int {
     switch self {
-    case .record: Limits.maximumRecordByteCount
+    case .record: FormatLimits.maximumRecordByteCount
     case .tombstone: 0
-    case .chunk: Limits.maximumChunkPayloadByteCount
+    case .chunk: FormatLimits.maximumChunkPayloadByteCount
     case .commit: 128
     case .close: 16
-    case .liveChange, .liveSet: Limits.maximumTransactionByteCount
-    case .footer: Limits.maximumSegmentByteCount
+    case .liveChange, .liveSet: FormatLimits.maximumTransactionByteCount
+    case .footer: FormatLimits.maximumSegmentByteCount
     }
   }
 }

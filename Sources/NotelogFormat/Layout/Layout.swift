@@ -16,7 +16,7 @@ public enum Layout {
 }
 
 /// The largest values that are accepted. What passes one is refused before anything is allocated or skipped.
-public enum Limits {
+public enum FormatLimits {
   @inlinable public static var maximumSources: Int { 50 }
   @inlinable public static var maximumSegmentNumber: Int { 4_000_000_000 }
   @inlinable public static var maximumSequence: Int { 281_474_976_710_655 }

@@ -26,7 +26,7 @@ public struct LogPosition: Hashable, Comparable, Sendable, BitwiseCopyable {
 
   /// Whether its segment number can be one; 0 is before everything.
   @inlinable
-  public var isValid: Bool { segment <= Limits.maximumSegmentNumber }
+  public var isValid: Bool { segment <= FormatLimits.maximumSegmentNumber }
 
   @inlinable
   public init(_ bytes: RawSpan, at offset: Int) {

@@ -33,7 +33,9 @@ package struct LastClose: Equatable, Sendable {
     storeID = ID16(bytes, at: 8)
     mark = LogPosition(bytes, at: 24)
     nextSequence = bytes.load(UInt64.self, at: 32)
-    guard mark.segment > 0, mark.isValid, nextSequence <= UInt64(Limits.maximumSequence) else { return nil }
+    guard mark.segment > 0, mark.isValid, nextSequence <= UInt64(FormatLimits.maximumSequence) else {
+      return nil
+    }
   }
 
   package func append(to buffer: inout Buffer) {

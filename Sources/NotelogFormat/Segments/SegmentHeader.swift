@@ -72,7 +72,8 @@ package struct SegmentHeader: Equatable, Sendable {
       bytes.load(UInt32.self, at: 76) <= 1, bytes.extracting(496..<508).isZero
     else { throw .notAHeader }
     let sourceCount = Int(bytes.load(UInt32.self, at: 72))
-    guard sourceCount <= Limits.maximumSources, bytes.extracting(80 + 8 * sourceCount..<480).isZero else {
+    guard sourceCount <= FormatLimits.maximumSources, bytes.extracting(80 + 8 * sourceCount..<480).isZero
+    else {
       throw .notAHeader
     }
     self.kind = kind
@@ -92,7 +93,7 @@ package struct SegmentHeader: Equatable, Sendable {
           segment: bytes.load(UInt32.self, at: 80 + 8 * index),
           keptByteCount: Int(bytes.load(UInt32.self, at: 84 + 8 * index))))
     }
-    guard FileName.isSegmentNumber(number), firstSequence <= Limits.maximumSequence, floor.isValid,
+    guard FileName.isSegmentNumber(number), firstSequence <= FormatLimits.maximumSequence, floor.isValid,
       sources.allSatisfy({ FileName.isSegmentNumber($0.segment) })
     else { throw .notAHeader }
   }
@@ -116,7 +117,7 @@ package struct SegmentHeader: Equatable, Sendable {
   /// Writes the header into 512 zeros at an offset.
   @_lifetime(bytes: copy bytes)
   package func write(into bytes: inout MutableRawSpan, at start: Int) {
-    precondition(sources.count <= Limits.maximumSources, "a header names at most 50 sources")
+    precondition(sources.count <= FormatLimits.maximumSources, "a header names at most 50 sources")
     bytes.store(Self.magic, at: start)
     bytes.store(Self.version, at: start + 8)
     bytes.store(kind.rawValue, at: start + 10)

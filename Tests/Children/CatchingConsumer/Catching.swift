@@ -1,6 +1,6 @@
 // The ways in which an app catches what the library throws, each a function that says how it ended.
 //
-// Every one of them must compile without a warning, optimised or not (docs/decisions/0079). They are an app's code: keep them as people
+// Every one of them must compile without a warning, optimised or not (decision 0079). They are an app's code: keep them as people
 // write them.
 
 import Foundation

@@ -1,69 +1,79 @@
 // A process that reads a store while another one writes it, and says what it saw that can't be.
+//
+// Usage: ReaderChild FOLDER GROUPS MEMBERS. The writer gives all records of a group one version in one transaction, and versions only grow.
+// With 0 groups it verifies the store instead, again and again.
 
-import Glibc
-import NotelogBase
-import NotelogCare
-import NotelogFormat
-import NotelogJournal
-import NotelogStorage
+import Foundation
+import Notelog
 
-/// The writer gives all records of a group one version in one transaction, and versions only grow.
-func run(path: String, groups: Int, members: Int) throws {
-  let storage = SystemStorage(path: path)
-  var options = JournalOptions()
+struct Member: Record {
+  var id = RecordID()
+  var version = 0
+  var filling = Data()
+  static let schema = Schema<Member>("member") {
+    Plain("version", \.version)
+    Plain("filling", \.filling)
+  }
+}
+
+func read(_ path: String, _ groups: Int, _ members: Int) throws -> Int {
+  var options = Store.Options()
   options.isReadOnly = true
-  var last = [UInt64](repeating: 0, count: groups)
+  var last = [Int](repeating: 0, count: groups)
   var count = 0
-  let parent = getppid()
-  // The file ends it; a parent that is gone does too.
-  while try !storage.names(in: "").contains("stop"), getppid() == parent {
-    let journal = try Journal.open(in: storage, options: options)
+  while isWanted(path) {
+    let store = try Store.open(at: path, unlocking: nil, options: options)
     count += 1
-    if !journal.report.damages.isEmpty { fail("damages \(journal.report.damages)") }
-    if !journal.report.torn.isEmpty { fail("a verdict above the floor: \(journal.report.torn)") }
+    if !store.damage.findings.isEmpty { fail("damages \(store.damage.findings)") }
+    if store.info.condition != .sound { fail("a verdict above the floor: \(store.info.condition)") }
     for group in 0..<groups {
-      var version: UInt64?
+      var version: Int?
       for member in 0..<members {
-        let id = ID16(low: UInt64(group * members + member), high: 0x7465_7374)
-        var buffer = ReadBuffer()
-        guard try journal.read(id, into: &buffer) != nil else { fail("record \(group).\(member) is missing") }
-        let found = buffer.body.load(UInt64.self, at: 0)
+        let id = try RecordID(of: group * members + member, in: "member")
+        guard let found = try store.get(Member.self, id)?.version else {
+          fail("record \(group).\(member) is missing")
+        }
         if let version, version != found { fail("half a transaction: \(version) and \(found)") }
         version = found
       }
       if let version, version < last[group] { fail("backwards from \(last[group]) to \(version)") }
       last[group] = version ?? 0
     }
+    try store.close()
   }
-  print("ok \(count) openings")
+  return count
 }
 
-/// Verifies it again and again, while segments are replaced, unlinked and finished.
-func verify(path: String) throws {
-  let storage = SystemStorage(path: path)
+func verify(_ path: String) throws -> Int {
   var count = 0
-  let parent = getppid()
-  while try !storage.names(in: "").contains("stop"), getppid() == parent {
-    let verification = try Journal.verify(storage)
-    if !verification.isSound { fail("damages \(verification.report.damages), \(verification.index)") }
+  while isWanted(path) {
+    let verification = try Store.verify(at: path)
+    if verification.condition != .sound {
+      fail("\(verification.findings), \(verification.tornByteCount) torn")
+    }
     count += 1
   }
-  print("ok \(count) verifications")
+  return count
 }
 
+let parent = getppid()
+
+/// The file ends it; a parent that is gone does too.
+func isWanted(_ path: String) -> Bool {
+  !FileManager.default.fileExists(atPath: path + "/stop") && getppid() == parent
+}
+
+/// Says it in one call: what is printed would be lost.
 func fail(_ what: String) -> Never {
-  print("wrong: \(what)")
+  FileHandle.standardOutput.write(Data("wrong: \(what)\n".utf8))
   fatalError(what)
 }
 
 let arguments = CommandLine.arguments
 guard arguments.count == 4, let groups = Int(arguments[2]), let members = Int(arguments[3]) else {
-  fatalError("usage: ReaderChild path groups members")
+  fatalError("usage: ReaderChild FOLDER GROUPS MEMBERS")
 }
 do {
-  if groups == 0 {
-    try verify(path: arguments[1])
-  } else {
-    try run(path: arguments[1], groups: groups, members: members)
-  }
+  let count = groups == 0 ? try verify(arguments[1]) : try read(arguments[1], groups, members)
+  print("ok \(count) times")
 } catch { fail("\(error)") }

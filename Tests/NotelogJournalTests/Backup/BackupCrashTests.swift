@@ -1,7 +1,6 @@
 // A backup interrupted at every step of it: FORMAT.md §26.
 
-@testable import NotelogCare
-import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 import Testing
 

@@ -1,9 +1,8 @@
 // Damage of a store, or of its backup, never takes away what the backup holds, and is never passed over: docs/maintenance.md, "Backup of a damaged store".
 
 @testable import NotelogStorage
-import NotelogCare
+@testable import Notelog
 import NotelogFormat
-import NotelogJournal
 import NotelogTestSupport
 import Testing
 

@@ -1,10 +1,9 @@
 // A backup is whole or not there, copies only what is new, and what it holds can be restored.
 
-@testable import NotelogCare
+@testable import Notelog
 @testable import NotelogStorage
 import NotelogFormat
 import NotelogBase
-import NotelogJournal
 import NotelogTestSupport
 import Testing
 

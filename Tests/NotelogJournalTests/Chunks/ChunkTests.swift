@@ -1,9 +1,8 @@
 // Large values: their chunks live as long as a record names them, whatever happens to the store. FORMAT.md §8.
 
 @testable import NotelogBase
-@testable import NotelogCare
+@testable import Notelog
 import NotelogFormat
-import NotelogJournal
 import NotelogTestSupport
 import Testing
 

@@ -4,7 +4,7 @@
 import NotelogTestSupport
 import Testing
 
-@testable import NotelogJournal
+@testable import Notelog
 
 @Suite struct LargeValueTests {
   private static let payload = 65_584

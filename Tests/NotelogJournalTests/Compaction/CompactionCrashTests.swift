@@ -1,8 +1,7 @@
 // Compaction interrupted at every step: FORMAT.md §24, INV-C1 and INV-C2.
 
-@testable import NotelogCare
+@testable import Notelog
 @testable import NotelogFormat
-@testable import NotelogJournal
 import NotelogTestSupport
 import Testing
 

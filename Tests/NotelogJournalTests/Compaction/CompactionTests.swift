@@ -2,8 +2,7 @@
 
 import NotelogBase
 @testable import NotelogFormat
-@testable import NotelogCare
-import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 import Synchronization
 import Testing

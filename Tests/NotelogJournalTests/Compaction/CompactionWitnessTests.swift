@@ -1,6 +1,6 @@
 // What tells a published compaction from a torn tail: FORMAT.md §24, "The sources are deleted when the floor has passed".
 
-import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 import Testing
 

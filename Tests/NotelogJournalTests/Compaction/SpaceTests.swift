@@ -1,9 +1,8 @@
 // The space contract, held against the lengths of the files: FORMAT.md §24, "Space".
 
-@testable import NotelogCare
+@testable import Notelog
 @testable import NotelogFormat
 import NotelogBase
-@testable import NotelogJournal
 import NotelogTestSupport
 import Synchronization
 import Testing
@@ -251,6 +250,16 @@ import Testing
       turn.batch.put(id, collection: 1, bodyByteCount: body.count) { bytes in
         bytes.copy(body.rawSpan, at: 0)
       }
+    }
+  }
+}
+
+extension MeteredStorage {
+  /// Measures a journal's store from now on.
+  fileprivate func watch(_ journal: Journal) {
+    watch {
+      let contract = journal.spaceContract
+      return (contract.liveByteCount, contract.segmentByteCount)
     }
   }
 }

@@ -1,9 +1,8 @@
 // What must hold of a store after a crash: INV-R1 to INV-R7, tried on one disk.
 
 import NotelogBase
-import NotelogCare
+@testable import Notelog
 import NotelogFormat
-import NotelogJournal
 import NotelogTestSupport
 
 /// Looks at what a crash of a scripted workload left.

@@ -2,7 +2,7 @@
 // INV-R5 and INV-R7, and with compactions among the calls INV-C1 and INV-C2.
 
 import NotelogBase
-import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 import Testing
 

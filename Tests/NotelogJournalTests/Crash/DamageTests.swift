@@ -2,9 +2,8 @@
 // current.
 
 @testable import NotelogBase
-import NotelogCare
+@testable import Notelog
 import NotelogFormat
-import NotelogJournal
 import NotelogTestSupport
 import Testing
 

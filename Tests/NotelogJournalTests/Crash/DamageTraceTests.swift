@@ -1,10 +1,9 @@
 // INV-R9: what a damaged store lost, later openings know too.
 
 import NotelogBase
-@testable import NotelogCare
+@testable import Notelog
 @testable import NotelogStorage
 import NotelogFormat
-import NotelogJournal
 import NotelogTestSupport
 import Testing
 

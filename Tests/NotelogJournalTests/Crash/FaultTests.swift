@@ -1,10 +1,9 @@
 // Every system call fails once, in every way: INV-T5, and an error that says so.
 
 import NotelogBase
-@testable import NotelogCare
+@testable import Notelog
 import NotelogFormat
 import NotelogStorage
-import NotelogJournal
 import NotelogTestSupport
 import Testing
 

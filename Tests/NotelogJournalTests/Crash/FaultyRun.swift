@@ -1,8 +1,7 @@
 // A program that meets a failing disk, does what it should, and checks what it is told.
 
-@testable import NotelogCare
+@testable import Notelog
 import NotelogStorage
-import NotelogJournal
 import NotelogTestSupport
 
 /// Runs a script on a disk with a fault planned, reopens after errors, and goes on.

@@ -1,9 +1,8 @@
 // What reads a store's files agrees on what they say: opening, following, verifying, scanning, salvaging. FORMAT.md §12.
 
 @testable import NotelogBase
-import NotelogCare
+@testable import Notelog
 import NotelogFormat
-@testable import NotelogJournal
 import NotelogTestSupport
 import Testing
 
@@ -109,7 +108,7 @@ import Testing
       let reader = try Self.read(copy)
       let listed = try reader.records().count
       #expect(listed == 100)
-      var findings: [NotelogJournal.Damage] = []
+      var findings: [Damage] = []
       var count = 0
       try reader.snapshot().forEach(
         onDamage: {

@@ -2,7 +2,7 @@
 
 import NotelogBase
 import NotelogFormat
-import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 
 /// A frame's place and what its header says, taken from the bytes without any of the engine's code.

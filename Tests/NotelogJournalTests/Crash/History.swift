@@ -1,9 +1,8 @@
 // What a store may hold after a crash: one of the states that its transactions, in order, led through.
 
 import NotelogBase
-import NotelogCare
+@testable import Notelog
 import NotelogFormat
-import NotelogJournal
 import NotelogTestSupport
 
 /// The transactions of a run in the order of their sequence numbers, and the state after each.

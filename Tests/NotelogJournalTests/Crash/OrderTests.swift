@@ -3,7 +3,7 @@
 import NotelogFormat
 import NotelogStorage
 import NotelogBase
-import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 import Testing
 

@@ -2,7 +2,7 @@
 
 import NotelogBase
 import NotelogFormat
-import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 
 /// One change in a transaction.

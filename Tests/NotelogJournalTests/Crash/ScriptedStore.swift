@@ -1,9 +1,8 @@
 // Runs scripted workloads on the engine, and reads a store whole.
 
-import NotelogCare
+@testable import Notelog
 import NotelogFormat
 import NotelogBase
-import NotelogJournal
 import NotelogTestSupport
 
 /// What a workload notes: the store exists, or a commit was acknowledged.

@@ -6,7 +6,7 @@
 import NotelogTestSupport
 import Testing
 
-@testable import NotelogJournal
+@testable import Notelog
 
 @Suite struct `A forged log far above its floor` {
   /// Log segments of one transaction each, none of which says that anything is durable; the last is unfinished.
@@ -48,12 +48,12 @@ import Testing
 
   /// A recovered segment's header names 50 sources, and what was made of more trapped.
   @Test func `what a recovered segment can't take the place of is refused, and left as it is`() throws {
-    let most = try disk(segmentCount: UInt32(Limits.maximumSources))
+    let most = try disk(segmentCount: UInt32(FormatLimits.maximumSources))
     let journal = try Journal.open(in: most, options: .small)
-    for number in 1...Limits.maximumSources { #expect(try journal.body(of: key(number))?.count == 8) }
+    for number in 1...FormatLimits.maximumSources { #expect(try journal.body(of: key(number))?.count == 8) }
     try journal.close()
 
-    let more = try disk(segmentCount: UInt32(Limits.maximumSources) + 1)
+    let more = try disk(segmentCount: UInt32(FormatLimits.maximumSources) + 1)
     let names = more.fileNames
     #expect(throws: JournalError(.damaged, "")) { try Journal.open(in: more, options: .small) }
     #expect(Set(more.fileNames).subtracting(["lock"]) == Set(names))
@@ -68,7 +68,7 @@ import Testing
     #expect(examination.kept.count == 2)
     let range = TransactionRange(
       sequence: kept.range.sequence, start: kept.range.start, markStart: kept.range.markStart,
-      end: kept.range.start + Limits.maximumSegmentByteCount / 2, mark: kept.range.mark)
+      end: kept.range.start + FormatLimits.maximumSegmentByteCount / 2, mark: kept.range.mark)
     examination.kept[0] = Examination.KeptTransaction(segment: kept.segment, range: range)
     #expect(throws: JournalError(.damaged, "")) {
       try Recovery(storage: disk, examination: examination).run(number: 3, salt: 7)

@@ -2,7 +2,7 @@
 
 @testable import NotelogBase
 @testable import NotelogFormat
-@testable import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 
 /// A segment's bytes, taken from a disk, forged and put back.

@@ -1,10 +1,9 @@
 // Each check by itself: bytes in which one thing is wrong and every other check holds. FORMAT.md §4 to §6, §12.
 
 import NotelogBase
-@testable import NotelogCare
+@testable import Notelog
 @testable import NotelogStorage
 @testable import NotelogFormat
-@testable import NotelogJournal
 import NotelogTestSupport
 import Testing
 

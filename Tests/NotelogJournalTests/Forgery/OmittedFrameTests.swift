@@ -1,9 +1,8 @@
 // Footers that check, and leave frames out: FORMAT.md §21.1, INV-S2, and §24.
 
-@testable import NotelogCare
+@testable import Notelog
 @testable import NotelogFormat
 import NotelogBase
-@testable import NotelogJournal
 import NotelogTestSupport
 import Testing
 

@@ -1,10 +1,9 @@
 // Checkpoints that check, and say what is not so: FORMAT.md §24, docs/format-derived.md §31, INV-X1.
 
-@testable import NotelogCare
+@testable import Notelog
 @testable import NotelogBase
 @testable import NotelogFormat
 @testable import NotelogStorage
-@testable import NotelogJournal
 import NotelogTestSupport
 import Testing
 

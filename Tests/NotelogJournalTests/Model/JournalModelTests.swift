@@ -1,9 +1,8 @@
 // The journal against a dictionary: 1,000 seeds × 1,000 operations, with everything that can happen to a store mixed in.
 
 @testable import NotelogFormat
-@testable import NotelogCare
+@testable import Notelog
 @testable import NotelogBase
-import NotelogJournal
 import NotelogTestSupport
 import Testing
 

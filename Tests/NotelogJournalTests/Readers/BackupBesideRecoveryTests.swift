@@ -1,8 +1,7 @@
 // Backups of a store that another process recovers meanwhile: FORMAT.md §26.
 
 import NotelogBase
-import NotelogCare
-@testable import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 import Testing
 

@@ -1,13 +1,11 @@
 // Readers at each system call of a recovery and of a compaction: FORMAT.md §25, "Readers" and "Following".
 
 import NotelogBase
-import NotelogCare
+@testable import Notelog
 import NotelogFormat
 import NotelogStorage
 import NotelogTestSupport
 import Testing
-
-@testable import NotelogJournal
 
 /// All that a journal shows, in every way in which it can be gone through. None of them may come upon damage.
 private func look(_ journal: Journal, _ place: String) throws -> [ID16: [UInt8]] {

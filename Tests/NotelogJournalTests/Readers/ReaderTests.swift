@@ -1,7 +1,7 @@
 // Readers in other processes see whole transactions, in order, whatever the writer does meanwhile.
 
 import NotelogBase
-import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 import Testing
 

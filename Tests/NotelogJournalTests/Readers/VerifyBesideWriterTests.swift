@@ -1,10 +1,9 @@
 // Verification while another process goes on: FORMAT.md §25, "Readers".
 
-@testable import NotelogCare
+@testable import Notelog
 @testable import NotelogStorage
 @testable import NotelogFormat
 import NotelogBase
-@testable import NotelogJournal
 import NotelogTestSupport
 import Testing
 

@@ -2,9 +2,8 @@
 
 @testable import NotelogFormat
 @testable import NotelogBase
-import NotelogCare
+@testable import Notelog
 import NotelogStorage
-import NotelogJournal
 import NotelogTestSupport
 import Testing
 

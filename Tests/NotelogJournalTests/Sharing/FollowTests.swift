@@ -6,7 +6,7 @@ import NotelogStorage
 import NotelogTestSupport
 import Testing
 
-@testable import NotelogJournal
+@testable import Notelog
 
 @Suite struct `Model of following` {
   /// What is committed, and the moments that somebody has kept.

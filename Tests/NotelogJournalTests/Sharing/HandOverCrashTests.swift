@@ -5,7 +5,7 @@ import NotelogStorage
 import NotelogTestSupport
 import Testing
 
-@testable import NotelogJournal
+@testable import Notelog
 
 @Suite struct `Crashes of a hand-over` {
   private static func contents(_ journal: Journal) throws -> [ID16: [UInt8]] {

@@ -6,7 +6,7 @@ import NotelogStorage
 import NotelogTestSupport
 import Testing
 
-@testable import NotelogJournal
+@testable import Notelog
 
 /// A disk at one of whose calls something happens first, as if the process had been stopped there meanwhile.
 private final class InterruptedStorage: ForwardingStorage {

@@ -6,7 +6,7 @@ import NotelogStorage
 import NotelogTestSupport
 import Testing
 
-@testable import NotelogJournal
+@testable import Notelog
 
 @Suite struct `Transactions whose segments are gone` {
   private static var leasing: JournalOptions {

@@ -1,7 +1,7 @@
 // The crash harness notices stores that are wrong, and stays quiet about one that is right.
 
 import NotelogStorage
-import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 import Testing
 

@@ -1,7 +1,7 @@
 // The smallest store that can be wrong about durability: what the simulated disk is tried on.
 
 @testable import NotelogStorage
-import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 
 /// Three files, written one after another under a temporary name and renamed, then a log of lines appended

@@ -2,7 +2,7 @@
 
 import NotelogStorage
 import Foundation
-import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 import Testing
 

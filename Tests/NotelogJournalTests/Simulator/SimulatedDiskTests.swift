@@ -1,7 +1,7 @@
 // What the simulated disk keeps, loses and refuses: the crash tests are worth what these hold.
 
 import NotelogStorage
-import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 import Testing
 

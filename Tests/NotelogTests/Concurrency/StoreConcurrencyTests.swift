@@ -1,11 +1,9 @@
 // Everything that a store can do, on threads side by side: FORMAT.md §21.2, INV-T2 and INV-T4, through the whole library.
 
 import Foundation
-import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 import Testing
-
-@testable import Notelog
 
 /// What the threads of the test do, each until the writers are done.
 private struct SideBySide: Sendable {

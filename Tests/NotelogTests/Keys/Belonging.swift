@@ -3,11 +3,9 @@
 import Foundation
 @testable import NotelogBase
 import NotelogCrypto
-import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 import Testing
-
-@testable import Notelog
 
 /// Names of one length: on the disk one is put in the place of another.
 enum Shelter: String, FieldValue, CaseIterable {

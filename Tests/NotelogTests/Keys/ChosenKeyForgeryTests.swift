@@ -3,11 +3,9 @@
 import Foundation
 @testable import NotelogBase
 import NotelogCrypto
-import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 import Testing
-
-@testable import Notelog
 
 private let tampered = NotelogError(.tampered, "")
 

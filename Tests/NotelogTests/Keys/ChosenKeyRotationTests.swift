@@ -3,11 +3,9 @@
 import Foundation
 @testable import NotelogBase
 import NotelogCrypto
-import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 import Testing
-
-@testable import Notelog
 
 @Suite struct ChosenKeyRotationTests {
   @Test func `rotating one of the keys seals anew what is under it, and nothing else`() throws {

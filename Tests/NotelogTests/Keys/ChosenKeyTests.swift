@@ -3,11 +3,9 @@
 import Foundation
 @testable import NotelogBase
 import NotelogCrypto
-import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 import Testing
-
-@testable import Notelog
 
 /// Items by an app that has a text where others have cases.
 private struct LooseBelonging: Record {

@@ -2,12 +2,10 @@
 
 import Foundation
 import NotelogBase
-import NotelogJournal
+@testable import Notelog
 import NotelogStorage
 import NotelogTestSupport
 import Testing
-
-@testable import Notelog
 
 @Suite struct KeyChangeTurnTests {
   private static func makeStore() throws -> (SimulatedDisk, Store) {

@@ -2,12 +2,11 @@
 
 @testable import NotelogBase
 @testable import NotelogFormat
-@testable import NotelogJournal
+@testable import Notelog
 import NotelogStorage
 import NotelogTestSupport
 import Testing
 
-@testable import Notelog
 @testable import NotelogCrypto
 
 @Suite struct RekeyTests {

@@ -270,7 +270,7 @@ import Testing
     let resealedCount = Lock<Int?>(nil)
     try store.write { tx in
       Thread {
-        var resealing = Resealing(store, key, WorkBudget.bytes(1 << 30).journal)
+        var resealing = Resealing(store, key, .bytes(1 << 30))
         var progress = RotationProgress(generation: key.current)
         var step = RotationStep(generation: key.current.rawValue)
         if (try? resealing.run(&progress, &step)) != nil {

@@ -2,11 +2,9 @@
 
 @testable import NotelogBase
 import NotelogStorage
-import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 import Testing
-
-@testable import Notelog
 
 @Suite struct `Space model of attachments` {
   static let byteCount = 10 << 20
@@ -63,6 +61,16 @@ import Testing
     try store.write { tx in
       if try tx.get(Letter.self, letter.id) == nil { try tx.put(Letter(id: letter.id)) }
       try tx.update(Letter.self, letter.id) { $0.set(\.scan, upload) }
+    }
+  }
+}
+
+extension MeteredStorage {
+  /// Measures a journal's store from now on.
+  fileprivate func watch(_ journal: Journal) {
+    watch {
+      let contract = journal.spaceContract
+      return (contract.liveByteCount, contract.segmentByteCount)
     }
   }
 }

@@ -3,11 +3,9 @@
 @testable import NotelogBase
 import NotelogStorage
 import Foundation
-import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 import Testing
-
-@testable import Notelog
 
 struct Letter: Record {
   var id = RecordID()

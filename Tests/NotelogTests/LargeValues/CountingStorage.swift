@@ -1,7 +1,7 @@
 // A store's folder that counts what is read from it.
 
 import NotelogStorage
-import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 import Synchronization
 

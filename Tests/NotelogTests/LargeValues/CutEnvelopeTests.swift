@@ -5,7 +5,6 @@ import NotelogTestSupport
 import Testing
 
 @testable import Notelog
-@testable import NotelogJournal
 
 @Suite struct CutEnvelopeTests {
   /// A store with an attachment, whose record was written again without its envelope, by somebody without a key; and one that was removed.

@@ -2,10 +2,8 @@
 
 @testable import NotelogBase
 import Foundation
-import NotelogJournal
-import Testing
-
 @testable import Notelog
+import Testing
 
 @Suite struct ForgedReferenceTests {
   /// An entry of a record whose body was altered.

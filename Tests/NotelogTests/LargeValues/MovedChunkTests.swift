@@ -4,10 +4,8 @@
 @testable import NotelogFormat
 import Foundation
 import NotelogCrypto
-import NotelogJournal
-import Testing
-
 @testable import Notelog
+import Testing
 
 @Suite struct MovedChunkTests {
   /// A record with an attachment of three chunks, beside all that a chunk might be moved from.

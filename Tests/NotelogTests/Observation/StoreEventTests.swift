@@ -8,7 +8,6 @@ import Foundation
 import Testing
 
 @testable import Notelog
-@testable import NotelogJournal
 
 @Suite struct StoreEventTests {
   /// Collects events.

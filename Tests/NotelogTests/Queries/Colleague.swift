@@ -2,11 +2,9 @@
 
 import Foundation
 @testable import NotelogBase
-import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 import Testing
-
-@testable import Notelog
 
 struct Colleague: Record, Equatable {
   var id = RecordID()

@@ -3,11 +3,9 @@
 @testable import NotelogBase
 import NotelogStorage
 import Foundation
-import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 import Testing
-
-@testable import Notelog
 
 @Suite struct OrderedIndexTests {
   private func entry(_ key: UInt16, _ id: UInt64) -> Notelog.OrderedEntry {

@@ -2,10 +2,8 @@
 
 import Foundation
 import NotelogBase
-import NotelogJournal
-import Testing
-
 @testable import Notelog
+import Testing
 
 /// What was measured: numbers of several types, some of them missing.
 private struct Measurement: Record {

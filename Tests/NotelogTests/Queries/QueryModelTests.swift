@@ -1,11 +1,9 @@
 // Random queries, between random writes, against an answer that knows no index.
 
 import Foundation
-import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 import Testing
-
-@testable import Notelog
 
 /// A store, and what it must hold.
 private final class QueryModel {

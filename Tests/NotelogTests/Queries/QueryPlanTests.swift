@@ -2,10 +2,8 @@
 
 import Foundation
 import NotelogBase
-import NotelogJournal
-import Testing
-
 @testable import Notelog
+import Testing
 
 @Suite struct QueryPlanTests {
   private func date(_ seconds: Int) -> Date { Date(timeIntervalSinceReferenceDate: Double(seconds)) }

@@ -2,11 +2,10 @@
 
 import Foundation
 @testable import NotelogBase
-import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 import Testing
 
-@testable import Notelog
 @testable import NotelogCrypto
 
 private let locked = NotelogError(.locked, "")

@@ -1,11 +1,9 @@
 // Crashes while orders are written into the checkpoint's file, which is synced before, and not after: docs/format-derived.md §32.
 
 import Foundation
-@testable import NotelogJournal
+@testable import Notelog
 import NotelogTestSupport
 import Testing
-
-@testable import Notelog
 
 @Suite struct StoredOrderCrashTests {
   /// A store of some notes, and the calls in which an order was stored: behind a checkpoint and what was written since, by a checkpoint, by closing after the index was made, and

@@ -8,7 +8,6 @@ import NotelogTestSupport
 import Testing
 
 @testable import Notelog
-@testable import NotelogJournal
 
 @Suite struct StoredOrderTests {
   /// Notes with random times, some of them equal, in a store that is at hand as a folder.

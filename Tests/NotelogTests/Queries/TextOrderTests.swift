@@ -1,11 +1,9 @@
 // Text in queries: one order and one equality, with an index and without.
 
-import NotelogJournal
+@testable import Notelog
 import Foundation
 import NotelogTestSupport
 import Testing
-
-@testable import Notelog
 
 /// The same text in two fields, of which one is indexed.
 private struct Word: Record {

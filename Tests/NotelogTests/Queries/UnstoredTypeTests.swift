@@ -2,12 +2,10 @@
 
 import Foundation
 import NotelogBase
-import NotelogJournal
+@testable import Notelog
 import NotelogStorage
 import NotelogTestSupport
 import Testing
-
-@testable import Notelog
 
 private struct Folder: Record {
   var id = RecordID()

@@ -13,20 +13,30 @@ enum LayoutRules {
       ["Foundation", "NotelogStorage", "NotelogFormat", "CZlib", "COpenSSL"]
     ),
     ("Sources/NotelogCrypto/", ["Foundation", "NotelogStorage", "NotelogFormat", "CZlib"]),
-    ("Sources/NotelogJournal/", ["Foundation", "NotelogCrypto", "COpenSSL", "CZlib"]),
-    ("Sources/NotelogCare/", ["Foundation", "NotelogCrypto", "COpenSSL", "CZlib", "CSystem"]),
     ("Sources/Notelog/", ["COpenSSL", "CZlib", "CSystem"]),
     (
       "Sources/NotelogCLI/",
       [
-        "NotelogBase", "NotelogStorage", "NotelogFormat", "NotelogCrypto", "NotelogJournal", "NotelogCare",
-        "COpenSSL", "CZlib",
+        "NotelogBase", "NotelogStorage", "NotelogFormat", "NotelogCrypto", "COpenSSL", "CZlib",
       ]
     ),
   ]
 
+  /// The engine: the rooms of the library that know no keys, no fields and no Foundation. Nothing else may be called for each record.
+  static let engineRooms = [
+    "Segments", "Cache", "Index", "Catalog", "Compaction", "Log", "Orders", "Open", "Journal", "Salvage",
+    "Verify", "Backup",
+  ]
+
+  private static func forbiddenImports(of file: File) -> Set<String> {
+    if engineRooms.contains(where: { file.path.hasPrefix("Sources/Notelog/\($0)/") }) {
+      return ["Foundation", "NotelogCrypto", "COpenSSL", "CZlib"]
+    }
+    return forbiddenImports.first { file.path.hasPrefix($0.folder) }?.modules ?? []
+  }
+
   static func importsGoUp(_ file: File) -> [Finding] {
-    let forbidden = forbiddenImports.first { file.path.hasPrefix($0.folder) }?.modules ?? []
+    let forbidden = forbiddenImports(of: file)
     return file.code.enumerated().compactMap { index, line -> Finding? in
       let words = line.split(separator: " ")
       guard let place = words.firstIndex(of: "import"), place + 1 < words.count else { return nil }
@@ -38,7 +48,7 @@ enum LayoutRules {
     }
   }
 
-  /// `public` only in Notelog, and in files that say so for what the optimiser needs: docs/decisions/0076.
+  /// `public` only in Notelog, and in files that say so for what the optimiser needs: decision 0076.
   static func publicOnlyInNotelog(_ file: File) -> [Finding] {
     guard file.path.hasPrefix("Sources/"), !file.path.hasPrefix("Sources/Notelog/") else { return [] }
     let isNeeded = file.lines.contains("// Public for the optimiser alone (docs/decisions/0076).")
@@ -48,7 +58,7 @@ enum LayoutRules {
     }.map { Finding(path: file.path, line: $0.offset + 1, message: "public belongs in Notelog only") }
   }
 
-  /// What apps call says `throws` and no type: a `catch` with `as` would warn, and worse (docs/decisions/0079).
+  /// What apps call says `throws` and no type: a `catch` with `as` would warn, and worse (decision 0079).
   static func publicThrowsUntyped(_ file: File) -> [Finding] {
     guard file.path.hasPrefix("Sources/Notelog/") else { return [] }
     let code = file.code

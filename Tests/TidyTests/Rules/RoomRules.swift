@@ -57,20 +57,25 @@ enum RoomRules {
     return findings
   }
 
-  /// A file uses no type of a room that comes later in its module's table. A name that is declared in more than one file of a
-  /// module can't be told, and is passed over.
+  /// A file uses no type and no member of a room that comes later in its module's table. A name that is declared in more than one room, or in
+  /// a module below, can't be told, and is passed over; so is a member's name of one word, which anything may have.
   static func roomsUseWhatIsBelow(map: File, sources: [File]) -> [Finding] {
     var findings: [Finding] = []
     for module in modules(of: map) where module.rooms.count > 1 {
       let files = sources.filter { Place($0).module == module.name }
       var homes: [String: Set<String>] = [:]
       for file in files {
-        for name in declaredTypes(in: file) { homes[name, default: []].insert(Place(file).room) }
+        for name in declaredTypes(in: file) + declaredMembers(in: file) {
+          homes[name, default: []].insert(Place(file).room)
+        }
+      }
+      for file in sources where Place(file).module != module.name {
+        for name in declaredMembers(in: file) { homes[name]?.insert("") }
       }
       for file in files {
         guard let own = module.rooms.firstIndex(of: Place(file).room) else { continue }
         for (index, line) in file.code.enumerated() {
-          for word in line.words {
+          for word in Set(line.words).subtracting(standardNames) {
             guard let rooms = homes[word], rooms.count == 1, let room = rooms.first,
               let other = module.rooms.firstIndex(of: room), other > own
             else { continue }
@@ -105,6 +110,29 @@ enum RoomRules {
       let words = line.words
       return zip(words, words.dropFirst()).filter { kinds.contains($0.0) && $0.1.first?.isUppercase == true }
         .map(\.1)
+    }
+  }
+  /// Names of the standard library that the library gives to something of its own too.
+  private static let standardNames: Set<String> = [
+    "Failure", "dropLast", "hasPrefix", "lowerBound", "removeLast",
+  ]
+
+  /// Functions, properties, cases, labels and parameters whose names have two words or more.
+  private static func declaredMembers(in file: File) -> [String] {
+    file.code.flatMap { line in
+      let words = line.words
+      let named = zip(words, words.dropFirst()).filter { ["func", "case"].contains($0.0) }.map(\.1)
+      // Of `let (a, b) = c`, all that comes before the equals sign.
+      let start = words.firstIndex { ["let", "var"].contains($0) }
+      let stored = start.map { start in
+        words[(start + 1)...].prefix(max(1, String(line.prefix { $0 != "=" }).words.count - start - 1))
+      }
+      let labelled = line.split(separator: ":", omittingEmptySubsequences: false).dropLast().flatMap {
+        String($0).words.suffix(2)
+      }
+      return (named + (stored ?? []) + labelled).filter {
+        $0.first?.isLowercase == true && $0.contains(where: \.isUppercase)
+      }
     }
   }
 }

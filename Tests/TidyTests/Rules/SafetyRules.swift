@@ -4,7 +4,7 @@ enum SafetyRules {
   /// The only places of Sources that may hold unsafe code.
   static let unsafePlaces = [
     "Sources/NotelogBase/", "Sources/NotelogStorage/Platform.swift", "Sources/NotelogCrypto/",
-    "Sources/NotelogJournal/Cache/CacheSets.swift", "Sources/NotelogJournal/Index/EntryStore.swift",
+    "Sources/Notelog/Cache/CacheSets.swift", "Sources/Notelog/Index/EntryStore.swift",
     "Sources/NotelogCLI/System/", "Sources/NotelogCLI/Terminal/", "Sources/Notelog/Reading/Scanner.swift",
   ]
 

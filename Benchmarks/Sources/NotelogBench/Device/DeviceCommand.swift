@@ -1,9 +1,9 @@
-// `notelog-bench device`: the journal beside what the device itself can do.
+// `notelog-bench device`: the log beside what the device itself can do.
 import CPeers
 import Foundation
-import NotelogBenchmarks
+import Notelog
 
-/// The journal alone, without keys: commits beside a bare loop, bulk work, and verifying.
+/// The log alone, without sealing: commits beside a bare loop, bulk work, and verifying.
 struct DeviceCommand {
   static let usage = """
     notelog-bench device [--count N] [--commits N] [--rounds R] [--part commits,bulk] [--folder PATH] [--json]
@@ -57,7 +57,7 @@ struct DeviceCommand {
   }
 
   private func figure(_ workload: String, _ count: Int, _ seconds: Double, _ unit: String) -> Figure {
-    Figure(engine: "journal", workload: workload, value: Double(count) / seconds, unit: unit)
+    Figure(engine: "log", workload: workload, value: Double(count) / seconds, unit: unit)
   }
 
   private func seconds(_ body: () throws -> Void) rethrows -> Double {
@@ -70,24 +70,24 @@ struct DeviceCommand {
   private func measureCommits(_ scratch: URL, _ report: (Figure) -> Void) throws {
     // As many bytes as a commit of ours takes: header, body, commit mark.
     let byteCount = (40 + Self.bodyByteCount + 7) & ~7 + 56
-    let journal = try JournalBenchmark(at: scratch.appending(path: "durable-1").path)
+    let store = try BytesStore(at: scratch.appending(path: "durable-1").path)
     var (bare, own, ratios) = (0.0, 0.0, [Double]())
     for start in stride(from: 0, to: commits, by: Self.turn) {
       let numbers = start..<min(start + Self.turn, commits)
       let bareTurn = Self.bareSeconds(numbers.count, byteCount, scratch.appending(path: "bare"))
       let ownTurn = try seconds {
-        try journal.write(numbers, bodyByteCount: Self.bodyByteCount, batch: 1, isDurable: true)
+        try store.write(numbers, byteCount: Self.bodyByteCount, batch: 1, isDurable: true)
       }
       bare += bareTurn
       own += ownTurn
       ratios.append(bareTurn / ownTurn)
     }
-    try journal.close()
+    try store.close()
     report(figure("bare append and fdatasync", commits, bare, "commits/s"))
     report(figure("durable, 1 writer", commits, own, "commits/s"))
     report(
       Figure(
-        engine: "journal", workload: "durable beside bare", value: ratios.sorted()[ratios.count / 2],
+        engine: "log", workload: "durable beside bare", value: ratios.sorted()[ratios.count / 2],
         unit: "×"))
     try measureCommits(of: 16, beside: own / Double(commits), scratch, report)
   }
@@ -106,17 +106,17 @@ struct DeviceCommand {
   private func measureCommits(of writers: Int, beside one: Double, _ scratch: URL, _ report: (Figure) -> Void)
     throws
   {
-    let journal = try JournalBenchmark(at: scratch.appending(path: "durable-\(writers)").path)
+    let store = try BytesStore(at: scratch.appending(path: "durable-\(writers)").path)
     let count = commits * 4
     let time = try Threads.run(writers) { writer in
       let numbers = count * writer / writers..<count * (writer + 1) / writers
-      try journal.write(numbers, bodyByteCount: Self.bodyByteCount, batch: 1, isDurable: true)
+      try store.write(numbers, byteCount: Self.bodyByteCount, batch: 1, isDurable: true)
     }
-    try journal.close()
+    try store.close()
     report(figure("durable, \(writers) writers", count, time, "commits/s"))
     report(
       Figure(
-        engine: "journal", workload: "\(writers) writers beside one", value: one / (time / Double(count)),
+        engine: "log", workload: "\(writers) writers beside one", value: one / (time / Double(count)),
         unit: "×"))
   }
 
@@ -133,34 +133,34 @@ struct DeviceCommand {
     let count = count
     for threads in [1, 2] {
       let path = scratch.appending(path: "bulk-\(threads)").path
-      let journal = try JournalBenchmark(at: path)
+      let store = try BytesStore(at: path)
       let time = try Threads.run(threads) { thread in
         let numbers = count * thread / threads..<count * (thread + 1) / threads
-        try journal.write(numbers, bodyByteCount: Self.bodyByteCount, batch: 1000)
+        try store.write(numbers, byteCount: Self.bodyByteCount, batch: 1000)
       }
       report(figure("bulk, \(threads) thread\(threads == 1 ? "" : "s")", count, time, "records/s"))
       for readers in [1, 2] where threads == 1 {
         let numbers = Self.picks(count)
         let time = try Threads.run(readers) { reader in
           let share = numbers[count * reader / readers..<count * (reader + 1) / readers]
-          guard try journal.read(share) == share.count * Self.bodyByteCount else {
+          guard try store.read(share) == share.count * Self.bodyByteCount else {
             throw Failure("records are missing")
           }
         }
         report(figure("random get, \(readers) thread\(readers == 1 ? "" : "s")", count, time, "records/s"))
       }
-      try journal.close()
+      try store.close()
       guard threads == 1 else { continue }
       let opening = try seconds {
-        guard try JournalBenchmark.open(at: path) == count else { throw Failure("records are missing") }
+        guard try BytesStore.open(at: path) == count else { throw Failure("records are missing") }
       }
-      report(Figure(engine: "journal", workload: "open", value: opening * 1000, unit: "ms"))
-      var read = (frameCount: 0, byteCount: 0)
-      let verifying = try seconds { read = try JournalBenchmark.verify(at: path) }
-      guard read.frameCount >= count else { throw Failure("frames are missing") }
+      report(Figure(engine: "log", workload: "open", value: opening * 1000, unit: "ms"))
+      var read: Verification?
+      let verifying = try seconds { read = try Store.verify(at: path) }
+      guard let read, read.frameCount >= count else { throw Failure("frames are missing") }
       report(
         Figure(
-          engine: "journal", workload: "verify", value: Double(read.byteCount) / verifying / 1e9, unit: "GB/s"
+          engine: "log", workload: "verify", value: Double(read.byteCount) / verifying / 1e9, unit: "GB/s"
         ))
     }
   }

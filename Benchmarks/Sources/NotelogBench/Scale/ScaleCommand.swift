@@ -2,7 +2,6 @@
 import CPeers
 import Foundation
 import Notelog
-import NotelogBenchmarks
 
 /// One store that grows from step to step and is measured after each; and what a compaction makes others wait.
 struct ScaleCommand {
@@ -86,18 +85,18 @@ struct ScaleCommand {
   /// Between which numbers of records the index is measured: each of its shards grows once on the way, or more often.
   private static let indexCounts = 5_000_000...10_000_000
 
-  /// The most memory that a record takes: of the journal alone, which has no fields to index.
+  /// The most memory that a record takes: of a store that has no fields to index.
   private func measureIndex(_ path: String) throws -> Figure {
-    let journal = try JournalBenchmark(at: path)
+    let store = try BytesStore(at: path)
     let before = Self.residentByteCount
     var largest = 0.0
     for start in stride(from: 0, to: Self.indexCounts.upperBound, by: 10 * Self.batch) {
       let end = start + 10 * Self.batch
-      try journal.write(start..<end, bodyByteCount: 8, batch: Self.batch)
+      try store.write(start..<end, byteCount: 8, batch: Self.batch)
       if end < Self.indexCounts.lowerBound { continue }
       largest = max(largest, Double(Self.residentByteCount - before) / Double(end))
     }
-    try journal.close()
+    try store.close()
     return Figure(engine: "notelog", workload: "index-bytes-per-record", value: largest, unit: "B")
   }
 

@@ -2,9 +2,8 @@
 
 @testable import NotelogBase
 @testable import NotelogFormat
-@testable import NotelogCare
+@testable import Notelog
 @testable import NotelogStorage
-@testable import NotelogJournal
 import Synchronization
 
 /// A store's folder without a disk. Locks are granted to everybody.

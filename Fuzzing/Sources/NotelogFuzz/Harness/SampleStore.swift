@@ -1,10 +1,9 @@
 // A small store with every kind of segment and frame, the same in every process.
 
 @testable import NotelogBase
-@testable import NotelogCare
+@testable import Notelog
 @testable import NotelogFormat
 @testable import NotelogStorage
-@testable import NotelogJournal
 import Synchronization
 
 /// What the targets that change a whole store start from.

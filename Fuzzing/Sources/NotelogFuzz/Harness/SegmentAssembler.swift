@@ -1,10 +1,9 @@
 // Makes files of segments that an input describes. FORMAT.md 4 to 6.
 
 @testable import NotelogStorage
-@testable import NotelogCare
+@testable import Notelog
 @testable import NotelogBase
 @testable import NotelogFormat
-@testable import NotelogJournal
 
 /// Puts segments together, one after the other: what later ones say of earlier ones fits them.
 struct SegmentAssembler {

@@ -2,9 +2,8 @@
 
 @testable import NotelogBase
 @testable import NotelogStorage
-@testable import NotelogCare
+@testable import Notelog
 @testable import NotelogFormat
-@testable import NotelogJournal
 
 /// A segment as an input describes it.
 struct SegmentProgram {
@@ -60,7 +59,7 @@ struct SegmentProgram {
     kind = UInt16(input.integer(UInt8.self))
     firstSequence = input.integer()
     floor = LogPosition(segment: input.integer(), offset: Int(input.integer(UInt32.self)))
-    sources = (0..<Int(input.integer(UInt8.self)) % (Limits.maximumSources + 1)).map { _ in
+    sources = (0..<Int(input.integer(UInt8.self)) % (FormatLimits.maximumSources + 1)).map { _ in
       SegmentSource(segment: input.integer(), keptByteCount: Int(input.integer(UInt32.self)))
     }
     frames = []

@@ -3,8 +3,7 @@
 @testable import NotelogBase
 @testable import NotelogStorage
 @testable import NotelogFormat
-@testable import NotelogCare
-@testable import NotelogJournal
+@testable import Notelog
 
 /// Reading, going on, compacting and closing.
 enum StoreUse {

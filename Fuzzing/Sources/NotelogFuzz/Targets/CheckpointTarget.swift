@@ -1,10 +1,9 @@
 // The index's checkpoint with its orders: docs/format-derived.md 31.
 
 @testable import NotelogStorage
-@testable import NotelogCare
+@testable import Notelog
 @testable import NotelogBase
 @testable import NotelogFormat
-@testable import NotelogJournal
 
 /// Opens a sound store beside a checkpoint that was changed.
 enum CheckpointTarget: FuzzTarget {

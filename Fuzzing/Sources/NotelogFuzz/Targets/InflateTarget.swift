@@ -2,9 +2,8 @@
 
 @testable import NotelogStorage
 @testable import NotelogFormat
-@testable import NotelogCare
+@testable import Notelog
 @testable import NotelogBase
-@testable import NotelogJournal
 
 /// Inflates a stream, and holds whatever it becomes to its declared length.
 enum InflateTarget: FuzzTarget {

@@ -2,9 +2,8 @@
 
 @testable import NotelogBase
 @testable import NotelogStorage
-@testable import NotelogCare
+@testable import Notelog
 @testable import NotelogFormat
-@testable import NotelogJournal
 
 /// Opens, verifies and salvages a store of segments that fit their checksums, and each other, as far as the input wants.
 enum JournalTarget: FuzzTarget {

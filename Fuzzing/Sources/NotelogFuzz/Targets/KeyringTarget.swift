@@ -3,9 +3,8 @@
 @testable import NotelogBase
 @testable import NotelogStorage
 @testable import NotelogFormat
-@testable import NotelogCare
+@testable import Notelog
 @testable import NotelogCrypto
-@testable import NotelogJournal
 
 /// Reads a keyring whose digest, and whose MAC if it opens, are made to fit; opens it with a key, the right one or a wrong one.
 ///

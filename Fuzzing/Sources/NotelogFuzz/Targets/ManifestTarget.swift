@@ -3,8 +3,7 @@
 @testable import NotelogStorage
 @testable import NotelogFormat
 @testable import NotelogBase
-@testable import NotelogCare
-@testable import NotelogJournal
+@testable import Notelog
 
 /// Restores a sound backup whose manifest was changed.
 enum ManifestTarget: FuzzTarget {

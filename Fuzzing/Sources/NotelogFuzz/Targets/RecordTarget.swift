@@ -1,13 +1,11 @@
 // Schemas, records' bodies, their values and envelopes: FORMAT.md 5, 7, 8 and 9.
 
 @testable import NotelogStorage
-@testable import NotelogCare
+@testable import Notelog
 @testable import NotelogBase
 @testable import NotelogFormat
 import Foundation
-@testable import Notelog
 @testable import NotelogCrypto
-@testable import NotelogJournal
 
 /// Reads a schema, a record by it, and every field of the record: sealed ones are sealed by the harness first.
 enum RecordTarget: FuzzTarget {

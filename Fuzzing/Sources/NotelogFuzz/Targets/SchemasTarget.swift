@@ -4,7 +4,6 @@
 @testable import NotelogBase
 @testable import NotelogCrypto
 @testable import NotelogFormat
-@testable import NotelogJournal
 @testable import NotelogStorage
 
 /// Opens a store whose file `schemas` was changed, with and without the schemas' records in its log.

@@ -1,0 +1,257 @@
+// Copies what is new of a store in use: FORMAT.md §26.
+
+import NotelogBase
+import NotelogFormat
+import NotelogStorage
+
+/// What a backup did.
+struct BackupReport: Sendable {
+  /// Segments that were copied, and those that the backup had already.
+  var copiedSegments = 0
+  var keptSegments = 0
+  /// Segments among those copied that the backup had, and that did not check there any more.
+  var healedSegments = 0
+  var copiedByteCount = 0
+  /// Where the log ended when it was taken; all before it was durable.
+  var position = LogPosition.zero
+  /// What does not check in the store, as far as it was read.
+  var damages: [Damage] = []
+}
+
+/// One run of a backup.
+///
+/// Damage never takes the place of anything: what the backup has stays where the store's copy does not check, and what belonged to
+/// the last backup of a sound store stays until there is another one.
+struct Backup {
+  let storage: any Storage
+  let source: Examination
+  let target: any Storage
+  /// The backup as it was before.
+  let previous: BackupManifest
+  /// Whether parts that are there are read from their first byte to their last.
+  let checksParts: Bool
+  var report = BackupReport()
+  private var parts: [BackupManifest.Part] = []
+  private var present: Set<String> = []
+  private var progress: WorkProgress
+
+  init(
+    of storage: any Storage, _ source: Examination, to target: any Storage, after previous: BackupManifest,
+    checksParts: Bool, _ progress: @escaping WorkProgress.Report
+  ) {
+    self.storage = storage
+    self.source = source
+    self.target = target
+    self.previous = previous
+    self.checksParts = checksParts
+    self.progress = WorkProgress(
+      total: source.live.entries.reduce(source.end.offset) { $0 + $1.byteCount }, progress)
+    report.damages = source.report.damages
+    report.position = source.logEnd
+  }
+
+  /// Whether the log ends before the backup does: the store lost its end, or is an older copy of itself. Nothing in it is new then.
+  var isBehind: Bool { source.logEnd < previous.position }
+
+  /// What does not check, in words; empty where all does.
+  var finding: String {
+    report.damages.isEmpty ? isBehind ? "behind" : "" : "\(report.damages)"
+  }
+
+  /// Copies and verifies what the backup lacks. It is not the backup yet.
+  mutating func copy() throws(JournalError) {
+    present = Set(try fromStorage(target.names(in: "")))
+    for entry in source.live.entries {
+      try progress.advance(by: entry.byteCount)
+      do { try add(entry) } catch { throw JournalError(error) }
+    }
+    if let head { do { try addEnd(head) } catch { throw JournalError(error) } }
+  }
+
+  /// Makes what was copied the backup, in one step, and removes what belonged only to the one before.
+  func publish() throws(JournalError) {
+    do {
+      // The copies' names first: the manifest must not outlive them.
+      try target.makeNamesDurable()
+      let manifest = newManifest()
+      try manifest.write(to: target)
+      let kept = Set(manifest.parts.map(\.name))
+      for name in try target.names(in: "") where BackupManifest.Part.isName(name) && !kept.contains(name) {
+        // What can't be removed now is removed by the next backup.
+        try? target.unlink(name)
+      }
+    } catch { throw JournalError(error) }
+  }
+
+  private func newManifest() -> BackupManifest {
+    let generation = previous.generation == .max ? .max : previous.generation + 1
+    var manifest = BackupManifest(
+      storeID: source.storeID, position: source.logEnd, generation: generation, end: end)
+    let isSound = report.damages.isEmpty
+    var earlier = Set(previous.parts.filter(\.isOfSound).map(\.name))
+    for var part in parts {
+      part.isCurrent = true
+      part.isOfSound = isSound || earlier.remove(part.name) != nil
+      manifest.parts.append(part)
+    }
+    if isSound { return manifest }
+    for var part in previous.parts where earlier.contains(part.name) {
+      part.isCurrent = false
+      manifest.parts.append(part)
+    }
+    return manifest
+  }
+
+  /// The segment in which the log ends, if that is not finished. A head without a whole live set was never completed, and isn't it.
+  private var head: FoundSegment? {
+    guard source.end.offset > 0, source.live[source.end.segment] == nil else { return nil }
+    return source.survey.segments[source.end.segment]
+  }
+
+  /// What the manifest says of the log's end.
+  private var end: BackupManifest.End? {
+    guard let head else { return nil }
+    return BackupManifest.End(
+      header: head.header, nextSequence: source.nextSequence, liveCount: source.live.count,
+      liveChecksum: source.live.checksum)
+  }
+
+  // MARK: - Parts
+
+  /// Adds a finished segment: as the backup has it, if that is sound; else from the store; else what there is of it.
+  private mutating func add(_ entry: LiveEntry) throws(StorageError) {
+    let part = BackupManifest.Part(entry: entry, kind: .segment)
+    let found = source.survey.segments[entry.number]
+    let isThere = present.contains(part.name)
+    // Where the store's file is not the segment, nothing but this copy may be left.
+    let isRead = checksParts || found?.entry != entry
+    if isThere, isRead ? isSound(part) : part.isWholeAtItsEnds(in: target) {
+      report.keptSegments += 1
+      return parts.append(part)
+    }
+    if found?.header.salt != entry.salt, let kept = bestKept(of: part) { return parts.append(kept) }
+    guard let file = found?.file ?? unreadableFile(entry.number) else { return }
+    var footer = Buffer()
+    if let cut = try source.cutEnd(of: entry, footer: &footer) {
+      parts.append(try copy(file, min(cut, try file.byteCount()), closing: (footer.bytes, cut), as: part))
+    } else {
+      parts.append(try copy(file, min(entry.byteCount, try file.byteCount()), as: part))
+    }
+    report.copiedSegments += 1
+    if isThere { report.healedSegments += 1 }
+  }
+
+  /// Whether every byte of a part that is there checks, and can be read.
+  private func isSound(_ part: BackupManifest.Part) -> Bool {
+    (try? part.damages(in: target))?.isEmpty ?? false
+  }
+
+  /// The file under a segment's name that is none: frames may be left in it.
+  private func unreadableFile(_ number: UInt32) -> (any StorageFile)? {
+    guard source.survey.unreadable.contains(number) || source.survey.foreign.contains(number) else {
+      return nil
+    }
+    return try? storage.open(FileName.segment(number), .read)
+  }
+
+  /// Takes the log's end up to where everything is durable, and closes the copy in order.
+  private mutating func addEnd(_ head: FoundSegment) throws(StorageError) {
+    guard let end else { return }
+    let position = source.end
+    var closing = Buffer()
+    end.appendClosing(to: &closing, at: position)
+    // A file that ends too early is damage, which verifying the copy finds.
+    let byteCount = min(position.offset, head.byteCount)
+    var checksum = try Checksum.of(ForgivingFile(head.file, byteCount: byteCount), byteCount)
+    checksum.update(closing.bytes)
+    let part = BackupManifest.Part(
+      entry: LiveEntry(
+        number: head.number, byteCount: position.offset + closing.count, salt: head.salt.value,
+        footerChecksum: checksum.value),
+      kind: .end)
+    if byteCount == position.offset, present.contains(part.name), isSound(part) {
+      return parts.append(part)
+    }
+    parts.append(try copy(head.file, byteCount, closing: (closing.bytes, position.offset), as: part))
+  }
+
+  /// Copies a segment's first bytes, verifies the copy, and mends it from what the backup holds of the segment.
+  ///
+  /// - Returns: The part: as what it should be, if every byte of it checks.
+  private mutating func copy(
+    _ file: any StorageFile, _ byteCount: Int, closing: (bytes: RawSpan, place: Int)? = nil,
+    as wanted: BackupManifest.Part
+  ) throws(StorageError) -> BackupManifest.Part {
+    let temporary = wanted.name + FileName.partialSuffix
+    let copy = try target.openEmpty(temporary)
+    defer { copy.close() }
+    try copy.copyVerified(ForgivingFile(file, byteCount: byteCount), byteCount)
+    if let closing { try copy.writeAll(closing.bytes, at: closing.place) }
+    report.copiedByteCount += try copy.byteCount()
+    var part = wanted
+    let damages = try wanted.damages(in: copy)
+    if !damages.isEmpty {
+      for damage in damages where !report.damages.contains(where: { $0.covers(damage) }) {
+        report.damages.append(damage)
+      }
+      try mend(copy, damages, of: wanted)
+      part = try wanted.asFound(in: copy)
+    }
+    try copy.makeDurable()
+    try target.move(temporary, to: part.name)
+    return part
+  }
+
+  // MARK: - What the backup holds already
+
+  /// The copies of a segment that the backup has, whole ones first.
+  private func kept(of part: BackupManifest.Part) -> [BackupManifest.Part] {
+    var kept = previous.parts.filter { $0.isOfSegment(part) && present.contains($0.name) }
+    if !kept.contains(where: { $0.name == part.name }), present.contains(part.name) { kept.append(part) }
+    return kept.sorted { $0.kind.rawValue < $1.kind.rawValue }
+  }
+
+  /// The best of them whose header can be read.
+  private func bestKept(of part: BackupManifest.Part) -> BackupManifest.Part? {
+    kept(of: part).first { kept in
+      guard let file = try? target.open(kept.name, .read) else { return false }
+      defer { file.close() }
+      return ((try? Survey.read(file, kept.entry.number)) ?? nil) != nil
+    }
+  }
+
+  /// Puts what checks in the backup in the place of what doesn't in a copy: a segment's bytes never change.
+  private func mend(
+    _ copy: any StorageFile, _ damages: [Damage], of part: BackupManifest.Part
+  ) throws(StorageError) {
+    for kept in kept(of: part) {
+      guard let file = try? target.open(kept.name, .read) else { continue }
+      defer { file.close() }
+      guard let theirs = try? kept.damages(in: file) else { continue }
+      let limit = min(kept.ownByteCount, try file.byteCount())
+      for damage in damages {
+        let end = damage.kind == .truncated ? part.entry.byteCount : damage.offset + damage.byteCount
+        guard damage.offset < min(end, limit) else { continue }
+        let range = damage.offset..<min(end, limit)
+        let isSound = theirs.allSatisfy { $0.kind == .truncated || !$0.touches(range) }
+        if isSound { try copy.copyBytes(of: file, range) }
+      }
+    }
+  }
+}
+
+extension Examination {
+  /// Where the log ends: behind the last segment, if that is finished.
+  var logEnd: LogPosition {
+    if end.offset > 0 { return end }
+    return log.last.map { LogPosition(segment: $0.number, offset: $0.end) } ?? .zero
+  }
+}
+
+extension Damage {
+  /// Whether it is about some of a range's bytes.
+  fileprivate func touches(_ range: Range<Int>) -> Bool {
+    kind == .unreadableSegment || kind == .foreignSegment
+      || (offset < range.upperBound && offset + max(byteCount, 1) > range.lowerBound)
+  }
+}

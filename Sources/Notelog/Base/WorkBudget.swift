@@ -1,0 +1,29 @@
+// How much of long work may be done at a time.
+
+import NotelogBase
+
+/// What one call of compaction, or of a scrub, may spend. What is not finished then goes on in the next call.
+public struct WorkBudget: Sendable {
+  /// The bytes to copy, or to read, about.
+  var byteCount = Int.max
+  /// Whether time is up; asked after each piece that was copied.
+  var isOver: @Sendable () -> Bool = { false }
+
+  /// As much as it takes.
+  public static let unlimited = WorkBudget()
+
+  /// About so many bytes copied, or read where nothing is copied.
+  public static func bytes(_ count: Int) -> WorkBudget { WorkBudget(byteCount: max(count, 1)) }
+
+  /// Until so much time has passed: give or take the copying of a mebibyte, or the reading of a segment.
+  public static func time(_ duration: Duration) -> WorkBudget {
+    let end = ContinuousClock.now.advanced(by: duration)
+    return WorkBudget { ContinuousClock.now >= end }
+  }
+
+  /// The same budget, which is spent as well when the flag is set.
+  func stopping(at stop: Flag) -> WorkBudget {
+    let isOver = isOver
+    return WorkBudget(byteCount: byteCount) { stop.isSet || isOver() }
+  }
+}

@@ -1,0 +1,302 @@
+// Index and segments together: which frame is current, and how many live bytes each segment holds.
+
+import NotelogFormat
+import NotelogStorage
+import NotelogBase
+import Synchronization
+
+/// What several threads hold that take in frames of one record: only one of them compares its frame with what is known.
+final class RecordLocks: Sendable {
+  private let locks = Locks(count: 64) { _ in () }
+
+  func withLock(of fingerprint: UInt64, _ body: () throws(StorageError) -> Void) throws(StorageError) {
+    try locks.withLock(Int(fingerprint >> 58)) { (_) throws(StorageError) in try body() }
+  }
+}
+
+/// What the store holds: the index, and the segments that it points into.
+final class Catalog: Sendable {
+  let index: Index
+  let segments: SegmentTable
+  /// Bytes of finished segments, as they are on disk.
+  let cache: BlockCache
+  /// The records of collection 0.
+  let listed: ListedRecords
+  /// What live snapshots see and the index no longer says.
+  let oldVersions = OldVersions()
+  /// The chunks of large values.
+  let chunks: ChunkTable
+  /// Held while records are moved from some segments to another, and while a snapshot is made.
+  let arrangement = Gate()
+
+  /// Segments that compaction has moved everything out of, until they leave the table.
+  private let vacated = Lock<Set<UInt32>>([])
+
+  private let changes = Atomic<Int>(0)
+
+  /// How many frames came in, or were moved, since the last checkpoint.
+  var changeCount: Int { changes.load(ordering: .relaxed) }
+
+  /// What is known of the checkpoint.
+  let checkpointHealth: CheckpointHealth
+
+  /// Which of the records may have been superseded by what is lost.
+  let staleness: Staleness
+
+  /// What turned out to be damaged since the store was opened.
+  let damageLog = DamageLog()
+
+  /// There is a checkpoint now, which holds that many of the changes.
+  func noteCheckpoint(_ head: CheckpointHead, of count: Int) {
+    changes.subtract(count, ordering: .relaxed)
+    checkpointHealth.noteCheckpoint(head)
+  }
+
+  /// A catalog that is empty yet.
+  init(key: FingerprintKey, cacheByteCount: Int = 0) {
+    index = Index(key: key)
+    segments = SegmentTable()
+    cache = BlockCache(byteCount: cacheByteCount)
+    listed = ListedRecords()
+    checkpointHealth = CheckpointHealth(nil)
+    staleness = Staleness()
+    chunks = ChunkTable(segments, oldVersions)
+  }
+
+  /// A catalog of what a checkpoint holds and what came after it.
+  init(_ source: ShardSource, _ segments: SegmentTable, _ cache: BlockCache, _ listed: ListedRecords) {
+    self.listed = listed
+    index = Index(key: source.head.key, source: source)
+    self.segments = segments
+    self.cache = cache
+    checkpointHealth = source.health
+    staleness = source.staleness
+    chunks = ChunkTable(segments, oldVersions)
+    changes.add(source.tailCount, ordering: .relaxed)
+  }
+
+  /// The bytes of all live frames, with their footer entries.
+  var liveByteCount: Int { segments.liveByteCount }
+
+  /// Takes in a frame of a segment; what it replaces no longer counts as live. Frames of one record come in one at a time.
+  func apply(_ entry: FooterEntry, in segment: Segment) throws(StorageError) {
+    try apply(
+      entry, in: segment, after: PreviousVersion(fingerprint: index.fingerprint(of: entry.id), location: nil))
+  }
+
+  /// Takes in frames of a segment while other threads take in those of others, and counts them all at once: the others count
+  /// too.
+  func apply(
+    _ entries: [(entry: FooterEntry, fingerprint: UInt64)], in segment: Segment, _ recordLocks: RecordLocks
+  ) throws(StorageError) {
+    var (count, liveByteCount) = (0, 0)
+    for (entry, fingerprint) in entries where entry.kind.isVersion {
+      let location = Location(entry, segment: segment.number)
+      if try admit(entry, at: location, fingerprint) {
+        count += 1
+        liveByteCount += location.liveByteCount
+      } else {
+        try recordLocks.withLock(of: fingerprint) { () throws(StorageError) in
+          try apply(entry, in: segment, after: PreviousVersion(fingerprint: fingerprint, location: nil))
+        }
+      }
+    }
+    changes.add(count, ordering: .relaxed)
+    segments.addLive(liveByteCount, in: segment)
+  }
+
+  /// Takes in a frame whose fingerprint nobody has yet, and leaves counting it to the caller.
+  ///
+  /// - Returns: Whether it was so.
+  private func admit(
+    _ entry: FooterEntry, at location: Location, _ fingerprint: UInt64
+  ) throws(StorageError) -> Bool {
+    guard try index.insertIfNew(fingerprint, location.place) else { return false }
+    list(entry, known: nil)
+    return true
+  }
+
+  /// Takes in a frame whose previous version was looked up before: then nothing has to be read, and nothing can fail half-way
+  /// through a transaction.
+  func apply(_ entry: FooterEntry, in segment: Segment, after previousVersion: PreviousVersion)
+    throws(StorageError)
+  {
+    // What is no version of a record is not in the index: chunks are found through the records that refer to them.
+    guard entry.kind.isVersion else { return }
+    changes.add(1, ordering: .relaxed)
+    let location = Location(entry, segment: segment.number)
+    let fingerprint = previousVersion.fingerprint
+    var known = previousVersion.location
+    if known == nil {
+      if try admit(entry, at: location, fingerprint) {
+        segments.addLive(location.liveByteCount, in: segment)
+        return
+      }
+      // Another record's, or it came with an earlier frame of the same transaction.
+      known = try resolve(entry.id, fingerprint)
+    }
+    while let found = known {
+      // Taken in before, or older than what is known: dead from the start.
+      guard location.supersedes(found) else { return segment.noteDeath() }
+      note(found, of: entry.id, supersededBy: location.sequence)
+      if try index.replace(fingerprint, at: found.place, with: location.place) {
+        list(entry, known: found)
+        segments.replaceLive(
+          found.liveByteCount, in: segments[found.segment], with: location.liveByteCount, in: segment)
+        return
+      }
+      // Compaction has moved it in between.
+      known = try resolve(entry.id, fingerprint)
+    }
+    try index.insert(fingerprint, location.place)
+    list(entry, known: nil)
+    segments.addLive(location.liveByteCount, in: segment)
+  }
+
+  /// What an id stood at before its next frame.
+  struct PreviousVersion: Sendable, BitwiseCopyable {
+    let fingerprint: UInt64
+    fileprivate(set) var location: Location?
+
+    /// Of frames that the index doesn't know.
+    static let none = PreviousVersion(fingerprint: 0, location: nil)
+  }
+
+  /// Begins to look up what a record's next frame will replace.
+  func beginLookup(of id: ID16) -> PreviousVersion {
+    let fingerprint = index.fingerprint(of: id)
+    index.prefetch(fingerprint)
+    return PreviousVersion(fingerprint: fingerprint, location: nil)
+  }
+
+  /// How far ahead of what is looked up in a row the index is asked for.
+  static let lookahead = 8
+
+  /// Asks the processor to fetch where a record is in the index.
+  func prefetch(_ id: ID16) { index.prefetch(index.fingerprint(of: id)) }
+
+  /// Looks it up: in the index and, as only the frame says whose it is, on disk.
+  func find(_ previousVersion: inout PreviousVersion, of id: ID16) throws(StorageError) {
+    guard try index.warmCandidate(previousVersion.fingerprint) != nil else { return }
+    previousVersion.location = try resolve(id, previousVersion.fingerprint)
+  }
+
+  /// Looks a previous version up again where it isn't one any more.
+  func confirm(_ previousVersion: inout PreviousVersion, of id: ID16) throws(StorageError) {
+    if let location = previousVersion.location {
+      if try index.contains(previousVersion.fingerprint, at: location.place) { return }
+    } else if try index.candidate(previousVersion.fingerprint, 0) == nil {
+      return
+    }
+    previousVersion.location = try resolve(id, previousVersion.fingerprint)
+  }
+
+  private func list(_ entry: FooterEntry, known: Location?) {
+    guard entry.collection == ListedRecords.collection || known?.collection == ListedRecords.collection else {
+      return
+    }
+    let isPresent = entry.kind == .record && entry.collection == ListedRecords.collection
+    listed.note(entry.id, sequence: entry.sequence, isPresent: isPresent)
+  }
+
+  /// The ids of collection 0's records, in order of id.
+  func listedRecords() throws(StorageError) -> [ID16] {
+    var ids: [ID16] = []
+    for entry in listed.entries {
+      // One that was deleted may be listed still, if nothing is left of the deletion either.
+      guard let location = try location(of: entry.id), !location.isTombstone,
+        location.collection == ListedRecords.collection
+      else { continue }
+      ids.append(entry.id)
+    }
+    return ids
+  }
+
+  /// Where a record's newest frame is and what it says, tombstones included.
+  func location(of id: ID16) throws(StorageError) -> Location? {
+    try resolve(id, index.fingerprint(of: id))
+  }
+
+  /// Whether a frame lives: a record's newest, which its place alone says, or a chunk of a value that lives.
+  func isCurrent(_ id: ID16, at location: Location) throws(StorageError) -> Bool {
+    if let chunk = location.chunk { return chunks.lives(chunk, of: id, at: location.place) }
+    return try index.contains(index.fingerprint(of: id), at: location.place)
+  }
+
+  /// Keeps a version that is about to be overwritten for the snapshots that see it.
+  func note(_ known: Location, of id: ID16, supersededBy sequence: UInt64) {
+    guard oldVersions.isNeeded, !known.isTombstone, let segment = segments[known.segment] else { return }
+    oldVersions.note(
+      id,
+      OldVersion(sequence: known.sequence, supersededBy: sequence, place: known.place, segment: segment))
+  }
+
+  /// The segments that a snapshot looks for records in: no frame is in two of them. The caller holds `arrangement`.
+  var inhabited: [Segment] {
+    let vacated = vacated.withLock { $0 }
+    return segments.all.filter { !vacated.contains($0.number) }
+  }
+
+  /// Whether compaction has moved everything out of a segment that is still in the table, as what was to follow failed.
+  func isVacated(_ segment: UInt32) -> Bool { vacated.withLock { $0.contains(segment) } }
+
+  /// Forgets segments that were replaced.
+  func remove(_ sources: [Segment]) {
+    for source in sources {
+      segments.remove(source.number)
+      cache.forget(source.number)
+    }
+    vacated.withLock { $0.subtract(sources.map(\.number)) }
+  }
+
+  /// A frame that compaction copied.
+  struct MovedFrame {
+    let id: ID16
+    let old: Location
+    let new: Location
+  }
+
+  /// Takes in what compaction made: its segment, the copies in it, and that some tombstones are needed no longer.
+  ///
+  /// What was written anew meanwhile does not move: its copy is dead already. The caller holds `arrangement`.
+  ///
+  /// - Returns: What did not move.
+  @discardableResult
+  func adopt(
+    _ output: Segment, of sources: [Segment], _ copies: [MovedFrame],
+    dropped: [(id: ID16, location: Location)]
+  ) throws(StorageError) -> [MovedFrame] {
+    segments.insert(output)
+    changes.add(copies.count + dropped.count, ordering: .relaxed)
+    var left: [MovedFrame] = []
+    // The threads that follow would all wait for the totals: a source's frames are counted in one step.
+    var (source, oldByteCount, newByteCount): (Segment?, Int, Int) = (nil, 0, 0)
+    for (number, copy) in copies.enumerated() {
+      if number + Self.lookahead < copies.count { prefetch(copies[number + Self.lookahead].id) }
+      if let chunk = copy.old.chunk {
+        let new = LargeValue.Chunk(
+          place: copy.new.place, payloadByteCount: Int(copy.new.payloadByteCount))
+        chunks.move(chunk, of: copy.id, from: copy.old.place, to: new)
+        continue
+      }
+      guard try index.replace(index.fingerprint(of: copy.id), at: copy.old.place, with: copy.new.place) else {
+        output.noteDeath()
+        left.append(copy)
+        continue
+      }
+      if source?.number != copy.old.segment {
+        segments.replaceLive(oldByteCount, in: source, with: newByteCount, in: output)
+        (source, oldByteCount, newByteCount) = (segments[copy.old.segment], 0, 0)
+      }
+      oldByteCount += copy.old.liveByteCount
+      newByteCount += copy.new.liveByteCount
+    }
+    segments.replaceLive(oldByteCount, in: source, with: newByteCount, in: output)
+    for tombstone in dropped
+    where try index.remove(index.fingerprint(of: tombstone.id), at: tombstone.location.place) {
+      segments.addLive(-tombstone.location.liveByteCount, in: segments[tombstone.location.segment])
+    }
+    vacated.withLock { $0.formUnion(sources.map(\.number)) }
+    return left
+  }
+}

@@ -1,0 +1,275 @@
+// Which chunks live, and where they are: FORMAT.md §8, INV-V1.
+
+import NotelogFormat
+import NotelogStorage
+import NotelogBase
+import Synchronization
+
+/// The large values of an open store. A value is in it as long as it lives: while a record refers to it, while it is being
+/// uploaded, and while a snapshot lives that may see a record which did.
+///
+/// Nothing is known before somebody asks (`Journal.loadChunks`): opening a store must not read footers that the checkpoint
+/// spares it. What is committed while the segments are gone through is noted, and taken in after what they said.
+final class ChunkTable: Sendable {
+  /// What happens to values.
+  private enum Event {
+    case chunk(of: ID16, ChunkMark, LargeValue.Chunk)
+    /// A record has a new version, or is deleted; it refers to these values.
+    case record(ID16, values: [ID16])
+    case moved(of: ID16, ChunkMark, from: FrameAddress, to: LargeValue.Chunk)
+  }
+
+  private struct State {
+    enum Knowledge { case nothing, loading, complete }
+
+    var knowledge = Knowledge.nothing
+    /// Whether what is being loaded is not to be believed.
+    var isOutdated = false
+    /// With the sequence number of their transaction; 0 for a move, which belongs to none.
+    var noted: [(sequence: UInt64, event: Event)] = []
+    var values: [ID16: LargeValue] = [:]
+    var valuesOfRecords: [ID16: [ID16]] = [:]
+    var uploads: Set<ID16> = []
+    /// Values that no record refers to any more, but that a snapshot may see.
+    var lingering: Set<ID16> = []
+  }
+
+  private let state = Lock(State())
+  private let segments: SegmentTable
+  private let oldVersions: OldVersions
+  private let watching = Atomic(false)
+
+  init(_ segments: SegmentTable, _ oldVersions: OldVersions) {
+    self.segments = segments
+    self.oldVersions = oldVersions
+  }
+
+  // MARK: asking
+
+  /// Whether all is known; values that only snapshots kept are let go where none lives any more.
+  var isComplete: Bool {
+    guard watching.load(ordering: .acquiring) else { return false }
+    return state.withLock { state in
+      releaseLingering(&state)
+      return state.knowledge == .complete
+    }
+  }
+
+  /// Where a chunk is; nothing where its value does not live or lacks it.
+  func chunk(_ number: UInt32, of value: ID16) -> LargeValue.Chunk? {
+    state.withLock { $0.values[value]?.chunk(number) }
+  }
+
+  /// Whether a chunk frame lives. Before anything is known, every one is taken to.
+  func lives(_ mark: ChunkMark, of value: ID16, at place: FrameAddress) -> Bool {
+    state.withLock { state in
+      guard state.knowledge == .complete else { return true }
+      return state.values[value]?.chunk(mark.number)?.place == place
+    }
+  }
+
+  // MARK: uploads
+
+  /// Keeps a value alive that no record refers to yet.
+  func beginUpload(_ value: ID16) { state.withLock { state in _ = state.uploads.insert(value) } }
+
+  /// Leaves a value to whatever record refers to it; without one it is dead.
+  func endUpload(_ value: ID16) {
+    state.withLock { state in
+      state.uploads.remove(value)
+      if state.values[value]?.owner == nil { release(value, &state) }
+    }
+  }
+
+  /// Whether there are values that no record refers to yet.
+  var hasUploads: Bool { state.withLock { !$0.uploads.isEmpty } }
+
+  /// Forgets what is known: something happened that nobody can tell in order. It is found out again when it is asked for.
+  func forget() {
+    state.withLock { state in
+      switch state.knowledge {
+      case .nothing: return
+      case .loading: state.isOutdated = true
+      case .complete:
+        for value in state.values.values { value.forEachSegment { segments.addChunks(-$1, in: $0) } }
+        state.values = [:]
+        state.valuesOfRecords = [:]
+        state.lingering = []
+        state.knowledge = .nothing
+        watching.store(false, ordering: .releasing)
+      }
+    }
+  }
+
+  // MARK: what happens
+
+  /// Takes in a transaction that becomes visible, its frames at a place of a segment. One thread at a time.
+  func apply(
+    _ frames: [PendingFrame], _ bytes: RawSpan, in segment: UInt32, at place: Int, sequence: UInt64
+  ) {
+    guard watching.load(ordering: .acquiring) else { return }
+    state.withLock { state in
+      releaseLingering(&state)
+      for frame in frames {
+        let payload = bytes.extracting(frame.payload)
+        let listed = payload.extracting(first: frame.envelopeByteCount)
+        switch frame.header.kind {
+        case .chunk:
+          guard let mark = ChunkMark(listed) else { continue }
+          let chunk = LargeValue.Chunk(
+            place: FrameAddress(segment: segment, offset: place + frame.start),
+            payloadByteCount: frame.header.payloadByteCount)
+          happen(.chunk(of: frame.header.id, mark, chunk), sequence, &state)
+        case .record, .tombstone:
+          let values = Envelope.values(
+            listed, orIn: payload.extracting(droppingFirst: frame.envelopeByteCount))
+          // Most stores have no large value, and most records none.
+          let isConcerned =
+            state.knowledge == .loading || !values.isEmpty || state.valuesOfRecords[frame.header.id] != nil
+          if isConcerned { happen(.record(frame.header.id, values: values), sequence, &state) }
+        case .liveChange, .commit, .liveSet, .close, .footer: break
+        }
+      }
+    }
+  }
+
+  /// Takes in that compaction moved a chunk. One that died meanwhile does not move: its copy is dead already.
+  func move(_ mark: ChunkMark, of value: ID16, from old: FrameAddress, to new: LargeValue.Chunk) {
+    guard watching.load(ordering: .acquiring) else { return }
+    state.withLock { state in happen(.moved(of: value, mark, from: old, to: new), 0, &state) }
+  }
+
+  private func happen(_ event: Event, _ sequence: UInt64, _ state: inout State) {
+    switch state.knowledge {
+    case .nothing: break
+    case .loading: state.noted.append((sequence, event))
+    case .complete: apply(event, &state)
+    }
+  }
+
+  private func apply(_ event: Event, _ state: inout State) {
+    switch event {
+    case .chunk(let value, let mark, let chunk):
+      guard state.values[value, default: LargeValue()].insert(mark, chunk) else { return }
+      segments.addChunks(chunk.liveByteCount, in: chunk.place.segment)
+    case .record(let record, let values):
+      let old = state.valuesOfRecords[record] ?? []
+      state.valuesOfRecords[record] = values.isEmpty ? nil : values
+      for value in values { state.values[value, default: LargeValue()].owner = record }
+      for value in old where !values.contains(value) {
+        state.values[value]?.owner = nil
+        release(value, &state)
+      }
+    case .moved(let value, let mark, let old, let new):
+      guard let known = state.values[value]?.chunk(mark.number), known.place == old else { return }
+      state.values[value]?.remove(mark.number)
+      state.values[value]?.insert(mark, new)
+      segments.addChunks(-known.liveByteCount, in: old.segment)
+      segments.addChunks(new.liveByteCount, in: new.place.segment)
+    }
+  }
+
+  /// Lets a value go that no record refers to, unless it is being uploaded or a snapshot may see it.
+  private func release(_ value: ID16, _ state: inout State) {
+    guard state.knowledge == .complete, !state.uploads.contains(value) else { return }
+    if oldVersions.isNeeded {
+      state.lingering.insert(value)
+    } else {
+      state.values.removeValue(forKey: value)?.forEachSegment { segments.addChunks(-$1, in: $0) }
+    }
+  }
+
+  private func releaseLingering(_ state: inout State) {
+    guard !state.lingering.isEmpty, !oldVersions.isNeeded else { return }
+    let values = state.lingering
+    state.lingering = []
+    for value in values where state.values[value]?.owner == nil { release(value, &state) }
+  }
+
+  // MARK: loading
+
+  /// From here on, what happens is noted.
+  func beginLoading() {
+    state.withLock { $0.knowledge = .loading }
+    watching.store(true, ordering: .releasing)
+  }
+
+  /// Going through the segments failed: nothing is known, as before.
+  func cancelLoading() {
+    watching.store(false, ordering: .releasing)
+    state.withLock { state in
+      state.knowledge = .nothing
+      state.noted = []
+    }
+  }
+
+  /// Takes in what the segments say at the moment of a transaction, and what was noted since.
+  func finishLoading(_ scan: consuming ChunkScan, at sequence: UInt64) {
+    // The snapshot that the segments were gone through with is one of those that live.
+    let isSeenByOthers = oldVersions.snapshotCount > 1
+    state.withLock { state in
+      if state.isOutdated {
+        state.isOutdated = false
+        state.knowledge = .nothing
+        state.noted = []
+        watching.store(false, ordering: .releasing)
+        return
+      }
+      state.values = scan.values
+      for owner in scan.owners {
+        state.valuesOfRecords[owner.record] = owner.values
+        for value in owner.values { state.values[value, default: LargeValue()].owner = owner.record }
+      }
+      for value in state.values.values { value.forEachSegment { segments.addChunks($1, in: $0) } }
+      state.knowledge = .complete
+      for (number, event) in state.noted where number == 0 || number > sequence { apply(event, &state) }
+      state.noted = []
+      for (value, content) in state.values where content.owner == nil && !state.uploads.contains(value) {
+        if isSeenByOthers {
+          state.lingering.insert(value)
+        } else {
+          state.values[value] = nil
+          content.forEachSegment { segments.addChunks(-$1, in: $0) }
+        }
+      }
+    }
+  }
+}
+
+/// What the segments say of large values.
+struct ChunkScan {
+  private(set) var values: [ID16: LargeValue] = [:]
+  /// Records that refer to large values, and where their frames are.
+  private(set) var owners: [(record: ID16, values: [ID16], place: FrameAddress)] = []
+
+  init() {}
+
+  /// Takes in a chunk that a footer lists.
+  ///
+  /// - Returns: The large values that a record's envelope names: ``add(_:_:at:)`` takes them in, where the record is the newest version.
+  mutating func apply(_ entry: FooterEntry, _ envelope: RawSpan, in segment: UInt32) -> [ID16] {
+    if let mark = entry.chunk {
+      let place = FrameAddress(segment: segment, offset: entry.offset)
+      values[entry.id, default: LargeValue()].insert(
+        mark, LargeValue.Chunk(place: place, payloadByteCount: entry.payloadByteCount))
+    }
+    return entry.kind == .record ? Envelope.values(envelope) : []
+  }
+
+  /// The values that no envelope names.
+  var unnamed: Set<ID16> { Set(values.keys).subtracting(owners.flatMap { $0.values }) }
+
+  /// Takes in values that a record refers to, by its envelope or its body.
+  mutating func add(_ record: ID16, _ values: [ID16], at place: FrameAddress) {
+    owners.append((record, values, place))
+  }
+
+  /// Forgets records that are not the newest versions.
+  mutating func keepOwners(where isCurrent: (ID16, FrameAddress) throws(StorageError) -> Bool)
+    throws(StorageError)
+  {
+    var kept: [(record: ID16, values: [ID16], place: FrameAddress)] = []
+    for owner in owners where try isCurrent(owner.record, owner.place) { kept.append(owner) }
+    owners = kept
+  }
+}

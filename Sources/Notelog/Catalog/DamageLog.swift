@@ -1,0 +1,64 @@
+// What turned out to be damaged while a store was in use: FORMAT.md §12.3.
+
+import NotelogFormat
+import NotelogBase
+
+/// Damage that reading came upon since a store was opened. Opening looks at few of a store's bytes; what it found is in the
+/// `RecoveryReport`.
+final class DamageLog: Sendable {
+  private struct State {
+    var damages: [Damage] = []
+    /// Where they are: one place may be come upon in several ways.
+    var places: Set<LogPosition> = []
+    /// The same, with what opening found.
+    var known: Set<LogPosition> = []
+    /// What is told of each place, once.
+    var tell: (@Sendable (JournalEvent) -> Void)?
+  }
+
+  /// How many places are kept. Whoever comes upon more has a store to salvage, and `verify` lists them all.
+  private static let maximumCount = 10_000
+
+  private let state = Lock(State())
+  private let isEmptyFlag = Flag(true)
+
+  /// Whether nothing was found.
+  var isEmpty: Bool { isEmptyFlag.isSet }
+  /// What was found, in the order in which it was.
+  var damages: [Damage] { state.withLock { $0.damages } }
+
+  /// How many places are known to be damaged, those that opening found among them.
+  var placeCount: Int { state.withLock { $0.known.count } }
+
+  /// Takes note of what opening found, and has each place told from now on.
+  func begin(after damages: [Damage], telling tell: (@Sendable (JournalEvent) -> Void)?) {
+    state.withLock { state in
+      state.tell = tell
+      for damage in damages + state.damages where state.known.insert(damage.place).inserted {
+        tell?(.damageFound(damage))
+      }
+    }
+  }
+
+  /// Notes a finding, once.
+  func note(_ damage: Damage) {
+    _ = isEmptyFlag.exchange(false)
+    state.withLock { state in
+      guard state.damages.count < Self.maximumCount, state.places.insert(damage.place).inserted else {
+        return
+      }
+      state.damages.append(damage)
+      if state.known.insert(damage.place).inserted { state.tell?(.damageFound(damage)) }
+    }
+  }
+
+  /// Notes what an error says, where it is about damage.
+  func note(_ error: JournalError) {
+    guard error.code == .damaged, let segment = error.segment else { return }
+    note(Damage(.payload, segment: segment, offset: error.offset ?? 0, record: error.record))
+  }
+}
+
+extension Damage {
+  fileprivate var place: LogPosition { LogPosition(segment: segment, offset: offset) }
+}

@@ -1,0 +1,207 @@
+// Finding a record: from its id to its bytes, checked. FORMAT.md §5, docs/format-derived.md §31.
+
+import NotelogFormat
+import NotelogStorage
+import NotelogBase
+import Synchronization
+
+/// What a read goes through: the index, the segments, and the blocks in memory.
+///
+/// It holds each of them itself. What is reached by way of other objects is counted up and down on the way, and a count
+/// that two reading threads share costs them as much as waiting for memory (decision 0041).
+final class RecordFinder: Sendable {
+  private let catalog: Catalog
+  let index: Index
+  private let segments: SegmentTable
+  let cache: BlockCache
+  private let staleness: Staleness
+  private let closed = Atomic(false)
+
+  init(_ catalog: Catalog) {
+    self.catalog = catalog
+    index = catalog.index
+    segments = catalog.segments
+    cache = catalog.cache
+    staleness = catalog.staleness
+  }
+
+  /// Whether the journal was closed: what is in memory is not served any longer either.
+  var isClosed: Bool { closed.load(ordering: .relaxed) }
+
+  /// Has every read throw `closed` from now on.
+  func close() { closed.store(true, ordering: .relaxed) }
+
+  /// Reads a record's newest version.
+  ///
+  /// - Returns: Nothing where there is no such record.
+  /// - Throws: `damaged`, with the place, where its frame does not check; `closed`.
+  func read(_ id: ID16, into buffer: inout ReadBuffer) throws(JournalError) -> StoredRecord? {
+    do {
+      let found = try read(id, .whole, into: &buffer)
+      if found != nil { try buffer.check() }
+      return found
+    } catch { throw noted(error, id) }
+  }
+
+  /// An error on its way to the caller: damage is noted for whoever asks later how the store is.
+  private func noted(_ error: JournalError, _ id: ID16) -> JournalError {
+    guard error.code == .damaged else { return error }
+    var error = error
+    error.record = id
+    catalog.damageLog.note(error)
+    return error
+  }
+
+  /// Reads a record's newest version, of a long one only the beginning. It leaves it to the caller to read the rest
+  /// (``ReadBuffer/complete()``), and to look at the payload's checksum (``ReadBuffer/check()``).
+  /// That is for whoever opens sealed values in it, whose tags say more.
+  ///
+  /// - Returns: Nothing where there is no such record.
+  /// - Throws: `damaged`, with the place, where its header does not check, or its envelope is not all there.
+  func readUnchecked(
+    _ id: ID16, into buffer: inout ReadBuffer
+  ) throws(JournalError) -> StoredRecord? {
+    try read(id, .field, into: &buffer)
+  }
+
+  private func read(
+    _ id: ID16, _ extent: ReadExtent, into buffer: inout ReadBuffer
+  ) throws(JournalError) -> StoredRecord? {
+    buffer.removeAll()
+    if isClosed { throw JournalError.closed }
+    let fingerprint = index.fingerprint(of: id)
+    guard let first = try fromStorage(index.candidate(fingerprint, 0)) else { return nil }
+    // Nearly always the first candidate is the record's, and in memory.
+    if !first.isTombstone, let record = readCached(id, at: first, extent, into: &buffer) { return record }
+    return try readBeyondMemory(id, fingerprint, first, extent, into: &buffer)
+  }
+
+  /// Reads a record's newest version whose first candidate's frame is not in memory, or not the record's.
+  @inline(never)
+  private func readBeyondMemory(
+    _ id: ID16, _ fingerprint: UInt64, _ first: FrameAddress, _ extent: ReadExtent,
+    into buffer: inout ReadBuffer
+  ) throws(JournalError) -> StoredRecord? {
+    var (ordinal, candidate): (Int, FrameAddress?) = (0, first)
+    var unreadable: FrameAddress?
+    while let place = candidate {
+      // A tombstone is no version to read, and if it is this record's, no other candidate is the record's.
+      if place.isTombstone {
+        ordinal += 1
+      } else if let segment = segments[place.segment] {
+        switch try fromStorage(readCandidate(id, at: place, in: segment, extent, into: &buffer)) {
+        case .record(let record): return record
+        case .other: ordinal += 1
+        case .damaged: throw JournalError(lost: place)
+        case .unreadable:
+          unreadable = place
+          ordinal += 1
+        }
+      } else if try fromStorage(index.candidate(fingerprint, ordinal)) == place {
+        // Unless it was moved by compaction in between: the entry holds another place then.
+        ordinal += 1
+      }
+      candidate = try fromStorage(index.candidate(fingerprint, ordinal))
+    }
+    guard let unreadable else { return nil }
+    // It may have been this record's, unless a deletion that can be read came after it.
+    if try fromStorage(catalog.resolve(id, fingerprint))?.isTombstone == true { return nil }
+    throw JournalError(lost: unreadable)
+  }
+
+  /// Reads a record's version at a place that is known to be its.
+  func read(
+    _ id: ID16, at place: FrameAddress, in segment: Segment, into buffer: inout ReadBuffer
+  ) throws(JournalError) -> StoredRecord {
+    buffer.removeAll()
+    if isClosed { throw JournalError.closed }
+    let candidate = try fromStorage(readCandidate(id, at: place, in: segment, .whole, into: &buffer))
+    guard case .record(let record) = candidate else { throw JournalError(lost: place) }
+    try buffer.check()
+    return record
+  }
+
+  /// Reads a candidate whose frame is in memory as far as one reaches, and which is the record's: nearly all are.
+  ///
+  /// Its segment may be gone, and its blocks about to be forgotten or pushed out. Then this is what the record was when it was
+  /// looked up.
+  ///
+  /// - Returns: Nothing where any of that is not so; what is the case then is for ``readCandidate`` to say.
+  func readCached(
+    _ id: ID16, at place: FrameAddress, _ extent: ReadExtent, into buffer: inout ReadBuffer
+  ) -> StoredRecord? {
+    buffer.frame.removeAll()
+    guard
+      let salt = cache.appendFrame(
+        place.segment, at: place.offset, extent, to: &buffer.frame),
+      case .header(let header) = FrameHeader.read(buffer.frame.bytes, at: 0, salt: salt, place: place.offset),
+      header.kind == .record, header.id == id
+    else { return nil }
+    return record(header, at: 0, extent, from: place, in: segments[place.segment], &buffer)
+  }
+
+  /// What reading a candidate's frame gave.
+  private enum Candidate {
+    case record(StoredRecord)
+    /// A frame of another id.
+    case other
+    /// The record's frame, of which not even the beginning is there.
+    case damaged
+    /// A frame of which not even the id can be told.
+    case unreadable
+  }
+
+  private func readCandidate(
+    _ id: ID16, at place: FrameAddress, in segment: Segment, _ extent: ReadExtent,
+    into buffer: inout ReadBuffer
+  ) throws(StorageError) -> Candidate {
+    let start = try segment.readFrame(at: place.offset, extent, into: &buffer.frame, cache)
+    guard buffer.frame.count - start >= Layout.frameHeaderByteCount,
+      case .header(let header) = FrameHeader.read(
+        buffer.frame.bytes, at: start, salt: segment.salt, place: place.offset),
+      header.kind == .record
+    else {
+      // The header does not check: who it was, the footer may say.
+      guard let listed = try segment.listedEntry(at: place.offset) else { return .unreadable }
+      return listed.id == id ? .damaged : .other
+    }
+    guard header.id == id else { return .other }
+    try fill(extent.part(of: header.frameByteCount), at: start, of: place, in: segment, &buffer)
+    if let record = record(header, at: start, extent, from: place, in: segment, &buffer) {
+      return .record(record)
+    }
+    // A long envelope, or one that is cut off.
+    try fill(header.frameByteCount, at: start, of: place, in: segment, &buffer)
+    return record(header, at: start, extent, from: place, in: segment, &buffer).map { .record($0) }
+      ?? .damaged
+  }
+
+  /// Reads as much of a frame as is wanted and not in the buffer yet, where it starts at an offset.
+  private func fill(
+    _ byteCount: Int, at start: Int, of place: FrameAddress, in segment: Segment, _ buffer: inout ReadBuffer
+  ) throws(StorageError) {
+    let missing = start + byteCount - buffer.frame.count
+    guard missing > 0 else { return }
+    try buffer.frame.fill(missing, from: segment.file, at: place.offset + buffer.frame.count - start)
+  }
+
+  /// The record of a frame that starts at an offset of the buffer; nothing where its envelope isn't all there. Its segment is
+  /// asked for where not all of it is, and the rest is to be kept.
+  private func record(
+    _ header: FrameHeader, at start: Int, _ extent: ReadExtent, from place: FrameAddress,
+    in segment: @autoclosure () -> Segment?,
+    _ buffer: inout ReadBuffer
+  ) -> StoredRecord? {
+    guard buffer.divide(header, at: start, from: place) else { return nil }
+    if extent == .field, !buffer.isWhole {
+      guard let segment = segment() else {
+        buffer.removeAll()
+        return nil
+      }
+      buffer.keepRest(of: segment, cache, at: start, from: place)
+    }
+    return StoredRecord(
+      id: header.id, collection: header.collection, revision: header.sequence,
+      isPossiblyStale: header.sequence < staleness.below)
+  }
+}

@@ -1,0 +1,147 @@
+// Reading the chunks of large values, and finding out where they are: FORMAT.md §8.
+
+import NotelogFormat
+import NotelogStorage
+import NotelogBase
+
+extension Journal {
+  /// Reads a chunk's sealed bytes: they are the buffer's body.
+  ///
+  /// - Returns: Nothing where there is no such chunk: it is lost, or what referred to it is gone.
+  /// - Throws: `damaged`, with the place, where its frame does not check.
+  /// - Complexity: The first call goes through the footers of all segments.
+  func readChunk(
+    _ number: UInt32, of value: ID16, into buffer: inout ReadBuffer
+  ) throws(JournalError) -> ChunkMark? {
+    try loadChunks()
+    while let chunk = catalog.chunks.chunk(number, of: value) {
+      guard let segment = catalog.segments[chunk.place.segment] else {
+        // Moved by compaction in between, it is elsewhere by now.
+        if catalog.chunks.chunk(number, of: value) == chunk { break }
+        continue
+      }
+      return try Self.readChunk(number, at: chunk, of: value, in: segment, into: &buffer)
+    }
+    return try readDepartedChunk(number, of: value, into: &buffer)
+  }
+
+  /// Reads a chunk that only a snapshot sees, and that another process has compacted away.
+  private func readDepartedChunk(
+    _ number: UInt32, of value: ID16, into buffer: inout ReadBuffer
+  ) throws(JournalError) -> ChunkMark? {
+    for segment in catalog.oldVersions.departed {
+      var found: LargeValue.Chunk?
+      _ = try fromStorage { () throws(StorageError) in
+        try segment.forEachEntry(upTo: segment.visibleEnd) { entry, _ in
+          guard entry.id == value, entry.chunk?.number == number else { return }
+          found = LargeValue.Chunk(
+            place: FrameAddress(segment: segment.number, offset: entry.offset),
+            payloadByteCount: entry.payloadByteCount)
+        }
+      }
+      if let found { return try Self.readChunk(number, at: found, of: value, in: segment, into: &buffer) }
+    }
+    return nil
+  }
+
+  private static func readChunk(
+    _ number: UInt32, at chunk: LargeValue.Chunk, of value: ID16, in segment: Segment,
+    into buffer: inout ReadBuffer
+  ) throws(JournalError) -> ChunkMark {
+    let payload = Layout.frameHeaderByteCount..<Layout.frameHeaderByteCount + chunk.payloadByteCount
+    buffer.removeAll()
+    // Large values pass the cache by: they would drive everything else out of it.
+    do {
+      try buffer.frame.fill(payload.upperBound, from: segment.file, at: chunk.place.offset)
+    } catch { throw JournalError(error) }
+    guard buffer.frame.count == payload.upperBound,
+      case .header(let header) = FrameHeader.read(
+        buffer.frame.bytes, at: 0, salt: segment.salt, place: chunk.place.offset),
+      header.kind == .chunk, header.id == value, header.payloadByteCount == payload.count,
+      Checksum.of(buffer.frame.bytes.extracting(payload)) == header.payloadChecksum,
+      let mark = ChunkMark(buffer.frame.bytes.extracting(payload)), mark.number == number
+    else {
+      throw JournalError(
+        .damaged, "a chunk's frame does not check", segment: segment.number, offset: chunk.place.offset)
+    }
+    buffer.divide(payload, envelopeByteCount: ChunkMark.byteCount)
+    return mark
+  }
+
+  /// Finds out where the chunks of all large values are, and which of them live, unless that is known.
+  ///
+  /// - Returns: The collections of all records that segments list, dead ones among them; nil where nothing had to be gone through.
+  @discardableResult
+  func loadChunks() throws(JournalError) -> Set<UInt16>? {
+    if catalog.chunks.isComplete { return nil }
+    chunkLoading.enter()
+    defer { chunkLoading.leave() }
+    if catalog.chunks.isComplete { return nil }
+    var collections: Set<UInt16> = []
+    // Nearly every record is of the same collection as the one before.
+    var last: UInt16?
+    catalog.chunks.beginLoading()
+    do {
+      let moment = snapshot()
+      var scan = ChunkScan()
+      var lastFrames = LastFrames()
+      func isCurrent(_ entry: FooterEntry, in segment: Segment) throws(StorageError) -> Bool {
+        if try moment.isVisible(entry, in: segment, &lastFrames) { return true }
+        // One that the index wrongly calls dead keeps its chunks.
+        return try catalog.supersession(of: entry.id, at: Location(entry, segment: segment.number)) != .proven
+      }
+      try fromStorage { () throws(StorageError) in
+        for segment in moment.segments {
+          let number = segment.number
+          try segment.forEachEntry(upTo: moment.scanEnd(of: segment)) {
+            (entry, envelope) throws(StorageError) in
+            if entry.kind == .record, entry.collection != last {
+              collections.insert(entry.collection)
+              last = entry.collection
+            }
+            let named = scan.apply(entry, envelope, in: number)
+            if !named.isEmpty, try isCurrent(entry, in: segment) {
+              scan.add(entry.id, named, at: FrameAddress(segment: number, offset: entry.offset))
+            }
+          }
+        }
+        // What no envelope names, a body may: INV-V1. In most stores there is no such chunk, and no record is read for it.
+        let unnamed = scan.unnamed
+        for segment in moment.segments where !unnamed.isEmpty {
+          let end = moment.scanEnd(of: segment)
+          var reader = SegmentReader(
+            segment.file, salt: segment.salt, end: min(end, try segment.file.byteCount()))
+          try segment.forEachEntry(upTo: end) { (entry, _) throws(StorageError) in
+            guard entry.kind == .record else { return }
+            let values = Self.values(of: entry, &reader)
+            if values.contains(where: unnamed.contains), try isCurrent(entry, in: segment) {
+              scan.add(entry.id, values, at: FrameAddress(segment: segment.number, offset: entry.offset))
+            }
+          }
+        }
+      }
+      catalog.chunks.finishLoading(scan, at: moment.sequence)
+      return collections
+    } catch {
+      catalog.chunks.cancelLoading()
+      throw error
+    }
+  }
+
+  /// The large values that a record refers to; none where it can't be read: it is lost then, and what a footer says of it was asked before.
+  private static func values(of entry: FooterEntry, _ reader: inout SegmentReader) -> [ID16] {
+    do throws(StorageError) {
+      guard case .frame(let header) = try reader.frame(at: entry.offset), header.kind == .record else {
+        return []
+      }
+      return Envelope.values(
+        inPayload: try reader.payload(of: header, at: entry.offset), of: header)
+    } catch { return [] }
+  }
+
+  /// Keeps the chunks of a value alive that no record refers to yet, until ``endUpload(_:)``.
+  func beginUpload(_ value: ID16) { catalog.chunks.beginUpload(value) }
+
+  /// Ends an upload: from now on the value lives if a record refers to it.
+  func endUpload(_ value: ID16) { catalog.chunks.endUpload(value) }
+}

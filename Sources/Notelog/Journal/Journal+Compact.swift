@@ -1,0 +1,325 @@
+// Compaction, on demand and in steps: FORMAT.md §24.
+
+import NotelogFormat
+import NotelogStorage
+import NotelogBase
+import Synchronization
+
+extension Journal {
+  /// Copies what is live in segments that hold dead bytes, and deletes them.
+  ///
+  /// Writers and readers go on meanwhile: copying holds none of their locks.
+  ///
+  /// - Parameters:
+  ///   - budget: What it may spend. What is not done then, the next call goes on with.
+  ///   - share: How much of a segment must be dead.
+  ///   - progress: Called after each piece; what it began is given up when it returns false.
+  /// - Returns: What was done.
+  /// - Throws: `full` where even the reserve is not enough; `poisoned` and `closed` as writing does.
+  func compact(
+    _ budget: WorkBudget = .unlimited, _ share: CompactionShare = .onDemand,
+    progress: (CompactionProgress) -> Bool = { _ in true }
+  ) throws(JournalError) -> CompactionResult {
+    try checkWritable()
+    try enterCompactor()
+    defer { compactor.leave() }
+    defer { endTightness() }
+    try fromStorage(Pins(storage).check())
+    // What could not be read before may be readable now.
+    compactor.state.withLock { $0.damaged = [] }
+    try loadIndex()
+    var run = CompactionRun(share: share, budget: budget)
+    defer { tell(run.result) }
+    run.result.byteCountBefore = statistics.byteCount
+    do { try finishHeadWithDeadBytes() } catch {
+      // There may be room for it when something has been freed.
+      guard error.code == .full else { throw error }
+    }
+    // What this very compaction makes is not compacted again.
+    run.numbers = Set(catalog.segments.all.map(\.number))
+    run.progress.plannedByteCount = plan(run).estimate.copiedByteCount
+    do { while try step(&run, progress) {} } catch {
+      // What was freed is freed; the next call finds more room.
+      guard error.code == .full, run.result.removedSegments > 0 else { throw error }
+      run.result.isUnfinished = true
+    }
+    unlinkDeferred()
+    run.result.byteCountAfter = statistics.byteCount
+    return run.result
+  }
+
+  /// What `compact` would do now. The segment that is being written to is left out of the figures.
+  var compactionEstimate: CompactionEstimate {
+    // Without all of the index it is an estimate still.
+    try? catalog.index.loadAll()
+    _ = try? loadChunks()
+    return plan(CompactionRun(share: .onDemand, budget: .unlimited)).estimate
+  }
+
+  /// The bytes that are copied between two looks at the clock.
+  private static let pieceByteCount = 1 << 20
+
+  /// Compacts one group, or what the budget allows of it. The caller has entered the compactor.
+  ///
+  /// - Returns: Whether there may be more to do.
+  func step(
+    _ run: inout CompactionRun, _ progress: (CompactionProgress) -> Bool = { _ in true }
+  ) throws(JournalError) -> Bool {
+    if catalog.checkpointHealth.isWrong { throw Self.wrongIndex(nil) }
+    guard var compaction = try nextCompaction(&run) else { return false }
+    do throws(Compaction.Obstacle) {
+      while true {
+        let (byteCount, isDone) = try compaction.advance(min(run.budget.byteCount, Self.pieceByteCount))
+        run.spend(byteCount)
+        compactor.writtenByteCount.add(byteCount, ordering: .relaxed)
+        guard progress(run.progress) else {
+          compaction.abandon()
+          run.result.isUnfinished = true
+          return false
+        }
+        if isDone { break }
+        if run.isOver {
+          var rest: Compaction? = compaction
+          compactor.state.withLock { $0.unfinished = rest.take() }
+          run.result.isUnfinished = true
+          return false
+        }
+      }
+    } catch {
+      compaction.abandon()
+      try handle(error, &run)
+      return true
+    }
+    try replace(compaction, &run)
+    if run.isOver {
+      run.result.isUnfinished = !plan(run).groups.isEmpty
+      return false
+    }
+    return true
+  }
+
+  /// The compaction that was left unfinished, or one of the group that is best now.
+  private func nextCompaction(_ run: inout CompactionRun) throws(JournalError) -> Compaction? {
+    if let unfinished = compactor.state.withLock({ $0.unfinished.take() }) { return unfinished }
+    while let group = plan(run).groups.first {
+      let sources = group.map(\.segment)
+      do { try promisePublication(of: sources.count) } catch {
+        try makeRoom(after: error)
+        continue
+      }
+      let (number, live) = try log.state.withLock { state throws(JournalError) in
+        (try state.allocateNumber(), state.live)
+      }
+      do throws(Compaction.Obstacle) {
+        let needed = try NeededTombstones(
+          of: sources, in: catalog, live: live, share: run.share.tombstoneShare)
+        return try Compaction(
+          sources, of: catalog, needed: needed, in: storage, number: number, salt: options.random())
+      } catch { try handle(error, &run) }
+    }
+    return nil
+  }
+
+  /// Sets a damaged source aside, alone; makes room where the disk is full. What trying again can't help, is thrown.
+  private func handle(_ failure: Compaction.Obstacle, _ run: inout CompactionRun) throws(JournalError) {
+    switch failure {
+    case .damaged(let number):
+      compactor.state.withLock { _ = $0.damaged.insert(number) }
+      run.result.damagedSegments.append(number)
+      catalog.damageLog.note(Damage(.footer, segment: number))
+    case .wrongIndex(let record):
+      // After a failed write or sync there are frames that never became visible, and that no index names.
+      try log.state.withLock { state throws(JournalError) in try state.checkWritable() }
+      throw distrustIndex(record)
+    case .storage(let error):
+      try makeRoom(after: JournalError(error))
+    }
+  }
+
+  /// The index, as the checkpoint made it, would have compaction destroy a record. The checkpoint is removed: the next opening builds
+  /// the index from the segments.
+  private func distrustIndex(_ record: ID16) -> JournalError {
+    catalog.checkpointHealth.noteLie()
+    try? storage.unlink(FileName.index)
+    return Self.wrongIndex(record)
+  }
+
+  private static func wrongIndex(_ record: ID16?) -> JournalError {
+    var error = JournalError(
+      .damaged,
+      "the index names records elsewhere than the segments do; nothing was removed, open the store again to have it built anew"
+    )
+    error.record = record
+    return error
+  }
+
+  /// Where the disk is full: gives the reserve up, and where that is not enough what can be made anew; then it goes on segment by
+  /// segment, those with the least to copy first. Each leaves more room for the next.
+  private func makeRoom(after error: JournalError) throws(JournalError) {
+    guard error.code == .full else { throw error }
+    if log.releaseReserve() { return }
+    removeDisposables()
+    let wasTight = compactor.state.withLock { state in
+      defer { state.isTight = true }
+      return state.isTight
+    }
+    if wasTight { throw error }
+  }
+
+  /// Promises the room that publishing takes before the copy is made, which on a full disk may take all there is. A head that was opened
+  /// again is durable then, so that the copy's header may name it as the floor.
+  private func promisePublication(of sourceCount: Int) throws(JournalError) {
+    let markByteCount = Layout.frameHeaderByteCount + CommitMark.byteCount
+    let changeByteCount = Layout.frameHeaderByteCount + 8 + Layout.liveEntryByteCount + 4 * sourceCount
+    let held = log.enterGate()
+    defer { log.leaveGate() }
+    try log.makeRoom(
+      held, byteCount: 2 * (markByteCount + changeByteCount + 16), footerByteCount: 0, takesReserve: true)
+  }
+
+  /// Segments worth compacting now.
+  private func plan(_ run: CompactionRun) -> CompactionPlan {
+    let next = log.state.withLock { $0.nextSequence }
+    let (excluded, known, isTight) = compactor.state.withLock { state in
+      // As long as a file is there, the header that names it as a source must be there too.
+      (state.damaged.union(state.deferred.values), state.lastSequences, state.isTight)
+    }
+    var candidates: [CompactionCandidate] = []
+    var found: [UInt32: UInt64] = [:]
+    for segment in catalog.segments.all where segment.isFinished {
+      let last = known[segment.number] ?? segment.lastSequence() ?? 0
+      found[segment.number] = last
+      guard !excluded.contains(segment.number), run.numbers?.contains(segment.number) ?? true else {
+        continue
+      }
+      candidates.append(
+        CompactionCandidate(
+          segment: segment, byteCount: segment.byteCount, liveByteCount: segment.liveBytes,
+          age: next > last ? next - last : 1))
+    }
+    compactor.state.withLock { $0.lastSequences = found }
+    if isTight { return CompactionPlan(singly: candidates, share: run.share) }
+    return CompactionPlan(candidates, aim: log.affordableAim, share: run.share)
+  }
+
+  /// Makes the head a finished segment if something in it is dead, so that it can be compacted too.
+  func finishHeadWithDeadBytes() throws(JournalError) {
+    let held = log.enterGate()
+    defer { log.leaveGate() }
+    try log.waitUntilQuiet()
+    try log.readFooter(held)
+    let hasDeadBytes = log.state.withLock { state in
+      guard let segment = state.head?.segment, let footer = state.head?.footerByteCount,
+        let end = state.head?.end
+      else { return false }
+      return footer > FooterBuilder().byteCount && end > Layout.firstFrameOffset + segment.liveBytes
+    }
+    guard hasDeadBytes else { return }
+    do { try log.switchSegment(held, aim: log.affordableAim, needing: 0) } catch {
+      guard error.code == .full else { throw error }
+      _ = log.releaseReserve()
+      removeDisposables()
+      try log.switchSegment(held, aim: log.affordableAim, needing: 0)
+    }
+  }
+
+  /// Publishes a copy in one transaction and deletes the sources.
+  private func replace(_ compaction: consuming Compaction, _ run: inout CompactionRun) throws(JournalError) {
+    var sources = compaction.sources
+    do { try promisePublication(of: sources.count) } catch {
+      compaction.abandon()
+      try makeRoom(after: error)
+      return
+    }
+    let number = compaction.number
+    let output: Compaction.Output
+    let file: any StorageFile
+    do {
+      output = try compaction.publish(
+        storeID: storeID, branch: log.branch, floor: log.state.withLock { $0.floor })
+      file = try storage.openFile(FileName.segment(number), .read)
+    } catch {
+      // Nobody names it: what stays of it is deleted at the next opening.
+      try? storage.unlink(FileName.segment(number) + FileName.partialSuffix)
+      try? storage.unlink(FileName.segment(number))
+      try makeRoom(after: JournalError(error))
+      return
+    }
+    let segment = Segment(
+      number: number, kind: .compacted, salt: SegmentSalt(output.entry.salt), file: file, entry: output.entry,
+      figures: Segment.Figures(isNew: true))
+    do { try publish(LiveChange(added: [output.entry], removed: sources.map(\.number))) } catch {
+      // Where there was no room for it, nothing names the output.
+      if error.code == .full { try? storage.unlink(FileName.segment(number)) }
+      throw error
+    }
+    try fromStorage { () throws(StorageError) in
+      catalog.arrangement.enter()
+      defer { catalog.arrangement.leave() }
+      try catalog.adopt(segment, of: sources, output.copies, dropped: output.dropped)
+    }
+    // A second transaction names a floor above the first: a witness that must survive before anything is deleted.
+    try publish(LiveChange(added: [], removed: []))
+    compactor.state.withLock { state in
+      for source in sources { state.deferred[source.number] = number }
+    }
+    catalog.remove(sources)
+    let removedByteCount = sources.reduce(0) { $0 + $1.byteCount }
+    let reclaimedByteCount = removedByteCount - segment.byteCount
+    counters.reclaimedBytes.add(reclaimedByteCount, ordering: .relaxed)
+    run.result.reclaimedByteCount += reclaimedByteCount
+    run.result.removedSegments += sources.count
+    run.result.addedSegments += 1
+    // Before their files lose their names: what somebody holds then stays open.
+    sources = []
+    unlinkDeferred()
+    catalog.segments.noteDeleted(removedByteCount)
+    compactor.noteFreed()
+  }
+
+  /// Deletes segments that were replaced, unless somebody holds a pin.
+  func unlinkDeferred() {
+    let numbers = compactor.state.withLock { $0.deferred.keys.sorted() }
+    guard !numbers.isEmpty, !Pins(storage).isAnyHeld() else { return }
+    for number in numbers {
+      // What can't be unlinked now is tried again, and at the next opening: what took its place names it as a source.
+      do throws(StorageError) {
+        try storage.remove(FileName.segment(number))
+      } catch { guard error.isMissing else { continue } }
+      compactor.state.withLock { $0.deferred[number] = nil }
+    }
+  }
+
+  /// Commits a change of the live set durably.
+  private func publish(_ change: LiveChange) throws(JournalError) {
+    var batch = Batch()
+    batch.publish(change)
+    let previousVersions = try log.previousVersions(of: &batch)
+    let reservation = try reserveNow(for: batch, .durable)
+    _ = try finish(reservation, &batch, after: previousVersions, .durable)
+    counters.ownTransactions.add(1, ordering: .relaxed)
+  }
+
+  /// Counts a run of compaction that replaced something, and tells of it.
+  func tell(_ result: CompactionResult) {
+    guard result.removedSegments > 0 else { return }
+    counters.compactions.add(1, ordering: .relaxed)
+    guard let tell = options.tell else { return }
+    var result = result
+    result.byteCountAfter = statistics.byteCount
+    result.byteCountBefore = result.byteCountAfter + result.reclaimedByteCount
+    tell(.compacted(result))
+  }
+
+  /// Deletes what can be made anew. The caller has loaded all of the index: nothing is read from the checkpoint any longer.
+  private func removeDisposables() {
+    catalog.checkpointHealth.noteRemoval()
+    Reserve.removeDisposables(in: storage)
+  }
+
+  /// Sets the reserve aside again, if it was given up and there is room now.
+  func endTightness() {
+    log.seekReserve()
+    compactor.state.withLock { $0.isTight = false }
+  }
+}

@@ -1,0 +1,293 @@
+// Lending the store: the writer's lock is given back while the journal stays open, and taken again. FORMAT.md §25, "Lending".
+
+import NotelogBase
+import NotelogFormat
+import NotelogStorage
+
+extension Journal {
+  /// Whether this process holds the store's lock, and so nobody else writes.
+  var holdsLock: Bool { lock.withLock { $0 != nil } }
+
+  /// Waits for what is being written, marks the store as closed in order and gives the lock back. Reads go on; writes are refused until
+  /// ``resume(waiting:)``. Where the lock isn't held, nothing happens.
+  ///
+  /// - Throws: `busy` while a large value is being uploaded, `poisoned`: then the lock is kept. Otherwise what stood in the way of closing
+  ///   in order: the lock is given back all the same, and who takes it next recovers.
+  func suspend() throws(JournalError) {
+    if log.turn.isHeldByThisThread { throw Self.insideWrite }
+    log.turn.enter()
+    defer { log.turn.leave() }
+    keeping.enter()
+    defer { keeping.leave() }
+    try lend()
+  }
+
+  /// The same if nobody is writing this very moment.
+  ///
+  /// - Returns: Whether the lock is given back.
+  @discardableResult
+  func suspendIfIdle() throws(JournalError) -> Bool {
+    guard log.turn.enterIfFree() else { return false }
+    defer { log.turn.leave() }
+    guard keeping.enterIfFree() else { return false }
+    defer { keeping.leave() }
+    try lend()
+    return true
+  }
+
+  /// Whether other processes may have the lock between two writes.
+  var isLeased: Bool { options.isLeased }
+
+  /// Keeps the lock from being given back, for what else only the process may change that has it; others go on writing meanwhile. In a write
+  /// closure it is kept anyway.
+  ///
+  /// - Returns: Whether ``endExclusive()`` is to be called.
+  func beginExclusive() throws(JournalError) -> Bool {
+    try checkWritable()
+    if log.turn.isHeldByThisThread { return false }
+    try takeTurn()
+    defer { log.turn.leave() }
+    // Closed while this thread waited for the turn.
+    try checkWritable()
+    guard holdsLock else { throw JournalError.suspended }
+    keeping.enter()
+    return true
+  }
+
+  /// The lock may be given back again.
+  func endExclusive() { keeping.leave() }
+
+  /// Gives the lock back if another process waits for it.
+  func yieldIfWanted() {
+    if isLockWanted() { _ = try? suspendIfIdle() }
+  }
+
+  /// Waits for whoever compacts, and begins, with the store's lock in hand.
+  func enterCompactor() throws(JournalError) {
+    while true {
+      if !holdsLock, options.isLeased {
+        try takeTurn()
+        log.turn.leave()
+      }
+      compactor.enter()
+      if holdsLock { return }
+      compactor.leave()
+      if !options.isLeased { throw JournalError.suspended }
+    }
+  }
+
+  /// Gives the lock back. The caller has the turn, and nobody else keeps it.
+  private func lend() throws(JournalError) {
+    compactor.enter()
+    defer { compactor.leave() }
+    let held = log.enterGate()
+    defer { log.leaveGate() }
+    guard holdsLock, SystemProcess.identifier == owner else { return }
+    // After a failure others may still be writing, and whoever takes the lock must not meet them: closing ends them.
+    try log.waitUntilQuiet()
+    guard !catalog.chunks.hasUploads else {
+      throw JournalError(
+        .busy, "a large value is being uploaded: others would take what there is of it for dead")
+    }
+    compactor.abandon()
+    holdFiles()
+    defer {
+      log.state.withLock { state in
+        state.isLent = true
+        state.head = nil
+      }
+      lock.withLock { file in
+        file?.close()
+        file = nil
+      }
+    }
+    try endInOrder(held, isForGood: false)
+  }
+
+  /// Takes the lock again, and takes in what others have committed meanwhile. Where it is held, nothing happens.
+  ///
+  /// - Parameter patience: How long to wait for somebody else's lock.
+  /// - Throws: `busy` where somebody else has it for longer; what opening throws. Then the store stays suspended.
+  func resume(waiting patience: Duration = .zero) throws(JournalError) {
+    if log.turn.isHeldByThisThread { throw Self.insideWrite }
+    log.turn.enter()
+    defer { log.turn.leave() }
+    try takeBack(waiting: patience)
+  }
+
+  /// Takes the lock again. The caller has the turn.
+  func takeBack(waiting patience: Duration) throws(JournalError) {
+    if isClosed { throw JournalError.closed }
+    if holdsLock { return }
+    if options.isReadOnly { throw JournalError.readOnly }
+    // Before others are held up.
+    let file = try Self.takeLock(storage, waiting: patience)
+    do {
+      compactor.enter()
+      defer { compactor.leave() }
+      _ = log.enterGate()
+      defer { log.leaveGate() }
+      following.enter()
+      defer { following.leave() }
+      try log.state.withLock { state throws(JournalError) in
+        if state.isClosed { throw JournalError.closed }
+        if let failure = state.failure { throw failure }
+      }
+      try goOnWriting(file)
+      // Before others may follow: whoever finds the lock not held takes what is written from now on for another process's.
+      lock.withLock { $0 = file }
+    } catch {
+      file.close()
+      throw error
+    }
+    log.state.withLock { $0.isLent = false }
+    pin.withLock { $0 = nil }
+  }
+
+  /// Opens the files that were not asked for yet, so that they can be read when another process has removed their names; more than can
+  /// be open at once are held by a pin.
+  private func holdFiles() {
+    hold(Pins(storage).acquireForReading(options.random))
+    for segment in catalog.segments.all { _ = try? segment.file.byteCount() }
+  }
+
+  /// Brings the log up to date for writing, as opening does. The caller holds the store's lock and everything else.
+  private func goOnWriting(_ file: any StorageFile) throws(JournalError) {
+    // What can't be followed may be what a recovery has left undone.
+    let isClosing = (try? follow())?.endsInCloseMark ?? false
+    let names = try FolderNames(storage)
+    var ending: (head: FoundSegment, closing: Closing)?
+    if isClosing, !names.hasPartials { ending = try end(LastClose.read(file), names) }
+    if ending == nil {
+      // Who had it last did not give it back in order.
+      var report = RecoveryReport()
+      var examination = try Examination(storage, storeID: storeID)
+      if examination.isUnproven { throw JournalError(unproven: examination.report) }
+      examination = try Self.recover(examination, storage, options, &report)
+      let place = try follow().place
+      let found = examination
+      guard place == found.followedEnd else {
+        throw JournalError(
+          .damaged, "the log can't be followed to its end; open the store again", segment: place.segment,
+          offset: place.offset)
+      }
+      if Pins(storage).isAnyHeld() {
+        compactor.state.withLock { $0.deferred.merge(found.replaced) { _, new in new } }
+      }
+      let next = found.nextSequence
+      try log.state.withLock { state throws(JournalError) in
+        if let end = found.appendable, let segment = found.survey.segments[end.segment] {
+          state.head = try Self.reopenHead(segment, end: end.offset, catalog, storage)
+        }
+        state.live = found.live
+        state.floor = max(state.floor, found.report.floor)
+        state.startAt(
+          max(next, state.nextVisible), highestNumber: max(found.highestKnownNumber, names.highest))
+      }
+      noteRecovery(report)
+    } else if let ending {
+      try log.state.withLock { state throws(JournalError) in
+        state.head = try Self.reopenHead(
+          ending.head, end: ending.closing.range.upperBound, catalog, storage)
+        state.floor = LogPosition(segment: ending.head.number, offset: ending.closing.range.lowerBound)
+        state.visibleEnd = state.floor
+        state.startAt(
+          max(ending.closing.nextSequence, state.nextVisible, ending.head.header.firstSequence),
+          highestNumber: max(names.highest, state.highestNumber))
+      }
+    }
+    log.forgetReserve(allocated: log.state.withLock { $0.head?.allocatedEnd ?? 0 })
+  }
+
+  /// The close mark that the log ends in, if it is one of what is known, and nobody says that there was more.
+  private func end(_ lastClose: LastClose?, _ names: FolderNames) throws(JournalError) -> (
+    FoundSegment, Closing
+  )? {
+    let (place, live) = log.state.withLock { ($0.visibleEnd, $0.live) }
+    let name = FileName.segment(place.segment)
+    // But for the head, all are in the live set, if nothing is wrong.
+    guard names.numbers.filter({ live[$0] == nil }) == [place.segment],
+      let found = try Survey.read(name, place.segment, storage), found.badCopies.isEmpty,
+      found.header.writeFlags == 0,
+      let closing = try fromStorage(found.closing()),
+      closing.mark.speaks(of: live)
+    else { return nil }
+    let mark = LogPosition(segment: place.segment, offset: closing.range.lowerBound)
+    if let lastClose, lastClose.storeID == storeID, lastClose.mark > mark { return nil }
+    return (found, closing)
+  }
+
+  static var insideWrite: JournalError {
+    var error = JournalError(
+      .busy, "a write closure of this thread is running: use its transaction, not the store")
+    error.sentence = "It is being written to already."
+    return error
+  }
+}
+
+extension LogState {
+  /// Begins where everything before a sequence number is visible and durable.
+  fileprivate mutating func startAt(_ next: UInt64, highestNumber: UInt32) {
+    expect(next)
+    // Others have written meanwhile, whatever it was.
+    noteWriting(in: nil)
+    unsynced = []
+    self.highestNumber = highestNumber
+  }
+}
+
+extension Journal {
+  /// How long to wait before the lock is asked for again: so often as a lease takes to be given back, and from then on longer and longer.
+  private static let lockPauses = (
+    first: Duration.microseconds(50), count: 20, longest: Duration.milliseconds(5)
+  )
+  /// How often who comes later lets those go first who wait already, and for how long each time.
+  private static let courtesy = (count: 20, pause: Duration.microseconds(100))
+
+  /// Takes the writing process's lock, and waits for it as long as that.
+  static func takeLock(
+    _ storage: any Storage, waiting patience: Duration = .zero
+  ) throws(JournalError) -> any StorageFile {
+    let end = ContinuousClock.now.advanced(by: patience)
+    var (pause, count) = (lockPauses.first, 0)
+    var request: (any StorageFile)?
+    defer { request?.close() }
+    if patience > .zero {
+      for _ in 0..<courtesy.count where isLockWanted(in: storage) { pauseThread(courtesy.pause) }
+    }
+    while true {
+      do { return try storage.openLocked(FileName.lock, .createIfMissing, .exclusive) } catch {
+        // Not at each attempt: saying who has it takes milliseconds.
+        guard error.isRefusedLock, ContinuousClock.now < end else { throw refusal(of: error, storage) }
+        // Who has it looks whether anybody asks, and is woken by what is written.
+        if request == nil {
+          request = try? storage.openLocked(FileName.waiting, .createIfMissing, .shared)
+          var byte = Buffer()
+          byte.appendZeros(1)
+          _ = try? request?.write(byte.bytes, at: 0)
+        }
+        pauseThread(pause)
+        count += 1
+        if count > lockPauses.count { pause = min(pause + pause / 4, lockPauses.longest) }
+      }
+    }
+  }
+
+  /// What tells when another process begins to wait for the lock; nothing where the system can't.
+  func watchRequests() -> (any StorageWatch)? {
+    // There has to be a file.
+    (try? storage.open(FileName.waiting, .createIfMissing))?.close()
+    return storage.watch(FileName.waiting)
+  }
+
+  /// Whether another process waits for the lock.
+  func isLockWanted() -> Bool { Self.isLockWanted(in: storage) }
+
+  private static func isLockWanted(in storage: any Storage) -> Bool {
+    do {
+      let file = try storage.openLocked(FileName.waiting, .read, .exclusive)
+      file.close()
+      return false
+    } catch { return error.errno == SystemErrno.wouldBlock }
+  }
+}

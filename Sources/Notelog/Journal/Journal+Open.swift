@@ -1,0 +1,256 @@
+// Creating, opening and closing a journal: FORMAT.md §12.
+
+import NotelogFormat
+import NotelogStorage
+import NotelogBase
+
+extension Journal {
+  /// Creates a store's journal in its folder, which must hold no segment yet.
+  static func create(
+    in storage: any Storage, storeID: ID16, options: JournalOptions = JournalOptions()
+  ) throws(JournalError) -> Journal {
+    let lock = try takeLock(storage)
+    do throws(JournalError) {
+      let survey = try Survey(storage, storeID: nil)
+      guard survey.isEmpty else { throw JournalError(.alreadyExists, "there is a store here already") }
+      try removeInterruptedCreations(survey.interruptedCreations, storage)
+    } catch {
+      lock.close()
+      throw error
+    }
+    let catalog = Catalog(key: options.fingerprintKey, cacheByteCount: options.cacheByteCount)
+    let log = Log(
+      storage, catalog: catalog, options: options, storeID: storeID,
+      branch: options.newBranch(keepsTimes: options.keepsCommitTimes),
+      state: LogState(
+        head: nil, nextSequence: 1, nextVisible: 1, nextDurable: 1, visibleEnd: .zero, floor: .zero,
+        live: LiveSet(),
+        highestNumber: 0))
+    let journal = Journal(
+      storage, options: options, catalog: catalog, log: log, lock: lock, report: RecoveryReport())
+    let held = log.enterGate()
+    defer { log.leaveGate() }
+    // The first segment is what makes the folder a store.
+    try log.makeRoom(held, byteCount: 0, footerByteCount: 0, takesReserve: true)
+    log.seekReserve()
+    return journal
+  }
+
+  /// Opens a store's journal, and recovers it first if it was not closed in order.
+  ///
+  /// A store id that is given must be the store's.
+  ///
+  /// - Throws: `damaged`, with what was found, where something is lost that nothing names, unless that is accepted: then the
+  ///   store is open for reading only.
+  static func open(
+    in storage: any Storage, storeID: ID16? = nil, options: JournalOptions = JournalOptions()
+  ) throws(JournalError) -> Journal {
+    let lock = try lock(for: options, storage)
+    let pin = lock == nil ? Pins(storage).acquireForReading(options.random) : nil
+    do {
+      // What goes wrong in a clean open, examining reports.
+      if !options.examinesAllSegments, let lock,
+        let closed = try? ClosedStore(storage, lock, storeID: storeID),
+        let journal = try? closed.open(in: storage, options, lock)
+      {
+        return journal
+      }
+      let journal = try openExamined(storage, storeID, options, lock)
+      journal.hold(pin)
+      return journal
+    } catch {
+      lock?.close()
+      throw error
+    }
+  }
+
+  /// The lock that a journal begins with: none for reading, nor where it is leased and another process has it now.
+  private static func lock(
+    for options: JournalOptions, _ storage: any Storage
+  ) throws(JournalError) -> (any StorageFile)? {
+    if options.isReadOnly { return nil }
+    if !options.isLeased { return try takeLock(storage, waiting: options.patience) }
+    do { return try takeLock(storage) } catch {
+      guard error.code == .busy else { throw error }
+      return nil
+    }
+  }
+
+  /// Opens a store whose segments are all looked at.
+  private static func openExamined(
+    _ storage: any Storage, _ storeID: ID16?, _ options: JournalOptions, _ lock: (any StorageFile)?
+  ) throws(JournalError) -> Journal {
+    let given = options
+    var options = options
+    var lock = lock
+    options.isReadOnly = lock == nil
+    var examination =
+      options.isReadOnly
+      ? try Examination.stable(given.isReadOnly ? ForgivingStorage(storage) : storage, storeID: storeID)
+      : try Examination(storage, storeID: storeID)
+    var report = examination.report
+    // Where it is clear already that nothing will be written, recovery doesn't begin to.
+    if !options.isReadOnly, !examination.isUnproven {
+      examination = try recover(examination, storage, options, &report)
+    }
+    let catalog = try Catalog.open(&examination, in: storage, options)
+    report.merge(examination.report)
+    if report.verdict == .unproven {
+      guard options.acceptsUnprovenDamage else { throw JournalError(unproven: report) }
+      lock?.close()
+      lock = nil
+      options.isReadOnly = true
+    }
+    // Another process may be writing there this very moment: a reader passes no verdict above the floor.
+    if options.isReadOnly { report.torn = [] }
+    let state = try logState(examination, catalog, storage, options)
+    let log = Log(
+      storage, catalog: catalog, options: options, storeID: examination.storeID,
+      branch: examination.branch, state: state)
+    options.isReadOnly = options.isReadOnly && !(given.isLeased && report.verdict != .unproven)
+    let journal = Journal(
+      storage, options: options, catalog: catalog, log: log, lock: lock, report: report)
+    if lock == nil, !options.isReadOnly { log.state.withLock { $0.isLent = true } }
+    if lock != nil, Pins(storage).isAnyHeld() {
+      journal.compactor.state.withLock { $0.deferred = examination.replaced }
+    }
+    return journal
+  }
+
+  /// Recovers, as often as needed: each step leaves a store that the next one finds whole.
+  static func recover(
+    _ examination: Examination, _ storage: any Storage, _ options: JournalOptions,
+    _ report: inout RecoveryReport
+  ) throws(JournalError) -> Examination {
+    var examination = examination
+    for segment in examination.survey.segments.values where segment.header.writeFlags != 0 {
+      throw JournalError(
+        .unsupportedVersion, "segment \(segment.number) asks for a newer version to write",
+        segment: segment.number)
+    }
+    for name in examination.survey.partials {
+      try fromStorage(storage.remove(name))
+    }
+    if examination.needsRecovery {
+      report.wasRecovered = true
+      report.torn = examination.report.torn
+      var recovery = Recovery(storage: storage, examination: examination)
+      let number = try FileName.segmentNumber(after: examination.highestKnownNumber)
+      do { try recovery.run(number: number, salt: options.random()) } catch {
+        guard error.code == .full else { throw error }
+        try? storage.unlink(FileName.segment(number) + FileName.partialSuffix)
+        giveUpReserve(storage)
+        recovery.isDiskFull = true
+        try recovery.run(number: number, salt: options.random())
+      }
+      examination = try Examination(storage, storeID: examination.storeID)
+    }
+    var isChanged: Bool
+    do { isChanged = try Recovery.finishSources(examination, in: storage) } catch {
+      guard error.code == .full else { throw error }
+      giveUpReserve(storage)
+      isChanged = try Recovery.finishSources(examination, in: storage)
+    }
+    if isChanged { examination = try Examination(storage, storeID: examination.storeID) }
+    try removeReplaced(examination, storage)
+    try removeInterruptedCreations(
+      examination.survey.interruptedCreations.filter {
+        examination.live[$0] == nil && $0 > examination.end.segment
+      },
+      storage)
+    return examination
+  }
+
+  /// Counts a recovery, and tells of it.
+  func noteRecovery(_ report: RecoveryReport) {
+    guard report.wasRecovered else { return }
+    counters.noteRecovery()
+    options.tell?(.recovered(tornByteCount: report.torn.reduce(0) { $0 + $1.byteCount }))
+  }
+
+  /// Makes room for a recovery on a full disk.
+  private static func giveUpReserve(_ storage: any Storage) {
+    Reserve.removeDisposables(in: storage)
+    _ = Reserve(storage).release()
+  }
+
+  /// Unlinks segments whose creation did not get as far as a header.
+  private static func removeInterruptedCreations(
+    _ numbers: [UInt32], _ storage: any Storage
+  ) throws(JournalError) {
+    for number in numbers {
+      try fromStorage(storage.remove(FileName.segment(number)))
+    }
+  }
+
+  /// Unlinks segments that a live compacted segment has taken the place of, and output that was never published.
+  private static func removeReplaced(_ examination: Examination, _ storage: any Storage) throws(JournalError)
+  {
+    // Another process is copying: what can go goes when its pin is gone.
+    if Pins(storage).isAnyHeld() { return }
+    let segments = examination.survey.segments
+    var doomed = Set(examination.replaced.keys)
+    for segment in segments.values
+    where segment.header.kind == .compacted && examination.live[segment.number] == nil {
+      let areSourcesThere = segment.header.sources.allSatisfy {
+        examination.live[$0.segment] != nil && segments[$0.segment]?.entry == examination.live[$0.segment]
+      }
+      if areSourcesThere { doomed.insert(segment.number) }
+    }
+    for number in doomed.sorted()
+    where !examination.log.contains(where: { $0.number == number && $0.number == examination.end.segment }) {
+      try fromStorage(storage.remove(FileName.segment(number)))
+    }
+  }
+
+  /// The state from which writing goes on.
+  private static func logState(
+    _ examination: Examination, _ catalog: Catalog, _ storage: any Storage, _ options: JournalOptions
+  ) throws(JournalError) -> LogState {
+    let next =
+      options.isReadOnly ? try fromStorage(examination.nextVisible()) : examination.nextSequence
+    // What is visible ends before a close mark; but what a reader waits for comes behind it.
+    let isMarkLast = examination.closing != nil && !options.isReadOnly
+    var state = LogState(
+      head: nil, nextSequence: next, nextVisible: next, nextDurable: next,
+      visibleEnd: isMarkLast ? examination.report.floor : examination.followedEnd,
+      floor: examination.report.floor, live: examination.live, highestNumber: examination.highestKnownNumber)
+    if !options.isReadOnly, let end = examination.appendable,
+      let found = examination.survey.segments[end.segment]
+    {
+      state.head = try reopenHead(found, end: end.offset, catalog, storage)
+    }
+    return state
+  }
+
+  /// Makes the head of a store that was closed in order ready to be appended to.
+  static func reopenHead(
+    _ found: FoundSegment, end: Int, unsynced: Range<Int>? = nil, _ catalog: Catalog, _ storage: any Storage
+  ) throws(JournalError) -> Head {
+    do {
+      let name = FileName.segment(found.number)
+      let file = try storage.openFile(name, .update)
+      let segment = Segment(number: found.number, kind: .log, salt: found.salt, file: file, entry: nil)
+      let known = catalog.segments[found.number]
+      segment.addLive(known?.liveBytes ?? 0)
+      segment.show(upTo: known?.visibleEnd ?? 0)
+      catalog.segments.insert(segment)
+      let range = if let unsynced { unsynced } else { try found.closing()?.range ?? 0..<end }
+      return Head(goingOnIn: segment, found.header, end: end, unsynced: range)
+    } catch { throw JournalError(error) }
+  }
+
+  /// What is said of a lock that could not be taken.
+  static func refusal(of error: StorageError, _ storage: any Storage) -> JournalError {
+    if error.isRefusedLock {
+      return JournalError.busy("the store is open for writing", FileName.lock, in: storage, cause: error)
+    }
+    if error.isMissing { return JournalError(.notAStore, "there is no such folder", cause: error) }
+    return JournalError(error)
+  }
+}
+
+extension StorageError {
+  /// Whether somebody else has the lock.
+  var isRefusedLock: Bool { call == .lock && errno == SystemErrno.wouldBlock }
+}

@@ -1,0 +1,174 @@
+// The automatic policy: compaction that is due, by name or by whoever writes. FORMAT.md §24, "Space".
+
+import NotelogFormat
+import NotelogStorage
+import NotelogBase
+import Synchronization
+
+extension Journal {
+  /// Where the store stands with its space contract.
+  var spaceContract: SpaceContract { log.contract() }
+
+  /// Compacts if the space contract asks for it, until it no longer does or the budget is spent.
+  ///
+  /// For whoever wants compaction off the writers' path: a thread of the application's own that calls this now and
+  /// then. The journal has no thread of its own; where nobody calls it, writers do their share
+  /// (`JournalOptions.compactsAutomatically`).
+  ///
+  /// - Returns: Whether there is more to do.
+  @discardableResult
+  func compactIfDue(_ budget: WorkBudget = .unlimited) throws(JournalError) -> Bool {
+    try checkWritable()
+    guard log.contract().isDue else { return false }
+    try enterCompactor()
+    defer { compactor.leave() }
+    return try compactWhileDue(budget)
+  }
+
+  /// How much a transaction may make the files longer, at most.
+  func growth(by batch: borrowing Batch) -> Int { growth(by: batch.byteCount + batch.footerByteCount) }
+
+  private func growth(by byteCount: Int) -> Int {
+    byteCount + Layout.firstFrameOffset + 2 * FooterBuilder().byteCount
+      + catalog.segments.count * Layout.liveEntryByteCount
+  }
+
+  /// Waits until the files may grow by so much within the space contract, and compacts for it where nobody else does. The
+  /// caller may have the turn to write, but not the log's gate: compaction needs that.
+  ///
+  /// What goes wrong in compaction is not the writer's: its own write will say what it must.
+  ///
+  /// - Parameters:
+  ///   - growth: By how much the files may grow.
+  ///   - leavesPromised: Whether what another writer was promised has to fit too.
+  func waitForRoom(_ growth: Int, leavesPromised: Bool = false) {
+    guard options.compactsAutomatically, !options.isReadOnly else { return }
+    let needed = { [log] in growth + (leavesPromised ? log.promisedGrowth : 0) }
+    guard log.contract().room < needed(), isWorthCompacting(toWhoWaits: true) else { return }
+    let longest = max(catalog.segments.all.map(\.byteCount).max() ?? 0, growth)
+    let hasRoom = { [log] in log.contract(longest: longest).room >= needed() }
+    guard !hasRoom(), compactor.enter(unless: hasRoom) else { return }
+    defer { compactor.leave() }
+    guard holdsLock else { return }
+    do {
+      var run = CompactionRun(share: .automatic, budget: .unlimited)
+      defer { tell(run.result) }
+      try loadIndex()
+      while !hasRoom(), try step(&run) {}
+      if !hasRoom() {
+        // What is dead in the head counts too.
+        try finishHeadWithDeadBytes()
+        while !hasRoom(), try step(&run) {}
+      }
+      endTightnessIfTight()
+    } catch {}
+    if !hasRoom() { noteUseless(isOfAll: true) }
+  }
+
+  /// A writer's share of compaction after it has written so many bytes: if compaction is due, a slice in proportion to
+  /// them; where what it deleted leaves the store above its bound, or another writer without the room that it was promised,
+  /// all that takes.
+  func keepSpaceContract(written byteCount: Int) {
+    let interval = min(max(log.aim / 64, 1 << 14), 1 << 18)
+    let isTime = compactor.note(byteCount, every: interval)
+    let isKept = compactor.keeperCount.load(ordering: .relaxed) > 0
+    if isTime, !isKept { keepOpeningShort() }
+    guard options.compactsAutomatically else { return }
+    let promised = log.promisedGrowth
+    if log.contract().room < promised { waitForRoom(growth(by: 0), leavesPromised: true) }
+    guard isTime, !isKept, log.contract().isDue, isWorthCompacting(), compactor.enterIfFree() else { return }
+    defer { compactor.leave() }
+    guard holdsLock else { return }
+    do {
+      try compactWhileDue(WorkBudget(byteCount: Self.compactedPerWritten * max(interval, byteCount)))
+    } catch {}
+  }
+
+  /// Takes compaction and checkpoints off those who write, as long as `body` runs: it calls `keepSpace` after each of its transactions.
+  ///
+  /// For whoever writes much and can wait. Where that is not fast enough, writers still wait for room.
+  func keepingSpace<Result, Failure: Error>(
+    _ body: () throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    compactor.keeperCount.add(1, ordering: .relaxed)
+    defer { compactor.keeperCount.subtract(1, ordering: .relaxed) }
+    return try body()
+  }
+
+  /// Does everything that writers otherwise do a share of, as far as the budget allows.
+  func keepSpace(_ budget: WorkBudget) {
+    keepOpeningShort()
+    guard options.compactsAutomatically, isWorthCompacting() else { return }
+    // What goes wrong in it says the next write, if it has to.
+    _ = try? compactIfDue(budget)
+  }
+
+  /// Gives up what is set aside for deletions, for what takes room for a moment and then no more than before.
+  ///
+  /// - Returns: Whether there was any.
+  func releaseReserve() -> Bool { log.releaseReserve(forDeletions: true) }
+
+  /// Sets it aside again, if there is room.
+  func refillReserve() { log.seekReserve() }
+
+  /// Compacts for a writer that found no room.
+  ///
+  /// - Returns: Whether anything was freed.
+  func compactOnFullDisk() -> Bool {
+    guard isWorthCompacting(toWhoWaits: true) else { return false }
+    if let result = try? compact(), result.removedSegments > 0 { return true }
+    noteUseless(isOfAll: true)
+    return false
+  }
+
+  /// How many bytes writers copy for each that they write while compaction is due: what it takes where four fifths of the
+  /// segments that are chosen live, and as much again.
+  private static let compactedPerWritten = 8
+
+  /// Compacts until it is no longer due. The caller has entered the compactor.
+  @discardableResult
+  private func compactWhileDue(_ budget: WorkBudget) throws(JournalError) -> Bool {
+    try loadIndex()
+    var run = CompactionRun(share: .automatic, budget: budget)
+    defer { tell(run.result) }
+    unlinkDeferred()
+    defer { endTightnessIfTight() }
+    while log.contract().isDue {
+      if try step(&run) { continue }
+      if !run.isOver { noteUseless(isOfAll: false) }
+      return run.result.isUnfinished
+    }
+    return false
+  }
+
+  /// How much is live in each segment is known only when all of the index is, and where the chunks are.
+  func loadIndex() throws(JournalError) {
+    log.seekReserve()
+    try fromStorage(catalog.index.loadAll())
+    // Where it can't be found out which chunks live, all of them are taken to.
+    _ = try? loadChunks()
+  }
+
+  private func endTightnessIfTight() {
+    if compactor.state.withLock({ $0.isTight }) { endTightness() }
+  }
+
+  /// Whether more has been written, or has died, than when compaction found nothing left that was worth it. Who waits for
+  /// room asks for more than a share does: what was under way then may be dead now, and the store no larger.
+  private func isWorthCompacting(toWhoWaits isWaiting: Bool = false) -> Bool {
+    let slack = log.aim / 64
+    return compactor.uselessAt.withLock { known in
+      guard let known, known.isOfAll || !isWaiting else { return true }
+      return log.contract().wastedByteCount >= known.wastedByteCount + slack
+        || catalog.segments.diedByteCount >= known.diedByteCount + slack
+    }
+  }
+
+  private func noteUseless(isOfAll: Bool) {
+    compactor.uselessAt.withLock {
+      $0 = Compactor.Uselessness(
+        wastedByteCount: log.contract().wastedByteCount, diedByteCount: catalog.segments.diedByteCount,
+        isOfAll: isOfAll)
+    }
+  }
+}

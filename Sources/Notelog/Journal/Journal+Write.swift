@@ -1,0 +1,261 @@
+// Writing: blind batches side by side, closures one at a time. FORMAT.md §6.
+
+import NotelogFormat
+import NotelogStorage
+import NotelogBase
+
+extension Journal {
+  /// Commits a batch that was made without reading.
+  ///
+  /// Batches of several threads are written side by side; each is visible, and acknowledged, after all that came before.
+  /// A batch that was committed is empty; one for which there was no room may be committed again. An empty one writes
+  /// nothing, and keeps the promise all the same: a durable one returns when everything before it is durable.
+  ///
+  /// - Parameters:
+  ///   - batch: The batch.
+  ///   - durability: What it survives.
+  ///   - check: Called when nobody else decides any more what is written before it; what it throws refuses the batch.
+  /// - Returns: The transaction's sequence number: the revision of what it wrote.
+  /// - Throws: `full`, `poisoned`, `closed`, `conflict`, `limitExceeded`, and what the check throws.
+  @discardableResult
+  func commit(
+    _ batch: inout Batch, _ durability: Durability = .durable,
+    checking check: () throws(JournalError) -> Void = { () throws(JournalError) in }
+  ) throws(JournalError) -> UInt64 {
+    try checkWritable()
+    if batch.isEmpty { return try commitNothing(durability) }
+    // What the batch replaces may be another process's until the lock is taken.
+    if options.isLeased {
+      do throws(WriteError<JournalError>) {
+        return try commit(
+          &batch, durability, checking: { (_: borrowing Batch) throws(JournalError) in try check() })
+      } catch {
+        switch error {
+        case .body(let error), .journal(let error): throw error
+        }
+      }
+    }
+    let byteCount = batch.byteCount
+    let seen = log.state.withLock(waking: .nobody) { $0.nextVisible }
+    var previousVersions = try log.previousVersions(of: &batch)
+    let reservation: Log.Reservation
+    do {
+      try takeTurn()
+      defer { log.turn.leave() }
+      try check()
+      if !log.isUncontested(batch, since: seen) {
+        try log.waitUntilQuiet()
+        batch.keep(consume previousVersions)
+        previousVersions = try log.previousVersions(of: &batch)
+      }
+      reservation = try reserve(for: batch, durability)
+    }
+    let sequence = try finish(reservation, &batch, after: consume previousVersions, durability)
+    keepSpaceContract(written: byteCount)
+    return sequence
+  }
+
+  /// Commits a batch that was made without reading, if a check finds nothing against it: it sees everything that came before.
+  ///
+  /// What the check throws is thrown, and nothing is written; the batch is as it was.
+  @discardableResult
+  func commit<Failure: Error>(
+    _ batch: inout Batch, _ durability: Durability = .durable,
+    checking check: (borrowing Batch) throws(Failure) -> Void
+  ) throws(WriteError<Failure>) -> UInt64 {
+    let byteCount = batch.byteCount
+    let sequence: UInt64
+    do {
+      do {
+        try checkWritable()
+        try takeTurn()
+      } catch { throw .journal(error) }
+      defer { log.turn.leave() }
+      do { try log.waitUntilQuiet() } catch { throw .journal(error) }
+      do { try check(batch) } catch { throw .body(error) }
+      do {
+        let previousVersions = try log.previousVersions(of: &batch)
+        let reservation = try reserve(for: batch, durability)
+        sequence = try finish(reservation, &batch, after: previousVersions, durability)
+      } catch { throw .journal(error) }
+    }
+    keepSpaceContract(written: byteCount)
+    if options.isLeased { yieldIfWanted() }
+    return sequence
+  }
+
+  /// Reserves space for a batch. The caller has the turn.
+  private func reserve(
+    for batch: borrowing Batch, _ durability: Durability
+  ) throws(JournalError) -> Log.Reservation {
+    let keepsContract = options.compactsAutomatically
+    if keepsContract {
+      let growth = growth(by: batch)
+      log.promise(growth)
+      waitForRoom(growth)
+    }
+    defer { if keepsContract { log.promise(0) } }
+    do { return try reserveNow(for: batch, durability) } catch {
+      // What is dead makes room for what is written.
+      guard error.code == .full, keepsContract, compactOnFullDisk() else { throw error }
+      return try reserveNow(for: batch, durability)
+    }
+  }
+
+  /// Reserves space for a batch, whatever the space contract says.
+  func reserveNow(
+    for batch: borrowing Batch, _ durability: Durability
+  ) throws(JournalError) -> Log.Reservation {
+    let held = log.enterGate()
+    defer { log.leaveGate() }
+    return try log.reserve(held, for: batch, durability)
+  }
+
+  /// Runs a closure that reads before it writes, alone: it sees everything that came before it.
+  ///
+  /// What the closure throws is thrown, and nothing is written. An empty batch writes nothing; with `durable`, what the closure
+  /// has read is durable then.
+  ///
+  /// - Parameters:
+  ///   - durability: What the transaction survives.
+  ///   - numbered: Called with the transaction's sequence number, once it has one: before it is visible, and before anybody else has the
+  ///     turn.
+  ///   - body: The closure.
+  /// - Returns: What the closure returns.
+  /// - Throws: What the closure throws, or what stood in the way. After `poisoned` the transaction may be visible here, and is whole or
+  ///   absent once the store is opened again: a failed sync says nothing of what the medium holds.
+  func write<Result, Failure: Error>(
+    _ durability: Durability = .durable, numbered: (UInt64) -> Void = { _ in },
+    _ body: (inout Turn) throws(Failure) -> Result
+  ) throws(WriteError<Failure>) -> Result {
+    var turn = Turn(self)
+    let result: Result
+    let previousVersions: [Catalog.PreviousVersion]
+    // Nothing where the closure changed nothing; then what it has seen is to become durable.
+    let reservation: Log.Reservation?
+    let seen: UInt64
+    do {
+      do { try takeTurn() } catch { throw .journal(error) }
+      defer { log.turn.leave() }
+      do {
+        try checkWritable()
+        try log.waitUntilQuiet()
+      } catch { throw .journal(error) }
+      do { result = try body(&turn) } catch { throw .body(error) }
+      do {
+        seen = turn.batch.isEmpty && durability == .durable ? try lastWritable() : 0
+        previousVersions = try log.previousVersions(of: &turn.batch)
+        reservation = turn.batch.isEmpty ? nil : try reserve(for: turn.batch, durability)
+      } catch { throw .journal(error) }
+      if let reservation { numbered(reservation.sequence) }
+    }
+    let byteCount = turn.batch.byteCount
+    do throws(JournalError) {
+      guard let reservation else {
+        do { try log.awaitDurable(seen) } catch { throw error.ofUnknownOutcome }
+        return result
+      }
+      _ = try finish(reservation, &turn.batch, after: previousVersions, durability)
+    } catch { throw .journal(error) }
+    keepSpaceContract(written: byteCount)
+    if options.isLeased { yieldIfWanted() }
+    return result
+  }
+
+  /// Returns when everything committed so far is durable.
+  func synchronize() throws(JournalError) {
+    try checkWritable()
+    try log.awaitDurable(try lastWritable())
+  }
+
+  /// The last transaction, where this process has the lock: what others committed before is durable then.
+  private func lastWritable() throws(JournalError) -> UInt64 {
+    try log.state.withLock { state throws(JournalError) in
+      try state.checkWritable()
+      return state.nextVisible - 1
+    }
+  }
+
+  /// Commits an empty batch: what came before it becomes durable, if that is asked for.
+  private func commitNothing(_ durability: Durability) throws(JournalError) -> UInt64 {
+    guard durability == .durable else { return lastSequence }
+    let last: UInt64
+    do {
+      try takeTurn()
+      defer { log.turn.leave() }
+      last = try lastWritable()
+    }
+    try log.awaitDurable(last)
+    return last
+  }
+
+  func finish(
+    _ reservation: Log.Reservation, _ batch: inout Batch,
+    after previousVersions: consuming [Catalog.PreviousVersion],
+    _ durability: Durability
+  ) throws(JournalError) -> UInt64 {
+    do {
+      try log.fill(reservation, with: &batch, after: previousVersions)
+      batch.removeAll()
+      if durability == .durable { try log.awaitDurable(reservation.sequence) }
+      return reservation.sequence
+    } catch { throw error.ofUnknownOutcome }
+  }
+
+  /// Waits until nobody else decides which records change next.
+  ///
+  /// - Throws: `busy` in a closure that has the turn: it would wait for itself.
+  func takeTurn() throws(JournalError) {
+    if log.turn.isHeldByThisThread { throw Self.insideWrite }
+    log.turn.enter()
+    guard options.isLeased, !holdsLock else { return }
+    do { try takeBack(waiting: options.patience) } catch {
+      log.turn.leave()
+      throw error
+    }
+  }
+
+  /// Throws where this process must not write.
+  func checkWritable() throws(JournalError) {
+    if records.isClosed { throw JournalError.closed }
+    if options.isReadOnly { throw JournalError.readOnly }
+    guard SystemProcess.identifier == owner else {
+      throw JournalError(.closed, "this process is a fork of the one that opened the store")
+    }
+    // What turned out since the store was opened: whoever opens it again is refused.
+    if !knowsWhatIsCurrent { throw JournalError(unproven: report) }
+  }
+}
+
+extension JournalError {
+  /// The same of a transaction that has its place in the log.
+  fileprivate var ofUnknownOutcome: JournalError {
+    var error = self
+    error.isOutcomeUnknown = true
+    return error
+  }
+}
+
+/// What made a write closure fail: itself, or the journal.
+enum WriteError<Failure: Error>: Error {
+  case body(Failure)
+  case journal(JournalError)
+}
+
+/// A write closure's turn: what it reads, its own writes included, and what it writes.
+struct Turn: ~Copyable {
+  private let journal: Journal
+  /// The transaction in the making.
+  var batch = Batch()
+
+  init(_ journal: Journal) { self.journal = journal }
+
+  /// Reads a record as this transaction sees it.
+  func read(_ id: ID16, into buffer: inout ReadBuffer) throws(JournalError) -> StoredRecord? {
+    guard let index = batch.frame(of: id) else { return try journal.read(id, into: &buffer) }
+    let frame = batch.frames[index]
+    if frame.header.kind == .tombstone { return nil }
+    return buffer.copy(
+      batch.buffer.bytes.extracting(frame.payload), frame.header, frame.envelopeByteCount)
+  }
+}

@@ -1,0 +1,214 @@
+// Creating, opening and closing a store.
+
+import NotelogFormat
+import NotelogStorage
+import NotelogBase
+import NotelogCrypto
+
+extension Store {
+  /// Creates a store in a folder that is missing or empty.
+  ///
+  /// - Parameters:
+  ///   - path: The folder's path; `.notelog` is the usual ending.
+  ///   - credential: What unlocks the store from now on.
+  ///   - options: Options.
+  /// - Returns: The store, unlocked.
+  /// - Throws: `alreadyExists`, `busy`, `inputOutput`, `full`; `invalidArgument` where the folder that it should lie in does not exist, or the
+  ///   path is a file's.
+  public static func create(
+    at path: String, unlocking credential: Credential, options: Options = Options()
+  ) throws -> Store {
+    try create(in: try folder(path), unlocking: credential, options: options)
+  }
+
+  /// Creates a store with what belongs into it from the start: its collections, for instance.
+  ///
+  /// A crash, or an error, leaves a folder in which a store can be created, and no store; but records that the closure has committed before a
+  /// crash are kept, and what there is by then is a store.
+  ///
+  /// - Parameters:
+  ///   - path: The folder's path.
+  ///   - credential: What unlocks it from now on.
+  ///   - options: Options.
+  ///   - body: Writes what belongs into the store, durably.
+  /// - Returns: The store, unlocked.
+  /// - Throws: `alreadyExists`, `busy`, `inputOutput`, `full`; what the closure throws.
+  public static func create(
+    at path: String, unlocking credential: Credential, options: Options = Options(),
+    filling body: (Store) throws -> Void
+  ) throws -> Store {
+    try create(in: try folder(path), unlocking: credential, options: options, filling: body)
+  }
+
+  /// A store's folder; made, if it is missing.
+  static func folder(_ path: String) throws(NotelogError) -> SystemStorage {
+    let storage = SystemStorage(path: path)
+    do { try storage.makeStoreFolder() } catch {
+      if let fault = FolderPath.fault(of: path, error.errno) { throw fault }
+      guard error.errno == SystemErrno.exists else {
+        throw NotelogError(storage: error, "creating the folder").naming(path)
+      }
+    }
+    return storage
+  }
+
+  /// Opens a store, unlocked with a credential, or locked where none is given.
+  ///
+  /// A locked store lists, sorts, updates and deletes by its plain fields, compacts, verifies and is backed up.
+  ///
+  /// - Parameters:
+  ///   - path: The folder's path.
+  ///   - credential: What unlocks it; nil leaves it locked.
+  ///   - options: Options.
+  /// - Returns: The store.
+  /// - Throws: `notFound`, `invalidArgument` where the path is a file's, `busy`, `wrongPassword`, `tampered`, `unsupportedVersion`; `schemaConflict` where one of ``Options/recordTypes``
+  ///   doesn't fit what is stored; `damaged` where records are lost and nothing
+  ///   says which, unless the options accept that. Damage that is known record by record keeps no store from being opened:
+  ///   ``Store/damage`` says what it is.
+  public static func open(
+    at path: String, unlocking credential: Credential? = nil, options: Options = Options()
+  ) throws -> Store {
+    let storage = SystemStorage(path: path)
+    return try about(storage) { () throws(NotelogError) in
+      try open(in: storage, unlocking: credential, options: options)
+    }
+  }
+
+  /// Opens a store once more, with the keys that another opening of this process has: no password is asked for, and none worked on.
+  ///
+  /// For a second opening that only reads, as a snapshot for another part of the app, or a copy that was restored. Each opening locks its own keys:
+  /// who locks one locks the other too, where that is meant.
+  ///
+  /// - Parameters:
+  ///   - path: The folder's path.
+  ///   - other: An opening of the store, or of a copy of it, which is unlocked.
+  ///   - options: Options; ``Options/isReadOnly`` where the other writes.
+  /// - Returns: The store, unlocked.
+  /// - Throws: `locked` where the other is locked; `invalidArgument` where it is another store; what `open(at:unlocking:options:)` throws.
+  public static func open(
+    at path: String, sharingKeysOf other: Store, options: Options = Options()
+  ) throws -> Store {
+    let storage = SystemStorage(path: path)
+    return try about(storage) { () throws(NotelogError) in
+      try open(in: storage, options: options) { store throws(NotelogError) in
+        try store.unlock(withKeysOf: other)
+      }
+    }
+  }
+
+  static func create(
+    in storage: any Storage, unlocking credential: Credential, options: Options,
+    filling body: (Store) throws -> Void = { _ in }
+  ) throws -> Store {
+    let creation = try Creation.begin(in: storage)
+    do {
+      let store = try about(storage) { () throws(NotelogError) in
+        try make(in: storage, unlocking: credential, options: options)
+      }
+      do { try body(store) } catch {
+        // The error that stopped it is the one to report.
+        try? store.close()
+        throw error
+      }
+      try creation.finish()
+      return store
+    } catch {
+      creation.abandon()
+      throw error
+    }
+  }
+
+  /// Makes keyring and journal.
+  private static func make(
+    in storage: any Storage, unlocking credential: Credential, options: Options
+  ) throws(NotelogError) -> Store {
+    let place = "creating the store"
+    try credential.refuseEmpty(place)
+    let id = RecordID()
+    let vault = try credential.withSecret(place) { secret throws(CryptoError) in
+      try Keyring.create(
+        storeID: id.bytes, credential: secret, work: WorkFactor(logN: options.passwordWork),
+        outside: OutsideFiles(storage: storage, storeID: id.bytes, device: options.deviceSecret))
+    }
+    // The keyring first: without it, what the journal holds could never be opened.
+    try KeyringFiles(storage: storage).replace(with: vault.keyring.bytes)
+    let events = options.observer.map(EventTeller.init)
+    let journal = try journaling(
+      at: storage.path,
+      Journal.create(in: storage, storeID: id.bytes, options: options.journal(telling: events)))
+    let store = Store(
+      journal: journal, storage: storage, vault: vault, finding: .bothSound,
+      schemas: try SchemaCopies(of: journal, and: .missing), events: events)
+    store.trustSchemas(true)
+    store.beginFollowing()
+    store.beginSharing(options)
+    events?.tell(.opened(wasClosed: true))
+    return store
+  }
+
+  static func open(
+    in storage: any Storage, unlocking credential: Credential?, options: Options
+  ) throws(NotelogError) -> Store {
+    try open(in: storage, options: options) { store throws(NotelogError) in
+      if let credential { try store.unlock(credential, "unlocking the store") }
+    }
+  }
+
+  private static func open(
+    in storage: any Storage, options: Options, unlock: (Store) throws(NotelogError) -> Void
+  ) throws(NotelogError) -> Store {
+    let isFinished = try Creation.refuseUnfinished(in: storage)
+    let events = options.observer.map(EventTeller.init)
+    let journal = try journaling(
+      at: storage.path, Journal.open(in: storage, options: options.journal(telling: events)))
+    do {
+      let storeID = journal.storeID
+      let keyrings = KeyringFiles(storage: storage)
+      let choice =
+        try options.isReadOnly ? keyrings.loadForReading(storeID: storeID) : keyrings.load(storeID: storeID)
+      let vault = Vault(
+        choice, outside: OutsideFiles(storage: storage, storeID: storeID, device: options.deviceSecret))
+      // The log is read before the file, which is then never older.
+      let file = SchemaFile(storage: storage)
+      let schemas = try SchemaCopies(of: journal, and: file.read(of: storeID))
+      let store = Store(
+        journal: journal, storage: storage, vault: vault, finding: choice.finding,
+        schemas: schemas, events: events)
+      store.beginFollowing()
+      try unlock(store)
+      try store.compareSchemas(of: options.recordTypes)
+      if schemas.mend(journal, file, of: storeID) { store.noteSchemas() }
+      store.finishKeyring()
+      if journal.holdsLock, !isFinished { Creation.noteFinished(in: storage) }
+      store.beginSharing(options)
+      events?.tell(.opened(wasClosed: journal.report.wasClosed))
+      return store
+    } catch {
+      // The error that stopped the opening is the one to report.
+      try? journal.close()
+      throw error
+    }
+  }
+
+  /// Makes everything durable and closes the store; what is asked of it afterwards throws `closed`, and so do sealed fields of entries that
+  /// were read before. Their plain fields are in the entries, and stay readable.
+  ///
+  /// A store that is not closed is recovered when it is opened next.
+  public func close() throws { try finish() }
+
+  func finish() throws(NotelogError) {
+    countSchemas()
+    vault.lock(.everything)
+    sharingThread.withLock { $0 }?.stop()
+    let wasClosed = journal.isClosed
+    defer {
+      hub.close()
+      if journal.isClosed {
+        vault.close()
+        if !wasClosed { events?.tell(.closed) }
+        events?.waitUntilTold()
+      }
+    }
+    try journaling(at: journal.path, journal.close())
+  }
+}

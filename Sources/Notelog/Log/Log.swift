@@ -1,0 +1,279 @@
+// The end of the log: reservations, the order in which they become visible, and durability. FORMAT.md §6.
+
+import NotelogFormat
+import NotelogStorage
+import NotelogBase
+import Synchronization
+
+/// Says that the caller holds the log's gate: only entering it makes one.
+struct GateHeld: ~Copyable {
+  fileprivate init() {}
+}
+
+/// Where the next transactions are written.
+///
+/// Writers take *turns*: who has the turn decides which records change next. Who holds the *gate* may reserve space, which
+/// compaction does too, also while a writer keeps the turn and waits for it. Frames are completed and written outside
+/// both, side by side; they become visible in the order of their reservations.
+final class Log: Sendable {
+  let storage: any Storage
+  let catalog: Catalog
+  let options: JournalOptions
+  let storeID: ID16
+  /// The branch that everything is written in.
+  let branch: Branch
+  let turn = Gate()
+  private let gate = Gate()
+  /// Who wants to know what becomes visible.
+  let watch = Watch()
+  /// The length of the longest segment that the reserve is enough for; 0 where it is not known to be there in full.
+  let reservedFor = Atomic<Int>(0)
+  /// 0 where there was no room to set more aside, for longer segments, when that was last tried; otherwise the largest number.
+  let refusedFor = Atomic<Int>(.max)
+  /// Whether the reserve was looked after since the store was opened.
+  let isReserveSought = Flag(false)
+  /// One thread at a time changes the reserve's file.
+  let reserving = Lock(())
+  let state: Monitor<LogState>
+  let counters = JournalCounters()
+  /// The bytes of the head's file, those promised by the system among them.
+  let allocatedByteCount: Atomic<Int>
+  /// By how much whoever has the turn to write may make the files longer.
+  private let promised = Atomic<Int>(0)
+
+  init(
+    _ storage: any Storage, catalog: Catalog, options: JournalOptions, storeID: ID16, branch: Branch,
+    state: consuming LogState
+  ) {
+    self.storage = storage
+    self.catalog = catalog
+    self.options = options
+    self.storeID = storeID
+    self.branch = branch
+    allocatedByteCount = Atomic(state.head?.allocatedEnd ?? 0)
+    // What was there when the store was opened may be kept in the cache.
+    catalog.segments[state.visibleEnd.segment]?.show(upTo: state.visibleEnd.offset)
+    self.state = Monitor(state, roomCount: LogRoom.count)
+  }
+
+  /// Lets others know by how much the files are about to grow, until they have.
+  ///
+  /// What dies while they grow makes the space contract's bound smaller: either its writer sees the promise, or who promised
+  /// sees the smaller bound.
+  func promise(_ byteCount: Int) {
+    promised.store(byteCount, ordering: .releasing)
+    atomicMemoryFence(ordering: .sequentiallyConsistent)
+  }
+
+  /// What was promised and may not be there yet.
+  var promisedGrowth: Int {
+    atomicMemoryFence(ordering: .sequentiallyConsistent)
+    return promised.load(ordering: .acquiring)
+  }
+
+  /// Waits for the gate and takes it.
+  ///
+  /// - Returns: What functions ask for that must only run while their caller holds the gate.
+  func enterGate() -> GateHeld {
+    gate.enter()
+    return GateHeld()
+  }
+
+  /// Gives the gate back.
+  func leaveGate() { gate.leave() }
+
+  /// A transaction's place in the log.
+  struct Reservation {
+    let sequence: UInt64
+    let segment: Segment
+    let offset: Int
+    let floor: LogPosition
+  }
+
+  /// Reserves space for a batch, which is to be as durable as that.
+  func reserve(
+    _ held: borrowing GateHeld, for batch: borrowing Batch, _ durability: Durability
+  ) throws(JournalError) -> Reservation {
+    let byteCount = batch.byteCount
+    let footerByteCount = batch.footerByteCount
+    guard byteCount <= FormatLimits.maximumTransactionByteCount else {
+      throw JournalError(.limitExceeded, "a transaction of \(byteCount) bytes is larger than 64 MiB")
+    }
+    // Not before somebody writes: most of what is opened is read.
+    if !isReserveSought.isSet { seekReserve() }
+    try makeRoom(
+      held, byteCount: byteCount, footerByteCount: footerByteCount, takesReserve: batch.takesReserve)
+    if durability == .durable { writeZeros(held, aheadOf: byteCount) }
+    return try state.withLock(waking: .nobody) { state throws(JournalError) in
+      try state.checkWritable()
+      guard state.nextSequence < FormatLimits.maximumSequence else {
+        throw JournalError(
+          .limitExceeded, "the store has used all of its revisions; dump it and import it anew")
+      }
+      // `makeRoom` left a head, and nobody else changes that while the gate is ours.
+      guard let segment = state.head?.segment, let offset = state.head?.end else {
+        throw JournalError.closed
+      }
+      let reservation = Reservation(
+        sequence: state.nextSequence, segment: segment, offset: offset, floor: state.floor)
+      if batch.hasVersions { state.noteWriting(in: batch.collection) }
+      state.nextSequence += 1
+      state.head?.end += byteCount
+      state.head?.footerByteCount += footerByteCount
+      state.head?.isTouched = true
+      return reservation
+    }
+  }
+
+  /// Looks up what a batch's frames replace: out of the others' way, and before anything is written. It is looked at again when
+  /// it is the batch's turn.
+  ///
+  /// - Throws: `conflict` where that is a record of another collection, or another frame of the batch is, and records stay in theirs.
+  func previousVersions(of batch: inout Batch) throws(JournalError) -> [Catalog.PreviousVersion] {
+    var previousVersions = batch.takePreviousVersions()
+    for frame in batch.frames {
+      previousVersions.append(frame.header.kind.isVersion ? catalog.beginLookup(of: frame.header.id) : .none)
+    }
+    do throws(StorageError) {
+      for index in previousVersions.indices where batch.frames[index].header.kind.isVersion {
+        try catalog.find(&previousVersions[index], of: batch.frames[index].header.id)
+      }
+    } catch {
+      // A log that takes no more writes says so, whatever else can't be read.
+      try state.withLock { state throws(JournalError) in try state.checkWritable() }
+      throw JournalError(error)
+    }
+    guard options.keepsCollections else { return previousVersions }
+    for index in previousVersions.indices {
+      guard let known = previousVersions[index].location, !known.isTombstone else { continue }
+      try require(batch.frames[index].header, in: known.collection)
+    }
+    if batch.collection == nil, batch.hasVersions {
+      var collections: [ID16: UInt16] = [:]
+      for frame in batch.frames where frame.header.kind.isVersion {
+        try require(frame.header, in: collections[frame.header.id])
+        collections[frame.header.id] = frame.header.collection
+      }
+    }
+    return previousVersions
+  }
+
+  /// Refuses a frame whose id is another collection's.
+  private func require(_ header: FrameHeader, in collection: UInt16?) throws(JournalError) {
+    guard let collection, collection != header.collection else { return }
+    var error = JournalError(.conflict, "there is a record of another type under the same id")
+    error.record = header.id
+    error.collections = (header.collection, collection)
+    error.sentence = "There is something else of the same identity."
+    throw error
+  }
+
+  /// Whether nobody has begun to write in other collections than a batch does since a transaction: what was looked up then may be
+  /// another version by now, but not another collection's. Whoever asks has the turn.
+  func isUncontested(_ batch: borrowing Batch, since seen: UInt64) -> Bool {
+    let collection = batch.collection
+    return !options.keepsCollections || !batch.hasVersions
+      || state.withLock(waking: .nobody) { state in
+        state.nextSequence == seen
+          || collection != nil && collection == state.latest.collection && state.latest.since <= seen
+      }
+  }
+
+  /// Writes a batch into its place, and makes it visible when everything before it is.
+  func fill(
+    _ reservation: Reservation, with batch: inout Batch,
+    after previousVersions: consuming [Catalog.PreviousVersion]
+  ) throws(JournalError) {
+    batch.complete(
+      sequence: reservation.sequence, salt: reservation.segment.salt, place: reservation.offset,
+      floor: reservation.floor, time: branch.keepsTimes ? options.clock() : 0)
+    do { try reservation.segment.file.writeAll(batch.buffer.bytes, at: reservation.offset) } catch {
+      throw poison(error)
+    }
+    try show(batch, at: reservation, after: &previousVersions)
+    batch.keep(previousVersions)
+  }
+
+  /// Makes a batch that was written visible, when everything before it is.
+  private func show(
+    _ batch: borrowing Batch, at reservation: Reservation,
+    after previousVersions: inout [Catalog.PreviousVersion]
+  ) throws(JournalError) {
+    let end = LogPosition(
+      segment: reservation.segment.number, offset: reservation.offset + batch.buffer.count)
+    let frames = batch.frames
+    let bytes = batch.buffer.bytes
+    try state.withLock(
+      when: { $0.nextVisible == reservation.sequence || $0.failure != nil },
+      in: { _ in LogRoom.order(of: reservation.sequence) },
+      waking: .rooms(LogRoom.general, LogRoom.order(of: reservation.sequence + 1))
+    ) { state throws(JournalError) in
+      if let failure = state.failure { throw failure }
+      do throws(StorageError) {
+        try apply(
+          frames, bytes, in: reservation.segment, at: reservation.offset, sequence: reservation.sequence,
+          after: &previousVersions, &state)
+      } catch {
+        // The transaction is in the log, but what it replaced can't be told: what is indexed would be wrong.
+        let failure = Log.poisoned(error)
+        state.failure = failure
+        options.tell?(.poisoned(failure))
+        throw failure
+      }
+      state.nextVisible += 1
+      state.transactionCount += 1
+      state.visibleEnd = end
+      reservation.segment.show(upTo: end.offset)
+      watch.tell(reservation.sequence, frames)
+    }
+  }
+
+  /// Takes in the frames of a transaction that begins at an offset of a segment: into the index, the chunks, the head's footer, the
+  /// live set. Where that fails, none of it is visible.
+  func apply(
+    _ frames: [PendingFrame], _ bytes: RawSpan, in segment: Segment, at offset: Int, sequence: UInt64,
+    after previousVersions: inout [Catalog.PreviousVersion], _ state: inout LogState
+  ) throws(StorageError) {
+    // All of them first.
+    for index in frames.indices where frames[index].header.kind.isVersion {
+      try catalog.confirm(&previousVersions[index], of: frames[index].header.id)
+    }
+    for index in frames.indices where frames[index].header.kind.isContent {
+      let frame = frames[index]
+      let entry = FooterEntry(
+        frame.header, offset: offset + frame.start, envelopeByteCount: frame.envelopeByteCount)
+      let start = frame.start + Layout.frameHeaderByteCount
+      state.head?.footer.add(entry, envelope: bytes.extracting(start..<start + frame.envelopeByteCount))
+      try catalog.apply(entry, in: segment, after: previousVersions[index])
+    }
+    catalog.chunks.apply(frames, bytes, in: segment.number, at: offset, sequence: sequence)
+    for frame in frames where frame.header.kind == .liveChange {
+      if let change = LiveChange(payload: bytes.extracting(frame.payload)) { state.live.apply(change) }
+    }
+  }
+
+  /// Waits until all that was reserved so far is visible. For whoever holds the gate, nothing new is reserved meanwhile; for a writer
+  /// that has the turn, nothing but what compaction publishes.
+  func waitUntilQuiet() throws(JournalError) {
+    try state.withLock(when: { $0.isQuiet }) { state throws(JournalError) in try state.checkWritable() }
+  }
+
+  /// After a failed write or sync nothing more is written: what the medium holds is no longer known.
+  func poison(_ cause: StorageError) -> JournalError {
+    let error = Self.poisoned(cause)
+    state.withLock { state in
+      guard state.failure == nil else { return }
+      state.failure = error
+      options.tell?(.poisoned(error))
+    }
+    return error
+  }
+
+  private static func poisoned(_ cause: StorageError) -> JournalError {
+    let reason = SystemErrno.message(cause.errno)
+    return JournalError(
+      .poisoned,
+      "\(cause.call.rawValue) of '\(cause.name)' failed (\(reason)); reopen the store to write again",
+      cause: cause)
+  }
+}

@@ -1,0 +1,50 @@
+// Telling of transactions as they become visible, in their order: FORMAT.md §21.2, INV-T2.
+
+import NotelogFormat
+import NotelogBase
+import Synchronization
+
+/// A record that a transaction wrote or deleted.
+struct ChangedRecord: Equatable, Sendable, BitwiseCopyable {
+  let id: ID16
+  let collection: UInt16
+  let isDeletion: Bool
+}
+
+/// Who is told of each transaction once it is visible, before any later one is.
+final class Watch: Sendable {
+  /// Takes the sequence numbers of transactions and what they changed: of one, or of several where nobody can tell any longer what they
+  /// changed, and then nothing. Each number is higher than those before. It must return soon, and not use the journal.
+  typealias Watcher = @Sendable (ClosedRange<UInt64>, [ChangedRecord]?) -> Void
+
+  /// Holds the function: whoever reaches a function itself through generic code, as a lock's is, wraps it in another each time, for
+  /// ever more of them to go through.
+  private final class Told: Sendable {
+    let watcher: Watcher
+    init(_ watcher: @escaping Watcher) { self.watcher = watcher }
+  }
+
+  private let told = Lock<Told?>(nil)
+  private let watched = Atomic(false)
+
+  /// Has a watcher told of what becomes visible from now on, in the place of another.
+  func set(_ watcher: @escaping Watcher) {
+    told.withLock { $0 = Told(watcher) }
+    watched.store(true, ordering: .releasing)
+  }
+
+  func tell(_ sequence: UInt64, _ frames: [PendingFrame]) {
+    guard watched.load(ordering: .acquiring) else { return }
+    var changes: [ChangedRecord] = []
+    for frame in frames where frame.header.kind.isVersion {
+      changes.append(
+        ChangedRecord(
+          id: frame.header.id, collection: frame.header.collection,
+          isDeletion: frame.header.kind == .tombstone))
+    }
+    if !changes.isEmpty { told.withLock { $0 }?.watcher(sequence...sequence, changes) }
+  }
+
+  /// Tells that transactions with these numbers went by, which can't be told one by one.
+  func tellGap(_ sequences: ClosedRange<UInt64>) { told.withLock { $0 }?.watcher(sequences, nil) }
+}

@@ -1,0 +1,77 @@
+// Examines a store that somebody may be writing to: FORMAT.md §25, "Readers".
+
+import NotelogBase
+import NotelogFormat
+import NotelogStorage
+
+extension Examination {
+  /// How often a finding that may be due to a writer's going on is looked at again.
+  private static let maximumAttempts = 1000
+  /// How often it must be the same in a row to be believed.
+  private static let believedAfter = 4
+
+  /// Examines a store that another process may be writing to.
+  ///
+  /// While it looks, segments may go, and come, and be finished. What looks like damage, or a file that is missing or shorter
+  /// than it was, is only believed when it is found again and again, among the same files.
+  static func stable(
+    _ storage: any Storage, storeID: ID16? = nil
+  ) throws(JournalError) -> Examination {
+    var previous: (damages: [Damage], error: String, names: Set<String>)?
+    var repetitions = 1
+    for attempt in 1... {
+      var examined: Examination?
+      var failure: JournalError?
+      do { examined = try Examination(storage, storeID: storeID) } catch { failure = error }
+      if let examined, examined.report.damages.isEmpty, !examined.isBeingRecovered,
+        !(try examined.wasCutMeanwhile(in: storage))
+      {
+        return examined
+      }
+      // A head that was finished meanwhile is shorter than it was: where there is another since, somebody is writing.
+      let names = Set((try? storage.names(in: "")) ?? [])
+      let finding = (examined?.report.damages ?? [], failure?.message ?? "", names)
+      let isSame = previous.map { $0 == finding } ?? false
+      repetitions = isSame ? repetitions + 1 : 1
+      previous = finding
+      guard repetitions == believedAfter || attempt == maximumAttempts else { continue }
+      if let examined { return examined }
+      if let failure { throw failure }
+    }
+    throw JournalError(.inputOutput, "the store could not be read")
+  }
+
+  /// Whether a recovered segment's sources have not been cut and finished yet.
+  var isBeingRecovered: Bool { log.contains(where: \.isCut) }
+
+  /// Whether the log's end may have been cut while it was read: a recovery gives what it copies from there a new name, and cuts
+  /// then. What was read in between ends too early, and looks like a log that ends there.
+  private func wasCutMeanwhile(in storage: any Storage) throws(JournalError) -> Bool {
+    guard let newest else { return false }
+    do throws(JournalError) {
+      if try fromStorage(newest.found.file.byteCount()) < newest.found.byteCount { return true }
+      for name in try fromStorage(storage.names(in: "")) {
+        guard let number = FileName.segmentNumber(name), number > newest.number,
+          survey.segments[number] == nil
+        else { continue }
+        if try Survey.read(name, number, storage)?.header.kind == .recovered { return true }
+      }
+      return false
+    } catch {
+      // A segment that went again while it was looked for.
+      if error.cause?.isMissing == true { return true }
+      throw error
+    }
+  }
+
+  /// Makes durable what was found, whoever wrote it.
+  func synchronize(in storage: any Storage) throws(JournalError) {
+    do {
+      for number in survey.segments.keys.sorted() where number >= report.floor.segment {
+        try survey.segments[number]?.file.makeDurable()
+      }
+      // A recovery that was interrupted may have left a name in memory only.
+      if newest?.found.header.kind == .recovered { try storage.makeNamesDurable() }
+    } catch { throw JournalError(error) }
+  }
+}

@@ -1,0 +1,250 @@
+// Writes what an unclean close leaves to be written: FORMAT.md §22, lines 9 to 12.
+
+import NotelogBase
+import NotelogFormat
+import NotelogStorage
+
+/// Brings a store that was not closed in order into a state in which every segment is finished.
+struct Recovery {
+  let storage: any Storage
+  let examination: Examination
+  /// Whether there was no room for recovery as it usually is.
+  var isDiskFull = false
+
+  /// A log segment that reaches beyond the floor, and what of it stays.
+  private struct Cut {
+    let source: SegmentSource
+    /// How the live set will identify what stays; nothing where nothing does.
+    let entry: LiveEntry?
+  }
+
+  /// Copies what is above the floor into a recovered segment, or makes it durable where it is; the sources are cut afterwards.
+  func run(number: UInt32, salt: UInt64) throws(JournalError) {
+    guard examination.missingHead == nil || examination.newest?.found.entry != nil else {
+      throw JournalError(
+        .damaged, "the end of the log is missing, and the end of what is left of it; salvage what there is")
+    }
+    let isLimitKept = keptByteCount <= FormatLimits.maximumSegmentByteCount
+    if isLimitKept, isCopyTooLong, canRaiseFloor {
+      var raised = Recovery(storage: storage, examination: try fromStorage(raiseFloor()))
+      raised.isDiskFull = isDiskFull
+      return try raised.run(number: number, salt: salt)
+    }
+    let cuts = try fromStorage(findCuts())
+    // No writer leaves more than a segment or two above the floor.
+    guard cuts.count <= FormatLimits.maximumSources, isLimitKept else {
+      throw JournalError(
+        .damaged, "\(cuts.count) segments lie above what is known to be durable; salvage what there is")
+    }
+    do throws(StorageError) { try keepTornAside() } catch {
+      guard isDiskFull, error.isNoSpace else { throw JournalError(error) }
+      // Better without them than not at all.
+      for tail in examination.report.torn {
+        try? storage.unlink(FileName.tail(of: tail.segment, at: tail.offset))
+      }
+    }
+    try fromStorage(writeRecoveredSegment(number: number, salt: salt, cuts))
+  }
+
+  private var copiedByteCount: Int { examination.kept.reduce(0) { $0 + $1.range.end - $1.range.start } }
+
+  /// Whether the copy would take more than there is, or more than compaction is sure to have room for: **INV-H3**.
+  private var isCopyTooLong: Bool {
+    isDiskFull || copiedByteCount > (examination.survey.segments.values.map(\.byteCount).max() ?? 0)
+  }
+
+  /// Whether what is above the floor can become what is below it: there is something, all of what comes before is there, and it ends
+  /// where units can end.
+  private var canRaiseFloor: Bool {
+    !examination.kept.isEmpty && examination.report.damages.isEmpty && examination.end.offset > 0
+      && examination.end.segment == examination.newest?.number && examination.newest?.isCut == false
+  }
+
+  /// Writes what is whole above the floor once more where it is, and syncs it: an earlier write may be in memory only, and an
+  /// earlier sync may have failed. It takes no room.
+  ///
+  /// - Returns: The examination with the floor behind it.
+  private func raiseFloor() throws(StorageError) -> Examination {
+    let (floor, end) = (examination.report.floor, examination.end)
+    for segment in examination.log where segment.number >= floor.segment && segment.number <= end.segment {
+      let start = segment.number == floor.segment ? floor.offset : 0
+      let limit = segment.number == end.segment ? end.offset : segment.end
+      let name = FileName.segment(segment.number)
+      let file = try storage.openFile(name, .update)
+      defer { file.close() }
+      try file.copyBytes(of: file, start..<limit)
+      try file.makeDurable()
+    }
+    // Their names must be durable too before a segment speaks of them.
+    try storage.makeNamesDurable()
+    var raised = examination
+    raised.kept = []
+    raised.report.floor = end
+    return raised
+  }
+
+  /// The bytes that the recovered segment takes, at most: a footer takes no more than the frames it lists, but for its beginning.
+  private var keptByteCount: Int {
+    let frames = copiedByteCount
+    let live = (examination.live.count + FormatLimits.maximumSources + 1) * Layout.liveEntryByteCount
+    return Layout.firstFrameOffset + 2 * (frames + live) + FooterBuilder().byteCount
+  }
+
+  /// Line 10: what will be cut is kept aside first.
+  private func keepTornAside() throws(StorageError) {
+    guard !examination.report.torn.isEmpty else { return }
+    do { try storage.makeFolder(FileName.torn) } catch {
+      guard error.errno == SystemErrno.exists else { throw error }
+    }
+    var room = FormatLimits.maximumTornByteCount
+    for tail in examination.report.torn {
+      guard let found = examination.survey.segments[tail.segment] else { continue }
+      var buffer = Buffer()
+      try buffer.fill(min(room, tail.byteCount), from: found.file, at: tail.offset)
+      room -= buffer.count
+      try keep(buffer.bytes, of: tail)
+    }
+    try storage.makeNamesDurable(in: FileName.torn)
+  }
+
+  /// Keeps a tail under the first of its names under which nothing else is kept: a recovery that was interrupted may have
+  /// found another tail at the same place, which the crash then took.
+  private func keep(_ tail: RawSpan, of place: TornTail) throws(StorageError) {
+    var copy = 0
+    while true {
+      let name = FileName.tail(of: place.segment, at: place.offset, copy: copy)
+      copy += 1
+      let file: any StorageFile
+      do throws(StorageError) {
+        file = try storage.openFile(name, .createIfMissing)
+      } catch {
+        // Something that must not be written to: a link, or a file with another name.
+        guard error.isOfNoFile || error.errno == SystemErrno.manyNames else { throw error }
+        continue
+      }
+      defer { file.close() }
+      if try Self.isBeginning(file, of: tail) {
+        try file.writeAll(tail, at: 0)
+        return try file.makeDurable()
+      }
+    }
+  }
+
+  /// Whether a file holds nothing but the beginning of some bytes: all that an interruption leaves of them.
+  private static func isBeginning(_ file: any StorageFile, of bytes: RawSpan) throws(StorageError) -> Bool {
+    let byteCount = try file.byteCount()
+    guard byteCount <= bytes.byteCount else { return false }
+    var buffer = Buffer()
+    try buffer.fill(byteCount, from: file, at: 0)
+    return buffer.bytes.elementsEqual(bytes.extracting(first: byteCount))
+  }
+
+  /// The segments of the log that reach beyond the floor, with the length of each that lies below it.
+  private func findCuts() throws(StorageError) -> [Cut] {
+    let floor = examination.report.floor
+    var cuts: [Cut] = []
+    for segment in examination.log + examination.cut
+    where segment.number >= floor.segment && segment.found.header.kind == .log {
+      let keeps = segment.number == floor.segment
+      guard keeps, floor.offset > (try segment.unitsStart()) else {
+        cuts.append(Cut(source: SegmentSource(segment: segment.number, keptByteCount: 0), entry: nil))
+        continue
+      }
+      let kept = Self.keptByteCount(of: segment, floor: floor)
+      var buffer = Buffer()
+      let finished = try Self.footer(of: segment.found, kept: kept, into: &buffer)
+      cuts.append(Cut(source: SegmentSource(segment: segment.number, keptByteCount: kept), entry: finished))
+    }
+    return cuts
+  }
+
+  /// Up to where a segment in which the floor lies is kept: to the floor, even where the file ends before it. What is missing is
+  /// then seen for as long as the segment lives. A floor that no segment can have room for is not to be believed.
+  private static func keptByteCount(of segment: Examination.LogSegment, floor: LogPosition) -> Int {
+    // A footer takes no more than the frames it lists, but for its beginning.
+    let room = FormatLimits.maximumSegmentByteCount - segment.end - FooterBuilder().byteCount
+    return aligned(floor.offset <= room ? floor.offset : segment.end)
+  }
+
+  /// The footer of a log segment cut at a length, or filled up to it: the same whenever it is made, as it says what the frames
+  /// say.
+  static func footer(
+    of found: FoundSegment, kept: Int, into buffer: inout Buffer
+  ) throws(StorageError) -> LiveEntry {
+    var footer = FooterBuilder()
+    try footer.addFrames(of: found.file, salt: found.salt, to: kept)
+    let checksum = footer.append(to: &buffer, at: kept, header: found.header, salt: found.salt)
+    return LiveEntry(
+      number: found.number, byteCount: kept + buffer.count, salt: found.header.salt, footerChecksum: checksum)
+  }
+
+  /// Line 9: a new segment with every whole transaction above the floor. It is written also when there is none: it is
+  /// the witness of the cut.
+  private func writeRecoveredSegment(number: UInt32, salt: UInt64, _ cuts: [Cut]) throws(StorageError) {
+    var live = examination.live
+    for cut in cuts {
+      live.remove(cut.source.segment)
+      if let entry = cut.entry { live.insert(entry) }
+    }
+    if let entry = examination.missingHead { live.insert(entry) }
+    let firstSequence = examination.nextSequence
+    var builder = try SegmentBuilder.create(in: storage, number: number, salt: salt)
+    do {
+      try builder.append(live, firstSequence: firstSequence)
+      try copyKept(to: &builder)
+    } catch {
+      builder.abandon()
+      throw error
+    }
+    _ = try builder.publish { end in
+      SegmentHeader(
+        .recovered, number: number, storeID: examination.storeID, branch: examination.branch, salt: salt,
+        firstSequence: firstSequence,
+        floor: LogPosition(segment: number, offset: end), live: live, sources: cuts.map(\.source))
+    }
+  }
+
+  /// Copies the whole transactions above the floor, segment by segment: what is read for one serves the next.
+  private func copyKept(to builder: inout SegmentBuilder) throws(StorageError) {
+    var rest = examination.kept[...]
+    for segment in examination.log where rest.first?.segment == segment.number {
+      var reader = segment.reader
+      while let kept = rest.first, kept.segment == segment.number {
+        try copy(kept, &reader, to: &builder)
+        rest.removeFirst()
+      }
+    }
+  }
+
+  /// Copies a transaction. Its live changes are in the live set already and are left out.
+  private func copy(
+    _ kept: Examination.KeptTransaction, _ reader: inout SegmentReader, to builder: inout SegmentBuilder
+  ) throws(StorageError) {
+    let start = builder.end
+    var frameCount = 0
+    var place = kept.range.start
+    while place < kept.range.markStart {
+      // It was whole a moment ago; a disk that says otherwise now must not be copied from.
+      guard case .frame(let header) = try reader.frame(at: place), try reader.isWhole(header, at: place)
+      else {
+        throw StorageError(.read, FileName.segment(kept.segment), errno: SystemErrno.inputOutput)
+      }
+      if header.kind != .liveChange {
+        try builder.append(header, try reader.payload(of: header, at: place))
+        frameCount += 1
+      }
+      place += header.frameByteCount
+    }
+    guard frameCount > 0 else { return }
+    let mark = CommitMark(
+      frameCount: frameCount, firstOffset: start, floor: kept.range.mark.floor, time: kept.range.mark.time)
+    var payload = Buffer(capacity: CommitMark.byteCount)
+    payload.appendZeros(CommitMark.byteCount)
+    var bytes = payload.mutableBytes
+    mark.write(into: &bytes, at: 0)
+    try builder.append(
+      FrameHeader(
+        .commit, payloadByteCount: CommitMark.byteCount, sequence: kept.range.sequence,
+        payloadChecksum: Checksum.of(payload.bytes)), payload.bytes)
+  }
+}

@@ -1,0 +1,279 @@
+// The files of a pile, sorted by what they are and whether they count: docs/maintenance.md, "Salvage".
+
+import NotelogBase
+import NotelogFormat
+import NotelogStorage
+
+/// The segments that were found, and what they say of one another.
+struct SalvagePile {
+  private(set) var files: [SalvageFile] = []
+  private(set) var storeID = ID16.zero
+  /// The highest position that any witness in a header names as durable.
+  var floor = LogPosition.zero
+  /// The live set of the newest segment of the log in which one can be read.
+  private(set) var live: LiveSet?
+  /// The number of that segment.
+  private(set) var liveNumber: UInt32 = 0
+
+  /// Segments whose files are there, and can't be opened.
+  private(set) var unopened: Set<UInt32> = []
+
+  /// Files of a store that hold no frames.
+  private static let otherNames: Set<String> = [
+    FileName.lock, FileName.reserve, FileName.torn, FileName.index, FileName.keyring, FileName.keyringCopy,
+    FileName.schemas, FileName.pins, FileName.creating, FileName.created,
+  ]
+
+  init(
+    _ storage: any Storage, storeID expected: ID16?, _ report: inout SalvageReport
+  ) throws(JournalError) {
+    let (found, unopened) = try Self.files(in: storage)
+    for (name, errno) in unopened {
+      report.add(Self.unreadable(name, 0, errno: errno))
+      if let number = FileName.segmentNumber(name) { self.unopened.insert(number) }
+    }
+    guard let id = expected ?? Self.commonest(found) else {
+      throw JournalError(.notAStore, "there is no segment with a readable header here; give the store's id")
+    }
+    storeID = id
+    for file in found {
+      if let header = file.header, header.storeID != id {
+        report.foreign.append((file.name, header.storeID))
+        file.file.close()
+      } else {
+        files.append(file)
+      }
+    }
+    try findLive()
+    try findSalts(&report)
+    noteDoubled(&report)
+    findReplaced()
+    for file in files { floor = max(floor, file.header?.floor ?? .zero) }
+    noteOutsideWitnesses(storage)
+    do { try findEnds() } catch { throw JournalError(error) }
+  }
+
+  /// The files that frames are looked for in, and the names of segments that can't be opened.
+  private static func files(
+    in storage: any Storage
+  ) throws(JournalError) -> (found: [SalvageFile], unopened: [(name: String, errno: Int32)]) {
+    var found: [SalvageFile] = []
+    var unopened: [(name: String, errno: Int32)] = []
+    for name in try fromStorage(storage.names(in: "")).sorted() where !otherNames.contains(name) {
+      guard let file = SalvageFile(name, in: storage) else {
+        if name.contains(".journal") { unopened.append((name, openingErrno(name, in: storage))) }
+        continue
+      }
+      // A file of any name may be a segment, if it says so, or if its frames do.
+      let mayHoldFrames = file.byteCount > Layout.firstFrameOffset
+      if file.header != nil || name.contains(".journal") || mayHoldFrames { found.append(file) }
+    }
+    return (found, unopened)
+  }
+
+  /// The store that a pile is of: the keyring's, if any file is; otherwise the one that most bytes belong to.
+  static func store(in storage: any Storage, keyring: ID16?) throws(JournalError) -> ID16? {
+    let found = try files(in: storage).found
+    defer { for file in found { file.file.close() } }
+    if let keyring, found.contains(where: { $0.header?.storeID == keyring }) { return keyring }
+    return commonest(found) ?? keyring
+  }
+
+  /// What says beside the segments how far the log went: where it was closed, and what the checkpoint covers.
+  private mutating func noteOutsideWitnesses(_ storage: any Storage) {
+    if let last = LastClose.read(storage), last.storeID == storeID { floor = max(floor, last.mark) }
+    guard let checkpoint = CheckpointFile.find(in: storage).found else { return }
+    if checkpoint.head.storeID == storeID { floor = max(floor, checkpoint.head.covered) }
+    checkpoint.file.close()
+  }
+
+  /// A segment was full when the process died, and has no footer yet: where its frames make the one that the live set speaks of,
+  /// none is missing, and what follows them is space that was promised.
+  private mutating func findEnds() throws(StorageError) {
+    for index in files.indices where files[index].trailer == nil && files[index].keptByteCount == .max {
+      let file = files[index]
+      guard let header = file.header, header.kind == .log, let salt = file.salt,
+        let entry = live?[header.number], entry.salt == header.salt
+      else { continue }
+      var reader = file.reader()
+      var end = Layout.firstFrameOffset
+      while case .frame(let frame) = try reader.frame(at: end), frame.kind != .footer {
+        end += frame.frameByteCount
+      }
+      var footer = FooterBuilder()
+      try footer.addFrames(of: file.file, salt: salt, to: end)
+      if footer.frame(at: end, header: header, salt: salt).checksum == entry.footerChecksum {
+        files[index].keptByteCount = end
+      }
+    }
+  }
+
+  /// The number of the newest segment of the log.
+  private var newestLogNumber: UInt32? {
+    files.compactMap { $0.header?.kind.isLog == true ? $0.number : nil }.max()
+  }
+
+  private static func unreadable(
+    _ name: String, _ byteCount: Int, errno: Int32 = 0
+  ) -> SalvageReport.Loss {
+    SalvageReport.Loss(
+      kind: .unreadableFile, file: name, segment: FileName.segmentNumber(name), offset: 0,
+      byteCount: byteCount, errno: errno)
+  }
+
+  /// Why a file can't be opened; 0 where it can.
+  private static func openingErrno(_ name: String, in storage: any Storage) -> Int32 {
+    do throws(StorageError) {
+      try storage.openFile(name, .read).close()
+      return 0
+    } catch { return error.errno }
+  }
+
+  /// The store that most bytes belong to.
+  private static func commonest(_ files: [SalvageFile]) -> ID16? {
+    var byteCounts: [ID16: Int] = [:]
+    for file in files {
+      if let id = file.header?.storeID { byteCounts[id, default: 0] += file.byteCount }
+    }
+    return byteCounts.max { ($0.value, $0.key) < ($1.value, $1.key) }?.key
+  }
+
+  /// The live set of the newest log segment that has a readable one, with the changes committed since.
+  private mutating func findLive() throws(JournalError) {
+    let log = files.filter { $0.header?.kind.isLog == true }
+      .sorted { ($0.header?.number ?? 0, $0.byteCount) > ($1.header?.number ?? 0, $1.byteCount) }
+    for file in log {
+      guard let header = file.header,
+        let set = try fromStorage(Self.live(of: file))
+      else { continue }
+      live = set
+      liveNumber = header.number
+      let present = unopened.union(files.compactMap(\.number))
+      live?.addUnlisted(
+        files.compactMap { file in file.header.map { ($0, file.entry) } },
+        isMissing: { !present.contains($0) })
+      return
+    }
+  }
+
+  private static func live(of file: SalvageFile) throws(StorageError) -> LiveSet? {
+    var reader = file.reader()
+    guard let header = file.header, let (set, end) = try reader.liveSet(of: header) else { return nil }
+    var live = set
+    try reader.applyLiveChanges(to: &live, from: end, to: file.byteCount)
+    return live
+  }
+
+  /// Finds the salts of files without a header: from the live set, or from their own frames.
+  private mutating func findSalts(_ report: inout SalvageReport) throws(JournalError) {
+    var withSalt: [SalvageFile] = []
+    for var file in files {
+      if file.salt == nil {
+        do { file.salt = try salt(of: file) } catch { throw JournalError(error) }
+        guard file.salt != nil else {
+          if try isInterruptedCreation(file) { continue }
+          if file.name.contains(".journal") { report.add(Self.unreadable(file.name, file.byteCount)) }
+          file.file.close()
+          continue
+        }
+        if file.number == nil {
+          // Without a name, its own marks say which one it is: they name places in it, once there was a sync.
+          let named = try fromStorage(Salvage.witnessedFloor(in: file)).segment
+          if named > 0, !files.contains(where: { $0.number == named }) { file.number = named }
+        }
+        report.headerless.append(file.name)
+      }
+      withSalt.append(file)
+    }
+    files = withSalt
+  }
+
+  /// Whether nothing was ever in a file: the process died while it created the next segment.
+  private func isInterruptedCreation(_ file: SalvageFile) throws(JournalError) -> Bool {
+    guard file.number ?? 0 > newestLogNumber ?? 0 else { return false }
+    do {
+      var reader = SegmentReader(file.file, salt: SegmentSalt(0), end: file.byteCount)
+      return try reader.isZero(from: Layout.firstFrameOffset + Layout.frameHeaderByteCount)
+    } catch { throw JournalError(error) }
+  }
+
+  private func salt(of file: SalvageFile) throws(StorageError) -> SegmentSalt? {
+    if let number = file.number, let entry = live?[number] {
+      let salt = SegmentSalt(entry.salt)
+      if try SalvageFile.hasFrame(file.file, file.byteCount, under: salt) { return salt }
+    }
+    return try SaltSolver.solve(file.file, byteCount: file.byteCount)
+  }
+
+  private func noteDoubled(_ report: inout SalvageReport) {
+    var seen: Set<UInt32> = []
+    for file in files {
+      if let salt = file.salt, !seen.insert(salt.share).inserted { report.doubled.append(file.name) }
+    }
+  }
+
+  /// Says which files, or which parts of them, something else has taken the place of.
+  private mutating func findReplaced() {
+    var replaced: Set<UInt32> = []
+    var kept: [UInt32: Int] = [:]
+    for file in files {
+      guard let header = file.header else { continue }
+      for source in header.sources where source.segment < header.number {
+        if header.kind == .recovered { kept[source.segment] = source.keptByteCount }
+        if source.keptByteCount == 0 { replaced.insert(source.segment) }
+      }
+    }
+    for index in files.indices {
+      guard let number = files[index].number else { continue }
+      if let live, number < liveNumber {
+        // A file that the live set names may also be an older, or another, under the same number.
+        let entry = live[number]
+        files[index].isReplaced =
+          entry == nil || files[index].header.map { $0.salt != entry?.salt } ?? false
+      } else {
+        files[index].isReplaced = number != liveNumber && replaced.contains(number)
+      }
+      if let kept = kept[number], kept > 0 { files[index].keptByteCount = kept }
+    }
+  }
+
+  /// Whether a checkpoint is of these segments: those that both know, by a file or by the live set, have the same salts. Frames that were
+  /// moved within a file without a header check under another one, and none is where the checkpoint says that it was.
+  func isKnown(to head: CheckpointHead) -> Bool {
+    var known: [(number: UInt32?, salt: SegmentSalt?)] = files.filter { !$0.isReplaced }.map {
+      ($0.number, $0.salt)
+    }
+    known += live?.entries.map { ($0.number, SegmentSalt($0.salt)) } ?? []
+    return known.allSatisfy { number, salt in
+      guard let figures = number.flatMap(head.figures(of:)) else { return true }
+      return SegmentSalt(figures.salt).share == salt?.share
+    }
+  }
+
+  /// How long a file was, where it ends too early: every segment is finished but the newest of the log.
+  func expectedByteCount(of file: SalvageFile) -> Int? {
+    guard let number = file.number, file.trailer == nil, file.keptByteCount == .max else { return nil }
+    if let entry = live?[number] { return max(file.byteCount, entry.byteCount) }
+    guard let header = file.header, header.kind != .log || number != newestLogNumber else {
+      let known = floor.segment == number ? floor.offset : Layout.firstFrameOffset
+      return file.byteCount < known ? known : nil
+    }
+    return file.byteCount
+  }
+
+  /// The segments that the live set, or a witness, speaks of, and no file is.
+  var missing: [UInt32] {
+    let present = Set(files.filter { !$0.isReplaced }.compactMap(\.number))
+    var named = Set(live?.entries.map(\.number) ?? [])
+    let newest = files.filter { $0.header?.kind.isLog == true && !$0.isReplaced }.max {
+      ($0.number ?? 0) < ($1.number ?? 0)
+    }
+    if floor.segment > newest?.number ?? 0 {
+      named.insert(floor.segment)
+    } else if let newest, let number = newest.number, newest.header?.kind == .log, newest.trailer != nil {
+      // A segment of the log gets its footer when the next one is there.
+      named.insert(number + 1)
+    }
+    return named.filter { !present.contains($0) }.sorted()
+  }
+}

@@ -1,0 +1,211 @@
+// Which segments are in a folder, by their headers: FORMAT.md §12, line 1.
+
+import NotelogBase
+import NotelogFormat
+import NotelogStorage
+
+/// A segment's file as found, before anything is believed of it but its header.
+struct FoundSegment {
+  let number: UInt32
+  let file: any StorageFile
+  let byteCount: Int
+  let header: SegmentHeader
+  /// Offsets at which a header should be and isn't, or is another.
+  let badCopies: [Int]
+  /// Where the trailer says that the footer is; nothing where there is no valid trailer.
+  let trailer: Trailer?
+  /// Whether its footer says that frames had been lost before it was made.
+  let isIncomplete: Bool
+
+  var salt: SegmentSalt { SegmentSalt(header.salt) }
+  /// Whether it ends in a trailer that points where a footer can be.
+  var hasTrailer: Bool { trailer != nil }
+  /// How the live set would identify it.
+  var entry: LiveEntry? {
+    trailer.map {
+      LiveEntry(number: number, byteCount: byteCount, salt: header.salt, footerChecksum: $0.footerChecksum)
+    }
+  }
+
+  /// Whether the footer that its trailer speaks of checks.
+  func hasSoundFooter() throws(StorageError) -> Bool {
+    guard let trailer else { return false }
+    var reader = SegmentReader(file, salt: salt, end: byteCount)
+    return try reader.forEachFooterEntry(trailer) { _, _ in } != .unreadable
+  }
+}
+
+/// The segments of a folder.
+struct Survey {
+  private(set) var segments: [UInt32: FoundSegment] = [:]
+  private(set) var storeID: ID16?
+  /// Numbers of files without any valid header.
+  private(set) var unreadable: [UInt32] = []
+  /// Numbers of those among them that hold nothing behind the place of a header and an empty live set: their creation
+  /// was interrupted.
+  private(set) var interruptedCreations: [UInt32] = []
+  /// Numbers of files whose header is of another store, or of another number.
+  private(set) var foreign: [UInt32] = []
+  /// Output that was never published.
+  private(set) var partials: [String] = []
+  /// The highest number that any file name bears.
+  private(set) var highestNumber: UInt32 = 0
+
+  /// Reads the headers of all segments in the store's folder.
+  ///
+  /// The store's id, where it is not given, is the one that most segments bear: a file that was being created when
+  /// the power went may hold anything, the header of another store's segment among it.
+  init(_ storage: any Storage, storeID expected: ID16?) throws(JournalError) {
+    let names = try fromStorage(storage.names(in: ""))
+    var found: [FoundSegment] = []
+    for name in names {
+      if FileName.isPartial(name) {
+        partials.append(name)
+        note(FileName.segmentNumber(String(name.dropLast(FileName.partialSuffix.count))))
+      }
+      guard let number = FileName.segmentNumber(name) else { continue }
+      note(number)
+      if let segment = try Self.read(name, number, storage) {
+        found.append(segment)
+      } else {
+        unreadable.append(number)
+        if try Self.isInterruptedCreation(name, storage) { interruptedCreations.append(number) }
+      }
+    }
+    found.sort { $0.number < $1.number }
+    storeID = expected ?? Self.mostFrequentStoreID(in: found)
+    for segment in found {
+      if segment.header.storeID == storeID, segment.header.number == segment.number {
+        segments[segment.number] = segment
+      } else {
+        foreign.append(segment.number)
+      }
+    }
+    if names.contains(FileName.torn) { note(try Self.highestTailNumber(in: storage)) }
+  }
+
+  private static func mostFrequentStoreID(in segments: [FoundSegment]) -> ID16? {
+    var counts: [ID16: Int] = [:]
+    for segment in segments where segment.header.number == segment.number {
+      counts[segment.header.storeID, default: 0] += 1
+    }
+    // Of equally many, the smallest: the same whenever the store is opened.
+    return counts.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key
+  }
+
+  private mutating func note(_ number: UInt32?) { highestNumber = max(highestNumber, number ?? 0) }
+
+  /// The highest segment number in the names of tails kept aside: no number is used twice.
+  static func highestTailNumber(in storage: any Storage) throws(JournalError) -> UInt32? {
+    let tails = try fromStorage(storage.names(in: FileName.torn))
+    return tails.compactMap(FileName.tailSegmentNumber).max()
+  }
+
+  /// Whether there is no segment at all, but for interrupted creations.
+  var isEmpty: Bool { segments.isEmpty && foreign.isEmpty && unreadable == interruptedCreations }
+
+  /// Whether a folder has a segment of a log, and whether what an app wrote is in any of its segments, or may be: records that are no
+  /// schemas, deletions, large values.
+  static func contents(
+    of storage: any Storage
+  ) throws(JournalError) -> (hasLog: Bool, hasRecords: Bool) {
+    var (hasLog, hasRecords) = (false, false)
+    for name in try fromStorage(storage.names(in: "")) {
+      guard let number = FileName.segmentNumber(name) else { continue }
+      guard let found = try read(name, number, storage) else {
+        if try !isInterruptedCreation(name, storage) { hasRecords = true }
+        continue
+      }
+      defer { found.file.close() }
+      if found.header.kind.isLog { hasLog = true }
+      var reader = SegmentReader(found.file, salt: found.salt, end: found.byteCount)
+      var place = Layout.firstFrameOffset
+      while !hasRecords, let (next, header) = try fromStorage(reader.nextFrame(from: place)) {
+        // Collection 0 holds schemas.
+        hasRecords = header.kind == .chunk || header.kind.isVersion && header.collection != 0
+        place = next + header.frameByteCount
+      }
+    }
+    return (hasLog, hasRecords)
+  }
+
+  /// Whether a file without a header has nothing where the first unit would be, and behind.
+  private static func isInterruptedCreation(
+    _ name: String, _ storage: any Storage
+  ) throws(JournalError) -> Bool {
+    do {
+      let file = try storage.openFile(name, .read)
+      defer { file.close() }
+      let byteCount = try file.byteCount()
+      guard byteCount <= FormatLimits.maximumSegmentByteCount else { return false }
+      var reader = SegmentReader(file, salt: SegmentSalt(0), end: byteCount)
+      return try reader.isZero(from: Layout.firstFrameOffset + Layout.frameHeaderByteCount)
+    } catch { throw JournalError(error) }
+  }
+
+  /// Reads a segment's header from the first of its three places that is valid.
+  static func read(
+    _ name: String, _ number: UInt32, _ storage: any Storage
+  ) throws(JournalError) -> FoundSegment? {
+    let file = try fromStorage(storage.openFile(name, .read))
+    return try read(file, number)
+  }
+
+  /// Reads the header of an open segment.
+  static func read(_ file: any StorageFile, _ number: UInt32) throws(JournalError) -> FoundSegment? {
+    var buffer = Buffer(capacity: Layout.firstFrameOffset)
+    let byteCount = try fromStorage(file.byteCount())
+    // One copy of the header is enough, also for a writer.
+    try fromStorage(buffer.fillForgiving(min(byteCount, Layout.firstFrameOffset), from: file, at: 0))
+    guard byteCount <= FormatLimits.maximumSegmentByteCount else { return nil }
+    var isUnsupported = false
+    func copy(at place: Int) -> SegmentHeader? {
+      do { return try SegmentHeader(buffer.bytes, at: min(place, buffer.count)) } catch {
+        if error == .unsupportedVersion { isUnsupported = true }
+        return nil
+      }
+    }
+    let first = copy(at: 0)
+    let second = copy(at: Layout.headerCopyOffset)
+    var header = first ?? second
+    if let second, second.number == number, header?.number != number { header = second }
+    var badCopies: [Int] = []
+    if first == nil || first != header { badCopies.append(0) }
+    if second == nil || second != header { badCopies.append(Layout.headerCopyOffset) }
+    let trailer = try fromStorage(Trailer.read(file, byteCount: byteCount))
+    if header == nil, let trailer {
+      header = try readHeader(file, at: trailer.footerOffset + Layout.frameHeaderByteCount)
+    }
+    guard let header else {
+      if isUnsupported {
+        throw JournalError(
+          .unsupportedVersion, "segment \(number) was written by a newer version", segment: number)
+      }
+      return nil
+    }
+    let isIncomplete = if let trailer { try readIncompleteness(file, trailer) } else { false }
+    return FoundSegment(
+      number: number, file: file, byteCount: byteCount, header: header, badCopies: badCopies,
+      trailer: trailer,
+      isIncomplete: isIncomplete)
+  }
+
+  /// Whether a footer says that it does not list all that was in the segment. What checks the footer checks this.
+  private static func readIncompleteness(
+    _ file: any StorageFile, _ trailer: Trailer
+  ) throws(JournalError) -> Bool {
+    var buffer = Buffer(capacity: 4)
+    let place = trailer.footerOffset + Layout.frameHeaderByteCount + Layout.headerByteCount + 4
+    do { try buffer.fill(4, from: file, at: place) } catch { throw JournalError(error) }
+    return buffer.count == 4 && buffer.bytes.load(UInt32.self, at: 0) == 1
+  }
+
+  /// The header at a place of a file, if there is one.
+  static func readHeader(_ file: any StorageFile, at place: Int) throws(JournalError)
+    -> SegmentHeader?
+  {
+    var buffer = Buffer(capacity: Layout.headerByteCount)
+    _ = try fromStorage(buffer.fill(Layout.headerByteCount, from: file, at: place))
+    return try? SegmentHeader(buffer.bytes, at: 0)
+  }
+}

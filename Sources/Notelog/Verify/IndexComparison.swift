@@ -1,0 +1,137 @@
+// Whether the checkpoint says what the segments say: docs/format-derived.md §31, INV-X1.
+
+import NotelogBase
+import NotelogFormat
+import NotelogStorage
+
+/// How the index that an opening would make of the checkpoint, and of what came after it, differs from the one that the segments
+/// make. Every block of it checks: it was written by a writer that errs, or by somebody else.
+struct IndexComparison: Equatable, Sendable {
+  /// The records named in a finding, at most.
+  private static let namedCount = 5
+
+  /// How many entries are at another place, are missing, or are there for nothing.
+  private(set) var wrongEntryCount = 0
+  /// The first of the records that are there in truth and would not be found, or deleted ones that would be.
+  private(set) var records: [ID16] = []
+  /// Whether the records of collection 0 are others than it lists.
+  private(set) var listsOtherSchemas = false
+  /// Segments whose live bytes are others than it says.
+  private(set) var segments: [UInt32] = []
+
+  /// Fields whose orders lack keys that records have.
+  var orders: [OrderName] = []
+
+  /// Whether the index names other copies of some frames: there are two where a recovery copied again what a compaction had copied.
+  private var hasCopies = false
+
+  /// Whether there is no difference.
+  var isSame: Bool {
+    wrongEntryCount == 0 && !listsOtherSchemas && segments.isEmpty && orders.isEmpty
+  }
+
+  init() {}
+
+  /// Compares two catalogs with the same fingerprints. The first one is of no use afterwards: each shard of it is let go as soon as
+  /// it is compared.
+  init(_ catalog: Catalog, with truth: Catalog) throws(StorageError) {
+    listsOtherSchemas = try catalog.listedRecords() != truth.listedRecords()
+    for number in 0..<Index.shardCount {
+      if try !catalog.index.hasEntries(of: truth.index, inShard: number) {
+        try compare(
+          catalog.index.entries(ofShard: number), with: truth.index.entries(ofShard: number), truth)
+      }
+      catalog.index.forgetShard(number)
+    }
+    // Which of two copies is live, is nobody's concern.
+    if hasCopies { return }
+    for segment in truth.segments.all
+    where catalog.segments[segment.number]?.recordBytes != segment.recordBytes {
+      segments.append(segment.number)
+    }
+  }
+
+  /// A record that is at another place is missing at one, and too much at the other.
+  private mutating func compare(
+    _ said: [IndexEntry], with real: [IndexEntry], _ truth: Catalog
+  ) throws(StorageError) {
+    var surplus = Dictionary(grouping: Set(said).subtracting(real), by: \.fingerprint)
+    var missing: [FooterEntry?] = []
+    for entry in Set(real).subtracting(said) {
+      let frame = try self.frame(of: entry, truth)
+      if let frame,
+        try removeCopy(of: frame, at: entry.place, &surplus[entry.fingerprint, default: []], truth)
+      {
+        hasCopies = true
+      } else {
+        missing.append(frame)
+      }
+    }
+    let left = Array(surplus.values.joined())
+    for frame in missing { name(frame) }
+    if missing.count < left.count { for entry in left { name(try frame(of: entry, truth)) } }
+    // An entry may also be there twice.
+    wrongEntryCount += max(missing.count, left.count, said.count - real.count)
+  }
+
+  /// Takes out of some entries one that names a copy of a frame.
+  ///
+  /// - Returns: Whether there was one.
+  private func removeCopy(
+    of frame: FooterEntry, at place: FrameAddress, _ entries: inout [IndexEntry], _ truth: Catalog
+  ) throws(StorageError) -> Bool {
+    for (index, entry) in entries.enumerated()
+    where entry.place.segment != place.segment && entry.place.isTombstone == place.isTombstone {
+      let other = try self.frame(of: entry, truth)
+      if other?.id == frame.id, other?.sequence == frame.sequence {
+        entries.remove(at: index)
+        return true
+      }
+    }
+    return false
+  }
+
+  /// The frame that an entry names, if it has the entry's fingerprint.
+  private func frame(of entry: IndexEntry, _ truth: Catalog) throws(StorageError) -> FooterEntry? {
+    guard case .frame(let frame) = try truth.segments.candidateState(at: entry.place, truth.cache),
+      truth.index.fingerprint(of: frame.id) == entry.fingerprint
+    else { return nil }
+    return frame
+  }
+
+  private mutating func name(_ frame: FooterEntry?) {
+    guard let frame, records.count < Self.namedCount, !records.contains(frame.id) else { return }
+    records.append(frame.id)
+  }
+}
+
+extension Examination {
+  /// What the checkpoint is good for, every block of it read but for those of orders, and how what an opening makes of it differs
+  /// from what the segments say. That it is damaged is no damage to the store.
+  func verifiedCheckpoint(
+    against truth: Catalog
+  ) throws(StorageError) -> (use: CheckpointUse, comparison: IndexComparison) {
+    let found: CheckpointFile
+    switch checkpoint {
+    case .missing: return (.missing, IndexComparison())
+    case .damaged: return (.damaged, IndexComparison())
+    case .found(let file): found = file
+    }
+    guard found.head.storeID == storeID else { return (.stale, IndexComparison()) }
+    guard try found.isSound() else { return (.damaged, IndexComparison()) }
+    // Where something is damaged, it may know more than the segments do.
+    guard !report.isDamaged, trusts(found), found.head.key == truth.index.key else {
+      return (.used, IndexComparison())
+    }
+    guard let taken = try Catalog.load(found, accepted(beside: found.head), end: end, JournalOptions()),
+      taken.readings.isEmpty
+    else { return (.stale, IndexComparison()) }
+    return (.used, try IndexComparison(taken.catalog, with: truth))
+  }
+
+  /// The key of the index that is compared with the checkpoint's.
+  var comparedKey: FingerprintKey? {
+    guard !report.isDamaged, let found = checkpoint.found, trusts(found) else { return nil }
+    return found.head.key
+  }
+}

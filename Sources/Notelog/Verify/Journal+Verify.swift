@@ -1,0 +1,295 @@
+// Verifying everything that can be verified without keys. It never writes. FORMAT.md §4, §5, §12.
+
+import NotelogFormat
+import NotelogStorage
+import NotelogBase
+
+extension Journal {
+  /// What verifying found.
+  struct Verification: Sendable {
+    /// What opening found, and what reading every byte found besides.
+    var report: RecoveryReport
+    var segmentCount = 0
+    var frameCount = 0
+    var byteCount = 0
+    /// Current records whose frames do not check, where a frame's header or a footer says which they are.
+    var lost: [FooterEntry] = []
+    /// How the index that an opening would take differs from what the segments say.
+    var index = IndexComparison()
+    /// The number that the next transaction will have.
+    var nextSequence: UInt64 = 0
+
+    /// Whether there is no damage.
+    var isSound: Bool { !report.isDamaged && index.isSame }
+  }
+
+  /// What looks into records while they are verified: called with each current one that is whole, its envelope, which is empty
+  /// where it has none, and its body.
+  typealias Inspector = (StoredRecord, _ envelope: RawSpan, _ body: RawSpan) -> Void
+
+  /// Reads every byte of a store and checks it, if need be more than once: beside a writer, what was found is of one moment.
+  ///
+  /// - Parameters:
+  ///   - storage: The store's folder.
+  ///   - storeID: The store's id, where it is known.
+  ///   - threadCount: How many threads share the segments.
+  ///   - progress: Told how far it has come, on the caller's thread.
+  ///   - visit: Called on each thread, to hand over what looks into the records that the thread comes to.
+  /// - Returns: What was found.
+  /// - Throws: What stands in the way of reading; `cancelled`; `busy` where the store never holds still.
+  static func verify(
+    _ storage: any Storage, storeID: ID16? = nil, threadCount: Int = 1,
+    progress: @escaping WorkProgress.Report = { _, _ in true },
+    visit: @Sendable ((Inspector) -> Void) -> Void = { $0 { _, _, _ in } }
+  ) throws(JournalError) -> Verification {
+    var attempts = ReadingAttempts(of: storage)
+    while true {
+      try attempts.begin()
+      do {
+        var verification = try verifyOnce(
+          storage, storeID: storeID, threadCount: threadCount, progress: progress, visit: visit)
+        let finding = verification.isSound ? "" : "\(verification.report.damages) \(verification.index)"
+        guard attempts.isBelievable(finding) else { continue }
+        let torn = verification.report.torn.reduce(0) { $0 + $1.byteCount }
+        if !attempts.isTorn(torn) { verification.report.torn = [] }
+        return verification
+      } catch {
+        guard error.isDoubtful, !attempts.isBelievable("\(error)", errno: error.cause?.errno)
+        else { throw error }
+      }
+    }
+  }
+
+  /// Reads every byte of a store once. Beside a writer, what looks like damage may be due to its going on: ``ReadingAttempts``
+  /// tells.
+  static func verifyOnce(
+    _ storage: any Storage, storeID: ID16? = nil, threadCount: Int = 1,
+    progress: @escaping WorkProgress.Report = { _, _ in true },
+    visit: @Sendable ((Inspector) -> Void) -> Void = { $0 { _, _, _ in } }
+  ) throws(JournalError) -> Verification {
+    let pin = Pins(storage).acquireForReading(JournalOptions().random)
+    let storage = ForgivingStorage(storage)
+    var examination = try Examination(storage, storeID: storeID)
+    if examination.report.isDamaged {
+      // Files may have changed between two looks.
+      examination = try Examination.stable(storage, storeID: examination.storeID)
+    }
+    let catalog = Catalog(key: examination.comparedKey ?? JournalOptions().fingerprintKey)
+    // Nobody keeps this index: it may be too large, and need not grow.
+    catalog.index.reserve(examination.listedFrameLimit)
+    let chunks = try load(catalog, &examination, threadCount)
+    var verification = Verification(report: examination.report)
+    if let mark = examination.brokenCloseMark {
+      verification.report.damages.append(mark)
+      // It is one finding: what a crash tears was not there when the store was closed.
+      verification.report.torn.removeAll {
+        $0.segment == mark.segment && $0.offset == mark.offset && $0.byteCount <= mark.byteCount
+      }
+    }
+    verification.nextSequence = examination.nextSequence
+    var orders = try fromStorage(
+      OrderComparison(
+        of: examination.comparedKey == nil ? nil : examination.checkpoint.found, in: storage))
+    let tasks = SegmentTask.all(of: catalog, examination)
+    for outcome in try SegmentTask.run(tasks, catalog, &orders, threadCount, progress, visit) {
+      try verification.add(outcome)
+    }
+    verification.noteUnreadable(examination.survey)
+    verification.verifyChunks(chunks)
+    // A segment that does not check is no witness of what the checkpoint should say.
+    examination.report.damages = verification.report.damages
+    (verification.report.checkpoint, verification.index) = try fromStorage(
+      examination.verifiedCheckpoint(against: catalog))
+    if !verification.report.isDamaged { verification.index.orders = orders.incomplete() }
+    _ = consume pin
+    return verification
+  }
+
+  /// Makes the index of what the segments list.
+  ///
+  /// - Returns: What they say of large values.
+  private static func load(
+    _ catalog: Catalog, _ examination: inout Examination, _ threadCount: Int
+  ) throws(JournalError) -> ChunkScan {
+    let scan = Lock(ChunkScan())
+    try catalog.load(&examination, threadCount: threadCount) { entry, envelope, segment in
+      // What a footer keeps of a chunk stands where a record's envelope does: without either, there is nothing about large values.
+      guard envelope.byteCount > 0 else { return }
+      scan.withLock {
+        let named = $0.apply(entry, envelope, in: segment)
+        if !named.isEmpty {
+          $0.add(entry.id, named, at: FrameAddress(segment: segment, offset: entry.offset))
+        }
+      }
+    }
+    var chunks = scan.withLock { $0 }
+    try fromStorage { () throws(StorageError) in
+      try chunks.keepOwners { (record, place) throws(StorageError) in
+        try catalog.index.contains(catalog.index.fingerprint(of: record), at: place)
+      }
+    }
+    return chunks
+  }
+}
+
+extension Journal.Verification {
+  /// Puts what the medium did not give, all in all, before what follows from it.
+  fileprivate mutating func noteUnreadable(_ survey: Survey) {
+    let numbers = survey.segments.keys.sorted()
+    let unreadable = numbers.flatMap { survey.segments[$0]?.unreadableDamages ?? [] }
+    report.damages = unreadable + report.damages.filter { $0.kind != .unreadableBytes }
+  }
+
+  /// Adds what verifying a segment found.
+  fileprivate mutating func add(_ outcome: SegmentTask.Outcome) throws(JournalError) {
+    if let failure = outcome.failure { throw JournalError(failure) }
+    segmentCount += 1
+    frameCount += outcome.frameCount
+    byteCount += outcome.byteCount
+    lost += outcome.lost
+    for damage in outcome.damages where !report.damages.contains(where: { $0.covers(damage) }) {
+      report.damages.append(damage)
+    }
+  }
+}
+
+/// A segment to be verified.
+private struct SegmentTask: Sendable {
+  /// What verifying it gave.
+  struct Outcome: Sendable {
+    var failure: StorageError?
+    var damages: [Damage] = []
+    var lost: [FooterEntry] = []
+    var frameCount = 0
+    let byteCount: Int
+  }
+
+  let found: FoundSegment
+  let segment: Segment
+  let entry: LiveEntry?
+  let end: Int
+  let staleBelow: UInt64
+
+  static func all(of catalog: Catalog, _ examination: Examination) -> [SegmentTask] {
+    catalog.segments.all.compactMap { segment in
+      examination.survey.segments[segment.number].map { found in
+        // A source that was cut and not finished has no footer to check.
+        let isCut = examination.log.contains { $0.number == segment.number && $0.isCut }
+        return SegmentTask(
+          found: found, segment: segment, entry: isCut ? nil : segment.entry,
+          end: examination.verifiedEnd(of: found), staleBelow: examination.report.staleBelow)
+      }
+    }
+  }
+
+  /// Verifies segments on several threads, a few at a time: in between it tells how far it has come.
+  ///
+  /// - Returns: What each gave, in their order; where one failed, some of the others are missing.
+  static func run(
+    _ tasks: [SegmentTask], _ catalog: Catalog, _ orders: inout OrderComparison, _ threadCount: Int,
+    _ report: @escaping WorkProgress.Report, _ visit: @Sendable ((Journal.Inspector) -> Void) -> Void
+  ) throws(JournalError) -> [Outcome] {
+    var progress = WorkProgress(total: tasks.reduce(0) { $0 + $1.found.byteCount }, report)
+    // Those of one length together, so that no thread waits long for the others.
+    let order =
+      threadCount > 1
+      ? tasks.indices.sorted { tasks[$0].found.byteCount > tasks[$1].found.byteCount } : Array(tasks.indices)
+    let empty = orders
+    let found = Lock(orders)
+    let outcomes = Lock([Outcome?](repeating: nil, count: tasks.count))
+    for start in stride(from: 0, to: tasks.count, by: 2 * threadCount) {
+      let part = order[start..<min(start + 2 * threadCount, tasks.count)]
+      let queue = WorkQueue(count: part.count)
+      inParallel(min(threadCount, part.count)) { _ in
+        visit { inspect in
+          var window = Buffer()
+          var orders = empty
+          defer { found.withLock { [orders] in $0.merge(orders) } }
+          while let next = queue.next() {
+            let number = part[start + next]
+            let outcome = tasks[number].run(catalog, through: &window) { record, envelope, body in
+              orders.add(record, envelope)
+              inspect(record, envelope, body)
+            }
+            outcomes.withLock { $0[number] = outcome }
+            if outcome.failure != nil { queue.stop() }
+          }
+        }
+      }
+      if outcomes.withLock({ $0.contains { $0?.failure != nil } }) { break }
+      try progress.advance(by: part.reduce(0) { $0 + tasks[$1].found.byteCount })
+    }
+    orders = found.withLock { $0 }
+    return outcomes.withLock { $0 }.compactMap { $0 }
+  }
+
+  private func run(_ catalog: Catalog, through window: inout Buffer, _ inspect: Journal.Inspector) -> Outcome
+  {
+    var outcome = Outcome(byteCount: found.byteCount)
+    var verifier = SegmentVerifier(found, entry: entry, end: end)
+    // Where the index came upon nothing in the segment that is dead, nothing need be looked up.
+    let hasDead = segment.deathCount > 0
+    let number = found.number
+    let index = catalog.index
+    do throws(StorageError) {
+      try verifier.run(through: &window) { header, place, payload, next throws(StorageError) in
+        // The next record's place in the index comes from memory while this one is seen to.
+        if hasDead, let next { index.prefetch(index.fingerprint(of: next)) }
+        guard header.kind == .record else { return }
+        if hasDead {
+          let place = FrameAddress(segment: number, offset: place)
+          guard try index.contains(index.fingerprint(of: header.id), at: place) else { return }
+        }
+        let envelopeByteCount = header.hasEnvelope ? Int(payload.load(UInt16.self, at: 0)) : 0
+        inspect(
+          StoredRecord(
+            id: header.id, collection: header.collection, revision: header.sequence,
+            isPossiblyStale: header.sequence < staleBelow),
+          payload.extracting(0..<envelopeByteCount), payload.extracting(droppingFirst: envelopeByteCount))
+      }
+      for entry in verifier.lost where entry.kind == .record {
+        let place = FrameAddress(segment: number, offset: entry.offset)
+        if try index.contains(index.fingerprint(of: entry.id), at: place) { outcome.lost.append(entry) }
+      }
+    } catch { outcome.failure = error }
+    outcome.damages = verifier.damages
+    outcome.frameCount = verifier.frameCount
+    return outcome
+  }
+}
+
+extension Damage {
+  /// Whether another finding speaks of the same bytes.
+  func covers(_ other: Damage) -> Bool {
+    segment == other.segment && kind == other.kind && offset == other.offset
+  }
+}
+
+extension Examination {
+  /// The mark of the last clean close, where the file `lock` says that there is one and the log breaks there. It costs nothing: the
+  /// next opening takes the store for one that was not closed.
+  fileprivate var brokenCloseMark: Damage? {
+    guard let last = lastClose, last.storeID == storeID, last.mark == end, !report.wasClosed else {
+      return nil
+    }
+    return Damage(
+      .closeMark, segment: end.segment, offset: end.offset,
+      byteCount: aligned(Layout.frameHeaderByteCount + CloseMark.byteCount))
+  }
+
+  /// How many frames the footers of the live set can list, at most.
+  fileprivate var listedFrameLimit: Int {
+    live.entries.reduce(0) { sum, entry in
+      sum + (survey.segments[entry.number]?.trailer?.footerByteCount ?? 0) / Layout.footerEntryByteCount
+    }
+  }
+
+  /// Up to where a segment's frames are verified: the break, if it is behind this segment's floor.
+  func verifiedEnd(of found: FoundSegment) -> Int {
+    let segment = log.first { $0.number == found.number }
+    if found.number == end.segment, !report.wasClosed || appendable != nil {
+      return max(end.offset, report.floor.segment == found.number ? report.floor.offset : 0)
+    }
+    return segment?.end ?? found.byteCount
+  }
+}

@@ -1,0 +1,91 @@
+// Whether what a long reading found is true, beside a process that writes: FORMAT.md §25, "Readers".
+
+import NotelogFormat
+import NotelogStorage
+
+/// The attempts at reading all of a store, which takes longer than a writer takes to finish, replace and unlink segments.
+///
+/// What is sound is believed at once; so is damage, where no segment came, went or was finished since the attempt began. Otherwise
+/// the work begins again. From then on a pin keeps segments from being unlinked, where the folder can be written; and what is found
+/// twice running is believed.
+struct ReadingAttempts: ~Copyable {
+  /// How often the work begins again.
+  private static let maximumCount = 20
+
+  private let storage: any Storage
+  private var count = 0
+  private var moment: Moment?
+  private var lastFinding = ""
+  private var pin: Pin?
+
+  /// Which segments there are, and how long they are: a head gets shorter when it is finished or closed.
+  private struct Moment: Equatable {
+    let numbers: [UInt32]
+    let byteCounts: [Int?]
+
+    init(_ storage: any Storage) {
+      numbers = ((try? storage.names(in: "")) ?? []).compactMap(FileName.segmentNumber).sorted()
+      byteCounts = numbers.map { number in
+        guard let file = try? storage.openFile(FileName.segment(number), .read) else { return nil }
+        defer { file.close() }
+        return try? file.byteCount()
+      }
+    }
+  }
+
+  init(of storage: any Storage) { self.storage = storage }
+
+  /// Begins an attempt.
+  ///
+  /// - Throws: `busy` where there were too many.
+  mutating func begin() throws(JournalError) {
+    guard count < Self.maximumCount else {
+      throw JournalError(.busy, "the store is changed faster than it can be read; try again later")
+    }
+    count += 1
+    moment = Moment(storage)
+  }
+
+  /// Whether what an attempt found is true of one moment.
+  ///
+  /// - Parameters:
+  ///   - finding: The damage that was found, in words; empty where there is none.
+  ///   - nextSequence: The number of the next transaction when what was read with was opened, where it matters what was
+  ///     committed since.
+  ///   - errno: The system's error number, where the finding is an error.
+  /// - Returns: Whether to believe it; if not, the caller begins again.
+  mutating func isBelievable(
+    _ finding: String, since nextSequence: UInt64? = nil, errno: Int32? = nil
+  ) -> Bool {
+    // A pin keeps segments, and not the checkpoint: another may have taken its place each time. Nor a head's length: whoever closes the store
+    // cuts it, and the next one goes on in it.
+    if errno == SystemErrno.stale || errno == SystemErrno.inputOutput { lastFinding = "" }
+    if finding.isEmpty || finding == lastFinding || !isDisturbed(since: nextSequence) { return true }
+    if count >= Self.maximumCount, errno == SystemErrno.inputOutput { return true }
+    lastFinding = finding
+    if pin == nil { pin = try? Pins(storage).acquire(JournalOptions().random()) }
+    return false
+  }
+
+  /// Whether bytes behind the last whole transaction are a torn tail. Otherwise they are a transaction that is under way, or was until now: who
+  /// begins to write cuts the tail first.
+  func isTorn(_ byteCount: Int) -> Bool {
+    guard byteCount > 0, Moment(storage) == moment, storage.lockHolder(of: FileName.lock) == nil else {
+      return false
+    }
+    let torn = (try? Examination.stable(storage))?.report.torn ?? []
+    return torn.reduce(0) { $0 + $1.byteCount } >= byteCount
+  }
+
+  /// Whether somebody wrote since the attempt began.
+  private func isDisturbed(since nextSequence: UInt64?) -> Bool {
+    if Moment(storage) != moment { return true }
+    guard let nextSequence else { return false }
+    return (try? Examination.stable(storage))?.nextSequence != nextSequence
+  }
+}
+
+extension JournalError {
+  /// Whether a writer that goes on may be the cause.
+  var isDoubtful: Bool { code == .damaged || code == .inputOutput }
+}

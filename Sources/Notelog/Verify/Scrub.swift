@@ -1,0 +1,79 @@
+// Verifying everything, a segment at a time: for whoever looks after a store that is in use. docs/maintenance.md, "Scrub".
+
+import NotelogFormat
+import NotelogStorage
+import NotelogBase
+
+/// What a scrub found.
+struct ScrubResult: Sendable {
+  var damages: [Damage] = []
+  var segmentCount = 0
+  var frameCount = 0
+  var byteCount = 0
+  /// The segment to go on with, in this opening or another; nothing when every segment has been verified.
+  var next: UInt32?
+}
+
+extension Journal {
+  /// Verifies finished segments, every byte of them, in order of their numbers, while the store is in use.
+  ///
+  /// At least one segment is verified in a call, whatever the budget; so calling it again and again comes to an end.
+  ///
+  /// - Parameters:
+  ///   - first: The segment that the call before returned; a new round where nothing is given.
+  ///   - budget: The bytes to read, about, or the time.
+  /// - Returns: What was found, and where to go on.
+  /// - Throws: `inputOutput` where a file can't be read; `closed`.
+  func scrub(
+    from first: UInt32 = 0, _ budget: WorkBudget = .unlimited
+  ) throws(JournalError) -> ScrubResult {
+    try checkOpen()
+    var result = ScrubResult()
+    for segment in catalog.segments.all {
+      guard segment.number >= first, let entry = segment.entry else { continue }
+      if result.segmentCount > 0, result.byteCount >= budget.byteCount || budget.isOver() {
+        result.next = segment.number
+        return result
+      }
+      // What compaction has taken away meanwhile, nobody reads any more.
+      guard catalog.segments[segment.number] != nil else { continue }
+      try checkOpen()
+      let found = try Survey.read(segment.file, segment.number)
+      let finding = try fromStorage(found?.damages(as: entry))
+      // Once the store is closed, a descriptor may be another file's: what was read then is no finding.
+      try checkOpen()
+      result.segmentCount += 1
+      guard let found, let finding else {
+        result.damages.append(Damage(.unreadableSegment, segment: segment.number))
+        continue
+      }
+      for damage in finding.damages { damageLog.note(damage) }
+      result.damages += finding.damages
+      result.frameCount += finding.frameCount
+      result.byteCount += found.byteCount
+    }
+    return result
+  }
+}
+
+extension FoundSegment {
+  /// What does not check in a file.
+  ///
+  /// - Parameter entry: What the live set says of the finished segment that it should be; nothing where it is not finished.
+  /// - Returns: The damages, and how many frames there are.
+  /// - Throws: What stands in the way of reading.
+  func damages(as entry: LiveEntry?) throws(StorageError) -> (damages: [Damage], frameCount: Int) {
+    var damages = badCopies.map {
+      Damage(.headerCopy, segment: number, offset: $0, byteCount: Layout.headerByteCount)
+    }
+    if let entry, self.entry != entry {
+      let isShort = header.salt == entry.salt && byteCount < entry.byteCount
+      damages.insert(
+        Damage(isShort ? .truncated : .replacedSegment, segment: number, offset: byteCount), at: 0)
+    }
+    var verifier = SegmentVerifier(self, entry: entry, end: byteCount)
+    var window = Buffer()
+    try verifier.run(through: &window)
+    return (damages + verifier.damages, verifier.frameCount)
+  }
+}
