@@ -16,9 +16,6 @@ enum PageRules {
       page: "README.md", beginning: "// swift-tools-version",
       reason: "the tutorial's package, which ReadmeTests builds"),
     Uncompiled(
-      page: "docs/decisions/0079-public-calls-throw-untyped.md", beginning: "for place in",
-      reason: "it crashes the compiler; CatchingTests has the ways that don't"),
-    Uncompiled(
       page: "Sources/Notelog/Notelog.docc/FromCoreData.md", beginning: "@objc(Visit)",
       reason: "Core Data is Apple's"),
     Uncompiled(
@@ -114,18 +111,27 @@ enum PageRules {
     lines.map { $0.split(separator: " ").joined(separator: " ") }.filter { !$0.isEmpty }
   }
 
-  /// Every decision is listed in the index, and no number is used twice.
-  static func decisionsAreListed(index: File, names: [String]) -> [Finding] {
+  /// Every page of decisions and each of its decisions, `## 0046 Title`, is in the index, and no number is used twice.
+  static func decisionsAreListed(index: File, pages: [File]) -> [Finding] {
     var numbers: Set<Substring> = []
-    return names.sorted().flatMap { name in
-      var findings: [Finding] = []
+    var findings: [Finding] = []
+    for page in pages {
+      let name = page.path.split(separator: "/").last ?? ""
       if !index.text.contains("](\(name))") {
         findings.append(Finding(path: index.path, line: 1, message: "\(name) is not listed"))
       }
-      if name.prefix(4).count(where: \.isNumber) != 4 || !numbers.insert(name.prefix(4)).inserted {
-        findings.append(Finding(path: index.path, line: 1, message: "\(name) has no number of its own"))
+      for (place, line) in page.lines.enumerated() where line.hasPrefix("## ") {
+        let title = line.dropFirst("## ".count)
+        let number = title.prefix { $0 != " " }
+        func find(_ message: String) {
+          findings.append(Finding(path: page.path, line: place + 1, message: "'\(title)' \(message)"))
+        }
+        if number.count != 4 || !number.allSatisfy(\.isNumber) || !numbers.insert(number).inserted {
+          find("has no number of its own")
+        }
+        if !index.lines.contains("- \(title)") { find("is not in the index") }
       }
-      return findings
     }
+    return findings
   }
 }
