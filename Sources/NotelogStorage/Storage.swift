@@ -144,6 +144,14 @@ public struct StorageError: Error, Equatable, Sendable {
 }
 
 extension StorageError {
+  /// The folder that it is about; empty where the name is no path.
+  package var folder: String {
+    switch call {
+    case .readdir, .syncFolder, .mkdir: name.contains("/") ? name : ""
+    default: String(name[..<(name.lastIndex(of: "/") ?? name.startIndex)])
+    }
+  }
+
   /// Whether something else than a file has the name: a link, a folder, a pipe, a device.
   package var isOfNoFile: Bool {
     call == .open

@@ -239,7 +239,7 @@ import Testing
       if end <= settled {
         #expect(try journal.body(of: key(number)) == body(number))
       } else {
-        #expect(throws: JournalError(.damaged, "")) { _ = try journal.body(of: key(number)) }
+        #expect(throws: NotelogError(.damaged, "")) { _ = try journal.body(of: key(number)) }
       }
     }
     #expect(ends.contains { $0 <= settled } && ends.contains { $0 > settled })
@@ -251,7 +251,7 @@ import Testing
     for number in 0..<200 { try journal.put(key(number), body(number + 1), .buffered) }
     let file = try store.storage.open(FileName.segment(1), .update)
     try file.truncate(to: 6000)
-    #expect(throws: JournalError(.damaged, "")) {
+    #expect(throws: NotelogError(.damaged, "")) {
       for number in 0..<200 { _ = try journal.body(of: key(number)) }
     }
     #expect(try journal.body(of: key(199)) == body(200))

@@ -235,7 +235,7 @@ import Testing
     file.put(on: disk)
     let reader = try Journal.open(in: disk.copy(), options: .reading)
     if name == "write flags" {
-      #expect(throws: JournalError(.unsupportedVersion, "")) { try Journal.open(in: disk, options: .small) }
+      #expect(throws: NotelogError(.unsupportedVersion, "")) { try Journal.open(in: disk, options: .small) }
       try check(reader)
     } else {
       #expect(!reader.report.damages.isEmpty)
@@ -288,12 +288,12 @@ import Testing
     #expect(opened.count == 1)
     for number in 0..<Self.count {
       if lost.contains(key(number)) {
-        #expect(throws: JournalError(.damaged, "")) { try journal.body(of: key(number)) }
+        #expect(throws: NotelogError(.damaged, "")) { try journal.body(of: key(number)) }
       } else {
         #expect(try journal.body(of: key(number)) == body(number))
       }
     }
-    #expect(try Set(journal.scrub().damages.map(\.segment)) == [1])
+    #expect(try Set(journal.scrub().findings.map(\.segment)) == [1])
     #expect(try journal.compact().damagedSegments == [1])
     try journal.close()
     #expect(try Journal.verify(disk).report.isDamaged)

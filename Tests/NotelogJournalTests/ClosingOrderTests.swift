@@ -16,7 +16,7 @@ import Testing
     for number in 0..<40 { try journal.put(key(number), [UInt8](repeating: 1, count: 1_000), .flushed) }
     if afterFailure {
       disk.plan(Fault(.error(SystemErrno.inputOutput), of: [.write], passing: 0, lasts: true))
-      #expect(throws: JournalError.self) { try journal.put(key(1), [1], .flushed) }
+      #expect(throws: NotelogError.self) { try journal.put(key(1), [1], .flushed) }
       disk.forgetFaults()
     }
     let before = disk.closedNames.count

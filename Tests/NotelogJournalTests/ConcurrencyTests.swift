@@ -31,7 +31,7 @@ import Testing
     let counter = key(0)
     try onThreads(16) { thread in
       for round in 0..<40 {
-        try journal.write(round % 8 == 0 ? .durable : .flushed) { turn throws(JournalError) in
+        try journal.write(round % 8 == 0 ? .durable : .flushed) { turn throws(NotelogError) in
           var buffer = ReadBuffer()
           let known = try turn.read(counter, into: &buffer)
           let value = known == nil ? 0 : buffer.body.load(UInt64.self, at: 0)

@@ -24,7 +24,7 @@ import Testing
         try journal.put(key(count), body(count), count % 3 == 0 ? .durable : .flushed)
         count += 1
       }
-    } catch let error as JournalError {
+    } catch let error as NotelogError {
       try #require(error.code == .full && count > 50)
     }
     try journal.close()
@@ -71,9 +71,9 @@ import Testing
         try journal.delete(key(deleted))
         deleted += 1
       }
-    } catch let error as JournalError { #expect(error.code == .full) }
+    } catch let error as NotelogError { #expect(error.code == .full) }
     #expect(deleted > 40)
-    #expect(throws: JournalError(.full, "")) { try journal.put(key(count), [1]) }
+    #expect(throws: NotelogError(.full, "")) { try journal.put(key(count), [1]) }
     _ = try journal.compact()
     try journal.put(key(count), [1])
     #expect(try journal.records().count == count - deleted + 1)
@@ -159,7 +159,7 @@ import Testing
     for round in 0..<3 where !isFree {
       do { for number in 0..<8 { try journal.delete(key(round * 8 + number + 1)) } } catch {
         // The share of deletions is used up: compacting makes room for more.
-        try #require(error as? JournalError == JournalError(.full, ""))
+        try #require(error as? NotelogError == NotelogError(.full, ""))
       }
       _ = try journal.compact()
       isFree = (try? journal.put(key(1_000), [1], .durable)) != nil
@@ -180,7 +180,7 @@ import Testing
     // What writing has made of its own accord, once there were segments to go through.
     disk.replace("index", with: nil)
     disk.capacity = disk.usedByteCount + 28_000
-    #expect(throws: JournalError(.full, "")) { try journal.checkpoint() }
+    #expect(throws: NotelogError(.full, "")) { try journal.checkpoint() }
     #expect(!disk.fileNames.contains { $0.hasPrefix("index") })
     disk.capacity = disk.usedByteCount + 80_000
     try journal.checkpoint()

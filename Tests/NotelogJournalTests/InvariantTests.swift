@@ -86,14 +86,14 @@ import Testing
     disk.afterEachCall { call, name in
       guard FileName.segmentNumber(name) != nil, call != .open else { return }
       disk.afterEachCall(nil)
-      do throws(JournalError) { try Journal.open(in: disk, options: .small).close() } catch {
-        if error == JournalError(.busy, "") { refusals.withLock { $0 += 1 } }
+      do throws(NotelogError) { try Journal.open(in: disk, options: .small).close() } catch {
+        if error == NotelogError(.busy, "") { refusals.withLock { $0 += 1 } }
       }
     }
     let journal = try Journal.open(in: disk, options: .small)
     try journal.put(key(1), [1], .durable)
     #expect(refusals.withLock { $0 } == 1)
-    #expect(throws: JournalError(.busy, "")) { try Journal.open(in: disk, options: .small) }
+    #expect(throws: NotelogError(.busy, "")) { try Journal.open(in: disk, options: .small) }
     try journal.close()
     try Journal.open(in: disk, options: .small).close()
   }
@@ -176,7 +176,7 @@ import Testing
       copy.replace(other.segment, with: target)
       #expect(try Journal.verify(copy).report.isDamaged)
       let reopened = try Journal.open(in: copy, options: .small)
-      #expect(throws: JournalError(.damaged, "")) { try reopened.body(of: other.key) }
+      #expect(throws: NotelogError(.damaged, "")) { try reopened.body(of: other.key) }
     }
   }
 
@@ -306,12 +306,12 @@ import Testing
     journal = try Journal.open(in: disk, options: .small)
     _ = try journal.compact()
     for _ in 0..<2 {
-      #expect(throws: JournalError(.damaged, "")) { try journal.body(of: key(10)) }
+      #expect(throws: NotelogError(.damaged, "")) { try journal.body(of: key(10)) }
       for number in 0..<120 where number % 3 != 0 && number != 10 {
         #expect(try journal.body(of: key(number)) == [UInt8](repeating: UInt8(number), count: 300))
       }
       try journal.close()
-      #expect(try Journal.verify(disk).report.damages.contains { $0.record == key(10) })
+      #expect(try Journal.verify(disk).report.damages.contains { $0.record?.bytes == key(10) })
       journal = try Journal.open(in: disk, options: .small)
     }
   }
@@ -322,12 +322,12 @@ import Testing
     let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
     try journal.put(key(1), [1], .durable)
     disk.plan(Fault(.error(SystemErrno.inputOutput), of: [.sync], passing: 0))
-    #expect(throws: JournalError(.poisoned, "")) { try journal.put(key(2), [2], .durable) }
+    #expect(throws: NotelogError(.poisoned, "")) { try journal.put(key(2), [2], .durable) }
     let calls = Lock(0)
     disk.afterEachCall { call, _ in if call == .sync || call == .write { calls.withLock { $0 += 1 } } }
-    #expect(throws: JournalError(.poisoned, "")) { try journal.put(key(3), [3], .durable) }
-    #expect(throws: JournalError(.poisoned, "")) { try journal.put(key(3), [3], .buffered) }
-    #expect(throws: JournalError(.poisoned, "")) { try journal.close() }
+    #expect(throws: NotelogError(.poisoned, "")) { try journal.put(key(3), [3], .durable) }
+    #expect(throws: NotelogError(.poisoned, "")) { try journal.put(key(3), [3], .buffered) }
+    #expect(throws: NotelogError(.poisoned, "")) { try journal.close() }
     #expect(calls.withLock { $0 } == 0)
     disk.afterEachCall(nil)
     let again = try Journal.open(in: disk, options: .small)

@@ -159,7 +159,7 @@ import Testing
     try file.allocate(0..<65_536)
     file.close()
     try Journal.create(in: store.storage, storeID: key(99)).close()
-    #expect(throws: JournalError(.alreadyExists, "")) {
+    #expect(throws: NotelogError(.alreadyExists, "")) {
       try Journal.create(in: store.storage, storeID: key(99))
     }
   }
@@ -167,7 +167,7 @@ import Testing
   @Test func `a second writer is refused at once`() throws {
     let store = try TemporaryStore()
     let journal = try Journal.create(in: store.storage, storeID: key(99))
-    #expect(throws: JournalError(.busy, "")) { try Journal.open(in: store.storage) }
+    #expect(throws: NotelogError(.busy, "")) { try Journal.open(in: store.storage) }
     try journal.close()
     try Journal.open(in: store.storage).close()
   }
@@ -176,7 +176,7 @@ import Testing
     struct Refusal: Error {}
     let store = try TemporaryStore()
     let journal = try Journal.create(in: store.storage, storeID: key(99))
-    try journal.write(.flushed) { turn throws(JournalError) in
+    try journal.write(.flushed) { turn throws(NotelogError) in
       turn.batch.put(key(1), collection: 1, bodyByteCount: 1) { $0.store(UInt8(7), at: 0) }
       var buffer = ReadBuffer()
       let record = try turn.read(key(1), into: &buffer)
@@ -199,7 +199,7 @@ import Testing
     let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
     try journal.put(key(1), [1], .flushed)
     if inClosure {
-      try journal.write(.durable) { (_: inout Turn) throws(JournalError) in }
+      try journal.write(.durable) { (_: inout Turn) throws(NotelogError) in }
     } else {
       var batch = Batch()
       #expect(try journal.commit(&batch, .durable) == 1)

@@ -51,7 +51,7 @@ import Testing
     var accepting = Self.options
     accepting.acceptsUnprovenDamage = true
     if frameIsLost {
-      #expect(throws: JournalError(.damaged, "")) {
+      #expect(throws: NotelogError(.damaged, "")) {
         try Journal.open(in: killed.store.storage, options: Self.options)
       }
     }

@@ -167,6 +167,6 @@ import Testing
   }
 
   private func expectUsedUp(_ body: () throws -> Void) {
-    #expect { try body() } throws: { ($0 as? JournalError)?.code == .limitExceeded }
+    #expect { try body() } throws: { ($0 as? NotelogError)?.code == .limitExceeded }
   }
 }

@@ -24,7 +24,7 @@ import Testing
     let bytes = try Data(contentsOf: url)
     try FileManager.default.removeItem(at: url)
     let names = Set(try store.storage.names(in: ""))
-    #expect(throws: JournalError(.damaged, "")) { try Journal.open(in: store.storage, options: .small) }
+    #expect(throws: NotelogError(.damaged, "")) { try Journal.open(in: store.storage, options: .small) }
     #expect(Set(try store.storage.names(in: "")) == names)
     try bytes.write(to: url)
     let again = try Journal.open(in: store.storage, options: .small)

@@ -19,20 +19,20 @@ import Testing
     }
     journal = try Journal.open(in: disk, options: .small)
     let whole = try journal.scrub()
-    #expect(Set(whole.damages.map(\.segment)) == [2, 4])
+    #expect(Set(whole.findings.map(\.segment)) == [2, 4])
     #expect(whole.next == nil)
-    var damages: [Damage] = []
-    var position: UInt32? = 0
+    var damages: [Finding] = []
+    var position: ScrubPosition?
     var steps = 0
-    while let from = position {
-      let part = try journal.scrub(from: from, WorkBudget(byteCount: 1))
+    repeat {
+      let part = try journal.scrub(from: position, WorkBudget(byteCount: 1))
       #expect(part.segmentCount == 1)
-      damages += part.damages
+      damages += part.findings
       position = part.next
       steps += 1
-    }
+    } while position != nil
     #expect(steps == whole.segmentCount)
-    #expect(damages == whole.damages)
+    #expect(damages == whole.findings)
   }
 
   @Test func `segments that compaction takes away during a scrub are passed over`() throws {
@@ -51,11 +51,11 @@ import Testing
     })
     let segmentCount = journal.statistics.segments.count
     let result = try journal.scrub(budget)
-    #expect(result.damages.isEmpty && result.next == nil)
+    #expect(result.findings.isEmpty && result.next == nil)
     #expect(compactions.load(ordering: .relaxed) > 1)
     #expect(result.segmentCount < segmentCount - 1)
     try journal.close()
-    #expect(throws: JournalError(.closed, "")) { try journal.scrub() }
+    #expect(throws: NotelogError(.closed, "")) { try journal.scrub() }
   }
 
   @Test func `a store that is closed between two segments stops the scrub`() throws {
@@ -66,7 +66,7 @@ import Testing
       try? journal.close()
       return false
     })
-    #expect(throws: JournalError(.closed, "")) { try journal.scrub(closing) }
+    #expect(throws: NotelogError(.closed, "")) { try journal.scrub(closing) }
   }
 
   /// Its descriptors may be other files' by then.
@@ -84,7 +84,7 @@ import Testing
     disk.afterEachCall { [journal] call, _ in
       if call == .read, reads.add(1, ordering: .relaxed).newValue == last { try? journal.close() }
     }
-    #expect(throws: JournalError(.closed, "")) { try journal.scrub(step) }
+    #expect(throws: NotelogError(.closed, "")) { try journal.scrub(step) }
     disk.afterEachCall(nil)
   }
 }

@@ -192,7 +192,7 @@ import Testing
     let place = try #require(try journal.catalog.location(of: key(7)))
     let file = try store.storage.open(FileName.segment(place.segment), .update)
     _ = try file.write(([9] as [UInt8]).rawSpan, at: Int(place.offset) + Layout.frameHeaderByteCount + 3)
-    var damages: [Damage] = []
+    var damages: [Finding] = []
     var count = 0
     try journal.snapshot().forEach(
       onDamage: {
@@ -204,6 +204,6 @@ import Testing
         return true
       })
     #expect(count == 99)
-    #expect(damages.map(\.record) == [key(7)])
+    #expect(damages.map(\.record?.bytes) == [key(7)])
   }
 }

@@ -93,7 +93,7 @@ extension Journal {
 }
 
 /// For scans that must not come upon damage.
-func recordIssue(_ damage: Damage) -> Bool {
+func recordIssue(_ damage: Finding) -> Bool {
   Issue.record("\(damage)")
   return true
 }

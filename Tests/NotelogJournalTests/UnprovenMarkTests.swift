@@ -20,7 +20,7 @@ import Testing
       for _ in 0..<2 { for number in 0..<4 { try journal.put(key(number), body) } }
       try journal.put(key(4), [UInt8](repeating: 1, count: padding), .durable)
       disk.plan(Fault(.syncDropsPages(readsOldBytes: false), of: [.sync], passing: 0, lasts: true))
-      #expect(throws: JournalError.self) { try journal.close() }
+      #expect(throws: NotelogError.self) { try journal.close() }
       disk.forgetFaults()
       let head = try #require(disk.contents("000000000001.journal"))
       if head.count % 4_096 < 56 { stores.append(disk) }
@@ -62,7 +62,7 @@ import Testing
       // It dies before the new head is synced, or before its name is.
       disk.plan(
         Fault(.error(SystemErrno.inputOutput), of: [.sync, .syncFolder], passing: passing, lasts: true))
-      #expect(throws: JournalError.self) { try journal.put(key(4), body, .durable) }
+      #expect(throws: NotelogError.self) { try journal.put(key(4), body, .durable) }
       disk.forgetFaults()
       try journal.abandon()
       journal = try Journal.open(in: disk, options: .small)

@@ -80,7 +80,7 @@ import Testing
     let store = try manySegments()
     let inspected = Lock(0)
     var tellings = 0
-    #expect(throws: JournalError(.cancelled, "")) {
+    #expect(throws: NotelogError(.cancelled, "")) {
       try Journal.verify(
         store.storage, threadCount: threadCount,
         progress: { (_, _) in
@@ -109,11 +109,11 @@ import Testing
       disk.forgetFaults()
       disk.plan(Fault(.error(SystemErrno.stale), of: [.read], passing: passing, lasts: true))
       let firedCount = disk.firedFaults.count
-      do throws(JournalError) {
+      do throws(NotelogError) {
         _ = try Journal.verify(
           disk, threadCount: threadCount, progress: { _, _ in disk.firedFaults.count == firedCount })
         break
-      } catch { #expect(error == JournalError(failure)) }
+      } catch { #expect(error == NotelogError(failure)) }
       // Whoever is at work may come upon it too, and so may what is read before and not needed: the checkpoint, and where the
       // store was last closed. Nobody begins anything more.
       #expect(disk.firedFaults.count - firedCount <= threadCount + 2)

@@ -15,7 +15,7 @@ import Testing
   @Test func `a store that is open is refused to a second writer, and free once it is closed`() throws {
     let store = try TemporaryStore()
     let journal = try Journal.create(in: store.storage, storeID: key(99), options: .small)
-    #expect(throws: JournalError.self) { try Journal.open(in: store.storage, options: .small) }
+    #expect(throws: NotelogError.self) { try Journal.open(in: store.storage, options: .small) }
     try journal.close()
     try Journal.open(in: store.storage, options: .small).close()
   }

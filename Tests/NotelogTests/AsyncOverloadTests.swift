@@ -5,12 +5,12 @@ import NotelogBase
 @testable import Notelog
 import Testing
 
-/// A verb under test: what it is called, and one use of it.
+/// A verb under test: what it is called, and one use of it, which a task runs.
 private struct Verb<Subject: Sendable>: Sendable {
   let name: String
-  let use: @Sendable (Subject) async throws -> Void
+  let use: @Sendable (Subject) throws -> Void
 
-  init(_ name: String, _ use: @escaping @Sendable (Subject) async throws -> Void) {
+  init(_ name: String, _ use: @escaping @Sendable (Subject) throws -> Void) {
     (self.name, self.use) = (name, use)
   }
 }
@@ -88,138 +88,140 @@ private final class Shared<State: Sendable>: Sendable {
 
   /// One after another, on one store.
   private static let keyVerbs: [Verb<Workshop>] = [
-    Verb("addCredential") { try await $0.store.addCredential(first, work: 14) },
+    Verb("addCredential") { try $0.store.addCredential(first, work: 14) },
     Verb("changeCredential") { shop in
-      try await shop.store.changeCredential(first, to: second, work: 14)
-      await #expect(throws: NotelogError(.wrongPassword, "")) { try await shop.store.unlock(first) }
+      try shop.store.changeCredential(first, to: second, work: 14)
+      #expect(throws: NotelogError(.wrongPassword, "")) { try shop.store.unlock(first) }
     },
     Verb("unlock") { shop in
       shop.store.lock(.everything)
-      try await shop.store.unlock(second)
+      try shop.store.unlock(second)
       #expect(shop.store.isUnlocked)
     },
     Verb("unlock(root:)") { shop in
       let root = try shop.store.unlockRoot()
       shop.store.lock(.everything)
-      try await shop.store.unlock(root: root)
+      try shop.store.unlock(root: root)
       #expect(shop.store.isUnlocked)
     },
     Verb("addRecoveryKey") { shop in
-      let text = try await shop.store.addRecoveryKey()
+      let text = try shop.store.addRecoveryKey()
       shop.store.lock(.everything)
-      try await shop.store.unlock(.recoveryKey(text: text))
+      try shop.store.unlock(.recoveryKey(text: text))
     },
     Verb("grant") { shop in
-      try await shop.store.grant(["personal"], to: other)
+      try shop.store.grant(["personal"], to: other)
       #expect(shop.store.info.slots.map(\.grant) == [nil, nil, nil, ["personal"]])
     },
     Verb("removeSlot") { shop in
       let slot = try #require(shop.store.info.slots.first { $0.grant != nil })
-      try await shop.store.removeSlot(slot.number)
-      await #expect(throws: NotelogError(.wrongPassword, "")) { try await shop.store.unlock(other) }
+      try shop.store.removeSlot(slot.number)
+      #expect(throws: NotelogError(.wrongPassword, "")) { try shop.store.unlock(other) }
     },
     Verb("removeCredential") { shop in
-      try await shop.store.removeCredential(second)
+      try shop.store.removeCredential(second)
       #expect(shop.store.info.slots.map(\.kind) == ["key", "recovery key"])
     },
     Verb("createKey and shredKey") { shop in
-      try await shop.store.createKey("gone", .whenUnlocked, isShreddable: true)
-      try await shop.store.shredKey("gone")
+      try shop.store.createKey("gone", .whenUnlocked, isShreddable: true)
+      try shop.store.shredKey("gone")
       #expect(shop.store.info.keys.first { $0.isShreddable }?.state == .shredded)
     },
     Verb("beginRotation and rotate") { shop in
       let store = shop.store
-      try await store.beginRotation(of: "personal")
-      let counts = try await store.countSealedValues().counts
-      let step = try await store.rotate("personal")
+      try store.beginRotation(of: "personal")
+      let counts = try store.countSealedValues().counts
+      let step = try store.rotate("personal")
       #expect(step.isFinished && step.resealedCount == 200)
-      let after = try await store.countSealedValues().counts
+      let after = try store.countSealedValues().counts
       #expect(after[step.generation] == 200 && counts[step.generation] == nil && after.count == counts.count)
     },
     Verb("rekey") { shop in
-      try await shop.store.rekey(TemporaryFolder.key, to: other)
+      try shop.store.rekey(TemporaryFolder.key, to: other)
       #expect(shop.store.info.slots.count == 1)
-      await #expect(throws: NotelogError(.wrongPassword, "")) {
-        try await shop.store.unlock(TemporaryFolder.key)
+      #expect(throws: NotelogError(.wrongPassword, "")) {
+        try shop.store.unlock(TemporaryFolder.key)
       }
-      try await shop.store.unlock(other)
+      try shop.store.unlock(other)
     },
   ]
 
   @Test func `keys and credentials are changed by tasks`() async throws {
     let shop = try Workshop()
     for verb in Self.keyVerbs {
-      do { try await verb.use(shop) } catch { Issue.record("\(verb.name): \(error)") }
+      do { try await shop.store.run { _ in try verb.use(shop) } } catch {
+        Issue.record("\(verb.name): \(error)")
+      }
     }
-    #expect(try await shop.store.get(Note.self, shop.notes[7].id)?.body == shop.notes[7].body)
+    #expect(try shop.store.get(Note.self, shop.notes[7].id)?.body == shop.notes[7].body)
     try await shop.store.close()
   }
 
   private static let careVerbs: [Verb<Workshop>] = [
     Verb("info") { shop in
-      let figures = await shop.store.info()
+      let figures = shop.store.info
       #expect(figures.recordCount == 200 && figures.id == shop.store.info.id)
     },
     Verb("backup and restore") { shop in
       let place = shop.folder
       let told = Shared(Lock(0))
-      let first = try await shop.store.backup(to: place["backup"]) { done, total in
+      let first = try shop.store.backup(to: place["backup"]) { done, total in
         told.value.withLock { $0 += done <= total ? 1 : 0 }
         return true
       }
       #expect(first.copiedSegments > 4 && told.value.withLock { $0 } > 0)
-      let second = try await Store.backup(of: place["store"], to: place["backup"], checkingAll: true)
+      let second = try Store.backup(of: place["store"], to: place["backup"], checkingAll: true)
       #expect(second.keptSegments > 4 && second.findings.isEmpty)
-      #expect(try await Store.restore(from: place["backup"], to: place["restored"]).isEmpty)
-      let condition = try await Store.verify(
+      #expect(try Store.restore(from: place["backup"], to: place["restored"]).isEmpty)
+      let condition = try Store.verify(
         at: place["restored"], unlocking: TemporaryFolder.key, threadCount: 2)
       #expect(condition.condition == .sound && condition.openedCount == 400)
     },
     Verb("salvage") { shop in
       let (from, to) = (shop.folder["backup"], shop.folder["salvaged"])
-      let summary = try await Store.salvage(from: from, to: to)
+      let summary = try Store.salvage(from: from, to: to)
       #expect(summary.recordCount >= 200)
     },
     Verb("scrub") { shop in
-      let scrubbed = try await shop.store.scrub(from: nil, .bytes(1))
+      let scrubbed = try shop.store.scrub(from: nil, .bytes(1))
       #expect(scrubbed.segmentCount == 1 && scrubbed.next != nil)
     },
     Verb("compactIfDue") { shop in
-      let isMore = try await shop.store.compactIfDue()
+      let isMore = try shop.store.compactIfDue()
       #expect(!isMore)
     },
     Verb("compact and purge") { shop in
-      try await shop.store.write { tx in
+      try shop.store.write { tx in
         for note in shop.notes.prefix(50) { try tx.delete(Note.self, note.id) }
       }
-      #expect(try await shop.store.compact { _, _ in true }.removedSegments > 0)
-      #expect(try await !shop.store.purge().isUnfinished)
+      #expect(try shop.store.compact { _, _ in true }.removedSegments > 0)
+      #expect(try !shop.store.purge().isUnfinished)
     },
     Verb("suspend, resume and refresh") { shop in
-      try await shop.store.suspend()
-      await #expect(throws: NotelogError(.suspended, "")) {
-        try await shop.store.write { tx in try tx.put(Note()) }
+      try shop.store.suspend()
+      #expect(throws: NotelogError(.suspended, "")) {
+        try shop.store.write { tx in try tx.put(Note()) }
       }
-      #expect(try await !shop.store.refresh())
-      try await shop.store.resume(waiting: .seconds(1))
+      #expect(try !shop.store.refresh())
+      try shop.store.resume(waiting: .seconds(1))
     },
     Verb("forEachPiece") { shop in
       let count = Shared(Lock(0))
-      try await Store.forEachPiece(at: shop.folder["store"]) { _ in count.value.withLock { $0 += 1 } }
+      try Store.forEachPiece(at: shop.folder["store"]) { _ in count.value.withLock { $0 += 1 } }
       #expect(count.value.withLock { $0 } > 150)
     },
     Verb("scan") { shop in
       let seen = Shared(Lock(Set<String>()))
       let snapshot = shop.store.snapshot()
       for part in 0..<2 {
-        try await snapshot.scan(Note.self, part: part, of: 2) { entry in
+        try snapshot.scan(Note.self, part: part, of: 2) { entry in
           let title = try entry.title
           seen.value.withLock { $0 = $0.union([title]) }
           return true
         }
       }
       #expect(seen.value.withLock { $0 } == Set(shop.notes.dropFirst(50).map(\.title)))
-      try await shop.store.scan(Note.self) { entry in
+      try shop.store.scan(Note.self) { entry in
         let title = try entry.title
         seen.value.withLock { _ = $0.remove(title) }
         return true
@@ -228,21 +230,23 @@ private final class Shared<State: Sendable>: Sendable {
     },
     Verb("get by a reference") { shop in
       let reference = try shop.store.reference(to: Note.self, shop.notes[60].id)
-      #expect(try await shop.store.get(Note.self, reference)?.title == "title 60")
+      #expect(try shop.store.get(Note.self, reference)?.title == "title 60")
     },
     Verb("create with contents") { shop in
-      let made = try await Store.create(at: shop.folder["filled"], unlocking: TemporaryFolder.key) { store in
+      let made = try Store.create(at: shop.folder["filled"], unlocking: TemporaryFolder.key) { store in
         try store.putAll(Array(shop.notes.prefix(3)))
       }
-      #expect(try await made.query(Note.self).count() == 3)
-      try await made.close()
+      #expect(try made.query(Note.self).count() == 3)
+      try made.close()
     },
   ]
 
   @Test func `a store is looked after, scanned and copied by tasks`() async throws {
     let shop = try Workshop()
     for verb in Self.careVerbs {
-      do { try await verb.use(shop) } catch { Issue.record("\(verb.name): \(error)") }
+      do { try await shop.store.run { _ in try verb.use(shop) } } catch {
+        Issue.record("\(verb.name): \(error)")
+      }
     }
     try await shop.store.close()
   }
@@ -251,14 +255,14 @@ private final class Shared<State: Sendable>: Sendable {
     let folder = try TemporaryFolder()
     let store = try folder.create()
     let samples = (0..<50).map { Sample(count: $0, ratio: Double($0) / 2, perhaps: $0 > 9 ? "\($0)" : nil) }
-    try await store.putAll(samples)
+    try store.putAll(samples)
     let query = store.query(Sample.self).where(\.count, in: 5...)
-    #expect(try await query.min(of: \.count) == 5)
-    #expect(try await query.max(of: \.count) == 49)
-    #expect(try await query.min(of: \.perhaps) == "10")
-    #expect(try await query.max(of: \.perhaps) == "49")
-    #expect(try await query.sum(of: \.count) == (5..<50).reduce(0, +))
-    #expect(try await query.sum(of: \.ratio) == Double((5..<50).reduce(0, +)) / 2)
+    #expect(try await store.run { _ in try query.min(of: \.count) } == 5)
+    #expect(try await store.run { _ in try query.max(of: \.count) } == 49)
+    #expect(try await store.run { _ in try query.min(of: \.perhaps) } == "10")
+    #expect(try await store.run { _ in try query.max(of: \.perhaps) } == "49")
+    #expect(try await store.run { _ in try query.sum(of: \.count) } == (5..<50).reduce(0, +))
+    #expect(try await store.run { _ in try query.sum(of: \.ratio) } == Double((5..<50).reduce(0, +)) / 2)
   }
 
   @Test func `a value is uploaded from a closure and from a file by tasks`() async throws {
@@ -266,17 +270,19 @@ private final class Shared<State: Sendable>: Sendable {
     let store = try folder.create()
     let (bytes, letter) = (noise(200_000), Letter(subject: "streamed"))
     let offset = Shared(Lock(0))
-    let upload = try await store.upload(to: \Letter.scan, of: letter.id) { target in
-      let start = offset.value.withLock { $0 }
-      let count = min(target.byteCount, bytes.count - start, 7_001)
-      target.copy(Array(bytes[start..<start + count]).rawSpan, at: 0)
-      offset.value.withLock { $0 += count }
-      return count
+    let upload = try await store.run {
+      try $0.upload(to: \Letter.scan, of: letter.id) { target in
+        let start = offset.value.withLock { $0 }
+        let count = min(target.byteCount, bytes.count - start, 7_001)
+        target.copy(Array(bytes[start..<start + count]).rawSpan, at: 0)
+        offset.value.withLock { $0 += count }
+        return count
+      }
     }
     let place = try TemporaryPlace()
     try Data(bytes).write(to: URL(filePath: place["file"]))
     let file = try #require(FileHandle(forReadingAtPath: place["file"]))
-    let back = try await store.upload(to: \Letter.back, of: letter.id, from: file)
+    let back = try await store.run { try $0.upload(to: \Letter.back, of: letter.id, from: file) }
     try await store.write { tx in
       try tx.put(letter)
       try tx.update(Letter.self, letter.id) {
@@ -284,9 +290,9 @@ private final class Shared<State: Sendable>: Sendable {
         $0.set(\.back, back)
       }
     }
-    let entry = try #require(try await store.get(Letter.self, letter.id))
-    #expect(try await entry.value(of: \.scan) == bytes)
-    #expect(try await entry.value(of: \.back) == bytes)
+    let entry = try #require(try store.get(Letter.self, letter.id))
+    #expect(try entry.value(of: \.scan) == bytes)
+    #expect(try entry.value(of: \.back) == bytes)
   }
 
   // MARK: - The end of the task
@@ -296,31 +302,31 @@ private final class Shared<State: Sendable>: Sendable {
   /// What leaves nothing behind, cancelled when it first tells of its progress.
   private static let stopped: [Verb<(Workshop, Cancel)>] = [
     Verb("backup") { shop, cancel in
-      try await shop.store.backup(to: shop.folder["backup 2"]) { _, _ in
+      try shop.store.backup(to: shop.folder["backup 2"]) { _, _ in
         cancel()
         return true
       }
     },
     Verb("backup(of:)") { shop, cancel in
-      try await Store.backup(of: shop.folder["store"], to: shop.folder["backup 2"]) { _, _ in
+      try Store.backup(of: shop.folder["store"], to: shop.folder["backup 2"]) { _, _ in
         cancel()
         return true
       }
     },
     Verb("restore") { shop, cancel in
-      try await Store.restore(from: shop.folder["backup"], to: shop.folder["restored"]) { _, _ in
+      try Store.restore(from: shop.folder["backup"], to: shop.folder["restored"]) { _, _ in
         cancel()
         return true
       }
     },
     Verb("salvage") { shop, cancel in
-      _ = try await Store.salvage(from: shop.folder["backup"], to: shop.folder["salvaged"]) { _, _ in
+      _ = try Store.salvage(from: shop.folder["backup"], to: shop.folder["salvaged"]) { _, _ in
         cancel()
         return true
       }
     },
     Verb("verify") { shop, cancel in
-      _ = try await Store.verify(at: shop.folder["store"]) { _, _ in
+      _ = try Store.verify(at: shop.folder["store"]) { _, _ in
         cancel()
         return true
       }
@@ -328,48 +334,51 @@ private final class Shared<State: Sendable>: Sendable {
     Verb("scan") { shop, cancel in
       let count = Shared(Lock(0))
       defer { #expect(count.value.withLock { $0 } == 1) }
-      try await shop.store.scan(Note.self) { _ in
+      try shop.store.scan(Note.self) { _ in
         count.value.withLock { $0 += 1 }
         cancel()
         return true
       }
     },
     Verb("forEachPiece") { shop, cancel in
-      try await Store.forEachPiece(at: shop.folder["store"]) { _ in cancel() }
+      try Store.forEachPiece(at: shop.folder["store"]) { _ in cancel() }
     },
     Verb("max") { shop, cancel in
-      _ = try await shop.store.query(Note.self).filter(\.title) { _ in
+      _ = try shop.store.query(Note.self).filter(\.title) { _ in
         cancel()
         return false
       }.max(of: \.time)
     },
     Verb("upload from a closure") { shop, cancel in
-      _ = try await shop.store.upload(to: \Letter.scan, of: RecordID()) { _ in
+      _ = try shop.store.upload(to: \Letter.scan, of: RecordID()) { _ in
         cancel()
         return 100
       }
-    },
-    // A stream ends where its task does: what it gave by then is not the value.
-    Verb("upload from a stream") { shop, cancel in
-      let (pieces, continuation) = AsyncStream<[UInt8]>.makeStream()
-      continuation.yield(noise(100_000))
-      Thread.detachNewThread(cancel)
-      _ = try await shop.store.upload(to: \Letter.scan, of: RecordID(), from: pieces)
     },
   ]
 
   @Test func `work that leaves nothing behind ends with its task`() async throws {
     let shop = try Workshop()
-    try await shop.store.backup(to: shop.folder["backup"])
+    try shop.store.backup(to: shop.folder["backup"])
     for verb in Self.stopped {
-      let error = await ending { cancel in try await verb.use((shop, cancel)) }
+      let error = await ending { cancel in try await shop.store.run { _ in try verb.use((shop, cancel)) } }
       #expect(error is CancellationError, "\(verb.name): \(String(describing: error))")
     }
     #expect(try shop.folder.names(in: "restored").isEmpty && shop.folder.names(in: "salvaged").isEmpty)
     #expect(throws: NotelogError(.notFound, "")) {
-      try { try Store.restore(from: shop.folder["backup 2"], to: shop.folder["restored"]) }()
+      try Store.restore(from: shop.folder["backup 2"], to: shop.folder["restored"])
     }
-    #expect(throws: CancellationError.self) { try shop.store.countSealedValues(until: Flag(true)) }
+    // A stream ends where its task does: what it gave by then is not the value.
+    let (pieces, continuation) = AsyncStream<[UInt8]>.makeStream()
+    continuation.yield(noise(100_000))
+    let error = await ending { cancel in
+      Thread.detachNewThread(cancel)
+      _ = try await shop.store.upload(to: \Letter.scan, of: RecordID(), from: pieces)
+    }
+    #expect(error is CancellationError)
+    #expect(throws: CancellationError.self) {
+      try Cancellation.$flag.withValue(Flag(true)) { try shop.store.countSealedValues() }
+    }
   }
 
   @Test func `work in steps ends early with its task, says so, and goes on`() async throws {
@@ -387,47 +396,47 @@ private final class Shared<State: Sendable>: Sendable {
     }
     let steps: [Verb<(Workshop, Cancel)>] = [
       Verb("scrub") { shop, cancel in
-        let summary = try await shop.store.scrub(from: nil, spending(cancel))
+        let summary = try shop.store.scrub(from: nil, spending(cancel))
         #expect(summary.next != nil)
       },
       Verb("compact") { shop, cancel in
-        let summary = try await shop.store.compact(spending(cancel))
+        let summary = try shop.store.compact(spending(cancel))
         #expect(summary.isUnfinished)
       },
       Verb("compact, by its progress") { shop, cancel in
-        let summary = try await shop.store.compact { _, _ in
+        let summary = try shop.store.compact { _, _ in
           cancel()
           return true
         }
         #expect(summary.isUnfinished)
       },
       Verb("purge") { shop, cancel in
-        let summary = try await shop.store.purge { _, _ in
+        let summary = try shop.store.purge { _, _ in
           cancel()
           return true
         }
         #expect(summary.isUnfinished)
       },
       Verb("rotate") { shop, cancel in
-        let step = try await shop.store.rotate("personal", spending(cancel))
+        let step = try shop.store.rotate("personal", spending(cancel))
         #expect(!step.isFinished && (1..<180).contains(step.resealedCount))
       },
     ]
     for verb in steps {
-      let error = await ending { cancel in try await verb.use((shop, cancel)) }
+      let error = await ending { cancel in try await shop.store.run { _ in try verb.use((shop, cancel)) } }
       #expect(error == nil, "\(verb.name): \(String(describing: error))")
     }
-    #expect(try await store.rotate("personal").isFinished)
-    #expect(try await !store.purge().isUnfinished)
-    #expect(try await store.query(Note.self).count() == 180)
-    #expect(try await Store.verify(at: shop.folder["store"]).condition == .sound)
+    #expect(try store.rotate("personal").isFinished)
+    #expect(try !store.purge().isUnfinished)
+    #expect(try store.query(Note.self).count() == 180)
+    #expect(try Store.verify(at: shop.folder["store"]).condition == .sound)
   }
 
   @Test func `nothing is begun in a task that is cancelled already`() async throws {
     let shop = try Workshop()
     let task = Task {
       while !Task.isCancelled { await Task.yield() }
-      try await shop.store.backup(to: shop.folder["backup"])
+      _ = try await shop.store.run { try $0.backup(to: shop.folder["backup"]) }
     }
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }

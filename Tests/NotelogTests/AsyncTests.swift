@@ -1,4 +1,4 @@
-// The overloads for tasks: the same verbs, and no thread of the pool held up.
+// The door for tasks: the same verbs, and no thread of the pool held up.
 
 import Dispatch
 import Foundation
@@ -7,36 +7,40 @@ import Testing
 @testable import Notelog
 
 @Suite struct AsyncTests {
-  @Test func `every verb has an overload for tasks, of the same name`() async throws {
+  @Test func `every verb can be run for a task`() async throws {
     let folder = try TemporaryFolder()
     let created = try await Store.create(at: folder.path, unlocking: TemporaryFolder.key)
     try await created.close()
     let store = try await Store.open(at: folder.path)
-    try await store.unlock(TemporaryFolder.key)
+    try await store.run { try $0.unlock(TemporaryFolder.key) }
     let notes = (0..<20).map { Note(time: Date(timeIntervalSinceReferenceDate: Double($0)), title: "\($0)") }
-    try await store.putAll(notes)
+    try await store.run { _ = try $0.putAll(notes) }
     let count = try await store.write { tx in
       try tx.delete(Note.self, notes[0].id)
       return 19
     }
-    #expect(try await store.query(Note.self).count() == count)
-    #expect(try await store.query(Note.self).sorted(by: \.time, .descending).first()?.title == "19")
-    #expect(try await store.query(Note.self).where(\.time, is: notes[3].time).entries().count == 1)
+    #expect(try await store.run { try $0.query(Note.self).count() } == count)
+    #expect(
+      try await store.run { try $0.query(Note.self).sorted(by: \.time, .descending).first()?.title } == "19")
+    #expect(
+      try await store.run { try $0.query(Note.self).where(\.time, is: notes[3].time).entries().count } == 1)
     let snapshot = store.snapshot()
-    #expect(try await store.get(Note.self, notes[1].id)?.value(of: \.title) == "1")
-    #expect(try await snapshot.get(Note.self, notes[1].id) != nil)
-    #expect(try await store.getMany(Note.self, notes.prefix(2).map(\.id)).map { $0 != nil } == [false, true])
-    try await store.compact()
+    #expect(try await store.run { try $0.get(Note.self, notes[1].id)?.value(of: \.title) } == "1")
+    #expect(try await store.run { _ in try snapshot.get(Note.self, notes[1].id) != nil })
+    let many = try await store.run { try $0.getMany(Note.self, notes.prefix(2).map(\.id)).map { $0 != nil } }
+    #expect(many == [false, true])
+    try await store.run { _ = try $0.compact() }
     do {
       try await store.write { _ in throw CancellationError() }
       Issue.record("nothing was thrown")
     } catch is CancellationError {}
     do {
-      try await store.unlock(.key([UInt8](repeating: 9, count: 32)))
+      try await store.run { try $0.unlock(.key([UInt8](repeating: 9, count: 32))) }
       Issue.record("nothing was thrown")
     } catch let error as NotelogError { #expect(error.code == .wrongPassword) }
     try await store.close()
-    #expect(try await Store.verify(at: folder.path).condition == .sound)
+    let path = folder.path
+    #expect(try await Store.run { try Store.verify(at: path).condition } == .sound)
   }
 
   /// Where both took their threads from one pool, which grew by one a second, this took as many seconds as there are writers.
@@ -73,7 +77,7 @@ import Testing
     gate.signal()
     try await first?.value
     try await others.value
-    #expect(try await store.query(Note.self).count() == writerCount + 1)
+    #expect(try await store.run { try $0.query(Note.self).count() } == writerCount + 1)
   }
 
   @Test func `a large value is streamed in and out by tasks`() async throws {
@@ -92,10 +96,10 @@ import Testing
       try tx.put(letter)
       try tx.update(Letter.self, letter.id) { $0.set(\.scan, upload) }
     }
-    let content = try #require(try await store.get(Letter.self, letter.id)?.content(of: \.scan))
+    let content = try #require(try store.get(Letter.self, letter.id)?.content(of: \.scan))
     var back: [UInt8] = []
     for try await piece in content.pieces { back += piece }
     #expect(back == bytes)
-    #expect(try await content.read(150_000..<150_010) == Array(bytes[150_000..<150_010]))
+    #expect(try content.read(150_000..<150_010) == Array(bytes[150_000..<150_010]))
   }
 }

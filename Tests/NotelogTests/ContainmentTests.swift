@@ -76,7 +76,6 @@ import Testing
       }
       try store.close()
       try FrameListing.run(disk) { piece in
-        let piece = StoredPiece(piece)
         guard piece.kind == .chunk else { return }
         frames.append((letter.id, piece.file, piece.offset..<piece.offset + piece.byteCount))
       }

@@ -303,7 +303,7 @@ private struct After: Record {
     let folder = try TemporaryFolder()
     let store = try folder.create()
     let notes = (0..<300).map { Note(title: "title \($0)") }
-    try await store.putAll(notes)
+    try store.putAll(notes)
     let title = try store.field(\Note.title)
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<4 {

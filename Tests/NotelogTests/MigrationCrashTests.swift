@@ -117,19 +117,19 @@ private struct After: Record, Equatable {
     let folder = try TemporaryFolder()
     let store = try folder.create()
     let people = people(1_000)
-    try await store.putAll(people)
+    try store.putAll(people)
     let (isUnderWay, isCancelled) = (Flag(false), Flag(false))
     let hold: @Sendable () -> Void = {
       _ = isUnderWay.exchange(true)
       while !isCancelled.isSet { Threads.yield() }
     }
     atFirstCall.withLock { $0 = hold }
-    let task = Task { try await store.migrate(After.self) }
+    let task = Task { try await store.run { try $0.migrate(After.self) } }
     while !isUnderWay.isSet { await Task.yield() }
     task.cancel()
     _ = isCancelled.exchange(true)
     await #expect(throws: CancellationError.self) { try await task.value }
-    #expect(try await store.migrate(After.self).recordCount == 1_000 - 256)
+    #expect(try store.migrate(After.self).recordCount == 1_000 - 256)
     try expectMigrated(store, people)
   }
 

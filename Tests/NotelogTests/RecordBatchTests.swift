@@ -144,10 +144,10 @@ private struct Row: Record {
       }
       try await group.waitForAll()
     }
-    #expect(try await store.query(Row.self).count() == 850)
-    #expect(try await Set(store.query(Row.self).entries().map(\.id)).count == 850)
+    #expect(try store.query(Row.self).count() == 850)
+    #expect(try Set(store.query(Row.self).entries().map(\.id)).count == 850)
     try await store.close()
-    let found = try await Store.verify(at: folder.path, unlocking: TemporaryFolder.key)
+    let found = try Store.verify(at: folder.path, unlocking: TemporaryFolder.key)
     #expect(found.condition == .sound && found.recordCount == 850)
   }
 

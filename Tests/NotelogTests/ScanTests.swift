@@ -162,7 +162,7 @@ private struct Bare: Record {
     try folder.alter("000000000001.journal") { $0[9_000] ^= 4 }
     store = try folder.open()
     var count = 0
-    var findings: [Verification.Finding] = []
+    var findings: [Finding] = []
     try store.scan(Note.self, damaged: { findings.append($0) }) { _ in
       count += 1
       return true

@@ -29,7 +29,7 @@ import Testing
     }()
     #expect(whole.findings.isEmpty && whole.next == nil && whole.segmentCount > 3)
     try folder.alter("000000000002.journal") { $0[9_000] ^= 1 }
-    var findings: [Verification.Finding] = []
+    var findings: [Finding] = []
     var segmentCount = 0
     var kept = Data()
     repeat {
@@ -50,10 +50,10 @@ import Testing
   @Test func `a scrub without time reads one segment, and one of a closed store says so`() async throws {
     let folder = try TemporaryFolder()
     let (store, _) = try filled(folder)
-    let step = try await store.scrub(.time(.zero))
+    let step = try store.scrub(.time(.zero))
     #expect(step.segmentCount == 1 && step.next != nil)
     try await store.close()
-    await #expect(throws: NotelogError(.closed, "")) { try await store.scrub() }
+    #expect(throws: NotelogError(.closed, "")) { try store.scrub() }
   }
 
   @Test func `what compaction takes away meanwhile is no error and no damage`() async throws {
@@ -68,7 +68,7 @@ import Testing
     let scrubbing = Task {
       var (findings, rounds) = (0, 0)
       while !Task.isCancelled || rounds == 0 {
-        findings += try await store.scrub().findings.count
+        findings += try store.scrub().findings.count
         rounds += 1
       }
       return findings
@@ -77,7 +77,7 @@ import Testing
       try await store.write(.buffered) { tx in
         for note in notes { try tx.put(Note(id: note.id, title: "round \(round)", body: note.body)) }
       }
-      try await store.compact()
+      try store.compact()
     }
     scrubbing.cancel()
     #expect(try await scrubbing.value == 0)

@@ -1,14 +1,8 @@
 // Large values streamed out, and in, by tasks.
 
 import NotelogBase
-public import Foundation
 
 extension FieldContent {
-  /// The bytes of a range. As the other, without blocking the caller's thread.
-  public func read(_ range: Range<Int>) async throws -> [UInt8] {
-    try await offPool { try self.read(range) }
-  }
-
   /// The value's pieces, in order, to be gone through by a task: no more than one is in memory at a time.
   public var pieces: Pieces { Pieces(content: self) }
 
@@ -31,7 +25,8 @@ extension FieldContent {
       public mutating func next() async throws -> [UInt8]? {
         try Task.checkCancellation()
         guard offset < content.byteCount else { return nil }
-        let piece = try await content.read(offset..<offset + FieldContent.pieceByteCount)
+        let range = offset..<offset + FieldContent.pieceByteCount
+        let piece = try await offPool { [content] in try content.read(range) }
         offset += piece.count
         return piece
       }
@@ -62,30 +57,6 @@ extension Store {
     }
     try Task.checkCancellation()
     return try await offPool { try uploading.finish(for: R.self) }
-  }
-}
-
-extension Store {
-  /// Writes a value of any length for a sealed field of bytes. As the other, without blocking the caller's thread: the closure runs elsewhere. It
-  /// ends with `CancellationError` when the task is cancelled.
-  public func upload<R: Record, Value>(
-    to path: FieldKeyPath<R, Value>, of id: RecordID,
-    reading read: @escaping @Sendable (inout MutableRawSpan) throws -> Int
-  ) async throws -> Upload<R> {
-    try await offPool { stop in
-      try self.upload(to: path, of: id) { bytes in
-        if stop.isSet { throw CancellationError() }
-        return try read(&bytes)
-      }
-    }
-  }
-
-  /// Writes the rest of a file as a value for a sealed field of bytes. As the other, without blocking the caller's thread; it ends with
-  /// `CancellationError` when the task is cancelled.
-  public func upload<R: Record, Value>(
-    to path: FieldKeyPath<R, Value>, of id: RecordID, from file: FileHandle
-  ) async throws -> Upload<R> {
-    try await upload(to: path, of: id, reading: Self.piece(of: file))
   }
 }
 

@@ -15,7 +15,7 @@ struct BackupReport: Sendable {
   /// Where the log ended when it was taken; all before it was durable.
   var position = LogPosition.zero
   /// What does not check in the store, as far as it was read.
-  var damages: [Damage] = []
+  var damages: [Finding] = []
 }
 
 /// One run of a backup.
@@ -59,17 +59,17 @@ struct Backup {
   }
 
   /// Copies and verifies what the backup lacks. It is not the backup yet.
-  mutating func copy() throws(JournalError) {
+  mutating func copy() throws(NotelogError) {
     present = Set(try fromStorage(target.names(in: "")))
     for entry in source.live.entries {
       try progress.advance(by: entry.byteCount)
-      do { try add(entry) } catch { throw JournalError(error) }
+      do { try add(entry) } catch { throw NotelogError(error) }
     }
-    if let head { do { try addEnd(head) } catch { throw JournalError(error) } }
+    if let head { do { try addEnd(head) } catch { throw NotelogError(error) } }
   }
 
   /// Makes what was copied the backup, in one step, and removes what belonged only to the one before.
-  func publish() throws(JournalError) {
+  func publish() throws(NotelogError) {
     do {
       // The copies' names first: the manifest must not outlive them.
       try target.makeNamesDurable()
@@ -80,7 +80,7 @@ struct Backup {
         // What can't be removed now is removed by the next backup.
         try? target.unlink(name)
       }
-    } catch { throw JournalError(error) }
+    } catch { throw NotelogError(error) }
   }
 
   private func newManifest() -> BackupManifest {
@@ -222,7 +222,7 @@ struct Backup {
 
   /// Puts what checks in the backup in the place of what doesn't in a copy: a segment's bytes never change.
   private func mend(
-    _ copy: any StorageFile, _ damages: [Damage], of part: BackupManifest.Part
+    _ copy: any StorageFile, _ damages: [Finding], of part: BackupManifest.Part
   ) throws(StorageError) {
     for kept in kept(of: part) {
       guard let file = try? target.open(kept.name, .read) else { continue }
@@ -230,9 +230,9 @@ struct Backup {
       guard let theirs = try? kept.damages(in: file) else { continue }
       let limit = min(kept.ownByteCount, try file.byteCount())
       for damage in damages {
-        let end = damage.kind == .truncated ? part.entry.byteCount : damage.offset + damage.byteCount
-        guard damage.offset < min(end, limit) else { continue }
-        let range = damage.offset..<min(end, limit)
+        let end = min(damage.kind == .truncated ? part.entry.byteCount : damage.range.upperBound, limit)
+        guard damage.place.offset < end else { continue }
+        let range = damage.place.offset..<end
         let isSound = theirs.allSatisfy { $0.kind == .truncated || !$0.touches(range) }
         if isSound { try copy.copyBytes(of: file, range) }
       }
@@ -248,10 +248,10 @@ extension Examination {
   }
 }
 
-extension Damage {
+extension Finding {
   /// Whether it is about some of a range's bytes.
   fileprivate func touches(_ range: Range<Int>) -> Bool {
     kind == .unreadableSegment || kind == .foreignSegment
-      || (offset < range.upperBound && offset + max(byteCount, 1) > range.lowerBound)
+      || (place.offset < range.upperBound && place.offset + max(byteCount, 1) > range.lowerBound)
   }
 }

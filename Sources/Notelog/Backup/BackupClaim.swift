@@ -16,11 +16,11 @@ struct BackupClaim: ~Copyable {
   deinit { lock.close() }
 
   /// - Throws: `alreadyExists` where the folder holds anything but a backup of the store; `busy` where one is being made now.
-  static func acquire(_ target: any Storage, for storeID: ID16) throws(JournalError) -> BackupClaim {
+  static func acquire(_ target: any Storage, for storeID: ID16) throws(NotelogError) -> BackupClaim {
     // Before anything is touched: the lock of a store has the same name.
     _ = try check(target, storeID)
     let lock = try takeLock(target)
-    do throws(JournalError) {
+    do throws(NotelogError) {
       // Whoever held the lock may have begun a backup.
       if let manifest = try check(target, storeID) { return BackupClaim(manifest: manifest, lock: lock) }
       let manifest = BackupManifest(storeID: storeID)
@@ -35,10 +35,10 @@ struct BackupClaim: ~Copyable {
   /// - Returns: The manifest of the store's backup, if there is one.
   private static func check(
     _ target: any Storage, _ storeID: ID16
-  ) throws(JournalError) -> BackupManifest? {
+  ) throws(NotelogError) -> BackupManifest? {
     if let manifest = try BackupManifest.read(target) {
       guard manifest.storeID == storeID else {
-        throw JournalError(.alreadyExists, "'\(target.path)' holds a backup of another store")
+        throw NotelogError(.alreadyExists, "'\(target.path)' holds a backup of another store")
       }
       return manifest
     }
@@ -48,15 +48,15 @@ struct BackupClaim: ~Copyable {
       BackupManifest.copyName + FileName.partialSuffix,
     ]
     guard names.allSatisfy({ ours.contains($0) }) else {
-      throw JournalError(.alreadyExists, "'\(target.path)' holds something else than a backup")
+      throw NotelogError(.alreadyExists, "'\(target.path)' holds something else than a backup")
     }
     return nil
   }
 
-  private static func takeLock(_ target: any Storage) throws(JournalError) -> any StorageFile {
+  private static func takeLock(_ target: any Storage) throws(NotelogError) -> any StorageFile {
     do { return try target.openLocked(FileName.lock, .lock, .exclusive) } catch {
-      guard error.call == .lock, error.errno == SystemErrno.wouldBlock else { throw JournalError(error) }
-      throw JournalError.busy(
+      guard error.call == .lock, error.errno == SystemErrno.wouldBlock else { throw NotelogError(error) }
+      throw NotelogError.busy(
         "a backup is being made in '\(target.path)'", FileName.lock, in: target, cause: error)
     }
   }

@@ -29,11 +29,11 @@ struct BackupFolder {
   var partCount: Int { view?.parts.count ?? 0 }
 
   /// Looks into a folder; nothing where it holds a store, or anything else than a backup.
-  static func find(in storage: any Storage) throws(JournalError) -> BackupFolder? {
+  static func find(in storage: any Storage) throws(NotelogError) -> BackupFolder? {
     let names: [String]
     do { names = try storage.names(in: "") } catch {
       if error.isMissing { return nil }
-      throw JournalError(error)
+      throw NotelogError(error)
     }
     let isBackup = names.contains {
       $0 == BackupManifest.fileName || $0 == BackupManifest.copyName || BackupManifest.Part.isName($0)
@@ -61,16 +61,16 @@ struct BackupFolder {
   /// damaged in the store; what belongs to the last backup of a sound store alone.
   ///
   /// - Returns: What does not check.
-  func verifyParts(_ report: @escaping WorkProgress.Report) throws(JournalError) -> [Damage] {
+  func verifyParts(_ report: @escaping WorkProgress.Report) throws(NotelogError) -> [Finding] {
     guard let view else { return [] }
     let parts = view.manifest.parts.filter { part in
       part.kind != .segment || !part.isCurrent || view.live[part.entry.number] != part.entry
     }
     var progress = WorkProgress(total: parts.reduce(0) { $0 + $1.entry.byteCount }, report)
-    var damages: [Damage] = []
+    var damages: [Finding] = []
     for part in parts {
       let found = try? part.damages(in: storage)
-      for damage in found ?? [Damage(.backupFile, segment: part.entry.number)]
+      for damage in found ?? [Finding(.backupFile, segment: part.entry.number)]
       where !damages.contains(where: { $0.covers(damage) }) {
         damages.append(damage)
       }

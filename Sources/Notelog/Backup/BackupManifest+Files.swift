@@ -8,24 +8,24 @@ extension BackupManifest {
   /// What one of the two files is like.
   enum File {
     case missing
-    case unreadable(JournalError)
+    case unreadable(NotelogError)
     case sound(BackupManifest)
 
     init(_ name: String, in storage: any Storage) {
       let bytes: [UInt8]
       do throws(StorageError) { bytes = try storage.readWhole(name, upTo: maximumByteCount) } catch {
-        self = error.isMissing ? .missing : .unreadable(JournalError(error))
+        self = error.isMissing ? .missing : .unreadable(NotelogError(error))
         return
       }
       if let manifest = BackupManifest(bytes.rawSpan) {
         self = .sound(manifest)
       } else {
-        self = .unreadable(JournalError(.damaged, "the backup's \(name) does not check"))
+        self = .unreadable(NotelogError(.damaged, "the backup's \(name) does not check"))
       }
     }
 
     var manifest: BackupManifest? { if case .sound(let manifest) = self { manifest } else { nil } }
-    var error: JournalError? { if case .unreadable(let error) = self { error } else { nil } }
+    var error: NotelogError? { if case .unreadable(let error) = self { error } else { nil } }
   }
 
   /// Both files.
@@ -50,7 +50,7 @@ extension BackupManifest {
   /// Reads a backup's manifest; nothing where there is none yet.
   ///
   /// - Throws: `damaged` or `inputOutput` where neither of the files can be read.
-  static func read(_ storage: any Storage) throws(JournalError) -> BackupManifest? {
+  static func read(_ storage: any Storage) throws(NotelogError) -> BackupManifest? {
     let files = Files(in: storage)
     if let newest = files.newest { return newest }
     if let error = files.first.error ?? files.copy.error { throw error }

@@ -11,22 +11,22 @@ extension BackupManifest.Part {
   }
 
   /// What does not check in the part's file, which is read from its first byte to its last.
-  func damages(in storage: any Storage) throws(StorageError) -> [Damage] {
+  func damages(in storage: any Storage) throws(StorageError) -> [Finding] {
     guard let file = try openIfThere(in: storage) else {
-      return [Damage(.missingSegment, segment: entry.number)]
+      return [Finding(.missingSegment, segment: entry.number)]
     }
     defer { file.close() }
     return try damages(in: ForgivingFile(file))
   }
 
-  func damages(in file: any StorageFile) throws(StorageError) -> [Damage] {
+  func damages(in file: any StorageFile) throws(StorageError) -> [Finding] {
     guard let found = try readHeader(file) else {
-      return [Damage(.unreadableSegment, segment: entry.number)]
+      return [Finding(.unreadableSegment, segment: entry.number)]
     }
     var damages = try found.damages(as: kind == .segment ? entry : nil).damages
     damages = found.unreadableDamages + damages
     return try hasItsBytes(file) || kind == .segment
-      ? damages : damages + [Damage(.backupFile, segment: entry.number)]
+      ? damages : damages + [Finding(.backupFile, segment: entry.number)]
   }
 
   /// Whether the file has the length and checksum that the part has; of a finished segment, the length alone.

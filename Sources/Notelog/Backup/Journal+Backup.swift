@@ -29,8 +29,8 @@ extension Journal {
     from source: any Storage, to target: any Storage, checksParts: Bool = false,
     random: UInt64 = .random(in: 0...UInt64.max),
     progress: @escaping WorkProgress.Report = { _, _ in true },
-    companions: (ID16) throws(JournalError) -> Bool = { _ in true }
-  ) throws(JournalError) -> BackupReport {
+    companions: (ID16) throws(NotelogError) -> Bool = { _ in true }
+  ) throws(NotelogError) -> BackupReport {
     let pin = try fromStorage(Pins(source).acquireIfWritable(random))
     let storeID = try Examination.stable(source).storeID
     let claim = try BackupClaim.acquire(target, for: storeID)
@@ -41,7 +41,7 @@ extension Journal {
       try attempts.begin()
       let examination = try Examination.stable(source, storeID: storeID)
       guard examination.newest != nil else {
-        throw JournalError(.damaged, "no segment of the log is whole; salvage what there is")
+        throw NotelogError(.damaged, "no segment of the log is whole; salvage what there is")
       }
       // What was read may not be durable yet; a copy of it must not outlive it.
       try examination.synchronize(in: source)
@@ -55,7 +55,7 @@ extension Journal {
     if backup.isBehind {
       let position = claim.manifest.position
       backup.report.damages.append(
-        Damage(.endsBeforeBackup, segment: position.segment, offset: position.offset))
+        Finding(.endsBeforeBackup, segment: position.segment, offset: position.offset))
     } else {
       try backup.publish()
     }

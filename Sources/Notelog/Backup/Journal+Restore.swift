@@ -21,23 +21,23 @@ extension Journal {
   static func restore(
     from backup: any Storage, to target: any Storage,
     progress report: @escaping WorkProgress.Report = { _, _ in true }
-  ) throws(JournalError) -> [Damage] {
+  ) throws(NotelogError) -> [Finding] {
     // One without parts was begun, and never came to its end: a store has a head at least.
     guard let manifest = try BackupManifest.read(backup), !manifest.parts.isEmpty else {
-      throw JournalError(.notAStore, "there is no backup here")
+      throw NotelogError(.notFound, "there is no backup here")
     }
     let names = try fromStorage(target.names(in: ""))
     guard !names.contains(where: { FileName.segmentNumber($0) != nil }) else {
-      throw JournalError(.alreadyExists, "there is a store here already")
+      throw NotelogError(.alreadyExists, "there is a store here already")
     }
     let parts = BackupView(manifest, in: backup).parts.values
-    var damages: [Damage] = []
+    var damages: [Finding] = []
     let branch = ID16(low: JournalOptions().random(), high: JournalOptions().random())
     // The newest first: a store whose newest segments are missing would pass for a whole one, an older one.
     var progress = WorkProgress(total: parts.reduce(0) { $0 + $1.entry.byteCount }, report)
     for part in parts.sorted(by: { $0.entry.number > $1.entry.number }) {
       do { damages += try restore(part, of: manifest, branch, from: backup, to: target) } catch {
-        throw JournalError(error)
+        throw NotelogError(error)
       }
       try progress.advance(by: part.entry.byteCount)
     }
@@ -56,7 +56,7 @@ extension Journal {
   /// Begins a branch where the log's last segment is finished, and so never changed: in a next one, with nothing in it yet.
   private static func beginBranch(
     _ id: ID16, in target: any Storage, of storeID: ID16
-  ) throws(JournalError) {
+  ) throws(NotelogError) {
     let now = try Examination(target, storeID: storeID)
     guard !now.needsRecovery else { return }
     let number = try FileName.segmentNumber(after: now.highestKnownNumber)
@@ -71,12 +71,12 @@ extension Journal {
   private static func restore(
     _ part: BackupManifest.Part, of manifest: BackupManifest, _ branch: ID16, from backup: any Storage,
     to target: any Storage
-  ) throws(StorageError) -> [Damage] {
+  ) throws(StorageError) -> [Finding] {
     let name = FileName.segment(part.entry.number)
     let end = manifest.isEnd(part) ? manifest.end : nil
     let source = try part.openIfThere(in: backup)
     defer { source?.close() }
-    guard source != nil || end != nil else { return [Damage(.missingSegment, segment: part.entry.number)] }
+    guard source != nil || end != nil else { return [Finding(.missingSegment, segment: part.entry.number)] }
     let file = try target.openEmpty(name + FileName.partialSuffix)
     defer { file.close() }
     if let source {
@@ -88,7 +88,7 @@ extension Journal {
     if isSound, let end { try beginBranch(branch, in: file, of: end.header) }
     try file.makeDurable()
     try target.move(name + FileName.partialSuffix, to: name)
-    return isSound ? [] : [Damage(.backupFile, segment: part.entry.number)]
+    return isSound ? [] : [Finding(.backupFile, segment: part.entry.number)]
   }
 }
 

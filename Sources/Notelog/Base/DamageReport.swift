@@ -17,7 +17,7 @@ public struct DamageReport: Sendable {
   /// What the damage means.
   public let verdict: Verdict
   /// What is damaged, place by place; at most ten thousand places.
-  public let findings: [Verification.Finding]
+  public let findings: [Finding]
   /// How many records are known to be lost; there may be more where the verdict is `unproven`.
   public let lostRecordCount: Int
   /// Records with a lower revision may be older than they were; 0 where all are current.
@@ -32,7 +32,7 @@ extension DamageReport {
   init(_ report: RecoveryReport) {
     self.init(
       verdict: report.isDamaged ? (report.verdict == .unproven ? .unproven : .contained) : .sound,
-      findings: report.damages.map(Verification.Finding.init), lostRecordCount: 0,
+      findings: report.damages, lostRecordCount: 0,
       staleBelow: report.staleBelow)
   }
 }

@@ -75,9 +75,9 @@ public struct NotelogError: Error, Sendable {
   /// names it too.
   public internal(set) var record: RecordID?
   /// The segment concerned, if one is.
-  public let segment: UInt64?
+  public let segment: Int?
   /// The offset in that segment, if one is known.
-  public let offset: UInt64?
+  public let offset: Int?
   /// The operating system's error number beneath, if there was one.
   public let errno: Int32?
   /// What was found, where a store can't be opened because of what it lost.
@@ -96,6 +96,10 @@ public struct NotelogError: Error, Sendable {
   /// What became of what was asked for, where an error ended it. A long work that is done step by step has done its earlier steps.
   public internal(set) var outcome = Outcome.notDone
 
+  /// The system call that failed, where one did.
+  var cause: StorageError?
+  /// The collection that a record was to be in, and the one whose record has its id.
+  var collections: (new: UInt16, old: UInt16)?
   /// What a user is told, where that is more than the code says.
   var sentence: String?
   /// What a user can do about it, where there is a sentence of its own.
@@ -103,7 +107,7 @@ public struct NotelogError: Error, Sendable {
 
   /// Creates an error.
   public init(
-    _ code: Code, _ message: String, segment: UInt64? = nil, offset: UInt64? = nil, errno: Int32? = nil
+    _ code: Code, _ message: String, segment: Int? = nil, offset: Int? = nil, errno: Int32? = nil
   ) {
     self.code = code
     self.message = message
@@ -114,12 +118,106 @@ public struct NotelogError: Error, Sendable {
 }
 
 extension NotelogError {
+  /// An error that is about the store as a whole, which its message names.
+  init(_ code: Code, _ message: String, in path: String, cause: StorageError? = nil) {
+    self.init(code, path.isEmpty ? message : "'\(path)': \(message)", errno: cause?.errno)
+    self.cause = cause
+    if !path.isEmpty { self.path = path }
+  }
+
+  /// A system call that failed.
+  ///
+  /// - Parameters:
+  ///   - cause: What it threw.
+  ///   - place: What was being done; nil where that is plain.
+  init(_ cause: StorageError, _ place: String? = nil) {
+    let prefix = place.map { "\($0): " } ?? ""
+    if cause.errno == SystemErrno.badDescriptor {
+      // Files of an open store are opened again when they are needed: only closing it closes them for good.
+      self = .closed(cause.folder)
+    } else if place == nil, cause.isNoSpace {
+      self.init(.full, "no space left on the device", in: cause.folder)
+    } else {
+      let call = cause.name.isEmpty ? cause.call.rawValue : "\(cause.call.rawValue) of '\(cause.name)'"
+      self.init(
+        cause.isNoSpace ? .full : .inputOutput, "\(prefix)\(call) failed: \(cause.reason)", errno: cause.errno
+      )
+      if !cause.folder.isEmpty { path = cause.folder }
+    }
+    self.cause = cause
+    // The file has its name already: a crash may take that away again.
+    if place != nil, cause.call == .syncFolder { outcome = .unknown }
+  }
+
+  static func closed(_ path: String) -> NotelogError {
+    NotelogError(.closed, "the store is closed", in: path)
+  }
+
+  static func readOnly(_ path: String) -> NotelogError {
+    NotelogError(.readOnly, "the store was opened for reading only", in: path)
+  }
+
+  static func suspended(_ path: String) -> NotelogError {
+    NotelogError(.suspended, "the store is suspended: resume it to write", in: path)
+  }
+
+  /// Another has the lock that is needed.
+  ///
+  /// - Parameters:
+  ///   - what: What is the case: "the store is open for writing".
+  ///   - name: The name of the locked file.
+  ///   - storage: The folder that it is in.
+  ///   - cause: What locking it threw.
+  /// - Returns: The error, with the process that has it where the system says which.
+  static func busy(
+    _ what: String, _ name: String, in storage: any Storage, cause: StorageError
+  ) -> NotelogError {
+    let holder = storage.lockHolder(of: name)
+    return NotelogError(
+      .busy, what + (holder.map { " in \($0)" } ?? " elsewhere"), in: storage.path, cause: cause)
+  }
+
+  /// A store lost something that nothing names.
+  init(unproven report: RecoveryReport) {
+    let segments = report.unnamedLosses.sorted().map(String.init).joined(separator: ", ")
+    self.init(
+      .damaged,
+      "records are lost, and nothing says which (segment \(segments)): what is left may be older than it was; salvage it, or restore a backup",
+      segment: report.unnamedLosses.min().map(Int.init))
+    damage = DamageReport(report)
+  }
+}
+
+/// Runs system calls; their errors become the library's.
+@inline(__always)
+func fromStorage<Result: ~Copyable>(
+  _ body: () throws(StorageError) -> Result
+) throws(NotelogError) -> Result {
+  do { return try body() } catch { throw NotelogError(error) }
+}
+
+/// The same of a single expression.
+@inline(__always)
+func fromStorage<Result: ~Copyable>(
+  _ body: @autoclosure () throws(StorageError) -> Result
+) throws(NotelogError) -> Result {
+  do { return try body() } catch { throw NotelogError(error) }
+}
+
+/// Does something with a folder, or with two: an error that names none of them gets the first one's path.
+func about<Result: ~Copyable>(
+  _ storage: any Storage, _ other: (any Storage)? = nil, _ body: () throws(NotelogError) -> Result
+) throws(NotelogError) -> Result {
+  do { return try body() } catch { throw error.naming(storage.path, or: other?.path ?? "") }
+}
+
+extension NotelogError {
   /// The same, with the folder that it is about, unless that is named already: of two, the one that the message names, or else the first.
   func naming(_ path: String, or other: String = "") -> NotelogError {
-    guard !path.isEmpty, self.path == nil else { return self }
     for path in [path, other] where errno == SystemErrno.notFolder && !path.isEmpty {
       if let fault = FolderPath.fault(of: path, SystemErrno.notFolder) { return fault }
     }
+    guard !path.isEmpty, self.path == nil else { return self }
     var error = self
     let named = [path, other].filter { !$0.isEmpty && message.contains($0) }.max { $0.count < $1.count }
     error.path = named ?? path

@@ -13,7 +13,7 @@ public enum StoreEvent: Sendable {
   /// Compaction replaced segments, by itself or because somebody asked.
   case compacted(CompactionSummary)
   /// A place is damaged, as opening, reading or a scrub found. Each place is told once.
-  case damageFound(Verification.Finding)
+  case damageFound(Finding)
   /// A sync that commits, or closing, waited for took as long as ``Store/Options/slowSync``, or longer.
   case slowSync(Duration)
   /// A write or a sync failed: the store is read from, and takes no more writes until it is opened again.
@@ -73,18 +73,6 @@ extension StoreEvent: CustomStringConvertible {
     case .slowSync(let duration): "a sync took \(duration)"
     case .poisoned(let error): error.message
     case .closed: "the store is closed"
-    }
-  }
-}
-
-extension StoreEvent {
-  init(_ event: JournalEvent) {
-    switch event {
-    case .recovered(let count): self = .recovered(tornByteCount: count)
-    case .compacted(let result): self = .compacted(CompactionSummary(result))
-    case .damageFound(let damage): self = .damageFound(Verification.Finding(damage))
-    case .slowSync(let duration): self = .slowSync(duration)
-    case .poisoned(let error): self = .poisoned(NotelogError(journal: error))
     }
   }
 }

@@ -21,9 +21,9 @@ public struct WorkBudget: Sendable {
     return WorkBudget { ContinuousClock.now >= end }
   }
 
-  /// The same budget, which is spent as well when the flag is set.
-  func stopping(at stop: Flag) -> WorkBudget {
-    let isOver = isOver
-    return WorkBudget(byteCount: byteCount) { stop.isSet || isOver() }
+  /// The same budget, which is spent as well when the task is cancelled for which this thread works.
+  var untilCancelled: WorkBudget {
+    guard let stop = Cancellation.flag else { return self }
+    return WorkBudget(byteCount: byteCount) { [isOver] in isOver() || stop.isSet }
   }
 }

@@ -71,18 +71,18 @@ struct ReadBuffer: ~Copyable {
   /// Reads what was left out.
   ///
   /// - Throws: `damaged`, with the place, where the frame is not all there, or the rest wasn't kept.
-  mutating func complete() throws(JournalError) {
+  mutating func complete() throws(NotelogError) {
     guard !isWhole, let unchecked else { return }
-    guard let rest else { throw JournalError(lost: unchecked.place) }
+    guard let rest else { throw NotelogError(lost: unchecked.place) }
     let (start, end) = (frame.count, rest.offset + bodyRange.upperBound - frame.count)
     let next = rest.offset + rest.cache.append(rest.segment.number, rest.offset..<end, to: &frame)
-    do throws(JournalError) {
+    do throws(NotelogError) {
       if next < end {
         try fromStorage { () throws(StorageError) in
           _ = try frame.fill(end - next, from: rest.segment.file, at: next)
         }
       }
-      guard isWhole else { throw JournalError(lost: unchecked.place) }
+      guard isWhole else { throw NotelogError(lost: unchecked.place) }
     } catch {
       frame.truncate(to: start)
       throw error
@@ -93,11 +93,11 @@ struct ReadBuffer: ~Copyable {
   /// Looks at the payload's checksum, if nobody has.
   ///
   /// - Throws: `damaged`, with the place, where it doesn't hold.
-  mutating func check() throws(JournalError) {
+  mutating func check() throws(NotelogError) {
     guard let (checksum, place) = unchecked else { return }
     try complete()
     guard Checksum.of(frame.bytes.extracting(envelopeRange.lowerBound..<bodyRange.upperBound)) == checksum
-    else { throw JournalError(lost: place) }
+    else { throw NotelogError(lost: place) }
     unchecked = nil
   }
 
@@ -147,9 +147,10 @@ struct ReadBuffer: ~Copyable {
   }
 }
 
-extension JournalError {
+extension NotelogError {
   /// A record's frame does not check.
   init(lost place: FrameAddress) {
-    self.init(.damaged, "the record's frame does not check", segment: place.segment, offset: place.offset)
+    self.init(
+      .damaged, "the record's frame does not check", segment: Int(place.segment), offset: place.offset)
   }
 }

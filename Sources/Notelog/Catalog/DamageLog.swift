@@ -7,13 +7,13 @@ import NotelogBase
 /// `RecoveryReport`.
 final class DamageLog: Sendable {
   private struct State {
-    var damages: [Damage] = []
+    var damages: [Finding] = []
     /// Where they are: one place may be come upon in several ways.
     var places: Set<LogPosition> = []
     /// The same, with what opening found.
     var known: Set<LogPosition> = []
     /// What is told of each place, once.
-    var tell: (@Sendable (JournalEvent) -> Void)?
+    var tell: (@Sendable (StoreEvent) -> Void)?
   }
 
   /// How many places are kept. Whoever comes upon more has a store to salvage, and `verify` lists them all.
@@ -25,13 +25,13 @@ final class DamageLog: Sendable {
   /// Whether nothing was found.
   var isEmpty: Bool { isEmptyFlag.isSet }
   /// What was found, in the order in which it was.
-  var damages: [Damage] { state.withLock { $0.damages } }
+  var damages: [Finding] { state.withLock { $0.damages } }
 
   /// How many places are known to be damaged, those that opening found among them.
   var placeCount: Int { state.withLock { $0.known.count } }
 
   /// Takes note of what opening found, and has each place told from now on.
-  func begin(after damages: [Damage], telling tell: (@Sendable (JournalEvent) -> Void)?) {
+  func begin(after damages: [Finding], telling tell: (@Sendable (StoreEvent) -> Void)?) {
     state.withLock { state in
       state.tell = tell
       for damage in damages + state.damages where state.known.insert(damage.place).inserted {
@@ -41,7 +41,7 @@ final class DamageLog: Sendable {
   }
 
   /// Notes a finding, once.
-  func note(_ damage: Damage) {
+  func note(_ damage: Finding) {
     _ = isEmptyFlag.exchange(false)
     state.withLock { state in
       guard state.damages.count < Self.maximumCount, state.places.insert(damage.place).inserted else {
@@ -53,12 +53,8 @@ final class DamageLog: Sendable {
   }
 
   /// Notes what an error says, where it is about damage.
-  func note(_ error: JournalError) {
+  func note(_ error: NotelogError) {
     guard error.code == .damaged, let segment = error.segment else { return }
-    note(Damage(.payload, segment: segment, offset: error.offset ?? 0, record: error.record))
+    note(Finding(.payload, segment: UInt32(segment), offset: error.offset ?? 0, record: error.record?.bytes))
   }
-}
-
-extension Damage {
-  fileprivate var place: LogPosition { LogPosition(segment: segment, offset: offset) }
 }

@@ -47,7 +47,7 @@ struct JournalOptions: Sendable {
   /// their footers list. It is taken as it is used.
   var cacheByteCount = 64 << 20
   /// What is told of events, if anybody asks. It is called where they happen, with locks held, and only takes note.
-  var tell: (@Sendable (JournalEvent) -> Void)?
+  var tell: (@Sendable (StoreEvent) -> Void)?
   /// From how long on a sync that commits, or closing, wait for is an event.
   var slowSync = Duration.seconds(1)
   /// The bits of its fingerprint that an id is indexed by: fewer than all of them only where collisions are tried.

@@ -41,7 +41,7 @@ extension RecordFinder {
   /// - Throws: `damaged`, with the place, where its header does not check, or its envelope is not all there.
   func readUnchecked(
     _ id: ID16, _ lookup: PendingLookup, into buffer: inout ReadBuffer
-  ) throws(JournalError) -> StoredRecord? {
+  ) throws(NotelogError) -> StoredRecord? {
     buffer.removeAll()
     if !lookup.place.isNone, !lookup.place.isTombstone, !isClosed,
       let record = readCached(id, at: lookup.place, .field, into: &buffer)

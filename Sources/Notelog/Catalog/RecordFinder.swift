@@ -16,9 +16,14 @@ final class RecordFinder: Sendable {
   let cache: BlockCache
   private let staleness: Staleness
   private let closed = Atomic(false)
+  private let path: String
 
-  init(_ catalog: Catalog) {
+  /// - Parameters:
+  ///   - catalog: What there is.
+  ///   - path: The folder's path, for errors.
+  init(_ catalog: Catalog, _ path: String) {
     self.catalog = catalog
+    self.path = path
     index = catalog.index
     segments = catalog.segments
     cache = catalog.cache
@@ -35,7 +40,7 @@ final class RecordFinder: Sendable {
   ///
   /// - Returns: Nothing where there is no such record.
   /// - Throws: `damaged`, with the place, where its frame does not check; `closed`.
-  func read(_ id: ID16, into buffer: inout ReadBuffer) throws(JournalError) -> StoredRecord? {
+  func read(_ id: ID16, into buffer: inout ReadBuffer) throws(NotelogError) -> StoredRecord? {
     do {
       let found = try read(id, .whole, into: &buffer)
       if found != nil { try buffer.check() }
@@ -44,10 +49,10 @@ final class RecordFinder: Sendable {
   }
 
   /// An error on its way to the caller: damage is noted for whoever asks later how the store is.
-  private func noted(_ error: JournalError, _ id: ID16) -> JournalError {
+  private func noted(_ error: NotelogError, _ id: ID16) -> NotelogError {
     guard error.code == .damaged else { return error }
-    var error = error
-    error.record = id
+    var error = error.of(RecordID(id))
+    error.message += ": \(RecordID(id))"
     catalog.damageLog.note(error)
     return error
   }
@@ -60,15 +65,15 @@ final class RecordFinder: Sendable {
   /// - Throws: `damaged`, with the place, where its header does not check, or its envelope is not all there.
   func readUnchecked(
     _ id: ID16, into buffer: inout ReadBuffer
-  ) throws(JournalError) -> StoredRecord? {
+  ) throws(NotelogError) -> StoredRecord? {
     try read(id, .field, into: &buffer)
   }
 
   private func read(
     _ id: ID16, _ extent: ReadExtent, into buffer: inout ReadBuffer
-  ) throws(JournalError) -> StoredRecord? {
+  ) throws(NotelogError) -> StoredRecord? {
     buffer.removeAll()
-    if isClosed { throw JournalError.closed }
+    if isClosed { throw NotelogError.closed(path) }
     let fingerprint = index.fingerprint(of: id)
     guard let first = try fromStorage(index.candidate(fingerprint, 0)) else { return nil }
     // Nearly always the first candidate is the record's, and in memory.
@@ -81,7 +86,7 @@ final class RecordFinder: Sendable {
   private func readBeyondMemory(
     _ id: ID16, _ fingerprint: UInt64, _ first: FrameAddress, _ extent: ReadExtent,
     into buffer: inout ReadBuffer
-  ) throws(JournalError) -> StoredRecord? {
+  ) throws(NotelogError) -> StoredRecord? {
     var (ordinal, candidate): (Int, FrameAddress?) = (0, first)
     var unreadable: FrameAddress?
     while let place = candidate {
@@ -92,7 +97,7 @@ final class RecordFinder: Sendable {
         switch try fromStorage(readCandidate(id, at: place, in: segment, extent, into: &buffer)) {
         case .record(let record): return record
         case .other: ordinal += 1
-        case .damaged: throw JournalError(lost: place)
+        case .damaged: throw NotelogError(lost: place)
         case .unreadable:
           unreadable = place
           ordinal += 1
@@ -106,17 +111,17 @@ final class RecordFinder: Sendable {
     guard let unreadable else { return nil }
     // It may have been this record's, unless a deletion that can be read came after it.
     if try fromStorage(catalog.resolve(id, fingerprint))?.isTombstone == true { return nil }
-    throw JournalError(lost: unreadable)
+    throw NotelogError(lost: unreadable)
   }
 
   /// Reads a record's version at a place that is known to be its.
   func read(
     _ id: ID16, at place: FrameAddress, in segment: Segment, into buffer: inout ReadBuffer
-  ) throws(JournalError) -> StoredRecord {
+  ) throws(NotelogError) -> StoredRecord {
     buffer.removeAll()
-    if isClosed { throw JournalError.closed }
+    if isClosed { throw NotelogError.closed(path) }
     let candidate = try fromStorage(readCandidate(id, at: place, in: segment, .whole, into: &buffer))
-    guard case .record(let record) = candidate else { throw JournalError(lost: place) }
+    guard case .record(let record) = candidate else { throw NotelogError(lost: place) }
     try buffer.check()
     return record
   }

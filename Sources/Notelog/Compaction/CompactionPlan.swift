@@ -77,10 +77,10 @@ struct CompactionPlan {
       .map { [$0] }
   }
 
-  var estimate: CompactionEstimate {
-    var estimate = CompactionEstimate()
+  var estimate: CompactionForecast {
+    var estimate = CompactionForecast()
     for group in groups {
-      estimate.segments += group.map(\.segment.number)
+      estimate.segments += group.map { Int($0.segment.number) }
       estimate.copiedByteCount += group.reduce(0) { $0 + $1.liveByteCount }
       // The overheads of all but one go too.
       estimate.freedByteCount +=

@@ -116,7 +116,7 @@ extension DynamicCollection {
   private func read(
     _ id: RecordID, at moment: Snapshot, _ buffer: inout ReadBuffer
   ) throws(NotelogError) -> StoredRecord? {
-    let found = try journaling(at: store.journal.path, moment.read(id.bytes, into: &buffer))
+    let found = try moment.read(id.bytes, into: &buffer)
     guard let found, found.collection == plan.number else { return nil }
     _ = try RecordBody(checking: buffer.body)
     return found
@@ -161,10 +161,10 @@ extension DynamicCollection {
     at moment: Snapshot, _ damaged: (RecordID, NotelogError) throws -> Bool
   ) throws {
     var buffer = ReadBuffer()
-    let keys = try journaling(at: store.journal.path, moment.records(in: plan.number))
+    let keys = try moment.records(in: plan.number)
     for key in keys {
       let goesOn = try sparing(RecordID(key), damaged) {
-        if try journaling(at: store.journal.path, moment.read(key, into: &buffer)) != nil {
+        if try moment.read(key, into: &buffer) != nil {
           _ = try RecordBody(checking: buffer.body)
         }
       }

@@ -86,7 +86,7 @@ public struct DynamicCollection: Sendable {
     damaged: (RecordID, NotelogError) throws -> Bool = { _, error in throw error }
   ) throws {
     var buffer = ReadBuffer()
-    let keys = try journaling(at: store.journal.path, store.journal.records(in: plan.schema.collection))
+    let keys = try store.journal.records(in: plan.schema.collection)
     for key in keys {
       let id = RecordID(key)
       let entry: DynamicEntry?
@@ -108,7 +108,7 @@ public struct DynamicCollection: Sendable {
   /// How many records there are, those that can't be read among them.
   public var count: Int {
     get throws {
-      try journaling(at: store.journal.path, store.journal.snapshot().recordCount(in: plan.schema.collection))
+      try store.journal.snapshot().recordCount(in: plan.schema.collection)
     }
   }
 }

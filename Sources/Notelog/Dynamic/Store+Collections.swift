@@ -19,7 +19,7 @@ extension Store {
     let known = registry.withLock { Set($0.byNumber.keys) }.union([SchemaRecord.collection])
     // Whoever asks for figures next goes through the same: in most stores that is all there is to be found.
     if let listed = try? journal.loadChunks(), listed.isSubset(of: known) { return [:] }
-    let counts = try journaling(at: journal.path, journal.snapshot().recordCounts(besides: known))
+    let counts = try journal.snapshot().recordCounts(besides: known)
     return Dictionary(uniqueKeysWithValues: counts.map { (Int($0.key), $0.value) })
   }
 
@@ -27,8 +27,7 @@ extension Store {
   ///
   /// - Throws: `inputOutput`, `closed`.
   public func countRecords() throws -> [(collection: DynamicCollection, recordCount: Int)] {
-    let counts = try journaling(
-      at: journal.path, journal.snapshot().recordCounts(besides: [SchemaRecord.collection]))
+    let counts = try journal.snapshot().recordCounts(besides: [SchemaRecord.collection])
     return collections.map { ($0, counts[$0.plan.schema.collection] ?? 0) }
   }
 

@@ -8,7 +8,7 @@ public struct MigrationSummary: Sendable {
   public internal(set) var recordCount = 0
   /// The records that were left as they are because they are damaged: what they had in the fields goes with their next update. Each names
   /// its record.
-  public internal(set) var findings: [Verification.Finding] = []
+  public internal(set) var findings: [Finding] = []
 }
 
 extension Store {
@@ -30,17 +30,10 @@ extension Store {
     try migrate(type, recordsPerTransaction: 256)
   }
 
-  /// Has the fields of a record type migrated. As the other, without blocking the caller's thread; when the task is cancelled it ends with
-  /// `CancellationError` before its next transaction, and the next call goes on from there.
-  @discardableResult
-  public func migrate<R: Record>(_ type: R.Type) async throws -> MigrationSummary {
-    try await offPool { stop in try self.migrate(type, recordsPerTransaction: 256, stop: stop) }
-  }
-
   func migrate<R: Record>(
-    _ type: R.Type, recordsPerTransaction: Int, stop: Flag = Flag(false)
+    _ type: R.Type, recordsPerTransaction: Int
   ) throws -> MigrationSummary {
-    var migration = Migration<R>(store: self, recordCountMax: recordsPerTransaction, stop: stop)
+    var migration = Migration<R>(store: self, recordCountMax: recordsPerTransaction)
     while try !migration.advance() {}
     return migration.summary
   }
@@ -54,8 +47,6 @@ private struct Migration<R: Record> {
   let store: Store
   /// So many records are changed in a transaction, unless they are large.
   let recordCountMax: Int
-  /// Set when it is to end.
-  let stop: Flag
   let declared = R.schema.description
   let steps = R.schema.migrations.compactMap { $0 as? Migrated<R> }
   var summary = MigrationSummary()
@@ -97,7 +88,7 @@ private struct Migration<R: Record> {
   private mutating func change(
     _ ids: ArraySlice<RecordID>, _ numbers: Set<UInt16>
   ) throws -> ArraySlice<RecordID> {
-    if stop.isSet { throw CancellationError() }
+    if Cancellation.flag?.isSet == true { throw CancellationError() }
     var (done, changed) = (0, 0)
     var damaged: [(RecordID, NotelogError)] = []
     try store.write { tx in
@@ -117,7 +108,7 @@ private struct Migration<R: Record> {
     for (id, error) in damaged {
       leftOut.insert(id)
       store.journal.noteDamage(of: id.bytes)
-      summary.findings.append(Verification.Finding(error, id))
+      summary.findings.append(Finding(error, id))
     }
     return ids.dropFirst(done)
   }

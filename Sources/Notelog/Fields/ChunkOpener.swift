@@ -86,8 +86,7 @@ struct ChunkOpener: Sendable {
     if opener.pending?.read(number, of: reference, into: &pending) == true {
       return try open(pending.rawSpan, number, count, key, data, into: &plaintext)
     }
-    let found = try journaling(
-      at: opener.journal.path, opener.journal.readChunk(UInt32(number), of: reference.value, into: &buffer))
+    let found = try opener.journal.readChunk(UInt32(number), of: reference.value, into: &buffer)
     guard found != nil else { throw try missing(number) }
     try open(buffer.body, number, count, key, data, into: &plaintext)
   }
@@ -112,7 +111,7 @@ struct ChunkOpener: Sendable {
   /// Why a chunk isn't there: it is lost, or the record has another value by now and compaction has been.
   private func missing(_ number: Int) throws(NotelogError) -> NotelogError {
     var buffer = ReadBuffer()
-    let current = try journaling(at: opener.journal.path, opener.journal.read(id.bytes, into: &buffer))
+    let current = try opener.journal.read(id.bytes, into: &buffer)
     if current != nil, Envelope.values(buffer.envelope, orIn: buffer.body).contains(reference.value) {
       return NotelogError(
         .damaged, "\(plan.place(index, id)): chunk \(number) of its value is missing; verify the store"

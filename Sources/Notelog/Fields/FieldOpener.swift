@@ -33,7 +33,7 @@ final class FieldOpener: Sendable {
   /// Why a value was not opened.
   func refusal(_ error: CryptoError, _ place: String) -> NotelogError {
     error == .closed
-      ? NotelogError(journal: JournalError.closed).naming(journal.path) : NotelogError(crypto: error, place)
+      ? .closed(journal.path) : NotelogError(crypto: error, place)
   }
 
   /// Calls `body` with the value's bytes: a presence byte if the plan says optional, then the value.

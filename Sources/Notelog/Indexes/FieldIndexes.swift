@@ -44,8 +44,8 @@ final class FieldIndexes: Sendable {
     /// Whether the checkpoint holds it, but for what came after.
     var isStored: Bool
 
-    func store(as name: Name, in journal: Journal) throws(JournalError) {
-      try journal.storeOrder(name, since: since) { writer throws(JournalError) in
+    func store(as name: Name, in journal: Journal) throws(NotelogError) {
+      try journal.storeOrder(name, since: since) { writer throws(NotelogError) in
         try index.write(to: &writer)
       }
     }

@@ -17,13 +17,11 @@ extension Journal {
   ) throws -> FieldIndexes.Made? {
     guard order.since <= moment.sequence, var index = OrderedIndex(order) else { return nil }
     var entries: [OrderedEntry] = []
-    let isComplete = try journaling(
-      at: path,
-      moment.forEachEnvelope(in: name.collection, behind: order) { id, envelope in
-        guard let entry = OrderedEntry(keyOf: name, id, envelope: envelope) else { return false }
-        entries.append(entry)
-        return true
-      })
+    let isComplete = try moment.forEachEnvelope(in: name.collection, behind: order) { id, envelope in
+      guard let entry = OrderedEntry(keyOf: name, id, envelope: envelope) else { return false }
+      entries.append(entry)
+      return true
+    }
     guard isComplete else { return nil }
     // One after another, those that go into the same block.
     entries.sort()
@@ -73,16 +71,14 @@ extension Journal {
   ) throws -> [OrderedEntry]? {
     var entries: [OrderedEntry] = []
     var failure: (any Error)?
-    let isComplete = try journaling(
-      at: path,
-      moment.forEachEnvelope(in: name.collection) { id, envelope in
-        do { try check(entries.count) } catch { failure = error }
-        guard failure == nil, let entry = OrderedEntry(keyOf: name, id, envelope: envelope) else {
-          return false
-        }
-        entries.append(entry)
-        return true
-      })
+    let isComplete = try moment.forEachEnvelope(in: name.collection) { id, envelope in
+      do { try check(entries.count) } catch { failure = error }
+      guard failure == nil, let entry = OrderedEntry(keyOf: name, id, envelope: envelope) else {
+        return false
+      }
+      entries.append(entry)
+      return true
+    }
     if let failure { throw failure }
     return isComplete ? entries : nil
   }

@@ -220,7 +220,7 @@ struct OrderedIndex: Sendable {
   /// Writes all entries.
   ///
   /// - Returns: Whether they could be read.
-  func write(to writer: inout StoredOrderWriter) throws(JournalError) -> Bool {
+  func write(to writer: inout StoredOrderWriter) throws(NotelogError) -> Bool {
     var key = [UInt8](repeating: 0, count: StoredOrder.keyByteCount)
     for number in chunks.indices {
       guard let entries = entries(of: number) else { return false }

@@ -7,7 +7,7 @@ struct CompactionRun {
   var numbers: Set<UInt32>?
   private(set) var budget: WorkBudget
   var progress = CompactionProgress()
-  var result = CompactionResult()
+  var result = CompactionSummary()
 
   /// Whether the budget is spent.
   var isOver: Bool { budget.byteCount <= 0 || budget.isOver() }

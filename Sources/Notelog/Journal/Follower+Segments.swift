@@ -6,7 +6,7 @@ import NotelogStorage
 
 extension Follower {
   /// Exchanges segments, so that the catalog has those of the live set.
-  mutating func rearrange() throws(JournalError) {
+  mutating func rearrange() throws(NotelogError) {
     let live = log.state.withLock(waking: .nobody) { $0.live }
     let known = catalog.segments
     let removed = known.all.filter { $0.number != place.segment && live[$0.number] == nil }
@@ -34,7 +34,7 @@ extension Follower {
       catalog.oldVersions.keep(removed)
       catalog.remove(removed)
       known.noteDeleted(removed.reduce(0) { $0 + $1.byteCount })
-    } catch { throw JournalError(error) }
+    } catch { throw NotelogError(error) }
     Catalog.letGo(of: consume removed)
   }
 

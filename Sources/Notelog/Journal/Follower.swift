@@ -49,7 +49,7 @@ struct Follower: ~Copyable {
   /// Takes in what there is.
   ///
   /// - Throws: `inputOutput` with a missing file as its cause where another process went on meanwhile: then look again.
-  mutating func run() throws(JournalError) {
+  mutating func run() throws(NotelogError) {
     if gap != nil { beginArranging() }
     while let next = try successor(try walk()) { try goOn(in: next) }
     try rearrange()
@@ -69,7 +69,7 @@ struct Follower: ~Copyable {
   /// Takes in unit after unit of the segment in which the log was known to end.
   ///
   /// - Returns: Whether it is finished.
-  private mutating func walk() throws(JournalError) -> Bool {
+  private mutating func walk() throws(NotelogError) -> Bool {
     guard let segment else { return false }
     do throws(StorageError) {
       // What can't be read is news that nobody hears, and no zeros.
@@ -108,7 +108,7 @@ struct Follower: ~Copyable {
           return false
         }
       }
-    } catch { throw JournalError(error) }
+    } catch { throw NotelogError(error) }
   }
 
   /// Goes on behind a recovered segment, with the number that its header names. Transactions below it that did not come by are gone, with
@@ -185,7 +185,7 @@ struct Follower: ~Copyable {
   // MARK: From segment to segment
 
   /// The segment in which the log goes on; nothing where it doesn't, or not yet.
-  private mutating func successor(_ isFinished: Bool) throws(JournalError) -> FoundSegment? {
+  private mutating func successor(_ isFinished: Bool) throws(NotelogError) -> FoundSegment? {
     let numbers = try FolderNames(storage).numbers.filter { [place] in $0 > place.segment }
     if numbers.isEmpty { return nil }
     var later: [FoundSegment] = []
@@ -219,7 +219,7 @@ struct Follower: ~Copyable {
 
   /// Takes in what came into a segment since it was read, where a recovery has moved its end elsewhere: what stays in the segment, nobody
   /// tells again. Who wrote it is dead, so that there will be no more.
-  private mutating func readOn() throws(JournalError) { _ = try walk() }
+  private mutating func readOn() throws(NotelogError) { _ = try walk() }
 
   /// What became of the segment in which the log was known to end.
   private enum Fate {
@@ -231,7 +231,7 @@ struct Follower: ~Copyable {
   }
 
   /// What became of a segment that was not finished when it was read; `later` ones come behind it.
-  private mutating func fate(_ later: [FoundSegment]) throws(JournalError) -> Fate {
+  private mutating func fate(_ later: [FoundSegment]) throws(NotelogError) -> Fate {
     let recovered = later.first { [place] found in
       found.header.kind == .recovered && found.header.sources.contains { $0.segment == place.segment }
     }
@@ -248,9 +248,9 @@ struct Follower: ~Copyable {
     }
     // Finished since it was read, or damaged.
     guard try walk() else {
-      throw JournalError(
+      throw NotelogError(
         .damaged, "a transaction does not check, and others follow it: open the store again",
-        segment: place.segment, offset: place.offset)
+        segment: Int(place.segment), offset: place.offset)
     }
     return .finished
   }
@@ -261,7 +261,7 @@ struct Follower: ~Copyable {
   }
 
   /// Goes on at the beginning of another segment, whose live set is what counts from there on.
-  private mutating func goOn(in found: FoundSegment) throws(JournalError) {
+  private mutating func goOn(in found: FoundSegment) throws(NotelogError) {
     let old = segment
     do throws(StorageError) {
       var reader = SegmentReader(found.file, salt: found.salt, end: found.byteCount)
@@ -286,7 +286,7 @@ struct Follower: ~Copyable {
         state.floor = max(state.floor, found.header.floor)
         state.highestNumber = max(state.highestNumber, found.number)
       }
-    } catch { throw JournalError(error) }
+    } catch { throw NotelogError(error) }
     endsInCloseMark = false
     hasNews = true
   }

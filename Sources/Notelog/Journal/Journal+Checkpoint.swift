@@ -9,7 +9,7 @@ extension Journal {
   /// Writes a checkpoint of the index, so that the next opening need not go through what was written since the last.
   ///
   /// Writers go on meanwhile: who changes a part of the index first may have to copy it, a 256th of the whole.
-  func checkpoint() throws(JournalError) {
+  func checkpoint() throws(NotelogError) {
     try checkWritable()
     try enterCompactor()
     defer { compactor.leave() }
@@ -53,7 +53,7 @@ extension Journal {
     return changeCount > limit && changeCount > catalog.index.estimatedRecordCount / 4
   }
 
-  private func writeCheckpoint() throws(JournalError) {
+  private func writeCheckpoint() throws(NotelogError) {
     // Before writers are held up.
     try fromStorage(catalog.index.loadAll())
     let content: CheckpointContent?
@@ -94,7 +94,7 @@ extension Journal {
   /// `othersGoOn` says whether the index may be changed before the checkpoint is written.
   private func checkpointContent(
     _ held: borrowing GateHeld, othersGoOn: Bool
-  ) throws(JournalError) -> CheckpointContent? {
+  ) throws(NotelogError) -> CheckpointContent? {
     // What it covers is a witness of the floor, and a head that another process was creating when it died may be in memory only.
     try log.proveStart(held)
     let (covered, next) = log.state.withLock { (max($0.visibleEnd, $0.floor), $0.nextVisible) }
@@ -111,7 +111,7 @@ extension Journal {
   }
 
   /// Writes what a checkpoint is to hold, and makes that the checkpoint.
-  private func makeCheckpoint(of content: consuming CheckpointContent) throws(JournalError) {
+  private func makeCheckpoint(of content: consuming CheckpointContent) throws(NotelogError) {
     let (head, changeCount) = (content.head, content.changeCount)
     let file = try draft(of: content)
     defer { file.close() }
@@ -129,10 +129,10 @@ extension Journal {
   }
 
   /// Writes what a checkpoint is to hold to a file, which is neither durable nor named yet.
-  private func draft(of content: consuming CheckpointContent) throws(JournalError) -> any StorageFile {
+  private func draft(of content: consuming CheckpointContent) throws(NotelogError) -> any StorageFile {
     do { return try CheckpointFile.write(content.head, content.index, leaving: log.aim, to: storage) } catch {
       dropDraft()
-      throw JournalError(error)
+      throw NotelogError(error)
     }
   }
 

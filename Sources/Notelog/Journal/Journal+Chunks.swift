@@ -12,7 +12,7 @@ extension Journal {
   /// - Complexity: The first call goes through the footers of all segments.
   func readChunk(
     _ number: UInt32, of value: ID16, into buffer: inout ReadBuffer
-  ) throws(JournalError) -> ChunkMark? {
+  ) throws(NotelogError) -> ChunkMark? {
     try loadChunks()
     while let chunk = catalog.chunks.chunk(number, of: value) {
       guard let segment = catalog.segments[chunk.place.segment] else {
@@ -28,7 +28,7 @@ extension Journal {
   /// Reads a chunk that only a snapshot sees, and that another process has compacted away.
   private func readDepartedChunk(
     _ number: UInt32, of value: ID16, into buffer: inout ReadBuffer
-  ) throws(JournalError) -> ChunkMark? {
+  ) throws(NotelogError) -> ChunkMark? {
     for segment in catalog.oldVersions.departed {
       var found: LargeValue.Chunk?
       _ = try fromStorage { () throws(StorageError) in
@@ -47,13 +47,13 @@ extension Journal {
   private static func readChunk(
     _ number: UInt32, at chunk: LargeValue.Chunk, of value: ID16, in segment: Segment,
     into buffer: inout ReadBuffer
-  ) throws(JournalError) -> ChunkMark {
+  ) throws(NotelogError) -> ChunkMark {
     let payload = Layout.frameHeaderByteCount..<Layout.frameHeaderByteCount + chunk.payloadByteCount
     buffer.removeAll()
     // Large values pass the cache by: they would drive everything else out of it.
     do {
       try buffer.frame.fill(payload.upperBound, from: segment.file, at: chunk.place.offset)
-    } catch { throw JournalError(error) }
+    } catch { throw NotelogError(error) }
     guard buffer.frame.count == payload.upperBound,
       case .header(let header) = FrameHeader.read(
         buffer.frame.bytes, at: 0, salt: segment.salt, place: chunk.place.offset),
@@ -61,8 +61,8 @@ extension Journal {
       Checksum.of(buffer.frame.bytes.extracting(payload)) == header.payloadChecksum,
       let mark = ChunkMark(buffer.frame.bytes.extracting(payload)), mark.number == number
     else {
-      throw JournalError(
-        .damaged, "a chunk's frame does not check", segment: segment.number, offset: chunk.place.offset)
+      throw NotelogError(
+        .damaged, "a chunk's frame does not check", segment: Int(segment.number), offset: chunk.place.offset)
     }
     buffer.divide(payload, envelopeByteCount: ChunkMark.byteCount)
     return mark
@@ -72,7 +72,7 @@ extension Journal {
   ///
   /// - Returns: The collections of all records that segments list, dead ones among them; nil where nothing had to be gone through.
   @discardableResult
-  func loadChunks() throws(JournalError) -> Set<UInt16>? {
+  func loadChunks() throws(NotelogError) -> Set<UInt16>? {
     if catalog.chunks.isComplete { return nil }
     chunkLoading.enter()
     defer { chunkLoading.leave() }

@@ -8,7 +8,7 @@ extension Journal {
   /// Makes everything durable, marks the store as closed in order, and gives the lock back.
   ///
   /// - Throws: What stood in the way. The lock is given back all the same, and the next opening recovers.
-  func close() throws(JournalError) {
+  func close() throws(NotelogError) {
     // In the order in which writers take them: one that waits for room waits for whoever compacts.
     if log.turn.isHeldByThisThread { throw Self.insideWrite }
     log.turn.enter()
@@ -36,7 +36,7 @@ extension Journal {
   }
 
   /// Makes everything durable, and marks the log as closed in order. The caller holds everything that writers take.
-  func endInOrder(_ held: borrowing GateHeld, isForGood: Bool) throws(JournalError) {
+  func endInOrder(_ held: borrowing GateHeld, isForGood: Bool) throws(NotelogError) {
     // The close mark says that everything before it is durable, so that comes first.
     try log.waitUntilQuiet()
     let last = log.state.withLock { $0.nextVisible - 1 }
@@ -44,7 +44,7 @@ extension Journal {
     // A segment may have been finished after the last transaction was durable.
     try log.syncOlderSegments(held)
     if isForGood { writeCheckpointAtClose(held) }
-    let ending = try log.state.withLock { state throws(JournalError) -> Ending? in
+    let ending = try log.state.withLock { state throws(NotelogError) -> Ending? in
       if let failure = state.failure { throw failure }
       guard let segment = state.head?.segment, let end = state.head?.end, state.head?.isTouched == true else {
         return nil
@@ -56,7 +56,7 @@ extension Journal {
     }
     guard let ending else { return }
     do { try write(ending) } catch {
-      throw JournalError(.inputOutput, "the store could not be closed in order", cause: error)
+      throw NotelogError(.inputOutput, "the store could not be closed in order", in: path, cause: error)
     }
     tellLastClose(ending)
   }
@@ -86,8 +86,8 @@ extension Journal {
   }
 
   /// Throws once it was closed.
-  func checkOpen() throws(JournalError) {
-    if records.isClosed { throw JournalError.closed }
+  func checkOpen() throws(NotelogError) {
+    if records.isClosed { throw NotelogError.closed(path) }
   }
 
   /// Whether it was closed.

@@ -19,7 +19,7 @@ extension Journal {
   func compact(
     _ budget: WorkBudget = .unlimited, _ share: CompactionShare = .onDemand,
     progress: (CompactionProgress) -> Bool = { _ in true }
-  ) throws(JournalError) -> CompactionResult {
+  ) throws(NotelogError) -> CompactionSummary {
     try checkWritable()
     try enterCompactor()
     defer { compactor.leave() }
@@ -28,7 +28,7 @@ extension Journal {
     // What could not be read before may be readable now.
     compactor.state.withLock { $0.damaged = [] }
     try loadIndex()
-    var run = CompactionRun(share: share, budget: budget)
+    var run = CompactionRun(share: share, budget: budget.untilCancelled)
     defer { tell(run.result) }
     run.result.byteCountBefore = statistics.byteCount
     do { try finishHeadWithDeadBytes() } catch {
@@ -49,7 +49,7 @@ extension Journal {
   }
 
   /// What `compact` would do now. The segment that is being written to is left out of the figures.
-  var compactionEstimate: CompactionEstimate {
+  var compactionForecast: CompactionForecast {
     // Without all of the index it is an estimate still.
     try? catalog.index.loadAll()
     _ = try? loadChunks()
@@ -64,7 +64,7 @@ extension Journal {
   /// - Returns: Whether there may be more to do.
   func step(
     _ run: inout CompactionRun, _ progress: (CompactionProgress) -> Bool = { _ in true }
-  ) throws(JournalError) -> Bool {
+  ) throws(NotelogError) -> Bool {
     if catalog.checkpointHealth.isWrong { throw Self.wrongIndex(nil) }
     guard var compaction = try nextCompaction(&run) else { return false }
     do throws(Compaction.Obstacle) {
@@ -99,7 +99,7 @@ extension Journal {
   }
 
   /// The compaction that was left unfinished, or one of the group that is best now.
-  private func nextCompaction(_ run: inout CompactionRun) throws(JournalError) -> Compaction? {
+  private func nextCompaction(_ run: inout CompactionRun) throws(NotelogError) -> Compaction? {
     if let unfinished = compactor.state.withLock({ $0.unfinished.take() }) { return unfinished }
     while let group = plan(run).groups.first {
       let sources = group.map(\.segment)
@@ -107,7 +107,7 @@ extension Journal {
         try makeRoom(after: error)
         continue
       }
-      let (number, live) = try log.state.withLock { state throws(JournalError) in
+      let (number, live) = try log.state.withLock { state throws(NotelogError) in
         (try state.allocateNumber(), state.live)
       }
       do throws(Compaction.Obstacle) {
@@ -121,41 +121,40 @@ extension Journal {
   }
 
   /// Sets a damaged source aside, alone; makes room where the disk is full. What trying again can't help, is thrown.
-  private func handle(_ failure: Compaction.Obstacle, _ run: inout CompactionRun) throws(JournalError) {
+  private func handle(_ failure: Compaction.Obstacle, _ run: inout CompactionRun) throws(NotelogError) {
     switch failure {
     case .damaged(let number):
       compactor.state.withLock { _ = $0.damaged.insert(number) }
-      run.result.damagedSegments.append(number)
-      catalog.damageLog.note(Damage(.footer, segment: number))
+      run.result.damagedSegments.append(Int(number))
+      catalog.damageLog.note(Finding(.footer, segment: number))
     case .wrongIndex(let record):
       // After a failed write or sync there are frames that never became visible, and that no index names.
-      try log.state.withLock { state throws(JournalError) in try state.checkWritable() }
+      try log.state.withLock { state throws(NotelogError) in try state.checkWritable(at: path) }
       throw distrustIndex(record)
     case .storage(let error):
-      try makeRoom(after: JournalError(error))
+      try makeRoom(after: NotelogError(error))
     }
   }
 
   /// The index, as the checkpoint made it, would have compaction destroy a record. The checkpoint is removed: the next opening builds
   /// the index from the segments.
-  private func distrustIndex(_ record: ID16) -> JournalError {
+  private func distrustIndex(_ record: ID16) -> NotelogError {
     catalog.checkpointHealth.noteLie()
     try? storage.unlink(FileName.index)
     return Self.wrongIndex(record)
   }
 
-  private static func wrongIndex(_ record: ID16?) -> JournalError {
-    var error = JournalError(
+  private static func wrongIndex(_ record: ID16?) -> NotelogError {
+    let error = NotelogError(
       .damaged,
       "the index names records elsewhere than the segments do; nothing was removed, open the store again to have it built anew"
-    )
-    error.record = record
-    return error
+        + (record.map { ": \(RecordID($0))" } ?? ""))
+    return record.map { error.of(RecordID($0)) } ?? error
   }
 
   /// Where the disk is full: gives the reserve up, and where that is not enough what can be made anew; then it goes on segment by
   /// segment, those with the least to copy first. Each leaves more room for the next.
-  private func makeRoom(after error: JournalError) throws(JournalError) {
+  private func makeRoom(after error: NotelogError) throws(NotelogError) {
     guard error.code == .full else { throw error }
     if log.releaseReserve() { return }
     removeDisposables()
@@ -168,7 +167,7 @@ extension Journal {
 
   /// Promises the room that publishing takes before the copy is made, which on a full disk may take all there is. A head that was opened
   /// again is durable then, so that the copy's header may name it as the floor.
-  private func promisePublication(of sourceCount: Int) throws(JournalError) {
+  private func promisePublication(of sourceCount: Int) throws(NotelogError) {
     let markByteCount = Layout.frameHeaderByteCount + CommitMark.byteCount
     let changeByteCount = Layout.frameHeaderByteCount + 8 + Layout.liveEntryByteCount + 4 * sourceCount
     let held = log.enterGate()
@@ -203,7 +202,7 @@ extension Journal {
   }
 
   /// Makes the head a finished segment if something in it is dead, so that it can be compacted too.
-  func finishHeadWithDeadBytes() throws(JournalError) {
+  func finishHeadWithDeadBytes() throws(NotelogError) {
     let held = log.enterGate()
     defer { log.leaveGate() }
     try log.waitUntilQuiet()
@@ -224,7 +223,7 @@ extension Journal {
   }
 
   /// Publishes a copy in one transaction and deletes the sources.
-  private func replace(_ compaction: consuming Compaction, _ run: inout CompactionRun) throws(JournalError) {
+  private func replace(_ compaction: consuming Compaction, _ run: inout CompactionRun) throws(NotelogError) {
     var sources = compaction.sources
     do { try promisePublication(of: sources.count) } catch {
       compaction.abandon()
@@ -242,7 +241,7 @@ extension Journal {
       // Nobody names it: what stays of it is deleted at the next opening.
       try? storage.unlink(FileName.segment(number) + FileName.partialSuffix)
       try? storage.unlink(FileName.segment(number))
-      try makeRoom(after: JournalError(error))
+      try makeRoom(after: NotelogError(error))
       return
     }
     let segment = Segment(
@@ -291,7 +290,7 @@ extension Journal {
   }
 
   /// Commits a change of the live set durably.
-  private func publish(_ change: LiveChange) throws(JournalError) {
+  private func publish(_ change: LiveChange) throws(NotelogError) {
     var batch = Batch()
     batch.publish(change)
     let previousVersions = try log.previousVersions(of: &batch)
@@ -301,7 +300,7 @@ extension Journal {
   }
 
   /// Counts a run of compaction that replaced something, and tells of it.
-  func tell(_ result: CompactionResult) {
+  func tell(_ result: CompactionSummary) {
     guard result.removedSegments > 0 else { return }
     counters.compactions.add(1, ordering: .relaxed)
     guard let tell = options.tell else { return }

@@ -6,7 +6,7 @@ import NotelogBase
 
 extension Journal {
   /// Everything that is known to be damaged: what opening found, and what reading came upon since.
-  var damages: [Damage] {
+  var damages: [Finding] {
     report.damages + damageLog.damages.filter { !report.damages.contains($0) }
   }
 
@@ -27,22 +27,23 @@ extension Journal {
   ///
   /// - Complexity: O(*n*) in the records of the store: all of the index is brought into memory. Segments that are not as long as they were, or
   ///   are others, are read.
-  func lostRecordCount(in damages: [Damage]) throws(JournalError) -> Int {
+  func lostRecordCount(in damages: [Finding]) throws(NotelogError) -> Int {
     var ranges: [UInt32: [Range<Int>]] = [:]
     var listed: [UInt32: Set<Int>] = [:]
     for damage in damages where damage.kind.mayLoseRecords {
       // What a footer that is not complete lists is there; of a file that is not as long as it was, or is another, what still checks.
+      let place = damage.place
       let isOther = damage.kind == .truncated || damage.kind == .replacedSegment
       if isOther || damage.kind == .lostFrames && damage.byteCount == 0,
-        let offsets = try? catalog.segments[damage.segment]?.soundOffsets()
+        let offsets = try? catalog.segments[place.segment]?.soundOffsets()
       {
-        listed[damage.segment] = offsets
+        listed[place.segment] = offsets
         continue
       }
       // Of a frame, where it begins is enough; of a segment, all of it is meant where nothing is said.
       let isFrame = damage.kind == .payload
-      let end = isFrame ? damage.offset + 8 : damage.byteCount > 0 ? damage.offset + damage.byteCount : .max
-      ranges[damage.segment, default: []].append(damage.offset..<end)
+      let end = isFrame ? place.offset + 8 : damage.byteCount > 0 ? damage.range.upperBound : .max
+      ranges[place.segment, default: []].append(place.offset..<end)
     }
     guard !ranges.isEmpty || !listed.isEmpty else { return 0 }
     var count = 0
@@ -60,16 +61,16 @@ extension Journal {
   }
 
   /// Notes that a record can't be read, for a reason that only its reader can tell: its body, or a tag.
-  func noteDamage(_ kind: Damage.Kind = .payload, of record: ID16) {
+  func noteDamage(_ kind: Finding.Kind = .payload, of record: ID16) {
     let location = try? catalog.location(of: record)
     damageLog.note(
-      Damage(kind, segment: location?.segment ?? 0, offset: Int(location?.offset ?? 0), record: record))
+      Finding(kind, segment: location?.segment ?? 0, offset: Int(location?.offset ?? 0), record: record))
   }
 
   /// Notes that a record's large value can't be read, where that is known: the record itself is there.
   func noteDamagedValue(of record: ID16, segment: UInt32?, offset: Int?) {
     if let segment, let offset {
-      return damageLog.note(Damage(.payload, segment: segment, offset: offset, record: record))
+      return damageLog.note(Finding(.payload, segment: segment, offset: offset, record: record))
     }
     noteDamage(.chunks, of: record)
   }

@@ -13,7 +13,7 @@ extension Journal {
   ///
   /// - Throws: `busy` while a large value is being uploaded, `poisoned`: then the lock is kept. Otherwise what stood in the way of closing
   ///   in order: the lock is given back all the same, and who takes it next recovers.
-  func suspend() throws(JournalError) {
+  func suspend() throws(NotelogError) {
     if log.turn.isHeldByThisThread { throw Self.insideWrite }
     log.turn.enter()
     defer { log.turn.leave() }
@@ -26,7 +26,7 @@ extension Journal {
   ///
   /// - Returns: Whether the lock is given back.
   @discardableResult
-  func suspendIfIdle() throws(JournalError) -> Bool {
+  func suspendIfIdle() throws(NotelogError) -> Bool {
     guard log.turn.enterIfFree() else { return false }
     defer { log.turn.leave() }
     guard keeping.enterIfFree() else { return false }
@@ -42,14 +42,14 @@ extension Journal {
   /// closure it is kept anyway.
   ///
   /// - Returns: Whether ``endExclusive()`` is to be called.
-  func beginExclusive() throws(JournalError) -> Bool {
+  func beginExclusive() throws(NotelogError) -> Bool {
     try checkWritable()
     if log.turn.isHeldByThisThread { return false }
     try takeTurn()
     defer { log.turn.leave() }
     // Closed while this thread waited for the turn.
     try checkWritable()
-    guard holdsLock else { throw JournalError.suspended }
+    guard holdsLock else { throw NotelogError.suspended(path) }
     keeping.enter()
     return true
   }
@@ -63,7 +63,7 @@ extension Journal {
   }
 
   /// Waits for whoever compacts, and begins, with the store's lock in hand.
-  func enterCompactor() throws(JournalError) {
+  func enterCompactor() throws(NotelogError) {
     while true {
       if !holdsLock, options.isLeased {
         try takeTurn()
@@ -72,12 +72,12 @@ extension Journal {
       compactor.enter()
       if holdsLock { return }
       compactor.leave()
-      if !options.isLeased { throw JournalError.suspended }
+      if !options.isLeased { throw NotelogError.suspended(path) }
     }
   }
 
   /// Gives the lock back. The caller has the turn, and nobody else keeps it.
-  private func lend() throws(JournalError) {
+  private func lend() throws(NotelogError) {
     compactor.enter()
     defer { compactor.leave() }
     let held = log.enterGate()
@@ -86,7 +86,7 @@ extension Journal {
     // After a failure others may still be writing, and whoever takes the lock must not meet them: closing ends them.
     try log.waitUntilQuiet()
     guard !catalog.chunks.hasUploads else {
-      throw JournalError(
+      throw NotelogError(
         .busy, "a large value is being uploaded: others would take what there is of it for dead")
     }
     compactor.abandon()
@@ -108,7 +108,7 @@ extension Journal {
   ///
   /// - Parameter patience: How long to wait for somebody else's lock.
   /// - Throws: `busy` where somebody else has it for longer; what opening throws. Then the store stays suspended.
-  func resume(waiting patience: Duration = .zero) throws(JournalError) {
+  func resume(waiting patience: Duration = .zero) throws(NotelogError) {
     if log.turn.isHeldByThisThread { throw Self.insideWrite }
     log.turn.enter()
     defer { log.turn.leave() }
@@ -116,10 +116,10 @@ extension Journal {
   }
 
   /// Takes the lock again. The caller has the turn.
-  func takeBack(waiting patience: Duration) throws(JournalError) {
-    if isClosed { throw JournalError.closed }
+  func takeBack(waiting patience: Duration) throws(NotelogError) {
+    if isClosed { throw NotelogError.closed(path) }
     if holdsLock { return }
-    if options.isReadOnly { throw JournalError.readOnly }
+    if options.isReadOnly { throw NotelogError.readOnly(path) }
     // Before others are held up.
     let file = try Self.takeLock(storage, waiting: patience)
     do {
@@ -129,8 +129,8 @@ extension Journal {
       defer { log.leaveGate() }
       following.enter()
       defer { following.leave() }
-      try log.state.withLock { state throws(JournalError) in
-        if state.isClosed { throw JournalError.closed }
+      try log.state.withLock { [path] state throws(NotelogError) in
+        if state.isClosed { throw NotelogError.closed(path) }
         if let failure = state.failure { throw failure }
       }
       try goOnWriting(file)
@@ -152,7 +152,7 @@ extension Journal {
   }
 
   /// Brings the log up to date for writing, as opening does. The caller holds the store's lock and everything else.
-  private func goOnWriting(_ file: any StorageFile) throws(JournalError) {
+  private func goOnWriting(_ file: any StorageFile) throws(NotelogError) {
     // What can't be followed may be what a recovery has left undone.
     let isClosing = (try? follow())?.endsInCloseMark ?? false
     let names = try FolderNames(storage)
@@ -162,20 +162,20 @@ extension Journal {
       // Who had it last did not give it back in order.
       var report = RecoveryReport()
       var examination = try Examination(storage, storeID: storeID)
-      if examination.isUnproven { throw JournalError(unproven: examination.report) }
+      if examination.isUnproven { throw NotelogError(unproven: examination.report) }
       examination = try Self.recover(examination, storage, options, &report)
       let place = try follow().place
       let found = examination
       guard place == found.followedEnd else {
-        throw JournalError(
-          .damaged, "the log can't be followed to its end; open the store again", segment: place.segment,
+        throw NotelogError(
+          .damaged, "the log can't be followed to its end; open the store again", segment: Int(place.segment),
           offset: place.offset)
       }
       if Pins(storage).isAnyHeld() {
         compactor.state.withLock { $0.deferred.merge(found.replaced) { _, new in new } }
       }
       let next = found.nextSequence
-      try log.state.withLock { state throws(JournalError) in
+      try log.state.withLock { state throws(NotelogError) in
         if let end = found.appendable, let segment = found.survey.segments[end.segment] {
           state.head = try Self.reopenHead(segment, end: end.offset, catalog, storage)
         }
@@ -186,7 +186,7 @@ extension Journal {
       }
       noteRecovery(report)
     } else if let ending {
-      try log.state.withLock { state throws(JournalError) in
+      try log.state.withLock { state throws(NotelogError) in
         state.head = try Self.reopenHead(
           ending.head, end: ending.closing.range.upperBound, catalog, storage)
         state.floor = LogPosition(segment: ending.head.number, offset: ending.closing.range.lowerBound)
@@ -200,7 +200,7 @@ extension Journal {
   }
 
   /// The close mark that the log ends in, if it is one of what is known, and nobody says that there was more.
-  private func end(_ lastClose: LastClose?, _ names: FolderNames) throws(JournalError) -> (
+  private func end(_ lastClose: LastClose?, _ names: FolderNames) throws(NotelogError) -> (
     FoundSegment, Closing
   )? {
     let (place, live) = log.state.withLock { ($0.visibleEnd, $0.live) }
@@ -217,8 +217,8 @@ extension Journal {
     return (found, closing)
   }
 
-  static var insideWrite: JournalError {
-    var error = JournalError(
+  static var insideWrite: NotelogError {
+    var error = NotelogError(
       .busy, "a write closure of this thread is running: use its transaction, not the store")
     error.sentence = "It is being written to already."
     return error
@@ -247,7 +247,7 @@ extension Journal {
   /// Takes the writing process's lock, and waits for it as long as that.
   static func takeLock(
     _ storage: any Storage, waiting patience: Duration = .zero
-  ) throws(JournalError) -> any StorageFile {
+  ) throws(NotelogError) -> any StorageFile {
     let end = ContinuousClock.now.advanced(by: patience)
     var (pause, count) = (lockPauses.first, 0)
     var request: (any StorageFile)?

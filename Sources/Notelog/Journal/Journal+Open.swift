@@ -8,11 +8,11 @@ extension Journal {
   /// Creates a store's journal in its folder, which must hold no segment yet.
   static func create(
     in storage: any Storage, storeID: ID16, options: JournalOptions = JournalOptions()
-  ) throws(JournalError) -> Journal {
+  ) throws(NotelogError) -> Journal {
     let lock = try takeLock(storage)
-    do throws(JournalError) {
+    do throws(NotelogError) {
       let survey = try Survey(storage, storeID: nil)
-      guard survey.isEmpty else { throw JournalError(.alreadyExists, "there is a store here already") }
+      guard survey.isEmpty else { throw NotelogError(.alreadyExists, "there is a store here already") }
       try removeInterruptedCreations(survey.interruptedCreations, storage)
     } catch {
       lock.close()
@@ -44,7 +44,7 @@ extension Journal {
   ///   store is open for reading only.
   static func open(
     in storage: any Storage, storeID: ID16? = nil, options: JournalOptions = JournalOptions()
-  ) throws(JournalError) -> Journal {
+  ) throws(NotelogError) -> Journal {
     let lock = try lock(for: options, storage)
     let pin = lock == nil ? Pins(storage).acquireForReading(options.random) : nil
     do {
@@ -67,7 +67,7 @@ extension Journal {
   /// The lock that a journal begins with: none for reading, nor where it is leased and another process has it now.
   private static func lock(
     for options: JournalOptions, _ storage: any Storage
-  ) throws(JournalError) -> (any StorageFile)? {
+  ) throws(NotelogError) -> (any StorageFile)? {
     if options.isReadOnly { return nil }
     if !options.isLeased { return try takeLock(storage, waiting: options.patience) }
     do { return try takeLock(storage) } catch {
@@ -79,7 +79,7 @@ extension Journal {
   /// Opens a store whose segments are all looked at.
   private static func openExamined(
     _ storage: any Storage, _ storeID: ID16?, _ options: JournalOptions, _ lock: (any StorageFile)?
-  ) throws(JournalError) -> Journal {
+  ) throws(NotelogError) -> Journal {
     let given = options
     var options = options
     var lock = lock
@@ -96,7 +96,7 @@ extension Journal {
     let catalog = try Catalog.open(&examination, in: storage, options)
     report.merge(examination.report)
     if report.verdict == .unproven {
-      guard options.acceptsUnprovenDamage else { throw JournalError(unproven: report) }
+      guard options.acceptsUnprovenDamage else { throw NotelogError(unproven: report) }
       lock?.close()
       lock = nil
       options.isReadOnly = true
@@ -121,12 +121,12 @@ extension Journal {
   static func recover(
     _ examination: Examination, _ storage: any Storage, _ options: JournalOptions,
     _ report: inout RecoveryReport
-  ) throws(JournalError) -> Examination {
+  ) throws(NotelogError) -> Examination {
     var examination = examination
     for segment in examination.survey.segments.values where segment.header.writeFlags != 0 {
-      throw JournalError(
+      throw NotelogError(
         .unsupportedVersion, "segment \(segment.number) asks for a newer version to write",
-        segment: segment.number)
+        segment: Int(segment.number))
     }
     for name in examination.survey.partials {
       try fromStorage(storage.remove(name))
@@ -177,14 +177,14 @@ extension Journal {
   /// Unlinks segments whose creation did not get as far as a header.
   private static func removeInterruptedCreations(
     _ numbers: [UInt32], _ storage: any Storage
-  ) throws(JournalError) {
+  ) throws(NotelogError) {
     for number in numbers {
       try fromStorage(storage.remove(FileName.segment(number)))
     }
   }
 
   /// Unlinks segments that a live compacted segment has taken the place of, and output that was never published.
-  private static func removeReplaced(_ examination: Examination, _ storage: any Storage) throws(JournalError)
+  private static func removeReplaced(_ examination: Examination, _ storage: any Storage) throws(NotelogError)
   {
     // Another process is copying: what can go goes when its pin is gone.
     if Pins(storage).isAnyHeld() { return }
@@ -206,7 +206,7 @@ extension Journal {
   /// The state from which writing goes on.
   private static func logState(
     _ examination: Examination, _ catalog: Catalog, _ storage: any Storage, _ options: JournalOptions
-  ) throws(JournalError) -> LogState {
+  ) throws(NotelogError) -> LogState {
     let next =
       options.isReadOnly ? try fromStorage(examination.nextVisible()) : examination.nextSequence
     // What is visible ends before a close mark; but what a reader waits for comes behind it.
@@ -226,7 +226,7 @@ extension Journal {
   /// Makes the head of a store that was closed in order ready to be appended to.
   static func reopenHead(
     _ found: FoundSegment, end: Int, unsynced: Range<Int>? = nil, _ catalog: Catalog, _ storage: any Storage
-  ) throws(JournalError) -> Head {
+  ) throws(NotelogError) -> Head {
     do {
       let name = FileName.segment(found.number)
       let file = try storage.openFile(name, .update)
@@ -237,16 +237,18 @@ extension Journal {
       catalog.segments.insert(segment)
       let range = if let unsynced { unsynced } else { try found.closing()?.range ?? 0..<end }
       return Head(goingOnIn: segment, found.header, end: end, unsynced: range)
-    } catch { throw JournalError(error) }
+    } catch { throw NotelogError(error) }
   }
 
   /// What is said of a lock that could not be taken.
-  static func refusal(of error: StorageError, _ storage: any Storage) -> JournalError {
+  static func refusal(of error: StorageError, _ storage: any Storage) -> NotelogError {
     if error.isRefusedLock {
-      return JournalError.busy("the store is open for writing", FileName.lock, in: storage, cause: error)
+      return .busy("the store is open for writing", FileName.lock, in: storage, cause: error)
     }
-    if error.isMissing { return JournalError(.notAStore, "there is no such folder", cause: error) }
-    return JournalError(error)
+    if error.isMissing {
+      return NotelogError(.notFound, "there is no such folder", in: storage.path, cause: error)
+    }
+    return NotelogError(error)
   }
 }
 

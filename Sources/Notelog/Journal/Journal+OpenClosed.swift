@@ -8,7 +8,7 @@ extension ClosedStore {
   /// Opens the store for writing; nothing where what came after the checkpoint can't all be read.
   func open(
     in storage: any Storage, _ options: JournalOptions, _ lock: any StorageFile
-  ) throws(JournalError) -> Journal? {
+  ) throws(NotelogError) -> Journal? {
     guard let taken = try fromStorage(Catalog.load(checkpoint, segments, end: end, options)),
       taken.readings.isEmpty
     else { return nil }

@@ -81,8 +81,8 @@ extension Journal {
   ///     there is no such order.
   /// - Throws: What stood in the way; then there is no such order either.
   func storeOrder(
-    _ name: OrderName, since: UInt64, _ body: (inout StoredOrderWriter) throws(JournalError) -> Bool
-  ) throws(JournalError) {
+    _ name: OrderName, since: UInt64, _ body: (inout StoredOrderWriter) throws(NotelogError) -> Bool
+  ) throws(NotelogError) {
     guard let checkpoint = catalog.checkpointHealth.head else { return }
     let file = try fromStorage(storage.openFile(FileName.index, .update))
     defer { file.close() }

@@ -9,12 +9,12 @@ extension Journal {
   ///
   /// - Returns: Nothing where there is no such record.
   /// - Throws: `damaged`, with the place, where its frame does not check.
-  func read(_ id: ID16, into buffer: inout ReadBuffer) throws(JournalError) -> StoredRecord? {
+  func read(_ id: ID16, into buffer: inout ReadBuffer) throws(NotelogError) -> StoredRecord? {
     try records.read(id, into: &buffer)
   }
 
   /// Whether there is such a record, and which revision it has.
-  func revision(of id: ID16) throws(JournalError) -> UInt64? {
+  func revision(of id: ID16) throws(NotelogError) -> UInt64? {
     try fromStorage { () throws(StorageError) in
       try catalog.location(of: id).flatMap { $0.isTombstone ? nil : $0.sequence }
     }

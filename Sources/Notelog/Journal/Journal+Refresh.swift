@@ -18,10 +18,10 @@ extension Journal {
   /// - Returns: Whether there was anything.
   /// - Throws: `damaged` where something is missing that the log speaks of; then what was known before is served.
   @discardableResult
-  func refresh() throws(JournalError) -> Bool {
+  func refresh() throws(NotelogError) -> Bool {
     following.enter()
     defer { following.leave() }
-    if isClosed { throw JournalError.closed }
+    if isClosed { throw NotelogError.closed(path) }
     if holdsLock || !knowsWhatIsCurrent { return false }
     return try follow().hasNews
   }
@@ -37,7 +37,7 @@ extension Journal {
   var lastSequence: UInt64 { log.state.withLock(waking: .nobody) { $0.nextVisible - 1 } }
 
   /// The same, for who has entered `following`.
-  func follow() throws(JournalError) -> (hasNews: Bool, endsInCloseMark: Bool, place: LogPosition) {
+  func follow() throws(NotelogError) -> (hasNews: Bool, endsInCloseMark: Bool, place: LogPosition) {
     var hasNews = false
     var isArranging = false
     defer { if isArranging { catalog.arrangement.leave() } }
@@ -61,7 +61,7 @@ extension Journal {
         if error.cause?.errno == SystemErrno.inputOutput, attempt < Self.maximumReadAttempts { continue }
         guard error.cause?.isOfGoneFile == true else { throw error }
         guard attempt < Self.maximumAttempts else {
-          throw JournalError(
+          throw NotelogError(
             .damaged,
             "a segment that the log names is missing or does not check; open the store again (\(error))")
         }

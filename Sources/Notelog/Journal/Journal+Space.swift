@@ -17,12 +17,12 @@ extension Journal {
   ///
   /// - Returns: Whether there is more to do.
   @discardableResult
-  func compactIfDue(_ budget: WorkBudget = .unlimited) throws(JournalError) -> Bool {
+  func compactIfDue(_ budget: WorkBudget = .unlimited) throws(NotelogError) -> Bool {
     try checkWritable()
     guard log.contract().isDue else { return false }
     try enterCompactor()
     defer { compactor.leave() }
-    return try compactWhileDue(budget)
+    return try compactWhileDue(budget.untilCancelled)
   }
 
   /// How much a transaction may make the files longer, at most.
@@ -127,7 +127,7 @@ extension Journal {
 
   /// Compacts until it is no longer due. The caller has entered the compactor.
   @discardableResult
-  private func compactWhileDue(_ budget: WorkBudget) throws(JournalError) -> Bool {
+  private func compactWhileDue(_ budget: WorkBudget) throws(NotelogError) -> Bool {
     try loadIndex()
     var run = CompactionRun(share: .automatic, budget: budget)
     defer { tell(run.result) }
@@ -142,7 +142,7 @@ extension Journal {
   }
 
   /// How much is live in each segment is known only when all of the index is, and where the chunks are.
-  func loadIndex() throws(JournalError) {
+  func loadIndex() throws(NotelogError) {
     log.seekReserve()
     try fromStorage(catalog.index.loadAll())
     // Where it can't be found out which chunks live, all of them are taken to.

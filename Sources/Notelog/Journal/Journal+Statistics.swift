@@ -52,22 +52,9 @@ extension Journal {
     var liveByteCount: Int { segments.reduce(0) { $0 + $1.liveByteCount } }
   }
 
-  /// What was counted since the journal was opened.
-  struct Counts: Sendable {
-    var commits = 0
-    var bytesCommitted = 0
-    var bytesCopied = 0
-    var syncs = 0
-    var slowestSync = Duration.zero
-    var compactions = 0
-    var bytesReclaimed = 0
-    var recoveries = 0
-    var damagedPlaces = 0
-  }
-
   /// Counts as of now. No file is asked.
-  var counts: Counts {
-    var counts = Counts()
+  var counts: StoreCounters {
+    var counts = StoreCounters()
     let transactionCount = log.state.withLock(waking: .nobody) { $0.transactionCount }
     counts.commits = transactionCount - counters.ownTransactions.load(ordering: .relaxed)
     counts.bytesCommitted = compactor.storedByteCount.load(ordering: .relaxed)

@@ -20,15 +20,15 @@ extension Journal {
   @discardableResult
   func commit(
     _ batch: inout Batch, _ durability: Durability = .durable,
-    checking check: () throws(JournalError) -> Void = { () throws(JournalError) in }
-  ) throws(JournalError) -> UInt64 {
+    checking check: () throws(NotelogError) -> Void = { () throws(NotelogError) in }
+  ) throws(NotelogError) -> UInt64 {
     try checkWritable()
     if batch.isEmpty { return try commitNothing(durability) }
     // What the batch replaces may be another process's until the lock is taken.
     if options.isLeased {
-      do throws(WriteError<JournalError>) {
+      do throws(WriteError<NotelogError>) {
         return try commit(
-          &batch, durability, checking: { (_: borrowing Batch) throws(JournalError) in try check() })
+          &batch, durability, checking: { (_: borrowing Batch) throws(NotelogError) in try check() })
       } catch {
         switch error {
         case .body(let error), .journal(let error): throw error
@@ -87,7 +87,7 @@ extension Journal {
   /// Reserves space for a batch. The caller has the turn.
   private func reserve(
     for batch: borrowing Batch, _ durability: Durability
-  ) throws(JournalError) -> Log.Reservation {
+  ) throws(NotelogError) -> Log.Reservation {
     let keepsContract = options.compactsAutomatically
     if keepsContract {
       let growth = growth(by: batch)
@@ -105,7 +105,7 @@ extension Journal {
   /// Reserves space for a batch, whatever the space contract says.
   func reserveNow(
     for batch: borrowing Batch, _ durability: Durability
-  ) throws(JournalError) -> Log.Reservation {
+  ) throws(NotelogError) -> Log.Reservation {
     let held = log.enterGate()
     defer { log.leaveGate() }
     return try log.reserve(held, for: batch, durability)
@@ -150,7 +150,7 @@ extension Journal {
       if let reservation { numbered(reservation.sequence) }
     }
     let byteCount = turn.batch.byteCount
-    do throws(JournalError) {
+    do throws(NotelogError) {
       guard let reservation else {
         do { try log.awaitDurable(seen) } catch { throw error.ofUnknownOutcome }
         return result
@@ -163,21 +163,21 @@ extension Journal {
   }
 
   /// Returns when everything committed so far is durable.
-  func synchronize() throws(JournalError) {
+  func synchronize() throws(NotelogError) {
     try checkWritable()
     try log.awaitDurable(try lastWritable())
   }
 
   /// The last transaction, where this process has the lock: what others committed before is durable then.
-  private func lastWritable() throws(JournalError) -> UInt64 {
-    try log.state.withLock { state throws(JournalError) in
-      try state.checkWritable()
+  private func lastWritable() throws(NotelogError) -> UInt64 {
+    try log.state.withLock { state throws(NotelogError) in
+      try state.checkWritable(at: path)
       return state.nextVisible - 1
     }
   }
 
   /// Commits an empty batch: what came before it becomes durable, if that is asked for.
-  private func commitNothing(_ durability: Durability) throws(JournalError) -> UInt64 {
+  private func commitNothing(_ durability: Durability) throws(NotelogError) -> UInt64 {
     guard durability == .durable else { return lastSequence }
     let last: UInt64
     do {
@@ -193,7 +193,7 @@ extension Journal {
     _ reservation: Log.Reservation, _ batch: inout Batch,
     after previousVersions: consuming [Catalog.PreviousVersion],
     _ durability: Durability
-  ) throws(JournalError) -> UInt64 {
+  ) throws(NotelogError) -> UInt64 {
     do {
       try log.fill(reservation, with: &batch, after: previousVersions)
       batch.removeAll()
@@ -205,7 +205,7 @@ extension Journal {
   /// Waits until nobody else decides which records change next.
   ///
   /// - Throws: `busy` in a closure that has the turn: it would wait for itself.
-  func takeTurn() throws(JournalError) {
+  func takeTurn() throws(NotelogError) {
     if log.turn.isHeldByThisThread { throw Self.insideWrite }
     log.turn.enter()
     guard options.isLeased, !holdsLock else { return }
@@ -216,22 +216,22 @@ extension Journal {
   }
 
   /// Throws where this process must not write.
-  func checkWritable() throws(JournalError) {
-    if records.isClosed { throw JournalError.closed }
-    if options.isReadOnly { throw JournalError.readOnly }
+  func checkWritable() throws(NotelogError) {
+    if records.isClosed { throw NotelogError.closed(path) }
+    if options.isReadOnly { throw NotelogError.readOnly(path) }
     guard SystemProcess.identifier == owner else {
-      throw JournalError(.closed, "this process is a fork of the one that opened the store")
+      throw NotelogError(.closed, "this process is a fork of the one that opened the store", in: path)
     }
     // What turned out since the store was opened: whoever opens it again is refused.
-    if !knowsWhatIsCurrent { throw JournalError(unproven: report) }
+    if !knowsWhatIsCurrent { throw NotelogError(unproven: report) }
   }
 }
 
-extension JournalError {
+extension NotelogError {
   /// The same of a transaction that has its place in the log.
-  fileprivate var ofUnknownOutcome: JournalError {
+  fileprivate var ofUnknownOutcome: NotelogError {
     var error = self
-    error.isOutcomeUnknown = true
+    error.outcome = .unknown
     return error
   }
 }
@@ -239,7 +239,7 @@ extension JournalError {
 /// What made a write closure fail: itself, or the journal.
 enum WriteError<Failure: Error>: Error {
   case body(Failure)
-  case journal(JournalError)
+  case journal(NotelogError)
 }
 
 /// A write closure's turn: what it reads, its own writes included, and what it writes.
@@ -251,7 +251,7 @@ struct Turn: ~Copyable {
   init(_ journal: Journal) { self.journal = journal }
 
   /// Reads a record as this transaction sees it.
-  func read(_ id: ID16, into buffer: inout ReadBuffer) throws(JournalError) -> StoredRecord? {
+  func read(_ id: ID16, into buffer: inout ReadBuffer) throws(NotelogError) -> StoredRecord? {
     guard let index = batch.frame(of: id) else { return try journal.read(id, into: &buffer) }
     let frame = batch.frames[index]
     if frame.header.kind == .tombstone { return nil }

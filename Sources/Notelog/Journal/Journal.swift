@@ -59,7 +59,7 @@ final class Journal: Sendable {
     owner = SystemProcess.identifier
     storeID = log.storeID
     self.report = report
-    records = RecordFinder(catalog)
+    records = RecordFinder(catalog, storage.path)
     catalog.staleness.begin(
       below: report.staleBelow, at: log.state.withLock(waking: .nobody) { $0.nextSequence })
     noteRecovery(report)

@@ -11,7 +11,7 @@ extension Snapshot {
   /// - Returns: Whether it went through all of them: not where frames are lost.
   func forEachEnvelope(
     in collection: UInt16, _ body: (ID16, RawSpan) -> Bool
-  ) throws(JournalError) -> Bool {
+  ) throws(NotelogError) -> Bool {
     var goesOn = true
     var lastFrames = LastFrames()
     do throws(StorageError) {
@@ -27,7 +27,7 @@ extension Snapshot {
         }
         if !isWhole { return false }
       }
-    } catch { throw JournalError(error) }
+    } catch { throw NotelogError(error) }
     return goesOn
   }
 
@@ -37,7 +37,7 @@ extension Snapshot {
   /// - Returns: Whether it went through all of them: not where frames are lost.
   func forEachEnvelope(
     in collection: UInt16, behind order: StoredOrder, _ body: (ID16, RawSpan) -> Bool
-  ) throws(JournalError) -> Bool {
+  ) throws(NotelogError) -> Bool {
     let checkpoint = order.checkpoint
     var goesOn = true
     do throws(StorageError) {
@@ -54,7 +54,7 @@ extension Snapshot {
         }
         if !isWhole { return false }
       }
-    } catch { throw JournalError(error) }
+    } catch { throw NotelogError(error) }
     return goesOn
   }
 }

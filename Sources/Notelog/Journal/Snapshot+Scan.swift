@@ -21,12 +21,12 @@ extension Snapshot {
   ///   - body: Returns whether to go on.
   /// - Throws: What `body` throws, and `inputOutput` where the system fails.
   func forEach(
-    in collection: UInt16? = nil, part: Int = 0, of partCount: Int = 1, onDamage: (Damage) -> Bool,
-    _ body: (StoredRecord, RawSpan, RawSpan) throws(JournalError) -> Bool
-  ) throws(JournalError) {
+    in collection: UInt16? = nil, part: Int = 0, of partCount: Int = 1, onDamage: (Finding) -> Bool,
+    _ body: (StoredRecord, RawSpan, RawSpan) throws(NotelogError) -> Bool
+  ) throws(NotelogError) {
     precondition(part >= 0 && part < partCount, "a part is one of the parts")
     let log = journal.damageLog
-    func note(_ damage: Damage) -> Bool {
+    func note(_ damage: Finding) -> Bool {
       log.note(damage)
       return onDamage(damage)
     }
@@ -40,9 +40,9 @@ extension Snapshot {
 
   private func scan(
     _ segment: Segment, isWhole: Bool, _ collection: UInt16?, through window: inout Buffer,
-    _ onDamage: (Damage) -> Bool,
-    _ body: (StoredRecord, RawSpan, RawSpan) throws(JournalError) -> Bool
-  ) throws(JournalError) -> Bool {
+    _ onDamage: (Finding) -> Bool,
+    _ body: (StoredRecord, RawSpan, RawSpan) throws(NotelogError) -> Bool
+  ) throws(NotelogError) -> Bool {
     let index = journal.catalog.index
     // What looking every record up may show, if nothing dies meanwhile. What was whole once, is not looked up.
     let deathCount = segment.deathCount
@@ -67,7 +67,7 @@ extension Snapshot {
           .mayHoldContent(in: segment.kind)
       {
         areAllCurrent = false
-        let lost = Damage(.lostFrames, segment: segment.number, offset: start, byteCount: place - start)
+        let lost = Finding(.lostFrames, segment: segment.number, offset: start, byteCount: place - start)
         guard onDamage(lost) else { return false }
       }
       previous = header
@@ -91,14 +91,14 @@ extension Snapshot {
         if visibility == .hidden { continue }
       }
       guard try fromStorage(reader.isWhole(header, at: offset)) else {
-        let broken = Damage(
+        let broken = Finding(
           .payload, segment: segment.number, offset: offset, byteCount: header.frameByteCount,
           record: header.id)
         guard onDamage(broken) else { return false }
         continue
       }
       let payload: RawSpan
-      do { payload = try reader.payload(of: header, at: offset) } catch { throw JournalError(error) }
+      do { payload = try reader.payload(of: header, at: offset) } catch { throw NotelogError(error) }
       let envelopeByteCount = header.hasEnvelope ? Envelope.byteCount(inPayload: payload) ?? 0 : 0
       let record = StoredRecord(
         id: header.id, collection: header.collection, revision: header.sequence,
@@ -194,8 +194,8 @@ extension Snapshot {
 
 extension Segment {
   /// The damage that a file is which is shorter than it was.
-  func shortening(from byteCount: Int, to end: Int) -> Damage {
-    if end == 0 { return Damage(.missingSegment, segment: number) }
-    return Damage(.truncated, segment: number, offset: end, byteCount: byteCount - end)
+  func shortening(from byteCount: Int, to end: Int) -> Finding {
+    if end == 0 { return Finding(.missingSegment, segment: number) }
+    return Finding(.truncated, segment: number, offset: end, byteCount: byteCount - end)
   }
 }

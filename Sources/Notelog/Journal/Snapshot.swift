@@ -41,8 +41,8 @@ final class Snapshot: Sendable {
   ///
   /// - Returns: Nothing where there was no such record.
   /// - Throws: `damaged`, with the place, where its frame does not check.
-  func read(_ id: ID16, into buffer: inout ReadBuffer) throws(JournalError) -> StoredRecord? {
-    var failure: JournalError?
+  func read(_ id: ID16, into buffer: inout ReadBuffer) throws(NotelogError) -> StoredRecord? {
+    var failure: NotelogError?
     do {
       if let record = try journal.read(id, into: &buffer), record.revision <= sequence { return record }
     } catch { failure = error }
@@ -62,8 +62,8 @@ final class Snapshot: Sendable {
   /// - Returns: The ids.
   /// - Throws: `inputOutput` where the system fails.
   func records(
-    in collection: UInt16? = nil, onDamage: (Damage) -> Void = { _ in }
-  ) throws(JournalError) -> [ID16] {
+    in collection: UInt16? = nil, onDamage: (Finding) -> Void = { _ in }
+  ) throws(NotelogError) -> [ID16] {
     var ids: [ID16] = []
     try forEachRecord(where: { collection == nil || $0 == collection }, onDamage) { ids.append($0.id) }
     ids.sort()
@@ -71,14 +71,14 @@ final class Snapshot: Sendable {
   }
 
   /// How many records a collection has, those that can't be read among them; none of them is read.
-  func recordCount(in collection: UInt16) throws(JournalError) -> Int {
+  func recordCount(in collection: UInt16) throws(NotelogError) -> Int {
     var count = 0
     try forEachRecord(where: { $0 == collection }) { _ in count += 1 }
     return count
   }
 
   /// The same of each collection but those that are known; nothing where there is none.
-  func recordCounts(besides known: Set<UInt16>) throws(JournalError) -> [UInt16: Int] {
+  func recordCounts(besides known: Set<UInt16>) throws(NotelogError) -> [UInt16: Int] {
     var counts: [UInt16: Int] = [:]
     // Nearly every record is of the same collection as the one before.
     var last = known.first
@@ -95,9 +95,9 @@ final class Snapshot: Sendable {
 
   /// Calls `body` with what segments list of the records of some collections, as they lie on the disk.
   private func forEachRecord(
-    where isWanted: (_ collection: UInt16) -> Bool, _ onDamage: (Damage) -> Void = { _ in },
+    where isWanted: (_ collection: UInt16) -> Bool, _ onDamage: (Finding) -> Void = { _ in },
     _ body: (FooterEntry) -> Void
-  ) throws(JournalError) {
+  ) throws(NotelogError) {
     var lastFrames = LastFrames()
     var window = Buffer()
     try fromStorage { () throws(StorageError) in
@@ -127,8 +127,8 @@ extension Journal {
 
   /// The ids of a collection's records, or of all records, in order of id.
   func records(
-    in collection: UInt16? = nil, onDamage: (Damage) -> Void = { _ in }
-  ) throws(JournalError) -> [ID16] {
+    in collection: UInt16? = nil, onDamage: (Finding) -> Void = { _ in }
+  ) throws(NotelogError) -> [ID16] {
     if collection == ListedRecords.collection {
       return try fromStorage(catalog.listedRecords())
     }

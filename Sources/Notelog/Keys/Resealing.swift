@@ -46,7 +46,7 @@ struct Resealing {
   private func keepSpace() { store.journal.keepSpace(WorkBudget(isOver: budget.isOver)) }
 
   private func finish() throws {
-    if spent > 0 { try journaling(at: store.journal.path, store.journal.synchronize()) }
+    if spent > 0 { try store.journal.synchronize() }
   }
 
   /// Looks for records in the newest segment that may have any.
@@ -117,7 +117,7 @@ struct Resealing {
   private func sealAnew(_ id: RecordID, _ collection: UInt16) throws -> ResealedRecord? {
     guard let plan = plan(collection) else { throw Self.unknownField(id) }
     var buffer = ReadBuffer()
-    let found = try journaling(at: store.journal.path, store.journal.read(id.bytes, into: &buffer))
+    let found = try store.journal.read(id.bytes, into: &buffer)
     guard let stored = try OwnedRecord(found, in: collection, buffer) else { return nil }
     var large: [ID16: ResealedValue] = [:]
     for entry in try stored.entries() where old.contains(entry.keyReference) && entry.flags.contains(.chunked)
@@ -213,7 +213,7 @@ struct Resealing {
     let content = try chunks.resealed(under: new, as: value, into: &batch) {
       (batch, isLast) throws(NotelogError) in
       if batch.count == Self.chunksATransaction || isLast {
-        _ = try journaling(at: store.journal.path, store.journal.commit(&batch, .buffered))
+        _ = try store.journal.commit(&batch, .buffered)
         keepSpace()
       }
     }

@@ -46,7 +46,7 @@ extension Store {
     do { try storage.makeStoreFolder() } catch {
       if let fault = FolderPath.fault(of: path, error.errno) { throw fault }
       guard error.errno == SystemErrno.exists else {
-        throw NotelogError(storage: error, "creating the folder").naming(path)
+        throw NotelogError(error, "creating the folder").naming(path)
       }
     }
     return storage
@@ -133,9 +133,8 @@ extension Store {
     // The keyring first: without it, what the journal holds could never be opened.
     try KeyringFiles(storage: storage).replace(with: vault.keyring.bytes)
     let events = options.observer.map(EventTeller.init)
-    let journal = try journaling(
-      at: storage.path,
-      Journal.create(in: storage, storeID: id.bytes, options: options.journal(telling: events)))
+    let journal = try Journal.create(
+      in: storage, storeID: id.bytes, options: options.journal(telling: events))
     let store = Store(
       journal: journal, storage: storage, vault: vault, finding: .bothSound,
       schemas: try SchemaCopies(of: journal, and: .missing), events: events)
@@ -159,8 +158,7 @@ extension Store {
   ) throws(NotelogError) -> Store {
     let isFinished = try Creation.refuseUnfinished(in: storage)
     let events = options.observer.map(EventTeller.init)
-    let journal = try journaling(
-      at: storage.path, Journal.open(in: storage, options: options.journal(telling: events)))
+    let journal = try Journal.open(in: storage, options: options.journal(telling: events))
     do {
       let storeID = journal.storeID
       let keyrings = KeyringFiles(storage: storage)
@@ -209,6 +207,6 @@ extension Store {
         events?.waitUntilTold()
       }
     }
-    try journaling(at: journal.path, journal.close())
+    try journal.close()
   }
 }

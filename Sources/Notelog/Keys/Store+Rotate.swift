@@ -32,10 +32,8 @@ extension Store {
   /// How many live values are sealed under each generation of each key. It reads the directories of all records.
   ///
   /// - Complexity: O(*n*) in the bytes of the store's records.
-  public func countSealedValues() throws -> SealedValueCounts { try countSealedValues(until: nil) }
-
-  /// The same; it throws `CancellationError` when the flag is set.
-  func countSealedValues(until stop: Flag?) throws -> SealedValueCounts {
+  public func countSealedValues() throws -> SealedValueCounts {
+    let stop = Cancellation.flag
     var found = SealedValueCounts()
     try forEachSealed(in: journal.snapshot(), part: 0, of: 1, damaged: { found.isExact = false }) {
       _, references in
@@ -73,7 +71,7 @@ extension Store {
       if state.generation != key.current { state = RotationProgress(generation: key.current) }
       defer { progress[key.number] = state }
       var step = RotationStep(generation: key.current.rawValue)
-      var reseal = Resealing(self, key, budget)
+      var reseal = Resealing(self, key, budget.untilCancelled)
       try journal.keepingSpace { try reseal.run(&state, &step) }
       if reseal.isOver { return step }
       try retireOldGenerations(of: key, &step)
@@ -99,7 +97,7 @@ extension Store {
   /// is given back earlier.
   private func storeSchemas(_ change: (inout StoredSchema) throws(NotelogError) -> Bool) throws {
     try write(.buffered) { tx in try tx.storeSchemas(change) }
-    try journaling(at: journal.path, journal.synchronize())
+    try journal.synchronize()
   }
 
   /// The named key of a name.
@@ -155,28 +153,26 @@ extension Store {
     _ body: (StoredRecord, [UInt32]) throws -> Void
   ) throws {
     var failure: (any Error)?
-    try journaling(
-      at: journal.path,
-      moment.forEach(
-        part: part, of: partCount,
-        onDamage: { _ in
+    try moment.forEach(
+      part: part, of: partCount,
+      onDamage: { _ in
+        damaged()
+        return true
+      },
+      { record, _, bytes throws(NotelogError) in
+        guard record.collection != SchemaRecord.collection else { return true }
+        do {
+          let entries = try RecordBody(checking: bytes).entries()
+          let references = entries.compactMap { $0.flags.contains(.sealed) ? $0.keyReference : nil }
+          if !references.isEmpty { try body(record, references) }
+        } catch let error as NotelogError where error.code == .damaged {
           damaged()
-          return true
-        },
-        { record, _, bytes throws(JournalError) in
-          guard record.collection != SchemaRecord.collection else { return true }
-          do {
-            let entries = try RecordBody(checking: bytes).entries()
-            let references = entries.compactMap { $0.flags.contains(.sealed) ? $0.keyReference : nil }
-            if !references.isEmpty { try body(record, references) }
-          } catch let error as NotelogError where error.code == .damaged {
-            damaged()
-          } catch {
-            failure = error
-            return false
-          }
-          return true
-        }))
+        } catch {
+          failure = error
+          return false
+        }
+        return true
+      })
     if let failure { throw failure }
   }
 }

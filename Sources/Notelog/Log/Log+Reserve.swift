@@ -10,12 +10,14 @@ extension Log {
 
   /// Sees to it that the reserve is there in full before anything is added, also for a segment as long as the transaction
   /// may make it: **INV-H1**.
-  func requireReserve(_: borrowing GateHeld, for byteCount: Int) throws(JournalError) {
+  func requireReserve(_: borrowing GateHeld, for byteCount: Int) throws(NotelogError) {
     let wished = max(nextSegment, byteCount)
     let reserved = reservedFor.load(ordering: .relaxed)
     if reserved >= min(wished, max(byteCount, refusedFor.load(ordering: .relaxed))), reserved > 0 { return }
     // A log that takes no more writes says so, whatever room there is.
-    try state.withLock(waking: .nobody) { state throws(JournalError) in try state.checkWritable() }
+    try state.withLock(waking: .nobody) { state throws(NotelogError) in
+      try state.checkWritable(at: storage.path)
+    }
     guard refillReserve(for: wished) != nil else { return }
     // A disk that has no room for longer segments goes on with such as there are.
     refusedFor.store(0, ordering: .relaxed)
@@ -49,7 +51,7 @@ extension Log {
   /// - Parameter byteCount: The length of a segment that is about to be made.
   /// - Returns: Why it is not there in full.
   @discardableResult
-  func refillReserve(for byteCount: Int = 0) -> JournalError? {
+  func refillReserve(for byteCount: Int = 0) -> NotelogError? {
     reserving.withLock { _ in
       _ = isReserveSought.exchange(true)
       let longest = longestSegment(or: byteCount)
@@ -57,7 +59,7 @@ extension Log {
         // What else may be wrong with the file is no reason to refuse writes: the disk is not full, as far as is known.
         guard !error.isNoSpace else {
           reservedFor.store(0, ordering: .relaxed)
-          return JournalError(error)
+          return NotelogError(error)
         }
       }
       reservedFor.store(longest, ordering: .relaxed)

@@ -12,7 +12,7 @@ extension Log {
   /// Sees to it that the head has promised space for a transaction and for the footer and close mark behind it.
   func makeRoom(
     _ held: borrowing GateHeld, byteCount: Int, footerByteCount: Int, takesReserve: Bool
-  ) throws(JournalError) {
+  ) throws(NotelogError) {
     if !takesReserve {
       try requireReserve(held, for: byteCount + footerByteCount + CompactionCandidate.overheadByteCount)
     }
@@ -38,7 +38,7 @@ extension Log {
   /// Collects the footer of a head that was opened and not written to yet.
   ///
   /// It is put off until then: opening takes no longer for a head with much in it.
-  func readFooter(_: borrowing GateHeld) throws(JournalError) {
+  func readFooter(_: borrowing GateHeld) throws(NotelogError) {
     let head = state.withLock(waking: .nobody) { state -> (segment: Segment, end: Int)? in
       guard let segment = state.head?.segment, let end = state.head?.end, state.head?.isFooterKnown == false
       else {
@@ -56,12 +56,12 @@ extension Log {
 
   private func tryMakeRoom(
     _ held: borrowing GateHeld, byteCount: Int, footerByteCount: Int
-  ) throws(JournalError) {
+  ) throws(NotelogError) {
     let aim = affordableAim
     try readFooter(held)
     try writeUnsyncedAgain()
-    let room = try state.withLock(waking: .nobody) { state throws(JournalError) -> HeadRoom? in
-      try state.checkWritable()
+    let room = try state.withLock(waking: .nobody) { state throws(NotelogError) -> HeadRoom? in
+      try state.checkWritable(at: storage.path)
       guard let segment = state.head?.segment, let end = state.head?.end,
         let allocatedEnd = state.head?.allocatedEnd, let footer = state.head?.footerByteCount
       else { return nil }
@@ -90,9 +90,9 @@ extension Log {
   /// A process that was killed, or a sync that failed, before the store was reopened may have left it in memory only,
   /// looking as if it were on the medium. A mark written again is covered by the next sync. A start must be durable,
   /// and the segment's name with it, before anything goes into the segment, or the segment is finished.
-  private func writeUnsyncedAgain() throws(JournalError) {
-    let head = try state.withLock(waking: .nobody) { state throws(JournalError) -> (Segment, Range<Int>)? in
-      try state.checkWritable()
+  private func writeUnsyncedAgain() throws(NotelogError) {
+    let head = try state.withLock(waking: .nobody) { state throws(NotelogError) -> (Segment, Range<Int>)? in
+      try state.checkWritable(at: storage.path)
       guard let segment = state.head?.segment, let unsynced = state.head?.unsynced else { return nil }
       return (segment, unsynced)
     }
@@ -112,7 +112,7 @@ extension Log {
 
   /// Makes the start of a head durable that was there to read when the store was opened, if nothing follows it: before that, nothing may
   /// say that the log reaches up to there.
-  func proveStart(_: borrowing GateHeld) throws(JournalError) {
+  func proveStart(_: borrowing GateHeld) throws(NotelogError) {
     let isStartUnsynced = state.withLock(waking: .nobody) { $0.head?.unsynced?.lowerBound == 0 }
     if isStartUnsynced { try writeUnsyncedAgain() }
   }
@@ -120,7 +120,7 @@ extension Log {
   /// Promises space in steps, or just what is needed where a step finds no room.
   private func allocate(
     _ file: any StorageFile, from start: Int, to needed: Int, aim: Int
-  ) throws(JournalError) -> Int {
+  ) throws(NotelogError) -> Int {
     let step = min(SegmentSize.allocationStep, max(aim - start, 0))
     // Near the bound of the space contract nothing is taken that is not needed yet.
     let room = options.compactsAutomatically ? max(contract().room, 0) : step
@@ -129,15 +129,15 @@ extension Log {
       try file.promise(start..<wished)
       return wished
     } catch {
-      guard error.isNoSpace, wished > aligned(needed) else { throw JournalError(error) }
+      guard error.isNoSpace, wished > aligned(needed) else { throw NotelogError(error) }
     }
     try fromStorage(file.promise(start..<aligned(needed)))
     return aligned(needed)
   }
 
   /// Goes on in the segment that is there, or creates the first.
-  private func openHead(_: borrowing GateHeld, aim: Int, needing byteCount: Int) throws(JournalError) {
-    let (live, firstSequence, number) = try state.withLock { state throws(JournalError) in
+  private func openHead(_: borrowing GateHeld, aim: Int, needing byteCount: Int) throws(NotelogError) {
+    let (live, firstSequence, number) = try state.withLock { state throws(NotelogError) in
       (state.live, state.nextSequence, try state.allocateNumber())
     }
     try createHead(
@@ -150,14 +150,14 @@ extension Log {
   }
 
   /// Finishes the head and goes on in a new segment.
-  func switchSegment(_ held: borrowing GateHeld, aim: Int, needing byteCount: Int) throws(JournalError) {
+  func switchSegment(_ held: borrowing GateHeld, aim: Int, needing byteCount: Int) throws(NotelogError) {
     try waitUntilQuiet()
     try writeUnsyncedAgain()
     try syncOlderSegments(held)
     // Nobody adds to it: there are no writers now.
     var footer = FooterBuilder()
     var frame = FooterBuilder.Frame()
-    let finished = try state.withLock { state throws(JournalError) -> Finished? in
+    let finished = try state.withLock { state throws(NotelogError) -> Finished? in
       guard let head = state.head?.segment, let header = state.head?.header, let end = state.head?.end else {
         return nil
       }
@@ -174,7 +174,7 @@ extension Log {
         segment: head, end: end, allocatedEnd: allocatedEnd, entry: entry, live: live,
         firstSequence: state.nextSequence, number: number, floor: state.floor)
     }
-    guard let finished else { throw JournalError.closed }
+    guard let finished else { throw NotelogError.closed(storage.path) }
     do {
       // A head that was closed has given up the room for its footer.
       try promiseFooter(of: finished)
@@ -206,10 +206,10 @@ extension Log {
   }
 
   /// Promises the room for the footer of a segment that is about to be finished, before its successor takes any: **INV-H2**.
-  private func promiseFooter(of finished: borrowing Finished) throws(JournalError) {
+  private func promiseFooter(of finished: borrowing Finished) throws(NotelogError) {
     let end = finished.entry.byteCount
     guard end > finished.allocatedEnd else { return }
-    do { try finished.segment.file.promise(finished.allocatedEnd..<end) } catch { throw JournalError(error) }
+    do { try finished.segment.file.promise(finished.allocatedEnd..<end) } catch { throw NotelogError(error) }
     allocatedByteCount.add(end - finished.allocatedEnd, ordering: .relaxed)
     state.withLock { state in
       state.head?.allocatedEnd = end
@@ -232,7 +232,7 @@ extension Log {
   /// Creates a segment and makes it the head. It exists once it and its name are durable.
   private func createHead(
     number: UInt32, live: LiveSet, firstSequence: UInt64, floor: LogPosition, aim: Int, needing byteCount: Int
-  ) throws(JournalError) {
+  ) throws(NotelogError) {
     let salt = options.random()
     let header = SegmentHeader(
       .log, number: number, storeID: storeID, branch: branch, salt: salt, firstSequence: firstSequence,

@@ -15,12 +15,12 @@ extension Log {
   ///
   /// Those whom a sync under way covers wait for its end, the others for the end of the next: so a sync wakes those it
   /// was for, and one more, who starts the next.
-  func awaitDurable(_ sequence: UInt64) throws(JournalError) {
+  func awaitDurable(_ sequence: UInt64) throws(NotelogError) {
     while true {
       let role = try state.withLock(
         when: { !$0.isSyncing || $0.nextDurable > sequence || $0.failure != nil },
         in: { LogRoom.sync($0.syncNumber(covering: sequence)) }, waking: .nobody
-      ) { state throws(JournalError) -> Role in
+      ) { state throws(NotelogError) -> Role in
         if state.nextDurable > sequence { return .done }
         if let failure = state.failure { throw failure }
         state.isSyncing = true
@@ -45,7 +45,7 @@ extension Log {
 
   /// Syncs segments, oldest first: a later one must not be on the medium while an earlier one is not. Those before the head are only read
   /// from then on.
-  private func sync(_ older: [Segment], _ head: Segment?) throws(JournalError) {
+  private func sync(_ older: [Segment], _ head: Segment?) throws(NotelogError) {
     do {
       try timing { () throws(StorageError) in
         for segment in older { try segment.file.makeDurable() }
@@ -70,10 +70,10 @@ extension Log {
   }
 
   /// Syncs the segments before the head, so that at most two ever reach above the floor.
-  func syncOlderSegments(_: borrowing GateHeld) throws(JournalError) {
+  func syncOlderSegments(_: borrowing GateHeld) throws(NotelogError) {
     let older = try state.withLock(when: { !$0.isSyncing || $0.failure != nil }) {
-      state throws(JournalError) -> [Segment] in
-      try state.checkWritable()
+      state throws(NotelogError) -> [Segment] in
+      try state.checkWritable(at: storage.path)
       if !state.unsynced.isEmpty { state.isSyncing = true }
       return state.unsynced
     }

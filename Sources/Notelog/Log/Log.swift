@@ -93,26 +93,26 @@ final class Log: Sendable {
   /// Reserves space for a batch, which is to be as durable as that.
   func reserve(
     _ held: borrowing GateHeld, for batch: borrowing Batch, _ durability: Durability
-  ) throws(JournalError) -> Reservation {
+  ) throws(NotelogError) -> Reservation {
     let byteCount = batch.byteCount
     let footerByteCount = batch.footerByteCount
     guard byteCount <= FormatLimits.maximumTransactionByteCount else {
-      throw JournalError(.limitExceeded, "a transaction of \(byteCount) bytes is larger than 64 MiB")
+      throw NotelogError(.limitExceeded, "a transaction of \(byteCount) bytes is larger than 64 MiB")
     }
     // Not before somebody writes: most of what is opened is read.
     if !isReserveSought.isSet { seekReserve() }
     try makeRoom(
       held, byteCount: byteCount, footerByteCount: footerByteCount, takesReserve: batch.takesReserve)
     if durability == .durable { writeZeros(held, aheadOf: byteCount) }
-    return try state.withLock(waking: .nobody) { state throws(JournalError) in
-      try state.checkWritable()
+    return try state.withLock(waking: .nobody) { state throws(NotelogError) in
+      try state.checkWritable(at: storage.path)
       guard state.nextSequence < FormatLimits.maximumSequence else {
-        throw JournalError(
+        throw NotelogError(
           .limitExceeded, "the store has used all of its revisions; dump it and import it anew")
       }
       // `makeRoom` left a head, and nobody else changes that while the gate is ours.
       guard let segment = state.head?.segment, let offset = state.head?.end else {
-        throw JournalError.closed
+        throw NotelogError.closed(storage.path)
       }
       let reservation = Reservation(
         sequence: state.nextSequence, segment: segment, offset: offset, floor: state.floor)
@@ -129,7 +129,7 @@ final class Log: Sendable {
   /// it is the batch's turn.
   ///
   /// - Throws: `conflict` where that is a record of another collection, or another frame of the batch is, and records stay in theirs.
-  func previousVersions(of batch: inout Batch) throws(JournalError) -> [Catalog.PreviousVersion] {
+  func previousVersions(of batch: inout Batch) throws(NotelogError) -> [Catalog.PreviousVersion] {
     var previousVersions = batch.takePreviousVersions()
     for frame in batch.frames {
       previousVersions.append(frame.header.kind.isVersion ? catalog.beginLookup(of: frame.header.id) : .none)
@@ -140,8 +140,8 @@ final class Log: Sendable {
       }
     } catch {
       // A log that takes no more writes says so, whatever else can't be read.
-      try state.withLock { state throws(JournalError) in try state.checkWritable() }
-      throw JournalError(error)
+      try state.withLock { state throws(NotelogError) in try state.checkWritable(at: storage.path) }
+      throw NotelogError(error)
     }
     guard options.keepsCollections else { return previousVersions }
     for index in previousVersions.indices {
@@ -159,10 +159,10 @@ final class Log: Sendable {
   }
 
   /// Refuses a frame whose id is another collection's.
-  private func require(_ header: FrameHeader, in collection: UInt16?) throws(JournalError) {
+  private func require(_ header: FrameHeader, in collection: UInt16?) throws(NotelogError) {
     guard let collection, collection != header.collection else { return }
-    var error = JournalError(.conflict, "there is a record of another type under the same id")
-    error.record = header.id
+    let id = RecordID(header.id)
+    var error = NotelogError(.conflict, "there is a record of another type under the same id: \(id)").of(id)
     error.collections = (header.collection, collection)
     error.sentence = "There is something else of the same identity."
     throw error
@@ -183,7 +183,7 @@ final class Log: Sendable {
   func fill(
     _ reservation: Reservation, with batch: inout Batch,
     after previousVersions: consuming [Catalog.PreviousVersion]
-  ) throws(JournalError) {
+  ) throws(NotelogError) {
     batch.complete(
       sequence: reservation.sequence, salt: reservation.segment.salt, place: reservation.offset,
       floor: reservation.floor, time: branch.keepsTimes ? options.clock() : 0)
@@ -198,7 +198,7 @@ final class Log: Sendable {
   private func show(
     _ batch: borrowing Batch, at reservation: Reservation,
     after previousVersions: inout [Catalog.PreviousVersion]
-  ) throws(JournalError) {
+  ) throws(NotelogError) {
     let end = LogPosition(
       segment: reservation.segment.number, offset: reservation.offset + batch.buffer.count)
     let frames = batch.frames
@@ -207,7 +207,7 @@ final class Log: Sendable {
       when: { $0.nextVisible == reservation.sequence || $0.failure != nil },
       in: { _ in LogRoom.order(of: reservation.sequence) },
       waking: .rooms(LogRoom.general, LogRoom.order(of: reservation.sequence + 1))
-    ) { state throws(JournalError) in
+    ) { state throws(NotelogError) in
       if let failure = state.failure { throw failure }
       do throws(StorageError) {
         try apply(
@@ -254,12 +254,14 @@ final class Log: Sendable {
 
   /// Waits until all that was reserved so far is visible. For whoever holds the gate, nothing new is reserved meanwhile; for a writer
   /// that has the turn, nothing but what compaction publishes.
-  func waitUntilQuiet() throws(JournalError) {
-    try state.withLock(when: { $0.isQuiet }) { state throws(JournalError) in try state.checkWritable() }
+  func waitUntilQuiet() throws(NotelogError) {
+    try state.withLock(when: { $0.isQuiet }) { state throws(NotelogError) in
+      try state.checkWritable(at: storage.path)
+    }
   }
 
   /// After a failed write or sync nothing more is written: what the medium holds is no longer known.
-  func poison(_ cause: StorageError) -> JournalError {
+  func poison(_ cause: StorageError) -> NotelogError {
     let error = Self.poisoned(cause)
     state.withLock { state in
       guard state.failure == nil else { return }
@@ -269,11 +271,14 @@ final class Log: Sendable {
     return error
   }
 
-  private static func poisoned(_ cause: StorageError) -> JournalError {
+  private static func poisoned(_ cause: StorageError) -> NotelogError {
     let reason = SystemErrno.message(cause.errno)
-    return JournalError(
+    var error = NotelogError(
       .poisoned,
       "\(cause.call.rawValue) of '\(cause.name)' failed (\(reason)); reopen the store to write again",
-      cause: cause)
+      errno: cause.errno)
+    error.cause = cause
+    if !cause.folder.isEmpty { error.path = cause.folder }
+    return error
   }
 }

@@ -31,7 +31,7 @@ struct LogState: ~Copyable, Sendable {
   /// How many transactions were written since the journal was opened, those of compaction among them.
   var transactionCount = 0
   /// Why nothing more is written.
-  var failure: JournalError?
+  var failure: NotelogError?
   var isClosed = false
   /// Whether the store's lock was given back: somebody else may be writing.
   var isLent = false
@@ -39,7 +39,7 @@ struct LogState: ~Copyable, Sendable {
   private(set) var latest: (collection: UInt16?, since: UInt64) = (nil, 0)
 
   /// A segment number that nobody has used: INV-L1. Writers and compaction take them side by side.
-  mutating func allocateNumber() throws(JournalError) -> UInt32 {
+  mutating func allocateNumber() throws(NotelogError) -> UInt32 {
     highestNumber = try FileName.segmentNumber(after: highestNumber)
     return highestNumber
   }
@@ -57,10 +57,12 @@ struct LogState: ~Copyable, Sendable {
   }
 
   /// Throws unless the log takes writes.
-  func checkWritable() throws(JournalError) {
-    if isClosed { throw JournalError.closed }
+  ///
+  /// - Parameter path: The store's folder, for errors.
+  func checkWritable(at path: String) throws(NotelogError) {
+    if isClosed { throw NotelogError.closed(path) }
     if let failure { throw failure }
-    if isLent { throw JournalError.suspended }
+    if isLent { throw NotelogError.suspended(path) }
   }
 
   /// The number of the shared sync that makes a visible transaction durable.

@@ -8,7 +8,7 @@ struct RecordVerifier: ~Copyable {
   /// Findings about records, and how much was looked into.
   struct Found: Sendable {
     /// What is wrong with records, by the versions of them: what threads found is told in the order in which it was written.
-    var errors: [(revision: UInt64, finding: Verification.Finding)] = []
+    var errors: [(revision: UInt64, finding: Finding)] = []
     var recordCount = 0
     var openedCount = 0
     var lockedCount = 0
@@ -99,8 +99,8 @@ struct RecordVerifier: ~Copyable {
     if isSealed { found.openedCount += 1 }
   }
 
-  private mutating func note(_ error: NotelogError, _ part: Verification.Part, _ record: StoredRecord) {
-    found.errors.append((record.revision, Verification.Finding(error, part, RecordID(record.id))))
+  private mutating func note(_ error: NotelogError, _ part: Finding.Part, _ record: StoredRecord) {
+    found.errors.append((record.revision, Finding(error, part, RecordID(record.id))))
   }
 
   private mutating func access(to reference: UInt32) -> Access {

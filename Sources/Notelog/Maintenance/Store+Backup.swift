@@ -16,7 +16,7 @@ public struct BackupSummary: Sendable {
   /// How many bytes were copied.
   public let copiedByteCount: Int
   /// What does not check in the store; empty for a sound one. It took the place of nothing that the backup held.
-  public let findings: [Verification.Finding]
+  public let findings: [Finding]
   /// How many named keys can't be opened from the backup alone, as they can be shredded: their effaceable files are left out.
   public let keysWithoutTheirFile: Int
 }
@@ -39,10 +39,10 @@ extension Store {
     to path: String, checkingAll checksAll: Bool = false,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws -> BackupSummary {
-    do throws(JournalError) { try journal.synchronize() } catch {
+    do throws(NotelogError) { try journal.synchronize() } catch {
       // What another process writes, the backup makes durable itself.
       guard error.code == .readOnly || error.code == .suspended else {
-        throw NotelogError(journal: error).naming(journal.path)
+        throw error.naming(journal.path)
       }
     }
     if let folder = storage as? SystemStorage { try FolderPath.refuseNesting(path, with: folder.path) }
@@ -101,31 +101,31 @@ extension Store {
     vouching vouches: (Keyring) -> Bool = { _ in false }
   ) throws(NotelogError) -> BackupSummary {
     var failure: NotelogError?
-    var keyring: [Verification.Finding] = []
+    var keyring: [Finding] = []
     func countedSchemas() -> UInt64? {
       (try? KeyringFiles(storage: source).contents().choose())?.keyring.schemaRevisions
     }
     // A schema is in the log before the keyring counts it: what is counted now, the copy of the log has.
     var counted = countedSchemas()
     let report: BackupReport
-    do throws(JournalError) {
+    do throws(NotelogError) {
       report = try Journal.backup(from: source, to: target, checksParts: checksAll, progress: progress) {
-        storeID throws(JournalError) in
+        storeID throws(NotelogError) in
         do throws(NotelogError) {
           keyring = try backUpKeyring(source, to: target, of: storeID, vouches)
         } catch {
           failure = error
-          throw JournalError(.inputOutput, "the keyring could not be copied")
+          throw NotelogError(.inputOutput, "the keyring could not be copied")
         }
         let before = counted
         counted = countedSchemas()
         return counted == before
       }
-    } catch { throw failure ?? NotelogError(journal: error) }
+    } catch { throw failure ?? error }
     return BackupSummary(
       copiedSegments: report.copiedSegments, keptSegments: report.keptSegments,
       healedSegments: report.healedSegments, copiedByteCount: report.copiedByteCount,
-      findings: report.damages.map(Verification.Finding.init) + keyring,
+      findings: report.damages + keyring,
       keysWithoutTheirFile: (try? KeyringFiles(storage: target).contents().choose())?.keyring.effaceableKeys
         .count ?? 0)
   }
@@ -135,7 +135,7 @@ extension Store {
     let storage = SystemStorage(path: path)
     do { _ = try storage.names(in: "") } catch {
       guard error.errno == SystemErrno.notFound else {
-        throw NotelogError(storage: error, "reading the folder").naming(path)
+        throw NotelogError(error, "reading the folder").naming(path)
       }
       throw NotelogError(.notFound, "there is no such folder").naming(path)
     }
@@ -149,9 +149,9 @@ extension Store {
   /// the backup keeps its own.
   private static func backUpKeyring(
     _ source: any Storage, to target: any Storage, of id: ID16, _ vouches: (Keyring) -> Bool
-  ) throws(NotelogError) -> [Verification.Finding] {
+  ) throws(NotelogError) -> [Finding] {
     try SchemaFile(storage: source).copy(to: target, of: id)
-    var findings: [Verification.Finding] = []
+    var findings: [Finding] = []
     if case .unreadable = SchemaFile(storage: source).read(of: id) {
       findings.append(.init("schemas: the store's second copy does not check"))
     }
@@ -180,7 +180,7 @@ extension Store {
     }
     return findings + choice.finding.whatWasMended
       + files.all(of: id).filter { !KeyringFiles.isOwn($0.name) }.map {
-        Verification.Finding(further: $0.name)
+        Finding(further: $0.name)
       }
   }
 
@@ -205,7 +205,7 @@ extension Store {
   /// schemas' second copy. Where neither keyring can be read, both are copied as they are.
   static func restoreKeyring(
     _ backup: any Storage, to target: any Storage, choosing chosen: Keyring? = nil
-  ) throws(NotelogError) -> [Verification.Finding] {
+  ) throws(NotelogError) -> [Finding] {
     let found = KeyringFiles(storage: backup).contents(choosing: chosen)
     let choice = try? found.choose()
     try found.copy(to: target, choosing: choice)
@@ -213,7 +213,7 @@ extension Store {
     try SchemaFile(storage: backup).copy(to: target, of: choice.keyring.storeID)
     return choice.finding.whatWasMended
       + choice.keyring.effaceableKeys.map { key in
-        Verification.Finding(
+        Finding(
           note:
             "key \(key.current.rawValue) opens with its file \(FileName.effaceable(key.number)) only, which no backup has: put it here if you kept it"
         )
@@ -228,7 +228,7 @@ extension Keyring {
 
 extension Keyring.Choice.Finding {
   /// What was mended in the copy, and what could not be.
-  fileprivate var whatWasMended: [Verification.Finding] {
+  fileprivate var whatWasMended: [Finding] {
     switch self {
     case .bothSound, .copyOlder, .keyringOlder: []
     case .noneServes(let reason): [.init("keyring: \(reason)")]
@@ -241,7 +241,7 @@ extension Keyring.Choice.Finding {
   }
 }
 
-extension Verification.Finding {
+extension Finding {
   /// Damage of the keyring.
   fileprivate init(_ message: String) {
     self.init(message, .keyring, isDamage: true)

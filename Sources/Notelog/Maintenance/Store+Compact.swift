@@ -2,23 +2,10 @@
 
 import NotelogFormat
 
-/// What a compaction would do.
-public struct CompactionForecast: Sendable {
-  /// The numbers of the segments that it would replace.
-  public internal(set) var segments: [Int]
-  /// How many live bytes it would copy.
-  public internal(set) var copiedByteCount: Int
-  /// How many bytes it would free, about.
-  public internal(set) var freedByteCount: Int
-}
-
 extension Store {
   /// What `compact()` would do now, about. Nothing is written; a store that was opened for reading will do.
   public var compactionForecast: CompactionForecast {
-    let estimate = journal.compactionEstimate
-    var forecast = CompactionForecast(
-      segments: estimate.segments.map(Int.init), copiedByteCount: estimate.copiedByteCount,
-      freedByteCount: estimate.freedByteCount)
+    var forecast = journal.compactionForecast
     // The segment that is being written to is finished first, if something in it is dead; another one is begun.
     if let head = journal.statistics.segments.first(where: \.isHead) {
       let freed = head.byteCount - head.liveByteCount - 2 * Self.segmentOverheadByteCount
@@ -51,9 +38,7 @@ extension Store {
     _ budget: WorkBudget = .unlimited,
     progress: (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws -> CompactionSummary {
-    let result = try journaling(
-      at: journal.path, journal.compact(budget) { progress($0.copiedByteCount, $0.plannedByteCount) })
-    return CompactionSummary(result)
+    try journal.compact(budget) { progress($0.copiedByteCount, $0.plannedByteCount) }
   }
 
   /// Leaves nothing dead behind: every segment with anything in it that was overwritten or deleted is replaced, however little that is. After a
@@ -66,10 +51,7 @@ extension Store {
   public func purge(
     progress: (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws -> CompactionSummary {
-    CompactionSummary(
-      try journaling(
-        at: journal.path,
-        journal.compact(.unlimited, .purge) { progress($0.copiedByteCount, $0.plannedByteCount) }))
+    try journal.compact(.unlimited, .purge) { progress($0.copiedByteCount, $0.plannedByteCount) }
   }
 
   /// Compacts if the store takes more than 1.4 × what lives in it and a segment, until it no longer does.
@@ -81,6 +63,6 @@ extension Store {
   /// - Throws: `full`, `poisoned`, `closed`, `readOnly`.
   @discardableResult
   public func compactIfDue(_ budget: WorkBudget = .unlimited) throws -> Bool {
-    try journaling(at: journal.path, journal.compactIfDue(budget))
+    try journal.compactIfDue(budget)
   }
 }

@@ -24,7 +24,7 @@ extension Store {
   public static func restore(
     from backupPath: String, to path: String, unlocking credential: Credential? = nil,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
-  ) throws -> [Verification.Finding] {
+  ) throws -> [Finding] {
     let backup = try present(backupPath)
     try FolderPath.refuseNesting(path, with: backupPath)
     let target = try folder(path)
@@ -36,15 +36,14 @@ extension Store {
   static func restore(
     _ backup: any Storage, to target: any Storage, unlocking credential: Credential? = nil,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
-  ) throws(NotelogError) -> [Verification.Finding] {
+  ) throws(NotelogError) -> [Finding] {
     let chosen = try keyringToRestore(backup, unlocking: credential)
     let creation = try Creation.begin(in: target)
     do throws(NotelogError) {
-      let damages = try journaling(
-        Journal.restore(from: backup, to: target, progress: progress))
+      let damages = try Journal.restore(from: backup, to: target, progress: progress)
       let keyring = try restoreKeyring(backup, to: target, choosing: chosen)
       try creation.finish()
-      return damages.map(Verification.Finding.init) + keyring
+      return damages + keyring
     } catch {
       creation.abandon()
       throw error

@@ -57,19 +57,17 @@ extension Store {
       let found = keyrings.contents(choosing: chosen?.keyring)
       let keyring = try salvageKeyring(found, to: target, of: id)
       try EffaceableFile.copyAll(from: source, to: target)
-      let report = try journaling(
-        Journal.salvage(
-          from: source, to: target, storeID: id, keepsPossiblyStale: keepsOlderVersions, progress: progress))
-      let schemas = try salvageSchemas(from: source, to: target, report)
+      var summary = try Journal.salvage(
+        from: source, to: target, storeID: id, keepsPossiblyStale: keepsOlderVersions, progress: progress)
+      summary.take(try salvageSchemas(from: source, to: target, summary))
       let files = KeyringFiles(storage: target)
-      var further: [String] = []
       for one in all where !files.contains(one.keyring, of: id) {
-        further.append(try files.keepBeside(one.keyring))
+        summary.furtherKeyrings.append(try files.keepBeside(one.keyring))
       }
       try creation.finish()
-      return SalvageSummary(
-        report, keyring: keyring, from: chosen.flatMap { KeyringFiles.isOwn($0.name) ? nil : $0.name },
-        further, schemas)
+      summary.keyring = keyring
+      summary.keyringFile = chosen.flatMap { KeyringFiles.isOwn($0.name) ? nil : $0.name }
+      return summary
     } catch {
       creation.abandon()
       throw error
@@ -85,21 +83,21 @@ extension Store {
     } catch {
       file.close()
       guard error.errno == SystemErrno.wouldBlock else { return nil }
-      throw NotelogError(
-        journal: JournalError.busy("the store is open for writing", FileName.lock, in: source, cause: error))
+      throw NotelogError.busy("the store is open for writing", FileName.lock, in: source, cause: error)
     }
   }
 
   /// Brings schemas along that the frames lack, from the pile's second copy, and gives the new store a second copy.
   private static func salvageSchemas(
-    from source: any Storage, to target: any Storage, _ report: SalvageReport
+    from source: any Storage, to target: any Storage, _ summary: SalvageSummary
   ) throws(NotelogError) -> SchemaCopies {
-    let storeID = report.storeID
+    let storeID = summary.store
     var options = JournalOptions()
     options.isReadOnly = true
     let schemas = try withJournal(of: target, options) { journal throws(NotelogError) in
       try SchemaCopies(
-        of: journal, and: SchemaFile(storage: source).read(of: storeID), stale: Set(report.possiblyStale))
+        of: journal, and: SchemaFile(storage: source).read(of: storeID),
+        stale: Set(summary.olderVersions.map(\.bytes)))
     }
     if schemas.chosen.isEmpty { return schemas }
     if !schemas.fromFile.isEmpty {
@@ -114,7 +112,7 @@ extension Store {
   private static func withJournal<Result>(
     of storage: any Storage, _ options: JournalOptions, _ body: (Journal) throws(NotelogError) -> Result
   ) throws(NotelogError) -> Result {
-    let journal = try journaling(at: storage.path, Journal.open(in: storage, options: options))
+    let journal = try Journal.open(in: storage, options: options)
     // What was written is durable already.
     defer { try? journal.close() }
     return try body(journal)
@@ -125,8 +123,7 @@ extension Store {
     in source: any Storage, given storeID: RecordID?, _ keyring: KeyringContents
   ) throws(NotelogError) -> ID16? {
     if let storeID { return storeID.bytes }
-    return try journaling(
-      Journal.storeToSalvage(in: source, keyring: (try? keyring.choose())?.keyring.storeID))
+    return try Journal.storeToSalvage(in: source, keyring: (try? keyring.choose())?.keyring.storeID)
   }
 
   /// Brings the keyring along, unless it is another store's.
@@ -148,5 +145,25 @@ extension Store {
     case .disagree, .noneServes: .damaged
     case .copyUnreadable, .keyringUnreadable: .mended
     }
+  }
+}
+
+extension SalvageSummary {
+  /// Takes in what became of the schemas, which are records too: those that were lost in the log came along from their second copy, or weigh
+  /// more than other losses.
+  fileprivate mutating func take(_ schemas: SchemaCopies) {
+    recordCount -= schemas.countInLog
+    let listedCount = losses.count
+    losses = losses.compactMap { loss in
+      guard loss.kind == .record, let number = loss.record.flatMap({ SchemaRecord.number($0.bytes) }) else {
+        return loss
+      }
+      if schemas.fromFile.contains(UInt16(number)) { return nil }
+      var loss = loss
+      loss.message =
+        "the schema of collection \(number): its records were saved, but can't be shown by name"
+      return loss
+    }
+    lossCount -= listedCount - losses.count
   }
 }

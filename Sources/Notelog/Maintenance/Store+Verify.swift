@@ -33,25 +33,12 @@ extension Store {
     in storage: any Storage, unlocking credential: Credential?, threadCount: Int = 1,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws(NotelogError) -> Verification {
-    if let backup = try journaling(at: storage.path, BackupFolder.find(in: storage)) {
+    if let backup = try BackupFolder.find(in: storage) {
       return try verify(backup, unlocking: credential, threadCount: threadCount, progress: progress)
     }
     _ = try Creation.refuseUnfinished(in: storage)
-    var attempts = ReadingAttempts(of: storage)
-    while true {
-      try journaling(at: storage.path, attempts.begin())
-      do throws(NotelogError) {
-        var (verification, nextRevision) = try verifyOnce(in: storage, credential, threadCount, progress)
-        let finding = verification.findings.filter(\.isDamage).map { "\($0)" }.sorted().joined()
-        if attempts.isBelievable(finding, since: nextRevision) {
-          if !attempts.isTorn(verification.tornByteCount) { verification.tornByteCount = 0 }
-          return verification
-        }
-      } catch {
-        guard error.code == .damaged || error.code == .inputOutput,
-          !attempts.isBelievable("\(error)", errno: error.errno)
-        else { throw error }
-      }
+    return try ReadingAttempts.verify(storage) { () throws(NotelogError) in
+      try verifyOnce(in: storage, credential, threadCount, progress)
     }
   }
 
@@ -59,7 +46,7 @@ extension Store {
   private static func verifyOnce(
     in storage: any Storage, _ credential: Credential?, _ threadCount: Int,
     _ progress: @escaping (_ done: Int, _ total: Int) -> Bool
-  ) throws(NotelogError) -> (Verification, nextRevision: UInt64?) {
+  ) throws(NotelogError) -> Verification {
     var options = Options()
     options.isReadOnly = true
     options.acceptsUnprovenDamage = true
@@ -69,24 +56,25 @@ extension Store {
     } catch {
       // What can be checked without schemas is; where not even that can be, its error is the better one.
       var verification = Verification()
-      let verdict = try verification.check(storage, nil, threadCount, progress)
+      try verification.check(storage, nil, threadCount, progress)
       if error.code != .damaged && error.code != .tampered { throw error }
       verification.wasUnlocked = credential != nil
-      verification.add(error, verdict.isDamaged ? .structure : .keyring)
-      return (verification, nil)
+      verification.add(error, verification.report.isDamaged ? .structure : .keyring)
+      verification.nextSequence = nil
+      return verification
     }
     var verification = Verification()
     verification.wasUnlocked = credential != nil && refusal == nil
-    do throws(NotelogError) { _ = try verification.check(storage, store, threadCount, progress) } catch {
+    do throws(NotelogError) { try verification.check(storage, store, threadCount, progress) } catch {
       // The error that stopped the work is the one to report.
       try? store.close()
       throw error
     }
     store.noteBesideLog { verification.add($0, $1, isDamage: $2) }
     if let refusal, store.hasKeyring { verification.add(refusal, .keyring) }
-    let nextRevision = store.journal.nextRevision
+    verification.nextSequence = store.journal.nextRevision
     try store.finish()
-    return (verification, nextRevision)
+    return verification
   }
 
   /// Opens a store that is to be verified.
@@ -108,7 +96,7 @@ extension Store {
 
 extension Store {
   /// Tells what is not as it should be beside the log: of the keyring and the schemas as they were when the store was opened.
-  func noteBesideLog(_ note: (_ message: String, Verification.Part, _ isDamage: Bool) -> Void) {
+  func noteBesideLog(_ note: (_ message: String, Finding.Part, _ isDamage: Bool) -> Void) {
     // A backup has no mark.
     if !(storage is BackupView), let message = Creation.finding(in: storage) {
       note(message, .structure, true)
@@ -131,25 +119,18 @@ extension Verification {
   fileprivate mutating func check(
     _ storage: any Storage, _ store: Store?, _ threadCount: Int,
     _ progress: @escaping (_ done: Int, _ total: Int) -> Bool
-  ) throws(NotelogError) -> RecoveryReport {
+  ) throws(NotelogError) {
     let parts = Lock<[RecordVerifier.Found]>([])
-    let structure = try journaling(
-      at: storage.path,
-      Journal.verifyOnce(storage, threadCount: threadCount, progress: progress) { inspect in
-        guard let store else { return inspect { _, _, _ in } }
-        var verifier = RecordVerifier(store)
-        inspect { verifier.check($0, $1, $2) }
-        let found = verifier.found
-        parts.withLock { $0.append(found) }
-      })
-    segmentCount = structure.segmentCount
-    frameCount = structure.frameCount
-    byteCount = structure.byteCount
-    tornByteCount = structure.report.torn.reduce(0) { $0 + $1.byteCount }
-    findings = structure.report.damages.map(Finding.init)
-    noteLost(structure, store)
-    note(structure.report.checkpoint)
-    note(structure.index)
+    let wasUnlocked = wasUnlocked
+    self = try Journal.verifyOnce(storage, threadCount: threadCount, progress: progress) { inspect in
+      guard let store else { return inspect { _, _, _ in } }
+      var verifier = RecordVerifier(store)
+      inspect { verifier.check($0, $1, $2) }
+      let found = verifier.found
+      parts.withLock { $0.append(found) }
+    }
+    self.wasUnlocked = wasUnlocked
+    noteLost(store)
     let found = parts.withLock { $0 }
     let withoutSchema = found.reduce(into: [:]) { $0.merge($1.withoutSchema, uniquingKeysWith: +) }
     for (collection, count) in withoutSchema.sorted(by: { $0.key < $1.key }) {
@@ -162,50 +143,18 @@ extension Verification {
       shreddedCount += part.shreddedCount
     }
     findings += found.flatMap(\.errors).sorted { $0.revision < $1.revision }.map { $0.finding }
-    return structure.report
   }
 }
 
 extension Verification {
   /// Names the lost records as far as anything does, and counts the others.
-  fileprivate mutating func noteLost(_ structure: Journal.Verification, _ store: Store?) {
+  fileprivate mutating func noteLost(_ store: Store?) {
     let names = store?.registry.withLock { $0.byNumber.mapValues(\.plan.schema.name) } ?? [:]
-    lostRecords = structure.lost.map {
+    lostRecords = lost.map {
       LostRecord(id: RecordID($0.id), collection: names[$0.collection], revision: $0.sequence)
     }
-    let known = try? store?.journal.lostRecordCount(in: structure.report.damages)
+    let known = try? store?.journal.lostRecordCount(in: report.damages)
     lostRecordCount = max(lostRecords.count, known ?? 0)
-  }
-
-  /// Says what the checkpoint is like, where it does not serve.
-  fileprivate mutating func note(_ checkpoint: CheckpointUse) {
-    switch checkpoint {
-    case .missing, .used: break
-    case .stale: add("index: of other segments; it is built anew", .index, isDamage: false)
-    case .damaged: add("index: does not check; it is built anew", .index, isDamage: true)
-    }
-  }
-
-  /// Says how what an opening would take for the index differs from what the segments say.
-  fileprivate mutating func note(_ index: IndexComparison) {
-    if index.wrongEntryCount > 0 {
-      let records = index.records.map { RecordID($0).description }.joined(separator: ", ")
-      add(
-        "index: names \(index.wrongEntryCount) records elsewhere than they are\(records.isEmpty ? "" : ", among them \(records)")",
-        .index, isDamage: true)
-    }
-    if index.listsOtherSchemas { add("index: lists other schemas than there are", .index, isDamage: true) }
-    for order in index.orders {
-      add(
-        "index: its order of field \(order.fields.map(String.init).joined(separator: ", then ")) of collection \(order.collection) lacks keys that records have",
-        .index, isDamage: true)
-    }
-    if !index.segments.isEmpty {
-      let numbers = index.segments.prefix(5).map(String.init).joined(separator: ", ")
-      add(
-        "index: counts other live bytes than there are in \(index.segments.count) segments, among them \(numbers)",
-        .index, isDamage: true)
-    }
   }
 }
 

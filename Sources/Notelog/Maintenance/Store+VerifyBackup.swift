@@ -8,7 +8,7 @@ extension Store {
     _ backup: BackupFolder, unlocking credential: Credential?, threadCount: Int,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool
   ) throws(NotelogError) -> Verification {
-    let damages = try journaling(at: backup.path, backup.verifyParts(progress))
+    let damages = try backup.verifyParts(progress)
     var verification = Verification()
     if let whole = backup.view {
       let found = KeyringFiles(storage: whole.backup).all(of: backup.storeID)
@@ -30,7 +30,7 @@ extension Store {
     }
     verification.backup = Verification.Backup(
       storeID: backup.storeID.map { RecordID($0) }, partCount: backup.partCount)
-    for finding in damages.map(Verification.Finding.init) where !verification.findings.contains(finding) {
+    for finding in damages where !verification.findings.contains(finding) {
       verification.findings.append(finding)
     }
     switch backup.finding {

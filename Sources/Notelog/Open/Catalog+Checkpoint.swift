@@ -7,7 +7,7 @@ extension Catalog {
   /// The catalog of what an examination accepted: from the checkpoint and what came after it, or from all segments.
   static func open(
     _ examination: inout Examination, in storage: any Storage, _ options: JournalOptions
-  ) throws(JournalError) -> Catalog {
+  ) throws(NotelogError) -> Catalog {
     switch examination.checkpoint {
     case .missing: examination.report.checkpoint = .missing
     case .damaged: examination.report.checkpoint = .damaged
@@ -21,7 +21,7 @@ extension Catalog {
           examination.note(taken, checkpoint.head)
           return taken.catalog
         }
-      } catch { throw JournalError(error) }
+      } catch { throw NotelogError(error) }
       checkpoint.file.close()
       examination.report.checkpoint = .stale
     }
@@ -90,7 +90,7 @@ extension Examination {
   mutating func note(_ taken: Catalog.Loaded, _ head: CheckpointHead) {
     for found in survey.segments.values
     where found.isIncomplete && live[found.number]?.salt == found.header.salt {
-      report.damages.append(Damage(.lostFrames, segment: found.number))
+      report.damages.append(Finding(.lostFrames, segment: found.number))
     }
     for (segment, reading) in taken.readings { note(reading, of: segment) }
     noteUnnamedLosses(beside: head)

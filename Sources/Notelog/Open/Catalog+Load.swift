@@ -56,7 +56,7 @@ extension Catalog {
   func load(
     _ examination: inout Examination, threadCount: Int = 1,
     visit: @Sendable (FooterEntry, RawSpan, UInt32) -> Void = { _, _, _ in }
-  ) throws(JournalError) {
+  ) throws(NotelogError) {
     let sources = examination.indexSources
     for source in sources { segments.insert(source.segment) }
     // The one whose frames are read, if there is one, is the last of them, and takes longest.
@@ -81,7 +81,7 @@ extension Catalog {
       }
     }
     for (source, outcome) in zip(sources, outcomes.withLock { $0 }) {
-      if let failure = outcome.failure { throw JournalError(failure) }
+      if let failure = outcome.failure { throw NotelogError(failure) }
       examination.note(outcome.reading, of: source.segment.number)
     }
     examination.noteUnnamedLosses(beside: nil)

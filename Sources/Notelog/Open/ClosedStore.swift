@@ -23,7 +23,7 @@ struct ClosedStore {
   var floor: LogPosition { LogPosition(segment: head.number, offset: closing.range.lowerBound) }
 
   /// Nothing where anything at all is not as it should be: then the store has to be examined.
-  init?(_ storage: any Storage, _ lock: any StorageFile, storeID: ID16?) throws(JournalError) {
+  init?(_ storage: any Storage, _ lock: any StorageFile, storeID: ID16?) throws(NotelogError) {
     guard let checkpoint = CheckpointFile.find(in: storage).found, !checkpoint.head.isOfDamagedStore,
       storeID == nil || storeID == checkpoint.head.storeID
     else { return nil }
@@ -60,7 +60,7 @@ struct ClosedStore {
       self.closing = closing
       self.live = live
       self.segments = segments
-    } catch { throw JournalError(error) }
+    } catch { throw NotelogError(error) }
     highestNumber = names.highest
     // A witness of more than the head holds says that the head is not what it was.
     let floor = floor

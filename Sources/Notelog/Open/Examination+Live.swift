@@ -47,7 +47,7 @@ extension Examination {
       live = found.set
       start = found.end
     } else {
-      report.damages.append(Damage(.liveSet, segment: newest.number, offset: start))
+      report.damages.append(Finding(.liveSet, segment: newest.number, offset: start))
       let proven = substitutes(before: newest).first { newest.found.header.speaks(of: $0) }
       live = proven ?? inferredLiveSet(before: newest)
       isProven = proven != nil
@@ -105,7 +105,7 @@ extension Examination {
   mutating func addUnlisted() {
     let compacted = survey.segments.values.map { (header: $0.header, entry: $0.entry) }
     for number in live.addUnlisted(compacted, isMissing: isMissing) {
-      report.damages.append(Damage(.liveSet, segment: newest?.number ?? number))
+      report.damages.append(Finding(.liveSet, segment: newest?.number ?? number))
     }
   }
 
@@ -140,7 +140,7 @@ extension Examination {
       guard let found = survey.segments[entry.number] else {
         // A file under that name that is not the segment is reported as what it is, below.
         if isMissing(entry.number) {
-          report.damages.append(Damage(.missingSegment, segment: entry.number))
+          report.damages.append(Finding(.missingSegment, segment: entry.number))
         }
         noteLostFrames(in: entry.number)
         continue
@@ -152,7 +152,7 @@ extension Examination {
       } else if found.entry != entry {
         let isShort = found.header.salt == entry.salt && found.byteCount < entry.byteCount
         report.damages.append(
-          Damage(isShort ? .truncated : .replacedSegment, segment: entry.number, offset: found.byteCount))
+          Finding(isShort ? .truncated : .replacedSegment, segment: entry.number, offset: found.byteCount))
         noteLostFrames(in: entry.number)
       }
     }
@@ -167,9 +167,9 @@ extension Examination {
   }
 
   /// A file that is no segment of this store: damage where something says that there is one of that number.
-  private mutating func noteUnclaimed(_ number: UInt32, _ kind: Damage.Kind) {
+  private mutating func noteUnclaimed(_ number: UInt32, _ kind: Finding.Kind) {
     if live[number] != nil || number == report.floor.segment {
-      report.damages.append(Damage(kind, segment: number))
+      report.damages.append(Finding(kind, segment: number))
     } else {
       report.strays.append(FileName.segment(number))
     }

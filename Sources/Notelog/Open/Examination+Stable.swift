@@ -16,12 +16,12 @@ extension Examination {
   /// than it was, is only believed when it is found again and again, among the same files.
   static func stable(
     _ storage: any Storage, storeID: ID16? = nil
-  ) throws(JournalError) -> Examination {
-    var previous: (damages: [Damage], error: String, names: Set<String>)?
+  ) throws(NotelogError) -> Examination {
+    var previous: (damages: [Finding], error: String, names: Set<String>)?
     var repetitions = 1
     for attempt in 1... {
       var examined: Examination?
-      var failure: JournalError?
+      var failure: NotelogError?
       do { examined = try Examination(storage, storeID: storeID) } catch { failure = error }
       if let examined, examined.report.damages.isEmpty, !examined.isBeingRecovered,
         !(try examined.wasCutMeanwhile(in: storage))
@@ -38,7 +38,7 @@ extension Examination {
       if let examined { return examined }
       if let failure { throw failure }
     }
-    throw JournalError(.inputOutput, "the store could not be read")
+    throw NotelogError(.inputOutput, "the store could not be read")
   }
 
   /// Whether a recovered segment's sources have not been cut and finished yet.
@@ -46,9 +46,9 @@ extension Examination {
 
   /// Whether the log's end may have been cut while it was read: a recovery gives what it copies from there a new name, and cuts
   /// then. What was read in between ends too early, and looks like a log that ends there.
-  private func wasCutMeanwhile(in storage: any Storage) throws(JournalError) -> Bool {
+  private func wasCutMeanwhile(in storage: any Storage) throws(NotelogError) -> Bool {
     guard let newest else { return false }
-    do throws(JournalError) {
+    do throws(NotelogError) {
       if try fromStorage(newest.found.file.byteCount()) < newest.found.byteCount { return true }
       for name in try fromStorage(storage.names(in: "")) {
         guard let number = FileName.segmentNumber(name), number > newest.number,
@@ -65,13 +65,13 @@ extension Examination {
   }
 
   /// Makes durable what was found, whoever wrote it.
-  func synchronize(in storage: any Storage) throws(JournalError) {
+  func synchronize(in storage: any Storage) throws(NotelogError) {
     do {
       for number in survey.segments.keys.sorted() where number >= report.floor.segment {
         try survey.segments[number]?.file.makeDurable()
       }
       // A recovery that was interrupted may have left a name in memory only.
       if newest?.found.header.kind == .recovered { try storage.makeNamesDurable() }
-    } catch { throw JournalError(error) }
+    } catch { throw NotelogError(error) }
   }
 }

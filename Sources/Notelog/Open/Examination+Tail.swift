@@ -28,7 +28,7 @@ extension Examination {
     // creation, though, so that successor is missing.
     report.wasClosed = true
     if let last = log.last, last.found.header.kind == .log {
-      report.damages.append(Damage(.missingSegment, segment: last.number + 1))
+      report.damages.append(Finding(.missingSegment, segment: last.number + 1))
       noteLostFrames(in: last.number + 1)
     }
   }
@@ -76,7 +76,9 @@ extension Examination {
     guard let segment = log.first(where: { $0.number == floor.segment }) else {
       if floor.segment > 0 {
         // A file under that name that is not the segment is reported as what it is, with the live set.
-        if isMissing(floor.segment) { report.damages.append(Damage(.missingSegment, segment: floor.segment)) }
+        if isMissing(floor.segment) {
+          report.damages.append(Finding(.missingSegment, segment: floor.segment))
+        }
         noteLostFrames(in: floor.segment)
       }
       return
@@ -89,7 +91,7 @@ extension Examination {
 
   /// A segment ends before what was durable in it.
   mutating func noteTruncated(_ number: UInt32, at end: Int, to needed: Int) {
-    report.damages.append(Damage(.truncated, segment: number, offset: end, byteCount: needed - end))
+    report.damages.append(Finding(.truncated, segment: number, offset: end, byteCount: needed - end))
     noteLostFrames(in: number)
   }
 

@@ -8,7 +8,7 @@ extension Examination {
     for segment in survey.segments.values.sorted(by: { $0.number < $1.number }) {
       for damage in segment.unreadableDamages {
         report.damages.append(damage)
-        let last = LogPosition(segment: segment.number, offset: damage.offset + damage.byteCount)
+        let last = LogPosition(segment: segment.number, offset: damage.range.upperBound)
         let isLog = segment.header.kind.isLog && !gone.contains(segment.number)
         if isLog, last > end, !report.wasClosed || appendable != nil { noteUnnamedLoss(in: segment.number) }
       }

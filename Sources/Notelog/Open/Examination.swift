@@ -59,7 +59,7 @@ struct Examination {
   /// The head, if a writer may go on in it, and where.
   var appendable: LogPosition?
 
-  init(_ storage: any Storage, storeID expected: ID16?) throws(JournalError) {
+  init(_ storage: any Storage, storeID expected: ID16?) throws(NotelogError) {
     // Before the segments: those of a store that is being written only grow after what these two speak of.
     lastClose = LastClose.read(storage)
     checkpoint = CheckpointFile.find(in: storage)
@@ -68,10 +68,10 @@ struct Examination {
     guard let id = survey.storeID, !survey.segments.isEmpty else {
       if !survey.unreadable.isEmpty, let created = try? storage.openFile(FileName.created, .read) {
         created.close()
-        throw JournalError(
+        throw NotelogError(
           .damaged, "no segment of the store has a header that checks; salvage what there is")
       }
-      throw JournalError(.notAStore, "there is no store here: no file in the folder is a segment of one")
+      throw NotelogError(.notFound, "there is no store here: no file in the folder is a segment of one")
     }
     storeID = id
     try fromStorage(arrangeLog())
@@ -191,7 +191,7 @@ struct Examination {
       let isGone = gone.contains(segment.number) || cut.contains { $0.number == segment.number }
       for place in segment.badCopies where !isGone {
         report.damages.append(
-          Damage(.headerCopy, segment: segment.number, offset: place, byteCount: Layout.headerByteCount))
+          Finding(.headerCopy, segment: segment.number, offset: place, byteCount: Layout.headerByteCount))
       }
     }
   }

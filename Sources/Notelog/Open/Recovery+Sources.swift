@@ -11,7 +11,7 @@ extension Recovery {
   /// that was killed, or a sync that failed, may have left it in memory only.
   ///
   /// - Returns: Whether anything had to be done.
-  static func finishSources(_ examination: Examination, in storage: any Storage) throws(JournalError) -> Bool
+  static func finishSources(_ examination: Examination, in storage: any Storage) throws(NotelogError) -> Bool
   {
     guard let newest = examination.newest?.found, newest.header.kind == .recovered else { return false }
     let isAnythingLeft = newest.header.sources.contains { examination.survey.segments[$0.segment] != nil }
@@ -31,7 +31,7 @@ extension Recovery {
       }
       if isChanged { try storage.makeNamesDurable() }
       return isChanged
-    } catch { throw JournalError(error) }
+    } catch { throw NotelogError(error) }
   }
 
   /// - Returns: Whether it was done; not where the frames are no longer those that the recovered segment spoke of: then

@@ -19,9 +19,9 @@ struct Recovery {
   }
 
   /// Copies what is above the floor into a recovered segment, or makes it durable where it is; the sources are cut afterwards.
-  func run(number: UInt32, salt: UInt64) throws(JournalError) {
+  func run(number: UInt32, salt: UInt64) throws(NotelogError) {
     guard examination.missingHead == nil || examination.newest?.found.entry != nil else {
-      throw JournalError(
+      throw NotelogError(
         .damaged, "the end of the log is missing, and the end of what is left of it; salvage what there is")
     }
     let isLimitKept = keptByteCount <= FormatLimits.maximumSegmentByteCount
@@ -33,11 +33,11 @@ struct Recovery {
     let cuts = try fromStorage(findCuts())
     // No writer leaves more than a segment or two above the floor.
     guard cuts.count <= FormatLimits.maximumSources, isLimitKept else {
-      throw JournalError(
+      throw NotelogError(
         .damaged, "\(cuts.count) segments lie above what is known to be durable; salvage what there is")
     }
     do throws(StorageError) { try keepTornAside() } catch {
-      guard isDiskFull, error.isNoSpace else { throw JournalError(error) }
+      guard isDiskFull, error.isNoSpace else { throw NotelogError(error) }
       // Better without them than not at all.
       for tail in examination.report.torn {
         try? storage.unlink(FileName.tail(of: tail.segment, at: tail.offset))

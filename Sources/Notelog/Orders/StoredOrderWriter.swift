@@ -28,9 +28,9 @@ struct StoredOrderWriter: ~Copyable {
   }
 
   /// Adds a key, which is not less than the last.
-  mutating func append(_ key: RawSpan) throws(JournalError) {
+  mutating func append(_ key: RawSpan) throws(NotelogError) {
     if keyCount % StoredOrder.blockKeyCount == 0 { directory.append(key) }
-    do { try append(key, at: keyCount % StoredOrder.blockKeyCount) } catch { throw JournalError(error) }
+    do { try append(key, at: keyCount % StoredOrder.blockKeyCount) } catch { throw NotelogError(error) }
     keyCount += 1
   }
 

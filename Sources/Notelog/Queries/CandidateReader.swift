@@ -53,7 +53,7 @@ struct CandidateReader<R: Record>: ~Copyable {
 
   /// Reads the record that an entry leads to, if no other entry does.
   private mutating func find(_ entry: OrderedEntry) throws -> StoredRecord? {
-    let found = try journaling(at: query.store.journal.path, moment.read(entry.id.bytes, into: &buffer))
+    let found = try moment.read(entry.id.bytes, into: &buffer)
     guard let found, try isCurrent(entry, found) else {
       passed += 1
       return nil

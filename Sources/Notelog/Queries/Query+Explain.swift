@@ -11,7 +11,7 @@ extension Query {
   /// - Throws: `notFound` where a condition or the order names no field; `damaged` and others as they are met.
   /// - Complexity: O(*n*) in the records of the collection where no index helps, or where one is made.
   public func explain() throws -> QueryPlan {
-    try journaling(at: store.journal.path, store.journal.checkOpen())
+    try store.journal.checkOpen()
     let moment = moment ?? store.journal.snapshot()
     let reader = try store.reader(for: R.self)
     let collection = reader.plan.collection
@@ -26,7 +26,7 @@ extension Query {
     var direction: SortDirection?
     switch try way(reader, moment) {
     case .scan:
-      candidateCount = try journaling(at: store.journal.path, moment.records(in: collection.number).count)
+      candidateCount = try moment.records(in: collection.number).count
     case .inOrder(let run):
       direction = order?.keys[0].direction
       runs = [run]

@@ -22,8 +22,7 @@ extension Query {
   /// How many records the collection lists, where that is what is asked for; nil else.
   private func listedCount(_ reader: RecordReader<R>, _ moment: Snapshot) throws -> Int? {
     guard isOfAll, !store.journal.isDamaged else { return nil }
-    let count = try journaling(
-      at: store.journal.path, moment.recordCount(in: reader.plan.collection.number))
+    let count = try moment.recordCount(in: reader.plan.collection.number)
     // What is damaged may have turned out now.
     return store.journal.isDamaged ? nil : count
   }
@@ -167,20 +166,18 @@ extension Query {
     var sum = Sum.zero
     var stored: [UInt8] = []
     var failure: (any Error)?
-    let isWhole = try journaling(
-      at: store.journal.path,
-      moment.forEachEnvelope(in: name.collection) { _, envelope in
-        guard let key = Envelope.sortKey(of: name.field, in: envelope) else { return false }
-        do {
-          guard
-            try SortKey.restore(
-              &stored, of: Field.Stored.fieldType, isOptional: Field.Stored.isOptional,
-              envelope.extracting(key))
-          else { return false }
-          sum = try add(sum, summand(Field(stored: Field.Stored(loading: stored.rawSpan))))
-        } catch { failure = error }
-        return failure == nil
-      })
+    let isWhole = try moment.forEachEnvelope(in: name.collection) { _, envelope in
+      guard let key = Envelope.sortKey(of: name.field, in: envelope) else { return false }
+      do {
+        guard
+          try SortKey.restore(
+            &stored, of: Field.Stored.fieldType, isOptional: Field.Stored.isOptional,
+            envelope.extracting(key))
+        else { return false }
+        sum = try add(sum, summand(Field(stored: Field.Stored(loading: stored.rawSpan))))
+      } catch { failure = error }
+      return failure == nil
+    }
     if let failure { throw failure }
     return isWhole && !store.journal.isDamaged ? sum : nil
   }

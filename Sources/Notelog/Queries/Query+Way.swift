@@ -107,7 +107,7 @@ extension Query {
   private func run(
     of name: FieldIndexes.Name, _ condition: QueryCondition<R>, _ reader: RecordReader<R>, _ moment: Snapshot
   ) throws -> IndexRun? {
-    guard let index = try store.index(name, at: moment, QueryPart(number: 0, stop: stop)) else { return nil }
+    guard let index = try store.index(name, at: moment, .whole) else { return nil }
     return IndexRun(
       name, index, store.substitute(for: name, at: moment), condition.narrowing(name, reader))
   }

@@ -21,12 +21,10 @@ public struct Query<R: Record>: Sendable {
   var limit: Int?
   /// How many records are passed over.
   var offset = 0
-  /// Set when nobody wants the answer any longer.
-  var stop: Flag?
   /// How many threads go through the records, each through a part.
   private(set) var partCount = 1
   /// What is told of what is left out.
-  private var damageHandler: (@Sendable (Verification.Finding) throws -> Void)?
+  private var damageHandler: (@Sendable (Finding) throws -> Void)?
 
   init(_ store: Store, _ moment: Snapshot? = nil) {
     self.store = store
@@ -51,7 +49,7 @@ public struct Query<R: Record>: Sendable {
   ///
   /// Without it what can't be read is left out as well, and ``Store/damage`` knows it afterwards. A closure that throws ends the
   /// query. It may be called on several threads at once.
-  public func onDamage(_ handler: @escaping @Sendable (Verification.Finding) throws -> Void) -> Query {
+  public func onDamage(_ handler: @escaping @Sendable (Finding) throws -> Void) -> Query {
     var query = self
     query.damageHandler = handler
     return query
@@ -135,7 +133,7 @@ public struct Query<R: Record>: Sendable {
   var wantedCount: Int? { limit.map { $0.addingReportingOverflow(offset).overflow ? .max : $0 + offset } }
 
   /// Tells of something that is left out.
-  func leaveOut(_ finding: Verification.Finding) throws { try damageHandler?(finding) }
+  func leaveOut(_ finding: Finding) throws { try damageHandler?(finding) }
 
   /// Runs what reads a record; nil where the record is damaged, and left out.
   func reading<Result>(_ id: RecordID, _ body: () throws -> Result?) throws -> Result? {
@@ -151,7 +149,7 @@ public struct Query<R: Record>: Sendable {
       throw error
     }
     store.journal.noteDamage(of: id.bytes)
-    try leaveOut(Verification.Finding(error, id))
+    try leaveOut(Finding(error, id))
   }
 
   /// The same question without an order.

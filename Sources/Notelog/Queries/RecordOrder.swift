@@ -118,7 +118,7 @@ extension RecordOrder {
     _ run: IndexRun, _ query: Query<R>, _ reader: RecordReader<R>, _ moment: Snapshot
   ) throws -> [Entry<R>] {
     let wanted = query.wantedCount
-    var candidates = try CandidateReader(query, run, reader, moment, QueryPart(number: 0, stop: query.stop))
+    var candidates = try CandidateReader(query, run, reader, moment, .whole)
     var found: [Entry<R>] = []
     try run.forEachGroup(keys[0].direction) { group in
       if group.count == 1 || run.isExact {

@@ -100,7 +100,7 @@ final class FieldHandle: Sendable {
   func read(_ id: RecordID, of store: Store, into buffer: inout ValueBuffer) throws -> Bool {
     precondition(store === self.store, "a field belongs to the store that it was looked up in")
     buffer.loaded = nil
-    let found = try journaling(at: store.journal.path, records.readUnchecked(id.bytes, into: &buffer.record))
+    let found = try records.readUnchecked(id.bytes, into: &buffer.record)
     return try open(found, id, &buffer)
   }
 
@@ -115,8 +115,7 @@ final class FieldHandle: Sendable {
     precondition(store === self.store, "a field belongs to the store that it was looked up in")
     buffer.loaded = nil
     let lookup = prefetcher.next(place)
-    let found = try journaling(
-      at: store.journal.path, records.readUnchecked(id.bytes, lookup, into: &buffer.record))
+    let found = try records.readUnchecked(id.bytes, lookup, into: &buffer.record)
     return try open(found, id, &buffer)
   }
 
@@ -141,7 +140,7 @@ final class FieldHandle: Sendable {
   ) throws(NotelogError) {
     if !record.isChecked {
       if loadSealed(id, &record, into: &opening) { return }
-      try journaling(at: store.journal.path, record.check())
+      try record.check()
     }
     try load(id, RecordBody(checking: record.body), into: &opening)
   }

@@ -24,7 +24,7 @@ extension StoreSnapshot {
   @inlinable
   public func scan<R: Record>(
     _ type: R.Type, part: Int = 0, of partCount: Int = 1,
-    damaged: (Verification.Finding) throws -> Void = { _ in }, _ body: (ScannedEntry<R>) throws -> Bool
+    damaged: (Finding) throws -> Void = { _ in }, _ body: (ScannedEntry<R>) throws -> Bool
   ) throws {
     let scanner = try scanner(for: type)
     try scan(with: scanner, part: part, of: partCount, damaged: damaged) {
@@ -39,7 +39,7 @@ extension StoreSnapshot {
 
   @usableFromInline
   func scan(
-    with scanner: Scanner, part: Int, of partCount: Int, damaged: (Verification.Finding) throws -> Void,
+    with scanner: Scanner, part: Int, of partCount: Int, damaged: (Finding) throws -> Void,
     _ body: (ScannedRecord) throws -> Bool
   ) throws {
     try moment.scan(scanner.plan.number, part: part, of: partCount, damaged: damaged, body)
@@ -58,7 +58,7 @@ extension Store {
   /// - Complexity: O(*n*) in the bytes of the store.
   @inlinable
   public func scan<R: Record>(
-    _ type: R.Type, damaged: (Verification.Finding) throws -> Void = { _ in },
+    _ type: R.Type, damaged: (Finding) throws -> Void = { _ in },
     _ body: (ScannedEntry<R>) throws -> Bool
   ) throws {
     try snapshot().scan(type, damaged: damaged, body)

@@ -22,7 +22,7 @@ public final class StoreSnapshot: Sendable {
   public func get<R: Record>(_ type: R.Type, _ id: RecordID) throws -> Entry<R>? {
     let reader = try store.reader(for: type)
     var buffer = ReadBuffer()
-    let found = try journaling(at: store.journal.path, moment.read(id.bytes, into: &buffer))
+    let found = try moment.read(id.bytes, into: &buffer)
     return try OwnedRecord(found, in: reader.plan.collection.number, buffer).map {
       Entry(stored: $0, reader: reader)
     }

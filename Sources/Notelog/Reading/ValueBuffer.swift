@@ -134,7 +134,7 @@ extension Store {
   public func get<R: Record>(_ type: R.Type, _ id: RecordID, using buffer: inout ValueBuffer) throws -> R? {
     buffer.loaded = nil
     let reader = try reader(for: type)
-    let found = try journaling(at: journal.path, journal.read(id.bytes, into: &buffer.record))
+    let found = try journal.read(id.bytes, into: &buffer.record)
     guard let found, found.collection == reader.plan.collection.number else { return nil }
     buffer.loaded = (id, found.collection)
     return try reader.record(id, buffer.record, &buffer.opening)

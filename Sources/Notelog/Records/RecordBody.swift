@@ -78,7 +78,7 @@ struct RecordBody: ~Escapable {
     }
     guard end == byteCount else {
       throw NotelogError(
-        .damaged, "\(byteCount - end) bytes follow a record's last value", offset: UInt64(end))
+        .damaged, "\(byteCount - end) bytes follow a record's last value", offset: end)
     }
     return (count, found.offset, found.start)
   }
@@ -173,7 +173,7 @@ struct RecordBody: ~Escapable {
     let line = bytes.extracting(offset..<offset + entryByteCount)
     let head = line.load(UInt64.self, at: 0)
     guard let type = FieldType(rawValue: UInt8(truncatingIfNeeded: head &>> 16)) else {
-      throw NotelogError(.damaged, "a field has no known type", offset: UInt64(offset))
+      throw NotelogError(.damaged, "a field has no known type", offset: offset)
     }
     return FieldEntry(
       number: UInt16(truncatingIfNeeded: head), type: type,
@@ -186,31 +186,30 @@ struct RecordBody: ~Escapable {
   private static func check(
     _ bytes: RawSpan, at offset: Int, after last: Int, room: Int
   ) throws(NotelogError) -> Int {
-    let place = UInt64(offset)
     guard Int(bytes.load(UInt16.self, at: offset)) > last else {
-      throw NotelogError(.damaged, "field numbers don't ascend", offset: place)
+      throw NotelogError(.damaged, "field numbers don't ascend", offset: offset)
     }
     guard let type = FieldType(rawValue: bytes.byte(at: offset + 2)) else {
       throw NotelogError(
-        .damaged, "a field has the unknown type \(bytes.byte(at: offset + 2))", offset: place)
+        .damaged, "a field has the unknown type \(bytes.byte(at: offset + 2))", offset: offset)
     }
     let flags = FieldFlags(rawValue: bytes.byte(at: offset + 3))
     guard flags.isValid, (bytes.load(UInt32.self, at: offset + 4) != 0) == flags.contains(.sealed) else {
-      throw NotelogError(.damaged, "a field's flags and key reference don't go together", offset: place)
+      throw NotelogError(.damaged, "a field's flags and key reference don't go together", offset: offset)
     }
     guard let length = Int(exactly: bytes.load(UInt32.self, at: offset + 8)), length <= room else {
-      throw NotelogError(.damaged, "a field's value goes beyond the record's end", offset: place)
+      throw NotelogError(.damaged, "a field's value goes beyond the record's end", offset: offset)
     }
     if flags.contains(.chunked) {
       // What it says is looked at by whoever wants it, and authenticated then.
       guard type.fixedByteCount == nil, length == ValueReference.storedByteCount else {
-        throw NotelogError(.damaged, "a field's reference to a large value is broken", offset: place)
+        throw NotelogError(.damaged, "a field's reference to a large value is broken", offset: offset)
       }
       return length
     }
     let content = flags.contains(.sealed) ? length - sealOverhead : length
     guard isPossible(content, type, flags) else {
-      throw NotelogError(.damaged, "a field's value has a length that its type can't have", offset: place)
+      throw NotelogError(.damaged, "a field's value has a length that its type can't have", offset: offset)
     }
     return length
   }

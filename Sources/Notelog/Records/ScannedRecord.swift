@@ -1,5 +1,7 @@
 // A record that a scan has come to, before anything is known of its type.
 
+import NotelogBase
+
 /// A record as it lies in the memory that a scan reads into.
 ///
 /// Nothing in it depends on the record type, so that going from one to the next asks the runtime for nothing.
@@ -27,29 +29,31 @@ extension Snapshot {
   /// What can't be read is left out, and `damaged` is told of it; the rest follows, unless it throws.
   func scan(
     _ collection: UInt16, part: Int = 0, of partCount: Int = 1,
-    damaged: (Verification.Finding) throws -> Void, _ body: (ScannedRecord) throws -> Bool
+    damaged: (Finding) throws -> Void, _ body: (ScannedRecord) throws -> Bool
   ) throws {
+    let stop = Cancellation.flag
     var failure: (any Error)?
-    func leaveOut(_ finding: Verification.Finding) -> Bool {
+    func leaveOut(_ finding: Finding) -> Bool {
       do { try damaged(finding) } catch { failure = error }
       return failure == nil
     }
-    try journaling(
-      at: journal.path,
-      forEach(
-        in: collection, part: part, of: partCount, onDamage: { leaveOut(Verification.Finding($0)) },
-        { record, _, bytes throws(JournalError) in
-          let scanned: ScannedRecord
-          do throws(NotelogError) {
-            scanned = ScannedRecord(record, try RecordBody(checking: bytes))
-          } catch {
-            return leaveOut(Verification.Finding(error, RecordID(record.id)))
-          }
-          do { return try body(scanned) } catch {
-            failure = error
-            return false
-          }
-        }))
+    try forEach(
+      in: collection, part: part, of: partCount, onDamage: { leaveOut($0) },
+      { record, _, bytes throws(NotelogError) in
+        let scanned: ScannedRecord
+        do throws(NotelogError) {
+          scanned = ScannedRecord(record, try RecordBody(checking: bytes))
+        } catch {
+          return leaveOut(Finding(error, RecordID(record.id)))
+        }
+        do {
+          if stop?.isSet == true { throw CancellationError() }
+          return try body(scanned)
+        } catch {
+          failure = error
+          return false
+        }
+      })
     if let failure { throw failure }
   }
 }

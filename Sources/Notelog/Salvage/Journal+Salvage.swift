@@ -24,12 +24,12 @@ extension Journal {
     from source: any Storage, to target: any Storage, storeID: ID16? = nil,
     keepsPossiblyStale: Bool = false, options: JournalOptions = JournalOptions(),
     progress: @escaping WorkProgress.Report = { _, _ in true }
-  ) throws(JournalError) -> SalvageReport {
+  ) throws(NotelogError) -> SalvageSummary {
     let lock = try takeLock(target)
     defer { lock.close() }
     let names = try fromStorage(target.names(in: ""))
     guard !names.contains(where: { FileName.segmentNumber($0) != nil }) else {
-      throw JournalError(.alreadyExists, "there is a store here already")
+      throw NotelogError(.alreadyExists, "there is a store here already")
     }
     // What an earlier salvage left unfinished.
     for name in names where FileName.isPartial(name) {
@@ -43,7 +43,7 @@ extension Journal {
   /// The store that a pile of segments is of: the keyring's, if any file is; otherwise the one that most bytes belong to.
   static func storeToSalvage(
     in source: any Storage, keyring: ID16?
-  ) throws(JournalError) -> ID16? {
+  ) throws(NotelogError) -> ID16? {
     try SalvagePile.store(in: source, keyring: keyring)
   }
 }

@@ -12,7 +12,7 @@ struct Salvage {
   /// Whether a record whose newest version is lost is saved in an older one.
   let keepsPossiblyStale: Bool
 
-  private var report = SalvageReport()
+  private var report = SalvageSummary()
   private var table = SalvageTable()
   private var nextSequence: UInt64 = 1
   /// Where frames were: what they held may be newer than anything.
@@ -27,9 +27,9 @@ struct Salvage {
 
   mutating func run(
     storeID: ID16?, _ told: @escaping WorkProgress.Report
-  ) throws(JournalError) -> SalvageReport {
+  ) throws(NotelogError) -> SalvageSummary {
     var pile = try SalvagePile(source, storeID: storeID, &report)
-    report.storeID = pile.storeID
+    report.store = pile.storeID
     // Each byte is read at least twice, and most are written once.
     let byteCount = pile.files.reduce(0) { $0 + $1.byteCount }
     var progress = WorkProgress(total: 3 * byteCount, told)
@@ -42,8 +42,7 @@ struct Salvage {
     for number in pile.missing {
       lost.add(segment: number)
       if !pile.unopened.contains(number) {
-        report.add(
-          SalvageReport.Loss(kind: .missingSegment, file: "", segment: number, offset: 0, byteCount: 0))
+        report.add(SalvageSummary.Loss(.missingSegment, in: nil, segment: number))
       }
     }
     let witness =
@@ -62,7 +61,7 @@ struct Salvage {
   /// Finds out what there is of each record.
   private mutating func scanAll(
     _ pile: SalvagePile, _ progress: inout WorkProgress
-  ) throws(JournalError) {
+  ) throws(NotelogError) {
     for (index, file) in pile.files.enumerated() where !file.isReplaced {
       try fromStorage(scan(file, index, pile))
       try progress.advance(by: file.byteCount)
@@ -164,7 +163,7 @@ struct Salvage {
       }
     }
     report.unnamedRecordCount = max(0, (witness?.lostRecordCount ?? 0) - knownCount)
-    report.possiblyStale.sort()
+    report.olderVersions.sort { $0.bytes < $1.bytes }
     survivors.sort()
     return survivors
   }
@@ -181,9 +180,8 @@ struct Salvage {
   ) {
     if let lostPlace {
       report.add(
-        SalvageReport.Loss(
-          kind: .record, file: "", segment: lostPlace.segment, offset: lostPlace.offset, byteCount: 0,
-          record: id))
+        SalvageSummary.Loss(
+          .record, in: nil, lostPlace.offset..<lostPlace.offset, segment: lostPlace.segment, record: id))
     } else if let newest {
       let start = Int(newest.place.offset)
       let byteCount = aligned(Layout.frameHeaderByteCount + Int(newest.payloadByteCount))
@@ -197,7 +195,7 @@ struct Salvage {
   ) {
     guard keepsPossiblyStale, let sound = entry.sound, !sound.isTombstone else { return }
     survivors.append(sound.place)
-    report.possiblyStale.append(id)
+    report.olderVersions.append(RecordID(id))
   }
 
   private mutating func noteUnreadable(_ pile: SalvagePile) {

@@ -25,20 +25,20 @@ struct SalvagePile {
   ]
 
   init(
-    _ storage: any Storage, storeID expected: ID16?, _ report: inout SalvageReport
-  ) throws(JournalError) {
+    _ storage: any Storage, storeID expected: ID16?, _ report: inout SalvageSummary
+  ) throws(NotelogError) {
     let (found, unopened) = try Self.files(in: storage)
     for (name, errno) in unopened {
       report.add(Self.unreadable(name, 0, errno: errno))
       if let number = FileName.segmentNumber(name) { self.unopened.insert(number) }
     }
     guard let id = expected ?? Self.commonest(found) else {
-      throw JournalError(.notAStore, "there is no segment with a readable header here; give the store's id")
+      throw NotelogError(.notFound, "there is no segment with a readable header here; give the store's id")
     }
     storeID = id
     for file in found {
       if let header = file.header, header.storeID != id {
-        report.foreign.append((file.name, header.storeID))
+        report.others.append((file.name, header.storeID))
         file.file.close()
       } else {
         files.append(file)
@@ -50,13 +50,13 @@ struct SalvagePile {
     findReplaced()
     for file in files { floor = max(floor, file.header?.floor ?? .zero) }
     noteOutsideWitnesses(storage)
-    do { try findEnds() } catch { throw JournalError(error) }
+    do { try findEnds() } catch { throw NotelogError(error) }
   }
 
   /// The files that frames are looked for in, and the names of segments that can't be opened.
   private static func files(
     in storage: any Storage
-  ) throws(JournalError) -> (found: [SalvageFile], unopened: [(name: String, errno: Int32)]) {
+  ) throws(NotelogError) -> (found: [SalvageFile], unopened: [(name: String, errno: Int32)]) {
     var found: [SalvageFile] = []
     var unopened: [(name: String, errno: Int32)] = []
     for name in try fromStorage(storage.names(in: "")).sorted() where !otherNames.contains(name) {
@@ -72,7 +72,7 @@ struct SalvagePile {
   }
 
   /// The store that a pile is of: the keyring's, if any file is; otherwise the one that most bytes belong to.
-  static func store(in storage: any Storage, keyring: ID16?) throws(JournalError) -> ID16? {
+  static func store(in storage: any Storage, keyring: ID16?) throws(NotelogError) -> ID16? {
     let found = try files(in: storage).found
     defer { for file in found { file.file.close() } }
     if let keyring, found.contains(where: { $0.header?.storeID == keyring }) { return keyring }
@@ -115,10 +115,9 @@ struct SalvagePile {
 
   private static func unreadable(
     _ name: String, _ byteCount: Int, errno: Int32 = 0
-  ) -> SalvageReport.Loss {
-    SalvageReport.Loss(
-      kind: .unreadableFile, file: name, segment: FileName.segmentNumber(name), offset: 0,
-      byteCount: byteCount, errno: errno)
+  ) -> SalvageSummary.Loss {
+    SalvageSummary.Loss(
+      .unreadableFile, in: name, 0..<byteCount, segment: FileName.segmentNumber(name), errno: errno)
   }
 
   /// Why a file can't be opened; 0 where it can.
@@ -139,7 +138,7 @@ struct SalvagePile {
   }
 
   /// The live set of the newest log segment that has a readable one, with the changes committed since.
-  private mutating func findLive() throws(JournalError) {
+  private mutating func findLive() throws(NotelogError) {
     let log = files.filter { $0.header?.kind.isLog == true }
       .sorted { ($0.header?.number ?? 0, $0.byteCount) > ($1.header?.number ?? 0, $1.byteCount) }
     for file in log {
@@ -165,11 +164,11 @@ struct SalvagePile {
   }
 
   /// Finds the salts of files without a header: from the live set, or from their own frames.
-  private mutating func findSalts(_ report: inout SalvageReport) throws(JournalError) {
+  private mutating func findSalts(_ report: inout SalvageSummary) throws(NotelogError) {
     var withSalt: [SalvageFile] = []
     for var file in files {
       if file.salt == nil {
-        do { file.salt = try salt(of: file) } catch { throw JournalError(error) }
+        do { file.salt = try salt(of: file) } catch { throw NotelogError(error) }
         guard file.salt != nil else {
           if try isInterruptedCreation(file) { continue }
           if file.name.contains(".journal") { report.add(Self.unreadable(file.name, file.byteCount)) }
@@ -189,12 +188,12 @@ struct SalvagePile {
   }
 
   /// Whether nothing was ever in a file: the process died while it created the next segment.
-  private func isInterruptedCreation(_ file: SalvageFile) throws(JournalError) -> Bool {
+  private func isInterruptedCreation(_ file: SalvageFile) throws(NotelogError) -> Bool {
     guard file.number ?? 0 > newestLogNumber ?? 0 else { return false }
     do {
       var reader = SegmentReader(file.file, salt: SegmentSalt(0), end: file.byteCount)
       return try reader.isZero(from: Layout.firstFrameOffset + Layout.frameHeaderByteCount)
-    } catch { throw JournalError(error) }
+    } catch { throw NotelogError(error) }
   }
 
   private func salt(of file: SalvageFile) throws(StorageError) -> SegmentSalt? {
@@ -205,7 +204,7 @@ struct SalvagePile {
     return try SaltSolver.solve(file.file, byteCount: file.byteCount)
   }
 
-  private func noteDoubled(_ report: inout SalvageReport) {
+  private func noteDoubled(_ report: inout SalvageSummary) {
     var seen: Set<UInt32> = []
     for file in files {
       if let salt = file.salt, !seen.insert(salt.share).inserted { report.doubled.append(file.name) }

@@ -37,7 +37,7 @@ struct SalvageScan: ~Copyable {
 
   /// Scans from a place on.
   mutating func run(
-    from start: Int, _ table: inout SalvageTable, _ report: inout SalvageReport
+    from start: Int, _ table: inout SalvageTable, _ report: inout SalvageSummary
   ) throws(StorageError) {
     var place = start
     var previous: FrameHeader?
@@ -74,14 +74,14 @@ struct SalvageScan: ~Copyable {
     file.isFinished || file.number.map { LogPosition(segment: $0, offset: place) < floor } ?? false
   }
 
-  private mutating func lose(_ range: Range<Int>, _ report: inout SalvageReport) {
+  private mutating func lose(_ range: Range<Int>, _ report: inout SalvageSummary) {
     lost.append(range)
     if !isReplaced { report.add(.lostFrames, in: file, range) }
   }
 
   private mutating func add(
     _ header: FrameHeader, at place: Int, isWhole: Bool, _ table: inout SalvageTable,
-    _ report: inout SalvageReport
+    _ report: inout SalvageSummary
   ) throws(StorageError) {
     let mayGoOn = header.kind.isInTransaction || header.kind == .commit
     if let first = pending.first, first.header.sequence != header.sequence || !mayGoOn {
@@ -109,7 +109,7 @@ struct SalvageScan: ~Copyable {
 
   /// Keeps the frames that wait, or says that they never happened for certain.
   private mutating func endTransaction(
-    isCommitted: Bool, _ table: inout SalvageTable, _ report: inout SalvageReport
+    isCommitted: Bool, _ table: inout SalvageTable, _ report: inout SalvageSummary
   ) throws(StorageError) {
     guard let first = pending.first, let last = pending.last else { return }
     let frames = pending

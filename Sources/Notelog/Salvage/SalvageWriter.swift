@@ -29,8 +29,8 @@ struct SalvageWriter {
 
   mutating func write(
     _ survivors: [SalvageTable.Place], _ table: SalvageTable, nextSequence: UInt64,
-    _ report: inout SalvageReport, _ progress: inout WorkProgress
-  ) throws(JournalError) {
+    _ report: inout SalvageSummary, _ progress: inout WorkProgress
+  ) throws(NotelogError) {
     try copy(survivors, &report, &progress)
     let chunks = table.chunks.filter { values[$0.key.value] != nil }.map(\.value).sorted()
     noteMissingChunks(table, &report)
@@ -40,8 +40,8 @@ struct SalvageWriter {
 
   /// Copies frames, each checked once more, into as many segments as they take.
   private mutating func copy(
-    _ places: [SalvageTable.Place], _ report: inout SalvageReport, _ progress: inout WorkProgress
-  ) throws(JournalError) {
+    _ places: [SalvageTable.Place], _ report: inout SalvageSummary, _ progress: inout WorkProgress
+  ) throws(NotelogError) {
     var next = 0
     while next < places.count {
       let byteCountBefore = report.byteCount
@@ -54,7 +54,7 @@ struct SalvageWriter {
   ///
   /// - Returns: The index of the first place that is not in it.
   private mutating func copySegment(
-    _ places: [SalvageTable.Place], from first: Int, _ report: inout SalvageReport
+    _ places: [SalvageTable.Place], from first: Int, _ report: inout SalvageSummary
   ) throws(StorageError) -> Int {
     let salt = options.random()
     var builder = try SegmentBuilder.create(in: target, number: number, salt: salt)
@@ -82,7 +82,7 @@ struct SalvageWriter {
 
   private mutating func copy(
     _ place: SalvageTable.Place, from file: SalvageFile, _ reader: inout SegmentReader,
-    to builder: inout SegmentBuilder, _ report: inout SalvageReport
+    to builder: inout SegmentBuilder, _ report: inout SalvageSummary
   ) throws(StorageError) {
     let offset = Int(place.offset)
     guard case .frame(let header) = try reader.frame(at: offset), try reader.isWhole(header, at: offset)
@@ -101,13 +101,13 @@ struct SalvageWriter {
   }
 
   /// A value is whole if its chunks run from 0 to the one that says it is the last.
-  private func noteMissingChunks(_ table: SalvageTable, _ report: inout SalvageReport) {
+  private func noteMissingChunks(_ table: SalvageTable, _ report: inout SalvageSummary) {
     for (value, record) in values.sorted(by: { $0.key < $1.key }) {
       let last = table.lastChunks[value]
       let isWhole = last.map { last in
         (0...last).allSatisfy { table.chunks[SalvageTable.ChunkKey(value: value, number: $0)] != nil }
       }
-      if isWhole != true { report.add(.chunks, in: nil, record: record) }
+      if isWhole != true { report.add(.largeValue, in: nil, record: record) }
     }
   }
 

@@ -144,7 +144,7 @@ extension SchemaCursor {
         case .reserved: "reserved bytes of \(what) are not zero"
         case .text: "\(what) is empty or not UTF-8"
         }
-      return NotelogError(.damaged, words, offset: UInt64(offset))
+      return NotelogError(.damaged, words, offset: offset)
     }
   }
 

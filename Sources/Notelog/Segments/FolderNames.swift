@@ -3,6 +3,17 @@
 import NotelogFormat
 import NotelogStorage
 
+extension FileName {
+  /// The number of the next segment.
+  static func segmentNumber(after number: UInt32) throws(NotelogError) -> UInt32 {
+    guard number < FormatLimits.maximumSegmentNumber else {
+      throw NotelogError(
+        .limitExceeded, "the store has used all of its segment numbers; dump it and import it anew")
+    }
+    return number + 1
+  }
+}
+
 /// The names in a store's folder, as far as they matter to whoever knows the segments already.
 struct FolderNames {
   /// All segments' numbers, ascending.
@@ -12,7 +23,7 @@ struct FolderNames {
   /// Whether somebody left a file half written.
   let hasPartials: Bool
 
-  init(_ storage: any Storage) throws(JournalError) {
+  init(_ storage: any Storage) throws(NotelogError) {
     var (numbers, hasPartials, hasTails) = ([UInt32](), false, false)
     try fromStorage(
       storage.forEachName(in: "") { name in

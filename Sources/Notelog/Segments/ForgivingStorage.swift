@@ -33,9 +33,9 @@ final class ForgivingStorage: Storage {
 
 extension FoundSegment {
   /// Where the medium has not given bytes that were asked for so far.
-  var unreadableDamages: [Damage] {
+  var unreadableDamages: [Finding] {
     ((file as? ForgivingFile)?.unreadable ?? []).map {
-      Damage(.unreadableBytes, segment: number, offset: $0.lowerBound, byteCount: $0.count)
+      Finding(.unreadableBytes, segment: number, offset: $0.lowerBound, byteCount: $0.count)
     }
   }
 }

@@ -14,16 +14,16 @@ struct EntryReading: Sendable {
   }
 
   /// What does not check and costs nothing: the footer, where the frames are all there; a mark; the live set's frame.
-  var damages: [Damage] = []
+  var damages: [Finding] = []
   var losses: [Loss] = []
   /// Whether every entry there ever was has been shown.
   var isWhole: Bool { losses.isEmpty }
 
   /// All that was found, as damage of a segment.
-  func allDamages(of segment: UInt32) -> [Damage] {
+  func allDamages(of segment: UInt32) -> [Finding] {
     damages
       + losses.map {
-        Damage(.lostFrames, segment: segment, offset: $0.range.lowerBound, byteCount: $0.range.count)
+        Finding(.lostFrames, segment: segment, offset: $0.range.lowerBound, byteCount: $0.range.count)
       }
   }
 }
@@ -68,7 +68,7 @@ extension Segment {
       if state == .complete { return reading }
       if state == .unreadable {
         reading.damages.append(
-          Damage(.footer, segment: number, offset: trailer.footerOffset, byteCount: trailer.footerByteCount))
+          Finding(.footer, segment: number, offset: trailer.footerOffset, byteCount: trailer.footerByteCount))
       }
     }
     // Where frames end, the trailer says; without it, the frames themselves up to where the footer begins.
@@ -122,14 +122,14 @@ extension Segment {
   private func note(_ lost: LostBytes, _ reading: inout EntryReading) throws(StorageError) {
     if !lost.mayHoldContent(in: kind) {
       reading.damages.append(
-        Damage(.commitMark, segment: number, offset: lost.range.lowerBound, byteCount: lost.range.count))
+        Finding(.commitMark, segment: number, offset: lost.range.lowerBound, byteCount: lost.range.count))
       return
     }
     var range = lost.range
     if kind.isLog, range.lowerBound == Layout.firstFrameOffset, let header = try header() {
       let byteCount = aligned(Layout.frameHeaderByteCount + header.liveCount * Layout.liveEntryByteCount)
       reading.damages.append(
-        Damage(.liveSet, segment: number, offset: range.lowerBound, byteCount: min(byteCount, range.count)))
+        Finding(.liveSet, segment: number, offset: range.lowerBound, byteCount: min(byteCount, range.count)))
       range = min(range.lowerBound + byteCount, range.upperBound)..<range.upperBound
       if range.isEmpty { return }
     }
@@ -156,12 +156,12 @@ extension Segment {
       reading.losses.append(EntryReading.Loss(range: rest, highestSequence: nil))
     }
     reading.damages.append(
-      Damage(.footer, segment: number, offset: rest.lowerBound, byteCount: rest.count))
+      Finding(.footer, segment: number, offset: rest.lowerBound, byteCount: rest.count))
   }
 
   /// The segment's header, from any of its copies.
   private func header() throws(StorageError) -> SegmentHeader? {
-    do throws(JournalError) {
+    do throws(NotelogError) {
       guard let header = try Survey.read(file, number)?.header, header.salt == salt.value else { return nil }
       return header
     } catch {

@@ -55,7 +55,7 @@ struct Survey {
   ///
   /// The store's id, where it is not given, is the one that most segments bear: a file that was being created when
   /// the power went may hold anything, the header of another store's segment among it.
-  init(_ storage: any Storage, storeID expected: ID16?) throws(JournalError) {
+  init(_ storage: any Storage, storeID expected: ID16?) throws(NotelogError) {
     let names = try fromStorage(storage.names(in: ""))
     var found: [FoundSegment] = []
     for name in names {
@@ -96,7 +96,7 @@ struct Survey {
   private mutating func note(_ number: UInt32?) { highestNumber = max(highestNumber, number ?? 0) }
 
   /// The highest segment number in the names of tails kept aside: no number is used twice.
-  static func highestTailNumber(in storage: any Storage) throws(JournalError) -> UInt32? {
+  static func highestTailNumber(in storage: any Storage) throws(NotelogError) -> UInt32? {
     let tails = try fromStorage(storage.names(in: FileName.torn))
     return tails.compactMap(FileName.tailSegmentNumber).max()
   }
@@ -108,7 +108,7 @@ struct Survey {
   /// schemas, deletions, large values.
   static func contents(
     of storage: any Storage
-  ) throws(JournalError) -> (hasLog: Bool, hasRecords: Bool) {
+  ) throws(NotelogError) -> (hasLog: Bool, hasRecords: Bool) {
     var (hasLog, hasRecords) = (false, false)
     for name in try fromStorage(storage.names(in: "")) {
       guard let number = FileName.segmentNumber(name) else { continue }
@@ -132,7 +132,7 @@ struct Survey {
   /// Whether a file without a header has nothing where the first unit would be, and behind.
   private static func isInterruptedCreation(
     _ name: String, _ storage: any Storage
-  ) throws(JournalError) -> Bool {
+  ) throws(NotelogError) -> Bool {
     do {
       let file = try storage.openFile(name, .read)
       defer { file.close() }
@@ -140,19 +140,19 @@ struct Survey {
       guard byteCount <= FormatLimits.maximumSegmentByteCount else { return false }
       var reader = SegmentReader(file, salt: SegmentSalt(0), end: byteCount)
       return try reader.isZero(from: Layout.firstFrameOffset + Layout.frameHeaderByteCount)
-    } catch { throw JournalError(error) }
+    } catch { throw NotelogError(error) }
   }
 
   /// Reads a segment's header from the first of its three places that is valid.
   static func read(
     _ name: String, _ number: UInt32, _ storage: any Storage
-  ) throws(JournalError) -> FoundSegment? {
+  ) throws(NotelogError) -> FoundSegment? {
     let file = try fromStorage(storage.openFile(name, .read))
     return try read(file, number)
   }
 
   /// Reads the header of an open segment.
-  static func read(_ file: any StorageFile, _ number: UInt32) throws(JournalError) -> FoundSegment? {
+  static func read(_ file: any StorageFile, _ number: UInt32) throws(NotelogError) -> FoundSegment? {
     var buffer = Buffer(capacity: Layout.firstFrameOffset)
     let byteCount = try fromStorage(file.byteCount())
     // One copy of the header is enough, also for a writer.
@@ -178,8 +178,8 @@ struct Survey {
     }
     guard let header else {
       if isUnsupported {
-        throw JournalError(
-          .unsupportedVersion, "segment \(number) was written by a newer version", segment: number)
+        throw NotelogError(
+          .unsupportedVersion, "segment \(number) was written by a newer version", segment: Int(number))
       }
       return nil
     }
@@ -193,15 +193,15 @@ struct Survey {
   /// Whether a footer says that it does not list all that was in the segment. What checks the footer checks this.
   private static func readIncompleteness(
     _ file: any StorageFile, _ trailer: Trailer
-  ) throws(JournalError) -> Bool {
+  ) throws(NotelogError) -> Bool {
     var buffer = Buffer(capacity: 4)
     let place = trailer.footerOffset + Layout.frameHeaderByteCount + Layout.headerByteCount + 4
-    do { try buffer.fill(4, from: file, at: place) } catch { throw JournalError(error) }
+    do { try buffer.fill(4, from: file, at: place) } catch { throw NotelogError(error) }
     return buffer.count == 4 && buffer.bytes.load(UInt32.self, at: 0) == 1
   }
 
   /// The header at a place of a file, if there is one.
-  static func readHeader(_ file: any StorageFile, at place: Int) throws(JournalError)
+  static func readHeader(_ file: any StorageFile, at place: Int) throws(NotelogError)
     -> SegmentHeader?
   {
     var buffer = Buffer(capacity: Layout.headerByteCount)

@@ -37,11 +37,10 @@ struct Creation {
       try storage.makeNamesDurable()
     } catch {
       if error.call == .lock, error.errno == SystemErrno.wouldBlock {
-        throw NotelogError(
-          journal: JournalError.busy(
-            "a store is being made in this folder", FileName.creating, in: storage, cause: error))
+        throw NotelogError.busy(
+          "a store is being made in this folder", FileName.creating, in: storage, cause: error)
       }
-      throw NotelogError(storage: error, "creating the store")
+      throw NotelogError(error, "creating the store")
     }
     names = try Self.names(in: storage)
     // Whoever held the mark before may have come to the end meanwhile.
@@ -59,7 +58,7 @@ struct Creation {
     do {
       try storage.move(FileName.creating, to: FileName.created)
       try storage.makeNamesDurable()
-    } catch { throw NotelogError(storage: error, "creating the store").naming(storage.path) }
+    } catch { throw NotelogError(error, "creating the store").naming(storage.path) }
   }
 
   /// Gives up: the folder is left empty, as far as possible.
@@ -117,7 +116,7 @@ struct Creation {
   private static func contents(
     of storage: any Storage
   ) throws(NotelogError) -> (hasLog: Bool, hasRecords: Bool) {
-    try journaling(at: storage.path, Survey.contents(of: storage))
+    try Survey.contents(of: storage)
   }
 
   private static func isUnfinished(_ names: [String]) -> Bool {
@@ -150,7 +149,7 @@ struct Creation {
   private static func names(in storage: any Storage) throws(NotelogError) -> [String] {
     do {
       return try storage.names(in: "").filter { !$0.hasPrefix(".") && !FileName.isPartial($0) }
-    } catch { throw NotelogError(storage: error, "reading the folder") }
+    } catch { throw NotelogError(error, "reading the folder") }
   }
 
   /// Whether a file may have been left by a creation.
@@ -170,6 +169,6 @@ struct Creation {
         try storage.remove(name)
       }
       try storage.makeNamesDurable()
-    } catch { throw NotelogError(storage: error, "removing what an interrupted creation left") }
+    } catch { throw NotelogError(error, "removing what an interrupted creation left") }
   }
 }

@@ -54,7 +54,7 @@ struct EffaceableFile {
       try write(bytes.bytes, .createIfMissing)
       try storage.makeNamesDurable()
     } catch let error as StorageError {
-      throw NotelogError(storage: error, "making an effaceable secret")
+      throw NotelogError(error, "making an effaceable secret")
     } catch {
       throw NotelogError(.inputOutput, "making an effaceable secret: no memory or randomness for it")
     }
@@ -70,9 +70,9 @@ struct EffaceableFile {
       try write([UInt8](repeating: 0, count: Self.byteCount).rawSpan, .update)
       try storage.remove(name)
     } catch {
-      guard error.isMissing else { throw NotelogError(storage: error, "shredding a key") }
+      guard error.isMissing else { throw NotelogError(error, "shredding a key") }
     }
-    do { try storage.makeNamesDurable() } catch { throw NotelogError(storage: error, "shredding a key") }
+    do { try storage.makeNamesDurable() } catch { throw NotelogError(error, "shredding a key") }
   }
 
   /// Copies all such files of a folder into another, durably, as they are.
@@ -83,7 +83,7 @@ struct EffaceableFile {
         guard let bytes = try? source.readWhole(name, upTo: byteCount) else { continue }
         try target.replaceWhole(name, with: bytes)
       }
-    } catch { throw NotelogError(storage: error, "copying an effaceable secret") }
+    } catch { throw NotelogError(error, "copying an effaceable secret") }
   }
 
   private func write(_ bytes: RawSpan, _ mode: StorageOpenMode) throws(StorageError) {

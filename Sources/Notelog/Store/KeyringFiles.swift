@@ -52,7 +52,7 @@ struct KeyringFiles: Sendable {
     func bytes(_ name: String) -> [UInt8]? {
       do throws(StorageError) { return try storage.readWhole(name, upTo: Self.maximumByteCount) } catch {
         if error.errno == SystemErrno.notFound { return nil }
-        failure = failure ?? NotelogError(storage: error, "reading \(name)")
+        failure = failure ?? NotelogError(error, "reading \(name)")
         return []
       }
     }
@@ -148,7 +148,7 @@ struct KeyringFiles: Sendable {
   /// Replaces one file, by whatever it is. Of the two `keyring` is the first: from then on it is the one that counts.
   func keep(_ bytes: [UInt8], as name: String) throws(NotelogError) {
     do { try storage.replaceWhole(name, with: bytes) } catch {
-      throw NotelogError(storage: error, "writing \(name)")
+      throw NotelogError(error, "writing \(name)")
     }
   }
 }

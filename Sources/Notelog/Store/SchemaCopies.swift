@@ -32,7 +32,7 @@ struct SchemaCopies: Sendable {
     var unreadable: Set<UInt16> = []
     for key in journal.listedRecords {
       do throws(NotelogError) {
-        let found = try journaling(at: journal.path, journal.read(key, into: &buffer))
+        let found = try journal.read(key, into: &buffer)
         guard let found else { continue }
         revisions[key] = found.revision
         guard found.collection == SchemaRecord.collection else { continue }
@@ -121,7 +121,7 @@ struct SchemaCopies: Sendable {
   func storeFromFile(in journal: Journal) throws(NotelogError) {
     var batch = Batch()
     for number in fromFile.sorted() { chosen[number]?.put(in: &batch) }
-    _ = try journaling(at: journal.path, journal.commit(&batch))
+    _ = try journal.commit(&batch)
   }
 }
 

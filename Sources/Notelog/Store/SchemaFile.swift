@@ -69,7 +69,7 @@ struct SchemaFile: Sendable {
 
   private func keep(_ bytes: [UInt8]) throws(NotelogError) {
     do { try storage.replaceWhole(Self.name, with: bytes) } catch {
-      throw NotelogError(storage: error, "writing the schemas' second copy")
+      throw NotelogError(error, "writing the schemas' second copy")
     }
   }
 

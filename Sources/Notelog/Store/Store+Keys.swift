@@ -139,7 +139,7 @@ extension Store {
   /// Only the writing process changes the keyring: another one's may be older, and would undo what was changed since.
   func alone(_ change: () throws(NotelogError) -> Void) throws(NotelogError) {
     guard !journal.isClosed else { throw NotelogError(.closed, "the store is closed") }
-    let isTaken = try journaling(at: journal.path, journal.beginExclusive())
+    let isTaken = try journal.beginExclusive()
     defer { if isTaken { journal.endExclusive() } }
     try keyringChange.withLock { _ throws(NotelogError) in try change() }
   }

@@ -87,7 +87,7 @@ extension Store {
       if orphans == nil {
         let stored = registry.withLock { Set($0.byNumber.keys) }.union([SchemaRecord.collection])
         orphans = try Set(
-          journaling(at: journal.path, journal.snapshot().recordCounts(besides: stored)).keys)
+          journal.snapshot().recordCounts(besides: stored).keys)
       }
       let number = try registry.withLock { registry throws(NotelogError) in
         try registry.nextNumber(after: highest, besides: orphans ?? [])

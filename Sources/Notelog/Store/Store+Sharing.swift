@@ -12,14 +12,14 @@ extension Store {
   ///
   /// - Throws: `busy` while a large value is being uploaded and in a write closure, `poisoned`: then the lock is kept. Otherwise what stood
   ///   in the way of closing the log in order: the lock is given back all the same, and who takes it next recovers.
-  public func suspend() throws { try journaling(at: journal.path, journal.suspend()) }
+  public func suspend() throws { try journal.suspend() }
 
   /// Takes the lock again, and takes in what others have committed meanwhile.
   ///
   /// - Parameter patience: How long to wait where another process has it.
   /// - Throws: `busy` where another process has it for longer; `readOnly`, `closed`, and what opening throws: then the store stays suspended.
   public func resume(waiting patience: Duration = .zero) throws {
-    try journaling(at: journal.path, journal.resume(waiting: patience))
+    try journal.resume(waiting: patience)
   }
 
   /// Takes in what other processes have committed since the store was opened, or since this was last called. Snapshots and entries stay as
@@ -29,7 +29,7 @@ extension Store {
   /// - Throws: `damaged` where the log speaks of what is not there; what was known before is still served. `closed`.
   /// - Complexity: O(*n*) in what was committed or compacted since.
   @discardableResult
-  public func refresh() throws -> Bool { try journaling(at: journal.path, journal.refresh()) }
+  public func refresh() throws -> Bool { try journal.refresh() }
 }
 
 extension Store {

@@ -73,6 +73,15 @@ public final class Store: Sendable {
 }
 
 extension Store {
+  /// Counts as of now, also of a store that was closed. No key is needed, and no file is read.
+  ///
+  /// - Complexity: O(1).
+  public var counters: StoreCounters {
+    var counters = journal.counts
+    counters.untoldEvents = events?.untoldCount ?? 0
+    return counters
+  }
+
   /// What is known to be damaged: what opening found, and what was met since. Opening a store looks at few of its bytes, and
   /// reading at those it reads; `verify(at:unlocking:threadCount:progress:)` looks at all.
   ///
@@ -88,7 +97,7 @@ extension DamageReport {
     let lostCount = (try? journal.lostRecordCount(in: damages)) ?? 0
     self.init(
       verdict: journal.knowsWhatIsCurrent ? .contained : .unproven,
-      findings: damages.map(Verification.Finding.init), lostRecordCount: lostCount,
+      findings: damages, lostRecordCount: lostCount,
       staleBelow: journal.staleBelow)
   }
 }

@@ -72,7 +72,7 @@ extension Store {
 
     func journal(telling events: EventTeller?) -> JournalOptions {
       var options = JournalOptions()
-      if let events { options.tell = { events.tell(StoreEvent($0)) } }
+      if let events { options.tell = { events.tell($0) } }
       options.slowSync = slowSync
       options.isReadOnly = isReadOnly
       options.acceptsUnprovenDamage = acceptsUnprovenDamage

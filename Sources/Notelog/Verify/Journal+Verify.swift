@@ -5,24 +5,6 @@ import NotelogStorage
 import NotelogBase
 
 extension Journal {
-  /// What verifying found.
-  struct Verification: Sendable {
-    /// What opening found, and what reading every byte found besides.
-    var report: RecoveryReport
-    var segmentCount = 0
-    var frameCount = 0
-    var byteCount = 0
-    /// Current records whose frames do not check, where a frame's header or a footer says which they are.
-    var lost: [FooterEntry] = []
-    /// How the index that an opening would take differs from what the segments say.
-    var index = IndexComparison()
-    /// The number that the next transaction will have.
-    var nextSequence: UInt64 = 0
-
-    /// Whether there is no damage.
-    var isSound: Bool { !report.isDamaged && index.isSame }
-  }
-
   /// What looks into records while they are verified: called with each current one that is whole, its envelope, which is empty
   /// where it has none, and its body.
   typealias Inspector = (StoredRecord, _ envelope: RawSpan, _ body: RawSpan) -> Void
@@ -41,22 +23,9 @@ extension Journal {
     _ storage: any Storage, storeID: ID16? = nil, threadCount: Int = 1,
     progress: @escaping WorkProgress.Report = { _, _ in true },
     visit: @Sendable ((Inspector) -> Void) -> Void = { $0 { _, _, _ in } }
-  ) throws(JournalError) -> Verification {
-    var attempts = ReadingAttempts(of: storage)
-    while true {
-      try attempts.begin()
-      do {
-        var verification = try verifyOnce(
-          storage, storeID: storeID, threadCount: threadCount, progress: progress, visit: visit)
-        let finding = verification.isSound ? "" : "\(verification.report.damages) \(verification.index)"
-        guard attempts.isBelievable(finding) else { continue }
-        let torn = verification.report.torn.reduce(0) { $0 + $1.byteCount }
-        if !attempts.isTorn(torn) { verification.report.torn = [] }
-        return verification
-      } catch {
-        guard error.isDoubtful, !attempts.isBelievable("\(error)", errno: error.cause?.errno)
-        else { throw error }
-      }
+  ) throws(NotelogError) -> Verification {
+    try ReadingAttempts.verify(storage) { () throws(NotelogError) in
+      try verifyOnce(storage, storeID: storeID, threadCount: threadCount, progress: progress, visit: visit)
     }
   }
 
@@ -66,7 +35,7 @@ extension Journal {
     _ storage: any Storage, storeID: ID16? = nil, threadCount: Int = 1,
     progress: @escaping WorkProgress.Report = { _, _ in true },
     visit: @Sendable ((Inspector) -> Void) -> Void = { $0 { _, _, _ in } }
-  ) throws(JournalError) -> Verification {
+  ) throws(NotelogError) -> Verification {
     let pin = Pins(storage).acquireForReading(JournalOptions().random)
     let storage = ForgivingStorage(storage)
     var examination = try Examination(storage, storeID: storeID)
@@ -78,12 +47,13 @@ extension Journal {
     // Nobody keeps this index: it may be too large, and need not grow.
     catalog.index.reserve(examination.listedFrameLimit)
     let chunks = try load(catalog, &examination, threadCount)
-    var verification = Verification(report: examination.report)
+    var verification = Verification()
+    verification.report = examination.report
     if let mark = examination.brokenCloseMark {
       verification.report.damages.append(mark)
       // It is one finding: what a crash tears was not there when the store was closed.
       verification.report.torn.removeAll {
-        $0.segment == mark.segment && $0.offset == mark.offset && $0.byteCount <= mark.byteCount
+        LogPosition(segment: $0.segment, offset: $0.offset) == mark.place && $0.byteCount <= mark.byteCount
       }
     }
     verification.nextSequence = examination.nextSequence
@@ -101,6 +71,7 @@ extension Journal {
     (verification.report.checkpoint, verification.index) = try fromStorage(
       examination.verifiedCheckpoint(against: catalog))
     if !verification.report.isDamaged { verification.index.orders = orders.incomplete() }
+    verification.noteStructure()
     _ = consume pin
     return verification
   }
@@ -110,7 +81,7 @@ extension Journal {
   /// - Returns: What they say of large values.
   private static func load(
     _ catalog: Catalog, _ examination: inout Examination, _ threadCount: Int
-  ) throws(JournalError) -> ChunkScan {
+  ) throws(NotelogError) -> ChunkScan {
     let scan = Lock(ChunkScan())
     try catalog.load(&examination, threadCount: threadCount) { entry, envelope, segment in
       // What a footer keeps of a chunk stands where a record's envelope does: without either, there is nothing about large values.
@@ -132,7 +103,7 @@ extension Journal {
   }
 }
 
-extension Journal.Verification {
+extension Verification {
   /// Puts what the medium did not give, all in all, before what follows from it.
   fileprivate mutating func noteUnreadable(_ survey: Survey) {
     let numbers = survey.segments.keys.sorted()
@@ -141,8 +112,8 @@ extension Journal.Verification {
   }
 
   /// Adds what verifying a segment found.
-  fileprivate mutating func add(_ outcome: SegmentTask.Outcome) throws(JournalError) {
-    if let failure = outcome.failure { throw JournalError(failure) }
+  fileprivate mutating func add(_ outcome: SegmentTask.Outcome) throws(NotelogError) {
+    if let failure = outcome.failure { throw NotelogError(failure) }
     segmentCount += 1
     frameCount += outcome.frameCount
     byteCount += outcome.byteCount
@@ -158,7 +129,7 @@ private struct SegmentTask: Sendable {
   /// What verifying it gave.
   struct Outcome: Sendable {
     var failure: StorageError?
-    var damages: [Damage] = []
+    var damages: [Finding] = []
     var lost: [FooterEntry] = []
     var frameCount = 0
     let byteCount: Int
@@ -188,7 +159,7 @@ private struct SegmentTask: Sendable {
   static func run(
     _ tasks: [SegmentTask], _ catalog: Catalog, _ orders: inout OrderComparison, _ threadCount: Int,
     _ report: @escaping WorkProgress.Report, _ visit: @Sendable ((Journal.Inspector) -> Void) -> Void
-  ) throws(JournalError) -> [Outcome] {
+  ) throws(NotelogError) -> [Outcome] {
     var progress = WorkProgress(total: tasks.reduce(0) { $0 + $1.found.byteCount }, report)
     // Those of one length together, so that no thread waits long for the others.
     let order =
@@ -258,9 +229,9 @@ private struct SegmentTask: Sendable {
   }
 }
 
-extension Damage {
+extension Finding {
   /// Whether another finding speaks of the same bytes.
-  func covers(_ other: Damage) -> Bool {
+  func covers(_ other: Finding) -> Bool {
     segment == other.segment && kind == other.kind && offset == other.offset
   }
 }
@@ -268,11 +239,11 @@ extension Damage {
 extension Examination {
   /// The mark of the last clean close, where the file `lock` says that there is one and the log breaks there. It costs nothing: the
   /// next opening takes the store for one that was not closed.
-  fileprivate var brokenCloseMark: Damage? {
+  fileprivate var brokenCloseMark: Finding? {
     guard let last = lastClose, last.storeID == storeID, last.mark == end, !report.wasClosed else {
       return nil
     }
-    return Damage(
+    return Finding(
       .closeMark, segment: end.segment, offset: end.offset,
       byteCount: aligned(Layout.frameHeaderByteCount + CloseMark.byteCount))
   }

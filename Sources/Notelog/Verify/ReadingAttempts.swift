@@ -33,14 +33,44 @@ struct ReadingAttempts: ~Copyable {
     }
   }
 
+  /// Verifies a store, if need be more than once.
+  ///
+  /// - Parameters:
+  ///   - storage: The store's folder.
+  ///   - once: Verifies it once.
+  /// - Returns: What was found of one moment.
+  /// - Throws: What `once` throws; `busy` where the store never holds still.
+  static func verify(
+    _ storage: any Storage, _ once: () throws(NotelogError) -> Verification
+  ) throws(NotelogError) -> Verification {
+    var attempts = ReadingAttempts(of: storage)
+    while true {
+      try attempts.begin()
+      do {
+        var verification = try once()
+        let finding = verification.findings.filter(\.isDamage).map { "\($0)" }.sorted().joined()
+        guard attempts.isBelievable(finding, since: verification.nextSequence) else { continue }
+        if !attempts.isTorn(verification.tornByteCount) {
+          verification.tornByteCount = 0
+          verification.report.torn = []
+        }
+        return verification
+      } catch {
+        guard error.code == .damaged || error.code == .inputOutput,
+          !attempts.isBelievable("\(error)", errno: error.errno)
+        else { throw error }
+      }
+    }
+  }
+
   init(of storage: any Storage) { self.storage = storage }
 
   /// Begins an attempt.
   ///
   /// - Throws: `busy` where there were too many.
-  mutating func begin() throws(JournalError) {
+  mutating func begin() throws(NotelogError) {
     guard count < Self.maximumCount else {
-      throw JournalError(.busy, "the store is changed faster than it can be read; try again later")
+      throw NotelogError(.busy, "the store is changed faster than it can be read; try again later")
     }
     count += 1
     moment = Moment(storage)
@@ -83,9 +113,4 @@ struct ReadingAttempts: ~Copyable {
     guard let nextSequence else { return false }
     return (try? Examination.stable(storage))?.nextSequence != nextSequence
   }
-}
-
-extension JournalError {
-  /// Whether a writer that goes on may be the cause.
-  var isDoubtful: Bool { code == .damaged || code == .inputOutput }
 }

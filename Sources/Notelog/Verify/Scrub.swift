@@ -4,14 +4,24 @@ import NotelogFormat
 import NotelogStorage
 import NotelogBase
 
-/// What a scrub found.
-struct ScrubResult: Sendable {
-  var damages: [Damage] = []
-  var segmentCount = 0
-  var frameCount = 0
-  var byteCount = 0
-  /// The segment to go on with, in this opening or another; nothing when every segment has been verified.
-  var next: UInt32?
+/// Where a scrub goes on. It may be kept, and taken up in another opening of the store.
+public struct ScrubPosition: Sendable, Hashable, Codable {
+  /// Segments with lower numbers have been verified in this round.
+  let segment: UInt32
+}
+
+/// What a call of a scrub found.
+public struct ScrubSummary: Sendable {
+  /// What is damaged, in the order in which it was found.
+  public internal(set) var findings: [Finding] = []
+  /// How many segments were read.
+  public internal(set) var segmentCount = 0
+  /// How many frames were checked.
+  public internal(set) var frameCount = 0
+  /// How many bytes were read.
+  public internal(set) var byteCount = 0
+  /// Where to go on; nil where this round has come to its end.
+  public internal(set) var next: ScrubPosition?
 }
 
 extension Journal {
@@ -20,19 +30,20 @@ extension Journal {
   /// At least one segment is verified in a call, whatever the budget; so calling it again and again comes to an end.
   ///
   /// - Parameters:
-  ///   - first: The segment that the call before returned; a new round where nothing is given.
+  ///   - position: What the call before returned; a new round where nothing is given.
   ///   - budget: The bytes to read, about, or the time.
   /// - Returns: What was found, and where to go on.
   /// - Throws: `inputOutput` where a file can't be read; `closed`.
   func scrub(
-    from first: UInt32 = 0, _ budget: WorkBudget = .unlimited
-  ) throws(JournalError) -> ScrubResult {
+    from position: ScrubPosition? = nil, _ budget: WorkBudget = .unlimited
+  ) throws(NotelogError) -> ScrubSummary {
     try checkOpen()
-    var result = ScrubResult()
+    let budget = budget.untilCancelled
+    var result = ScrubSummary()
     for segment in catalog.segments.all {
-      guard segment.number >= first, let entry = segment.entry else { continue }
+      guard segment.number >= position?.segment ?? 0, let entry = segment.entry else { continue }
       if result.segmentCount > 0, result.byteCount >= budget.byteCount || budget.isOver() {
-        result.next = segment.number
+        result.next = ScrubPosition(segment: segment.number)
         return result
       }
       // What compaction has taken away meanwhile, nobody reads any more.
@@ -44,11 +55,11 @@ extension Journal {
       try checkOpen()
       result.segmentCount += 1
       guard let found, let finding else {
-        result.damages.append(Damage(.unreadableSegment, segment: segment.number))
+        result.findings.append(Finding(.unreadableSegment, segment: segment.number))
         continue
       }
       for damage in finding.damages { damageLog.note(damage) }
-      result.damages += finding.damages
+      result.findings += finding.damages
       result.frameCount += finding.frameCount
       result.byteCount += found.byteCount
     }
@@ -62,14 +73,14 @@ extension FoundSegment {
   /// - Parameter entry: What the live set says of the finished segment that it should be; nothing where it is not finished.
   /// - Returns: The damages, and how many frames there are.
   /// - Throws: What stands in the way of reading.
-  func damages(as entry: LiveEntry?) throws(StorageError) -> (damages: [Damage], frameCount: Int) {
+  func damages(as entry: LiveEntry?) throws(StorageError) -> (damages: [Finding], frameCount: Int) {
     var damages = badCopies.map {
-      Damage(.headerCopy, segment: number, offset: $0, byteCount: Layout.headerByteCount)
+      Finding(.headerCopy, segment: number, offset: $0, byteCount: Layout.headerByteCount)
     }
     if let entry, self.entry != entry {
       let isShort = header.salt == entry.salt && byteCount < entry.byteCount
       damages.insert(
-        Damage(isShort ? .truncated : .replacedSegment, segment: number, offset: byteCount), at: 0)
+        Finding(isShort ? .truncated : .replacedSegment, segment: number, offset: byteCount), at: 0)
     }
     var verifier = SegmentVerifier(self, entry: entry, end: byteCount)
     var window = Buffer()

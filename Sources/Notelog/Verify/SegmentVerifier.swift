@@ -10,7 +10,7 @@ struct SegmentVerifier: ~Copyable {
   private let entry: LiveEntry?
   /// Where frames end in a segment that is not finished.
   private let end: Int
-  private(set) var damages: [Damage] = []
+  private(set) var damages: [Finding] = []
   private(set) var frameCount = 0
   /// Content frames that do not check, as their headers or the footer say what they were.
   private(set) var lost: [FooterEntry] = []
@@ -40,8 +40,8 @@ struct SegmentVerifier: ~Copyable {
     if isFinished { try checkFooter(&reader) }
   }
 
-  private mutating func add(_ kind: Damage.Kind, _ offset: Int, _ byteCount: Int, record: ID16? = nil) {
-    damages.append(Damage(kind, segment: found.number, offset: offset, byteCount: byteCount, record: record))
+  private mutating func add(_ kind: Finding.Kind, _ offset: Int, _ byteCount: Int, record: ID16? = nil) {
+    damages.append(Finding(kind, segment: found.number, offset: offset, byteCount: byteCount, record: record))
   }
 
   private mutating func checkFrames(
@@ -138,7 +138,7 @@ struct SegmentVerifier: ~Copyable {
     lost += listed.values.filter { !known.contains($0.offset) }.sorted { $0.offset < $1.offset }
     return isSame
       && listed.values.allSatisfy { entry in
-        damaged.contains { $0.offset <= entry.offset && entry.offset < $0.offset + $0.byteCount }
+        damaged.contains { $0.range.contains(entry.offset) }
       }
   }
 }

@@ -92,19 +92,19 @@ public struct RecordBatch<R: Record>: ~Copyable {
       if batch.isEmpty { forget() }
     }
     let (store, collection, epoch) = (store, plan.collection, epoch)
-    func requireKeysInForce() throws(JournalError) {
+    func requireKeysInForce() throws(NotelogError) {
       guard store.isInForce(collection, epoch) else {
-        throw JournalError(.conflict, "a key was rotated since these records were put; put them again")
+        throw NotelogError(.conflict, "a key was rotated since these records were put; put them again")
       }
     }
     guard !collection.unique.isEmpty else {
-      do throws(JournalError) {
+      do throws(NotelogError) {
         return try store.journal.commit(&batch, durability, checking: requireKeysInForce)
       } catch { throw store.refusal(error) }
     }
     do throws(WriteError<any Error>) {
       return try store.journal.commit(&batch, durability) { batch throws(any Error) in
-        try journaling(at: store.journal.path, requireKeysInForce())
+        try requireKeysInForce()
         try UniqueCheck.run(store, batch, collection)
       }
     } catch {

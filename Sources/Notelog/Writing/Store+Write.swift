@@ -77,11 +77,11 @@ extension Store {
   }
 
   /// Why the journal refused a transaction. Where that is for an id, both types are named.
-  func refusal(_ error: JournalError) -> NotelogError {
-    var refusal = NotelogError(journal: error).naming(journal.path)
+  func refusal(_ error: NotelogError) -> NotelogError {
+    var refusal = error
     guard let (new, old) = error.collections, let id = error.record else { return refusal }
     refusal.message =
-      "id \(RecordID(id)) is that of a record of \(hub.shownName(of: old)), and none of \(hub.shownName(of: new)) can have it: an id is one record's in the whole store"
+      "id \(id) is that of a record of \(hub.shownName(of: old)), and none of \(hub.shownName(of: new)) can have it: an id is one record's in the whole store"
     return refusal
   }
 }

@@ -21,7 +21,7 @@ extension Transaction {
   @discardableResult
   public mutating func deleteAll<R: Record>(
     _ type: R.Type, where condition: QueryCondition<R>,
-    onDamage: (@Sendable (Verification.Finding) throws -> Void)? = nil
+    onDamage: (@Sendable (Finding) throws -> Void)? = nil
   ) throws -> Int {
     let plan = try plan(for: type)
     var query = store.query(type).where(condition)

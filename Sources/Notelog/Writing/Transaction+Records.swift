@@ -160,7 +160,7 @@ extension Transaction {
   }
 
   mutating func read(_ id: RecordID, _ plan: CollectionPlan) throws(NotelogError) -> OwnedRecord? {
-    let found = try journaling(at: store.journal.path, turn.read(id.bytes, into: &buffer))
+    let found = try turn.read(id.bytes, into: &buffer)
     guard var stored = try OwnedRecord(found, in: plan.number, buffer) else { return nil }
     // Revision 0 is the transaction's own, and so may chunks be.
     if stored.revision == 0 { stored.pending = try pendingChunks(of: stored) }

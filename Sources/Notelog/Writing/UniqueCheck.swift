@@ -126,7 +126,7 @@ struct UniqueCheck: ~Copyable {
     _ id: RecordID, _ values: [UInt8], _ rule: UniqueRule, _ plan: CollectionPlan
   ) throws -> Bool {
     do throws(NotelogError) {
-      let found = try journaling(at: store.journal.path, moment.read(id.bytes, into: &buffer))
+      let found = try moment.read(id.bytes, into: &buffer)
       guard let found, found.collection == plan.number else { return false }
       _ = try RecordBody(checking: buffer.body)
       return try rule.values(in: buffer.body) == values

@@ -114,6 +114,7 @@ struct Uploader: ~Copyable {
     defer { piece.wipe() }
     while true {
       let count = try piece.withBytes(in: 0..<piece.count) { bytes in try read(&bytes) }
+      if Cancellation.flag?.isSet == true { throw CancellationError() }
       guard count > 0 else { return }
       precondition(count <= piece.count, "no more bytes are read than there is room for")
       try append(piece.rawSpan.extracting(first: count))
@@ -193,6 +194,6 @@ struct Uploader: ~Copyable {
 
   /// Commits what has gathered. The commit that refers to it makes it durable.
   private mutating func commit() throws(NotelogError) {
-    _ = try journaling(at: store.journal.path, store.journal.commit(&batch, .buffered))
+    _ = try store.journal.commit(&batch, .buffered)
   }
 }

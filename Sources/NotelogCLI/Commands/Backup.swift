@@ -118,7 +118,7 @@ private func restoreBackup(
 
 extension Console {
   /// Says what does not check, and what that means for the exit code.
-  fileprivate func sayFindings(_ findings: [Verification.Finding]) -> ExitCode {
+  fileprivate func sayFindings(_ findings: [Finding]) -> ExitCode {
     for finding in findings { say(finding.isDamage ? "error" : "note", finding.words) }
     return findings.contains(where: \.isDamage) ? .damage : .done
   }

@@ -51,7 +51,7 @@ private func verifyStore(_ invocation: Invocation, _ console: Console) throws(To
     on: console)
   guard found.condition == .damaged else { return .done }
   // What is wrong with an index or a keyring says by itself what can be done.
-  let parts: [Verification.Part] = [.structure, .records, .tags]
+  let parts: [Finding.Part] = [.structure, .records, .tags]
   if !parts.allSatisfy(found.isSound) {
     console.say("hint", found.backup == nil ? invocation.remedy : "make another backup")
   }
@@ -126,13 +126,13 @@ extension Verification {
     return lines
   }
 
-  private func words(_ part: Part, _ console: Console) -> String {
+  private func words(_ part: Finding.Part, _ console: Console) -> String {
     isSound(part) ? "sound" : console.styled("damaged", .red)
   }
 
   /// The verification as one JSON object.
   var json: JSONValue {
-    let parts = Part.allCases.map { part in
+    let parts = Finding.Part.allCases.map { part in
       let word = part == .tags && !wasUnlocked ? "unchecked" : isSound(part) ? "sound" : "damaged"
       return JSONValue.Member(name: part.rawValue, value: .string(word))
     }
@@ -151,7 +151,7 @@ extension Verification.LostRecord: JSONRepresentable {
   var json: JSONValue { ["record": id.shown, "collection": collection, "revision": revision] }
 }
 
-extension Verification.Finding: JSONRepresentable {
+extension Finding: JSONRepresentable {
   var json: JSONValue {
     [
       "part": part.rawValue, "damage": isDamage, "message": message, "segment": segment, "offset": offset,

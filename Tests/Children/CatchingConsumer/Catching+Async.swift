@@ -7,7 +7,7 @@ extension Catching {
 
   func asyncAsWhere() async throws -> String {
     do {
-      try await store.unlock(Self.wrong)
+      try await store.run { try $0.unlock(Self.wrong) }
       return "unlocked"
     } catch let error as NotelogError where error.code == .wrongPassword {
       return "wrong"
@@ -16,7 +16,7 @@ extension Catching {
 
   func asyncCatchWhere() async -> String {
     do {
-      try await store.unlock(Self.wrong)
+      try await store.run { try $0.unlock(Self.wrong) }
       return "unlocked"
     } catch  where (error as? NotelogError)?.code == .wrongPassword {
       return "wrong"
@@ -28,8 +28,8 @@ extension Catching {
   func asyncLoopWithGuard() async throws -> String {
     for id in ids {
       do {
-        guard let entry = try await store.get(Memo.self, id) else { return "none" }
-        guard try await entry.value(of: \.text).isEmpty else { return "read" }
+        guard let entry = try await store.run({ try $0.get(Memo.self, id) }) else { return "none" }
+        guard try entry.value(of: \.text).isEmpty else { return "read" }
       } catch let error as NotelogError where error.code == .locked {
         continue
       }
@@ -55,7 +55,7 @@ extension Catching {
   func insideTask() async -> String {
     await Task {
       do {
-        try await store.unlock(Self.wrong)
+        try await store.run { try $0.unlock(Self.wrong) }
         return "unlocked"
       } catch let error as NotelogError where error.code == .wrongPassword {
         return "wrong"
@@ -66,7 +66,7 @@ extension Catching {
   }
 
   func outsideTask() async throws -> String {
-    let task = Task { try await store.get(Memo.self, ids[0])?.value(of: \.text) ?? "none" }
+    let task = Task { try await store.run { try $0.get(Memo.self, ids[0])?.value(of: \.text) ?? "none" } }
     do {
       return try await task.value
     } catch let error as NotelogError where error.code == .locked {
@@ -75,8 +75,8 @@ extension Catching {
   }
 
   func asyncLet() async throws -> String {
-    async let first = store.get(Memo.self, ids[0])
-    async let second = store.unlock(Self.wrong)
+    async let first = store.run { try $0.get(Memo.self, ids[0]) }
+    async let second: Void = store.run { try $0.unlock(Self.wrong) }
     do {
       guard try await first != nil else { return "none" }
       try await second
@@ -90,7 +90,7 @@ extension Catching {
     do {
       return try await withThrowingTaskGroup(of: String.self) { group in
         for id in ids {
-          group.addTask { try await store.get(Memo.self, id)?.value(of: \.text) ?? "none" }
+          group.addTask { try await store.run { try $0.get(Memo.self, id)?.value(of: \.text) ?? "none" } }
         }
         for try await text in group { return text }
         return "none"
@@ -116,7 +116,7 @@ extension Catching {
   func asyncRethrown() async throws -> String {
     while true {
       do {
-        return try await store.get(Memo.self, ids[0])?.value(of: \.text) ?? "none"
+        return try await store.run { try $0.get(Memo.self, ids[0])?.value(of: \.text) ?? "none" }
       } catch let error as NotelogError where error.code == .busy {
         continue
       } catch let error as NotelogError {

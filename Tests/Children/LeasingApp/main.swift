@@ -29,7 +29,7 @@ Task.detached {
   for await change in changes {
     do {
       for id in change.written {
-        let title = try await store.get(Note.self, id)?.title ?? ""
+        let title = try store.get(Note.self, id)?.title ?? ""
         say("there is a note '\(title)'")
       }
     } catch { say("\(error)") }

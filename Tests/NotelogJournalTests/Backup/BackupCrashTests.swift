@@ -28,7 +28,7 @@ import Testing
           let target = SimulatedDisk()
           do {
             guard try Journal.restore(from: backup, to: target).isEmpty else { throw Wrong() }
-          } catch let error as JournalError where error.code == .notAStore && notes.isEmpty {
+          } catch let error as NotelogError where error.code == .notFound && notes.isEmpty {
             // The first of all was interrupted: there is none yet.
             return
           }
@@ -82,8 +82,8 @@ import Testing
         check: { backup, _, notes in
           struct Wrong: Error {}
           let target = SimulatedDisk()
-          do { _ = try Journal.restore(from: backup, to: target) } catch let error as JournalError
-            where error.code == .notAStore && notes.isEmpty
+          do { _ = try Journal.restore(from: backup, to: target) } catch let error as NotelogError
+            where error.code == .notFound && notes.isEmpty
           {
             return
           }

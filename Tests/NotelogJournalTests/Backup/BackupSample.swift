@@ -113,7 +113,7 @@ struct BackupSample {
     let journal = try Journal.open(in: disk, options: options)
     var contents: [Int: [UInt8]] = [:]
     for id in try journal.records() {
-      do { contents[Int(id.low)] = try journal.body(of: id) } catch let error as JournalError
+      do { contents[Int(id.low)] = try journal.body(of: id) } catch let error as NotelogError
         where error.code == .damaged
       {
         continue

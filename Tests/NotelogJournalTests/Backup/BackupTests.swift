@@ -131,7 +131,7 @@ import Testing
     ] {
       let target = SimulatedDisk()
       for name in other { target.replace(name, with: [1, 2, 3]) }
-      #expect(throws: JournalError(.alreadyExists, "")) { try Journal.backup(from: disk, to: target) }
+      #expect(throws: NotelogError(.alreadyExists, "")) { try Journal.backup(from: disk, to: target) }
       #expect(target.fileNames == other)
     }
     // What an interrupted first one leaves behind is no hindrance.
@@ -200,7 +200,7 @@ import Testing
     _ = try Journal.backup(from: disk, to: backup)
     let held = try backup.open(FileName.lock, .update)
     try held.lock(.exclusive)
-    #expect(throws: JournalError(.busy, "")) { try Journal.backup(from: disk, to: backup) }
+    #expect(throws: NotelogError(.busy, "")) { try Journal.backup(from: disk, to: backup) }
     held.close()
     let part = try #require(backup.fileNames.first { $0.hasSuffix(".segment") })
     let bytes = try #require(backup.contents(part))

@@ -181,7 +181,7 @@ import Testing
     try put(key(2), naming: [key(77)], journal)
     try journal.close()
     let report = try Journal.verify(disk).report
-    #expect(report.damages.map(\.kind) == [.chunks] && report.damages.first?.record == key(2))
+    #expect(report.damages.map(\.kind) == [.chunks] && report.damages.first?.record?.bytes == key(2))
     // One bit of the third chunk.
     let name = try #require(disk.fileNames.first { $0.hasSuffix(".journal") })
     var bytes = try #require(disk.contents(name))
@@ -189,7 +189,7 @@ import Testing
     bytes[place.lowerBound + 100] ^= 4
     disk.replace(name, with: bytes)
     let damages = try Journal.verify(disk).report.damages
-    #expect(damages.contains { $0.kind == .payload && $0.record == Self.record })
+    #expect(damages.contains { $0.kind == .payload && $0.record?.bytes == Self.record })
     let again = try Journal.open(in: disk, options: .small)
     var buffer = ReadBuffer()
     #expect(try again.readChunk(1, of: Self.value, into: &buffer) != nil)
@@ -200,7 +200,7 @@ import Testing
     let target = SimulatedDisk()
     let saved = try Journal.salvage(from: disk, to: target)
     #expect(saved.chunkCount == 4)
-    #expect(Set(saved.losses.filter { $0.kind == .chunks }.compactMap(\.record)) == [Self.record, key(2)])
+    #expect(Set(saved.losses.filter { $0.kind == .largeValue }.compactMap(\.record?.bytes)) == [Self.record, key(2)])
   }
 
   @Test func `salvage saves the chunks of what it saves, and no others`() throws {

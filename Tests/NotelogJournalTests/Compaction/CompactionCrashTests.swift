@@ -98,7 +98,7 @@ import Testing
         let journal = try Journal.open(in: disk, options: .small)
         _ = try journal.compact()
         try journal.close()
-      } catch is JournalError {}
+      } catch is NotelogError {}
       disk.forgetFaults()
       let again = try Journal.open(in: disk.crashImageNow(.allLost), options: .small)
       guard try `Compaction`.contents(again) == model else { throw Wrong(what: "contents") }

@@ -43,7 +43,7 @@ import Testing
     let disk = SimulatedDisk()
     let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
     let model = try Self.fill(journal)
-    let estimate = journal.compactionEstimate
+    let estimate = journal.compactionForecast
     #expect(estimate.freedByteCount > 0)
     var steps = 0
     var copied = 0
@@ -108,7 +108,7 @@ import Testing
     let result = try journal.compact()
     #expect(result.damagedSegments == [2])
     #expect(result.removedSegments > 1)
-    #expect(throws: JournalError(.damaged, "")) { try journal.body(of: key(victim.key)) }
+    #expect(throws: NotelogError(.damaged, "")) { try journal.body(of: key(victim.key)) }
     for (number, body) in model where number != victim.key {
       #expect(try journal.body(of: key(number)) == body)
     }
@@ -116,7 +116,7 @@ import Testing
     #expect(disk.usedByteCount < before)
     let damages = try Journal.verify(disk).report.damages
     #expect(damages.map(\.segment) == [2])
-    #expect(damages.map(\.record) == [key(victim.key)])
+    #expect(damages.map(\.record?.bytes) == [key(victim.key)])
   }
 
   /// What a segment holds whose footer can't be read, or that is not there, nobody knows: deletions stay, lest what they
@@ -158,7 +158,7 @@ import Testing
     var model = try Self.fill(journal)
     try journal.synchronize()
     disk.capacity = disk.usedByteCount
-    #expect(throws: JournalError(.full, "")) {
+    #expect(throws: NotelogError(.full, "")) {
       for number in 1000..<2000 {
         try journal.put(key(number), Self.body(number, 0))
         model[number] = Self.body(number, 0)

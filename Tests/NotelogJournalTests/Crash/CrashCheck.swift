@@ -31,8 +31,8 @@ struct CrashCheck: Sendable {
   /// Throws where the disk is not what the rules allow after these crashes, given what had been acknowledged.
   func check(_ disk: SimulatedDisk, _ point: CrashPoint, _ notes: [Acknowledgement]) throws {
     let journal: Journal
-    do { journal = try open(disk, "first opening") } catch let error as JournalError
-      where error.code == .notAStore
+    do { journal = try open(disk, "first opening") } catch let error as NotelogError
+      where error.code == .notFound
     {
       // Only a store whose creation was never acknowledged may be missing, and then it can be created.
       if notes.isEmpty {
@@ -93,8 +93,8 @@ struct CrashCheck: Sendable {
     for loss in [LossModel.allLost, .processKilled, .subsetKept] {
       let again = disk.crashImageNow(loss, seed: point.seed)
       let second: Journal
-      do { second = try open(again, "opening again after \(loss)") } catch let error as JournalError
-        where error.code == .notAStore && !isPromised && state.isEmpty
+      do { second = try open(again, "opening again after \(loss)") } catch let error as NotelogError
+        where error.code == .notFound && !isPromised && state.isEmpty
       {
         // A store whose creation was not acknowledged, and in which nothing was written, may still go.
         continue
@@ -166,7 +166,7 @@ struct CrashCheck: Sendable {
   }
 
   private func recreate(_ disk: SimulatedDisk, _ point: CrashPoint) throws {
-    do { try ScriptedStore.create(on: disk, seed: seed).close() } catch let error as JournalError
+    do { try ScriptedStore.create(on: disk, seed: seed).close() } catch let error as NotelogError
       where error.code == .alreadyExists && point.crashes.last?.loss == .staleTail
     {
       // A file full of older bytes may have been a store once: that is for its owner to decide.

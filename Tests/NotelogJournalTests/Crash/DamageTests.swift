@@ -291,8 +291,8 @@ import Testing
           do {
             _ = try Journal.open(in: disk, options: options)
             throw Violation(description: "head cut at \(length): opened")
-          } catch let error as JournalError where error.code == .damaged {
-            if error.report?.verdict != .unproven { throw Violation(description: "\(length): \(error)") }
+          } catch let error as NotelogError where error.code == .damaged {
+            if error.damage?.verdict != .unproven { throw Violation(description: "\(length): \(error)") }
           }
         }
         if disk.fileNames != names { throw Violation(description: "head cut at \(length): written to") }

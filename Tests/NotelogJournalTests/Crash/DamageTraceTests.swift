@@ -52,7 +52,7 @@ extension `Damage to a closed store` {
       for number in 0..<31 where number != 7 {
         #expect(try journal.body(of: key(number)) != nil, "\(number), round \(round)")
       }
-      #expect(throws: JournalError(.damaged, "")) { try journal.body(of: key(7)) }
+      #expect(throws: NotelogError(.damaged, "")) { try journal.body(of: key(7)) }
       for number in 8..<28 { try journal.put(key(number), [UInt8(round)]) }
       if round == 2 { try journal.checkpoint() }
       #expect(try journal.compact().damagedSegments.contains(1) == (round > 0 || disk.fileNames.count > 0))
@@ -83,7 +83,7 @@ extension `Damage to a closed store` {
     bytes[Int(lost.offset) + 20] ^= 8
     disk.replace(finished.name, with: bytes)
     try disk.unlink(FileName.index)
-    #expect(throws: JournalError(.damaged, "")) { try Journal.open(in: disk, options: .small) }
+    #expect(throws: NotelogError(.damaged, "")) { try Journal.open(in: disk, options: .small) }
   }
 
   /// The bug: nothing said that the last bytes of a store that was closed in order were others.
@@ -118,13 +118,13 @@ extension `Damage to a closed store` {
     var accepting = JournalOptions.small
     accepting.acceptsUnprovenDamage = true
     for _ in 0..<3 {
-      #expect(throws: JournalError(.damaged, "")) { try Journal.open(in: disk, options: .small) }
+      #expect(throws: NotelogError(.damaged, "")) { try Journal.open(in: disk, options: .small) }
       journal = try Journal.open(in: disk, options: accepting)
       #expect(
         journal.report.verdict == .unproven && journal.report.damages.contains { $0.kind == .lostFrames })
       var buffer = ReadBuffer()
       #expect(try journal.read(key(1), into: &buffer)?.isPossiblyStale == true)
-      #expect(throws: JournalError(.readOnly, "")) { try journal.put(key(4), [1]) }
+      #expect(throws: NotelogError(.readOnly, "")) { try journal.put(key(4), [1]) }
       try journal.close()
     }
   }
@@ -142,8 +142,8 @@ extension `Damage to a closed store` {
       disk.replace(head, with: bytes)
       let journal = try ScriptedStore.open(disk, seed: 1)
       #expect(journal.report.verdict == .unproven)
-      #expect(throws: JournalError(.readOnly, "")) { try journal.put(key(500), [1]) }
-      #expect(throws: JournalError(.readOnly, "")) { try journal.checkpoint() }
+      #expect(throws: NotelogError(.readOnly, "")) { try journal.put(key(500), [1]) }
+      #expect(throws: NotelogError(.readOnly, "")) { try journal.checkpoint() }
       var buffer = ReadBuffer()
       let older = try? journal.read(frame.key, into: &buffer)
       #expect(older?.isPossiblyStale ?? true && (older != nil) == (versions[frame.key]?.count ?? 0 > 1))
@@ -167,7 +167,7 @@ extension `Damage to a closed store` {
       #expect(journal.report.verdict == .sound)
       let isNewest = versions[frame.key]?.first == frame
       if isNewest {
-        #expect(throws: JournalError(.damaged, "")) { try journal.body(of: frame.key) }
+        #expect(throws: NotelogError(.damaged, "")) { try journal.body(of: frame.key) }
         #expect(journal.isDamaged)
       }
       try journal.put(key(500), [1])
@@ -177,7 +177,7 @@ extension `Damage to a closed store` {
       for (id, version) in sample.state where id != frame.key {
         #expect(try again.revision(of: id) == version.revision)
       }
-      if isNewest { #expect(throws: JournalError(.damaged, "")) { try again.body(of: frame.key) } }
+      if isNewest { #expect(throws: NotelogError(.damaged, "")) { try again.body(of: frame.key) } }
       try again.close()
     }
   }
@@ -272,7 +272,7 @@ extension `Damage to a closed store` {
     let names = disk.fileNames
     var options = ScriptedStore.options(seed: 1)
     options.acceptsUnprovenDamage = false
-    #expect(throws: JournalError(.damaged, "")) { try Journal.open(in: disk, options: options) }
+    #expect(throws: NotelogError(.damaged, "")) { try Journal.open(in: disk, options: options) }
     #expect(disk.fileNames == names)
     options.acceptsUnprovenDamage = true
     let journal = try Journal.open(in: disk, options: options)

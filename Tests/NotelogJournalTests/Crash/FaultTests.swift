@@ -42,11 +42,11 @@ import Testing
     let journal = try ScriptedStore.create(on: disk, seed: 1)
     try journal.put(key(1), [1], .durable)
     disk.plan(Fault(.syncDropsPages(readsOldBytes: false), of: [.sync], passing: 0))
-    #expect(throws: JournalError(.poisoned, "")) { try journal.put(key(2), [2], .durable) }
+    #expect(throws: NotelogError(.poisoned, "")) { try journal.put(key(2), [2], .durable) }
     let steps = disk.crashPoints.count
-    #expect(throws: JournalError(.poisoned, "")) { try journal.synchronize() }
-    #expect(throws: JournalError(.poisoned, "")) { try journal.put(key(3), [3], .durable) }
-    #expect(throws: JournalError.self) { try journal.close() }
+    #expect(throws: NotelogError(.poisoned, "")) { try journal.synchronize() }
+    #expect(throws: NotelogError(.poisoned, "")) { try journal.put(key(3), [3], .durable) }
+    #expect(throws: NotelogError.self) { try journal.close() }
     #expect(disk.crashPoints.count == steps)
     // What was acknowledged is there, and so is what a reopened store reads.
     #expect(try ScriptedStore.open(disk.crashImageNow(.allLost), seed: 1).body(of: key(1)) == [1])
@@ -95,7 +95,7 @@ import Testing
           try journal.put(key(number), body, number % 5 == 0 ? .durable : .flushed)
           model[key(number)] = body
         } catch {
-          let code = (error as? JournalError)?.code
+          let code = (error as? NotelogError)?.code
           try #require(code == .full || (code == .poisoned && !allocates), "capacity \(capacity): \(error)")
           if code == .poisoned { journal = try ScriptedStore.open(disk, seed: UInt64(capacity)) }
           isFull = true

@@ -47,7 +47,7 @@ struct FaultyRun {
         } catch let error as WriteError<Never> {
           guard case .journal(let error) = error else { throw error }
           try recover(&journal, from: error, of: transaction)
-        } catch let error as JournalError {
+        } catch let error as NotelogError {
           try recover(&journal, from: error, of: transaction)
         }
       }
@@ -77,7 +77,7 @@ struct FaultyRun {
 
   private func create() throws -> Journal {
     for _ in 0..<3 {
-      do { return try ScriptedStore.create(on: disk, seed: script.seed) } catch let error as JournalError {
+      do { return try ScriptedStore.create(on: disk, seed: script.seed) } catch let error as NotelogError {
         try checkIsAnError(error)
         disk.forgetFaults()
         if error.code == .alreadyExists { return try ScriptedStore.open(disk, seed: script.seed) }
@@ -88,7 +88,7 @@ struct FaultyRun {
 
   /// What must hold once a commit has failed.
   private mutating func recover(
-    _ journal: inout Journal, from error: JournalError, of transaction: ScriptedTransaction?
+    _ journal: inout Journal, from error: NotelogError, of transaction: ScriptedTransaction?
   ) throws {
     try checkIsAnError(error)
     let lostReads = kind == .syncDropsPages(readsOldBytes: true)
@@ -100,7 +100,7 @@ struct FaultyRun {
             ScriptedTransaction(number: 1, changes: [ScriptedChange(record: 1, byteCount: 8)]), durability,
             to: journal)
           throw Violation("a write was accepted after a failed one")
-        } catch let error as JournalError {
+        } catch let error as NotelogError {
           if error.code != .poisoned { throw Violation("after a failed write: \(error.code)") }
         }
       }
@@ -145,7 +145,7 @@ struct FaultyRun {
   private mutating func reopen() throws -> Journal {
     var opened: Journal?
     for _ in 0..<3 where opened == nil {
-      do { opened = try ScriptedStore.open(disk, seed: script.seed) } catch let error as JournalError {
+      do { opened = try ScriptedStore.open(disk, seed: script.seed) } catch let error as NotelogError {
         try checkIsAnError(error)
         disk.forgetFaults()
       }
@@ -169,7 +169,7 @@ struct FaultyRun {
 
   /// Reads everything; the fault may strike in that too.
   private func readState(_ journal: Journal) throws -> History.State {
-    do { return try ScriptedStore.state(of: journal) } catch let error as JournalError {
+    do { return try ScriptedStore.state(of: journal) } catch let error as NotelogError {
       try checkIsAnError(error)
       disk.forgetFaults()
       return try ScriptedStore.state(of: journal)
@@ -177,7 +177,7 @@ struct FaultyRun {
   }
 
   /// Errors that must not come out are failures of the test.
-  private func checkIsAnError(_ error: JournalError) throws {
+  private func checkIsAnError(_ error: NotelogError) throws {
     let fired = disk.firedFaults
     guard !fired.isEmpty else { throw Violation("an error without a fault: \(error)") }
     switch kind {

@@ -108,7 +108,7 @@ import Testing
       let reader = try Self.read(copy)
       let listed = try reader.records().count
       #expect(listed == 100)
-      var findings: [Damage] = []
+      var findings: [Finding] = []
       var count = 0
       try reader.snapshot().forEach(
         onDamage: {
@@ -158,7 +158,7 @@ import Testing
     try journal.close()
     for name in Self.segmentNames(disk) where disk.contents(name)?[10] != 3 { disk.replace(name, with: nil) }
     if !hasIndex { disk.replace("index", with: nil) }
-    #expect(throws: JournalError(.damaged, "")) { try Journal.open(in: disk, options: .small) }
+    #expect(throws: NotelogError(.damaged, "")) { try Journal.open(in: disk, options: .small) }
     let reader = try Self.read(disk)
     let verdict = reader.report.verdict
     #expect(verdict == .unproven)

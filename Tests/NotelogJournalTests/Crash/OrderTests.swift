@@ -125,9 +125,9 @@ import Testing
     let journal = try ScriptedStore.create(on: disk, seed: 1)
     try journal.put(key(0), [0], .durable)
     disk.plan(Fault(.error(5), of: [call], passing: 0))
-    #expect(throws: JournalError.self) { try journal.put(key(1), [1], .durable) }
+    #expect(throws: NotelogError.self) { try journal.put(key(1), [1], .durable) }
     for durability in Durability.allCases {
-      #expect(throws: JournalError(.poisoned, "")) { try journal.put(key(2), [2], durability) }
+      #expect(throws: NotelogError(.poisoned, "")) { try journal.put(key(2), [2], durability) }
     }
     #expect(try journal.body(of: key(0)) == [0])
   }

@@ -55,7 +55,7 @@ import Testing
       var buffer = ReadBuffer()
       var lost = 0
       for (number, id) in ids.enumerated() {
-        do throws(JournalError) {
+        do throws(NotelogError) {
           let found = try journal.read(id, into: &buffer)
           if found?.revision == revisions[id] || found?.isPossiblyStale == true { continue }
           if found == nil, !journal.knowsWhatIsCurrent { continue }

@@ -55,7 +55,7 @@ import Testing
 
     let more = try disk(segmentCount: UInt32(FormatLimits.maximumSources) + 1)
     let names = more.fileNames
-    #expect(throws: JournalError(.damaged, "")) { try Journal.open(in: more, options: .small) }
+    #expect(throws: NotelogError(.damaged, "")) { try Journal.open(in: more, options: .small) }
     #expect(Set(more.fileNames).subtracting(["lock"]) == Set(names))
   }
 
@@ -70,7 +70,7 @@ import Testing
       sequence: kept.range.sequence, start: kept.range.start, markStart: kept.range.markStart,
       end: kept.range.start + FormatLimits.maximumSegmentByteCount / 2, mark: kept.range.mark)
     examination.kept[0] = Examination.KeptTransaction(segment: kept.segment, range: range)
-    #expect(throws: JournalError(.damaged, "")) {
+    #expect(throws: NotelogError(.damaged, "")) {
       try Recovery(storage: disk, examination: examination).run(number: 3, salt: 7)
     }
     #expect(disk.fileNames == names)

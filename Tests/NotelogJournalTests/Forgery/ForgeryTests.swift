@@ -16,7 +16,7 @@ import Testing
     FrameMap(disk).frames.filter { $0.kind == kind }
   }
 
-  private func damages(_ disk: SimulatedDisk) throws -> [Damage.Kind] {
+  private func damages(_ disk: SimulatedDisk) throws -> [Finding.Kind] {
     try Journal.verify(disk).report.damages.map(\.kind)
   }
 
@@ -32,11 +32,11 @@ import Testing
     file.bytes[frame.range.lowerBound + 40 + 50] ^= 1
     file.put(on: disk)
     let reopened = try Journal.open(in: disk, options: .small)
-    #expect(throws: JournalError(.damaged, "")) { try reopened.body(of: key(1)) }
+    #expect(throws: NotelogError(.damaged, "")) { try reopened.body(of: key(1)) }
     #expect(try reopened.body(of: key(2)) != nil)
     let snapshot = reopened.snapshot()
     var buffer = ReadBuffer()
-    #expect(throws: JournalError(.damaged, "")) { try snapshot.read(key(1), into: &buffer) }
+    #expect(throws: NotelogError(.damaged, "")) { try snapshot.read(key(1), into: &buffer) }
     #expect(try damages(disk) == [.payload])
   }
 
@@ -53,7 +53,7 @@ import Testing
     file.bytes[frame.range.upperBound - 1] = 1
     file.put(on: disk)
     #expect(try Journal.verify(disk).report.damages.map(\.kind) == [.notZero])
-    #expect(try Journal.verify(disk).report.damages.map(\.record) == [key(1)])
+    #expect(try Journal.verify(disk).report.damages.map(\.record?.bytes) == [key(1)])
     let reopened = try Journal.open(in: disk, options: .small)
     #expect(try reopened.body(of: key(1)) == [UInt8](repeating: 7, count: 101))
     var scanned: [ID16] = []
@@ -108,7 +108,7 @@ import Testing
     file.put(on: disk)
     #expect(try damages(disk).contains(.payload))
     let reopened = try Journal.open(in: disk, options: .small)
-    #expect(throws: JournalError(.damaged, "")) { try reopened.body(of: key(1)) }
+    #expect(throws: NotelogError(.damaged, "")) { try reopened.body(of: key(1)) }
   }
 
   @Test func `reserved flags are refused`() throws {

@@ -82,8 +82,8 @@ import Testing
     let disk = try store { try tell(lie, $0) }
     var journal = try Journal.open(in: disk, options: .small)
     #expect(journal.report.checkpoint == .used)
-    #expect(throws: JournalError(.damaged, "")) { try journal.compact() }
-    #expect(throws: JournalError(.damaged, "")) { try journal.compact() }
+    #expect(throws: NotelogError(.damaged, "")) { try journal.compact() }
+    #expect(throws: NotelogError(.damaged, "")) { try journal.compact() }
     try journal.put(key(1000), [1])
     try journal.close()
     #expect(!disk.fileNames.contains { $0.hasSuffix("index") })
@@ -163,7 +163,7 @@ import Testing
     }
     try journal.checkpoint()
     let name = OrderName(collection: 1, field: 3)
-    try journal.storeOrder(name, since: UInt64(Self.count)) { writer throws(JournalError) in
+    try journal.storeOrder(name, since: UInt64(Self.count)) { writer throws(NotelogError) in
       for number in 0..<Self.count where isWhole || number != 150 {
         var bytes = Buffer()
         bytes.append((sortKey(number) + [UInt8](repeating: 0, count: 12)).rawSpan)
@@ -216,7 +216,7 @@ import Testing
     try journal.checkpoint()
     try journal.close()
     journal = try Journal.open(in: disk, options: .small)
-    #expect(throws: JournalError(.damaged, "")) { while try journal.compact().removedSegments > 0 {} }
+    #expect(throws: NotelogError(.damaged, "")) { while try journal.compact().removedSegments > 0 {} }
     try journal.close()
     #expect(try Journal.verify(disk).isSound)
     journal = try Journal.open(in: disk, options: .small)

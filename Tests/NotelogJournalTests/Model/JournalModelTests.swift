@@ -68,7 +68,7 @@ private struct JournalModel {
     case 988..<991: try reopen()
     case 991..<996: try crash()
     case 996..<998: try backUp()
-    default: try expect(journal.scrub().damages.isEmpty, "a scrub found something")
+    default: try expect(journal.scrub().findings.isEmpty, "a scrub found something")
     }
   }
 

@@ -11,7 +11,7 @@ import Testing
 private func look(_ journal: Journal, _ place: String) throws -> [ID16: [UInt8]] {
   let snapshot = journal.snapshot()
   var scanned: [ID16: [UInt8]] = [:]
-  try snapshot.forEach(onDamage: recordIssue) { record, _, body throws(JournalError) in
+  try snapshot.forEach(onDamage: recordIssue) { record, _, body throws(NotelogError) in
     scanned[record.id] = body.array()
     return true
   }

@@ -133,6 +133,6 @@ import Testing
     let reader = try read(image)
     #expect(try reader.records().count == 100)
     #expect(image.crashPoints.count == before)
-    #expect(throws: JournalError(.readOnly, "")) { try reader.put(key(1), [1]) }
+    #expect(throws: NotelogError(.readOnly, "")) { try reader.put(key(1), [1]) }
   }
 }

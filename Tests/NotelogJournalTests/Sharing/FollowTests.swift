@@ -95,7 +95,7 @@ import Testing
       case 3: try bench.kill()
       case 4:
         try bench.writer.suspend()
-        #expect(throws: JournalError(.suspended, "")) { try bench.write() }
+        #expect(throws: NotelogError(.suspended, "")) { try bench.write() }
         try bench.writer.resume()
       default: try bench.write()
       }
@@ -200,7 +200,7 @@ import Testing
     try first.put(key(1), [1], .flushed)
     #expect(try second.refresh())
     var batch = Batch()
-    #expect(throws: JournalError(.busy, "")) { try second.commit(&batch, .durable) }
+    #expect(throws: NotelogError(.busy, "")) { try second.commit(&batch, .durable) }
     try first.suspend()
     #expect(try second.commit(&batch, .durable) == first.lastSequence)
     let image = disk.crashImageNow(.allLost, seed: 1)
@@ -215,7 +215,7 @@ import Testing
     let reader = try Journal.open(in: disk, options: Self.reading)
     try writer.put(key(2), [2])
     disk.plan(Fault(.error(SystemErrno.inputOutput), of: [.read], passing: 0, lasts: true))
-    #expect(throws: JournalError(.inputOutput, "")) { try reader.refresh() }
+    #expect(throws: NotelogError(.inputOutput, "")) { try reader.refresh() }
     disk.forgetFaults()
     disk.plan(Fault(.error(SystemErrno.inputOutput), of: [.read], passing: 0))
     #expect(try reader.refresh())
@@ -226,14 +226,14 @@ import Testing
   @Test func `a log that failed, and one that a large value is being uploaded to, are not lent`() throws {
     let bench = try Bench(seed: 2, .small)
     bench.writer.beginUpload(key(7))
-    #expect(throws: JournalError(.busy, "")) { try bench.writer.suspend() }
+    #expect(throws: NotelogError(.busy, "")) { try bench.writer.suspend() }
     #expect(bench.writer.holdsLock)
     bench.writer.endUpload(key(7))
     try bench.writer.suspend()
     try bench.writer.resume()
     bench.disk.plan(Fault(.error(SystemErrno.inputOutput), of: [.write], passing: 0))
-    #expect(throws: JournalError(.poisoned, "")) { try bench.writer.put(key(1), [1]) }
-    #expect(throws: JournalError(.poisoned, "")) { try bench.writer.suspend() }
+    #expect(throws: NotelogError(.poisoned, "")) { try bench.writer.put(key(1), [1]) }
+    #expect(throws: NotelogError(.poisoned, "")) { try bench.writer.suspend() }
     #expect(bench.writer.holdsLock)
     try? bench.writer.close()
   }
@@ -254,9 +254,9 @@ import Testing
     let file = try disk.open(name, .update)
     try file.writeAll(bytes.rawSpan, at: 0)
     file.close()
-    #expect(throws: JournalError(.damaged, "")) { try first.resume() }
+    #expect(throws: NotelogError(.damaged, "")) { try first.resume() }
     #expect(!first.holdsLock)
-    #expect(throws: JournalError(.suspended, "")) { try first.put(key(1), [2]) }
+    #expect(throws: NotelogError(.suspended, "")) { try first.put(key(1), [2]) }
     try first.close()
   }
 
@@ -272,10 +272,10 @@ import Testing
     let before = files()
     try bench.writer.refresh()
     try #require(try Self.contents(bench.writer) == bench.model)
-    #expect(throws: JournalError(.suspended, "")) { try bench.write() }
-    #expect(throws: JournalError(.suspended, "")) { try bench.writer.compact() }
-    #expect(throws: JournalError(.suspended, "")) { try bench.writer.checkpoint() }
-    #expect(throws: JournalError(.suspended, "")) { try bench.writer.compactIfDue() }
+    #expect(throws: NotelogError(.suspended, "")) { try bench.write() }
+    #expect(throws: NotelogError(.suspended, "")) { try bench.writer.compact() }
+    #expect(throws: NotelogError(.suspended, "")) { try bench.writer.checkpoint() }
+    #expect(throws: NotelogError(.suspended, "")) { try bench.writer.compactIfDue() }
     try other.refresh()
     try other.close()
     try bench.writer.close()

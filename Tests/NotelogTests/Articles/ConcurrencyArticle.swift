@@ -142,13 +142,13 @@ private struct Picture: Record {
       return last
     }
     let backups = try TemporaryFolder()
-    let backupPath = backups.path
-    let count = try await store.query(Measurement.self).count()
+    let (path, backupPath) = (folder.path, backups.path)
+    let count = try await store.run { try $0.query(Measurement.self).count() }
     try await store.write { tx in try tx.put(Measurement(reading: Double(count))) }
-    let summary = try await store.backup(to: backupPath)
-    let figures = await store.info()
-    #expect(try await store.query(Measurement.self).count() == 1)
-    #expect(figures.recordCount == 1)
+    let summary = try await store.run { try $0.backup(to: backupPath) }
+    let condition = try await Store.run { try Store.verify(at: path).condition }
+    #expect(try store.query(Measurement.self).count() == 1)
+    #expect(condition == .sound)
     #expect(summary.findings.isEmpty)
     try await store.close()
     #expect(await observed.value.1 == 0)

@@ -98,7 +98,7 @@ import Testing
     #expect(lines.contains("notes.store info: the store is open"))
     #expect(lines.contains("notes.store info: the store is closed"))
     #expect(lines.contains("notelog_events event=opened + 1") && lines.contains("notelog_commits = 1"))
-    let count = try await folder.open().query(Note.self).count()
+    let count = try folder.open().query(Note.self).count()
     #expect(count == 1)
     for level in StoreEvent.Severity.allCases { #expect(Logger.Level(rawValue: level.rawValue) != nil) }
   }

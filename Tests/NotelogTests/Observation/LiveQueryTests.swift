@@ -33,7 +33,7 @@ extension QueryUpdate {
     let folder = try TemporaryFolder()
     let store = try folder.create()
     let items = (0..<5).map { Item(rank: $0 * 10, title: "\($0)") }
-    try await store.putAll(items)
+    try store.putAll(items)
     let ids = items.map(\.id)
     var updates = store.query(Item.self).where(\.rank, in: 0..<100).sorted(by: \.rank).updates()
       .makeAsyncIterator()
@@ -53,8 +53,8 @@ extension QueryUpdate {
     #expect(second.moved == [ids[0]])
     #expect(Set(second.changed) == [ids[0], ids[2]])
     // What leaves the answer as it is, is not told: the next element is of what comes after it.
-    try await store.putAll([Item(rank: 1_000)])
-    try await store.putAll([Note(title: "another type")])
+    try store.putAll([Item(rank: 1_000)])
+    try store.putAll([Note(title: "another type")])
     let next = Task { [updates] in
       var updates = updates
       return (try await updates.next(), updates)
@@ -79,7 +79,7 @@ extension QueryUpdate {
     var updates = store.query(Item.self).updates().makeAsyncIterator()
     var late = store.query(Item.self).updates().makeAsyncIterator()
     #expect(try await updates.next()?.entries.count == 0)
-    try await store.putAll([Item(rank: 1)])
+    try store.putAll([Item(rank: 1)])
     #expect(updates.news.waitingCount == 1)
     try await store.close()
     #expect(try await updates.next() == nil)
@@ -91,7 +91,7 @@ extension QueryUpdate {
     let store = try folder.create()
     var generator = SeededGenerator(seed: 34)
     var items = (0..<40).map { Item(rank: $0) }
-    try await store.putAll(items)
+    try store.putAll(items)
     var updates = store.query(Item.self).sorted(by: \.rank).updates().makeAsyncIterator()
     var shown: [RecordID] = []
     for round in 0..<60 {
@@ -117,11 +117,11 @@ extension QueryUpdate {
     let folder = try TemporaryFolder()
     let store = try folder.create()
     let items = (0..<200).map { Item(rank: $0) }
-    try await store.putAll(items)
+    try store.putAll(items)
     var updates = store.query(Item.self).sorted(by: \.rank).limit(50).updates().makeAsyncIterator()
     _ = try await updates.next()
     for round in 0..<50 {
-      try await store.putAll(items.map { Item(id: $0.id, rank: $0.rank + round) }, .buffered)
+      try store.putAll(items.map { Item(id: $0.id, rank: $0.rank + round) }, .buffered)
     }
     #expect(updates.news.waitingCount == 1)
     let update = try #require(try await updates.next())
@@ -133,11 +133,11 @@ extension QueryUpdate {
     let folder = try TemporaryFolder()
     let store = try folder.create()
     let item = Item(rank: 1, title: "a")
-    try await store.putAll([item])
+    try store.putAll([item])
     store.lock()
     var updates = store.query(Item.self).filter(\.title) { $0 == "a" }.updates().makeAsyncIterator()
     await #expect(throws: NotelogError(.locked, "")) { try await updates.next() }
-    try await store.unlock(TemporaryFolder.key)
+    try store.unlock(TemporaryFolder.key)
     try await store.write { tx in try tx.update(Item.self, item.id) { $0.set(\.rank, 2) } }
     #expect(try await updates.next()?.entries.map(\.id) == [item.id])
   }
@@ -160,7 +160,7 @@ extension QueryUpdate {
     let folder = try TemporaryFolder()
     let store = try folder.create()
     let item = Item(rank: 1, title: "a")
-    try await store.putAll([item])
+    try store.putAll([item])
     weak var held: LiveQuery<Item>?
     do {
       let live = LiveQuery(store.query(Item.self).filter(\.title) { $0 != "z" }.sorted(by: \.rank))
@@ -178,7 +178,7 @@ extension QueryUpdate {
       await live.change { live.error != nil }
       #expect(isTold.withLock { $0 })
       #expect((live.error as? NotelogError)?.code == .locked && live.entries.count == 1)
-      try await store.unlock(TemporaryFolder.key)
+      try store.unlock(TemporaryFolder.key)
       live.refresh()
       await live.change { live.error == nil }
       #expect(live.lastUpdate?.changed == [item.id])
@@ -194,14 +194,14 @@ extension QueryUpdate {
     let folder = try TemporaryFolder()
     let store = try folder.create()
     let items = (0..<1_000).map { Item(rank: $0, title: "\($0)") }
-    try await store.putAll(items)
+    try store.putAll(items)
     let live = LiveQuery(store.query(Item.self).sorted(by: \.rank, .descending).limit(50))
     await live.change { !live.entries.isEmpty }
     let (changeCount, batchCount) = (100_000, 1_000)
     let writer = Task.detached {
       var peak = 0
       for batch in 0..<changeCount / batchCount {
-        try await store.putAll(
+        try store.putAll(
           (0..<batchCount).map { number in
             Item(id: items[number].id, rank: batch * 7 + number, title: "\(batch) \(number)")
           }, .buffered)
@@ -211,7 +211,7 @@ extension QueryUpdate {
     }
     let peak = try await writer.value
     #expect(peak <= 1)
-    let expected = try await store.query(Item.self).sorted(by: \.rank, .descending).limit(50).entries()
+    let expected = try store.query(Item.self).sorted(by: \.rank, .descending).limit(50).entries()
     await live.change { live.entries.first?.revision == expected.first?.revision }
     #expect(live.entries.map(\.id) == expected.map(\.id))
     #expect(live.entries.map(\.revision) == expected.map(\.revision))

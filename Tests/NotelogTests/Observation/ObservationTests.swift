@@ -14,7 +14,7 @@ import Testing
     var all = store.changes(of: Note.self).makeAsyncIterator()
     var one = store.changes(of: Note.self, notes[3].id).makeAsyncIterator()
     var others = store.changes(of: Everything.self).makeAsyncIterator()
-    try await store.putAll(notes)
+    try store.putAll(notes)
     try await store.write { tx in
       try tx.delete(Note.self, notes[3].id)
       try tx.update(Note.self, notes[4].id) { $0.set(\.time, .distantPast) }
@@ -25,7 +25,7 @@ import Testing
       try tx.put(Everything())
     }
     try await store.write { tx in _ = try tx.get(Note.self, notes[5].id) }
-    try await store.compact()
+    try store.compact()
     try await store.write { tx in try tx.put(notes[3]) }
     let first = try #require(await all.next())
     #expect(first.written == Set(notes.map(\.id)) && first.deleted.isEmpty && first.isComplete)
@@ -35,7 +35,7 @@ import Testing
     #expect(second.revisions.lowerBound > first.revisions.upperBound)
     let third = try #require(await all.next())
     #expect(third.written == [notes[3].id] && third.revisions.lowerBound > second.revisions.upperBound)
-    #expect(try await store.get(Note.self, notes[3].id)?.revision == third.revisions.upperBound)
+    #expect(try store.get(Note.self, notes[3].id)?.revision == third.revisions.upperBound)
     #expect(await one.next()?.written == [notes[3].id])
     #expect(await one.next()?.deleted == [notes[3].id])
     #expect(await one.next()?.written == [notes[3].id])
@@ -110,7 +110,7 @@ import Testing
     let changes = store.changes(of: Note.self)
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<4 {
-        group.addTask { for _ in 0..<25 { try await store.putAll([Note()], .buffered) } }
+        group.addTask { for _ in 0..<25 { try store.putAll([Note()], .buffered) } }
       }
       var seen = 0
       var last: UInt64 = 0
@@ -130,7 +130,7 @@ import Testing
     let store = try folder.create()
     var changes = store.changes(of: Note.self).makeAsyncIterator()
     let notes = (0..<10_000).map { _ in Note() }
-    let revision = try await store.putAll(notes, .buffered)
+    let revision = try store.putAll(notes, .buffered)
     var written: Set<RecordID> = []
     while written.count < notes.count {
       let change = try #require(await changes.next())
@@ -146,7 +146,7 @@ import Testing
     let writer = try folder.create()
     var options = Store.Options()
     options.isReadOnly = true
-    let reader = try await Store.open(at: folder.path, sharingKeysOf: writer, options: options)
+    let reader = try Store.open(at: folder.path, sharingKeysOf: writer, options: options)
     var notes = reader.changes(of: Note.self).makeAsyncIterator()
     var all = reader.changes().makeAsyncIterator()
     let (other, note) = (Everything(), Note(title: "new"))
@@ -154,7 +154,7 @@ import Testing
     try await writer.write { tx in _ = try tx.put(note) }
     let seen = try #require(await notes.next())
     #expect(seen.isComplete && seen.written == [note.id] && seen.deleted.isEmpty)
-    #expect(try await reader.get(Note.self, note.id)?.title == "new")
+    #expect(try reader.get(Note.self, note.id)?.title == "new")
     #expect(await all.next()?.written == [other.id])
     #expect(await all.next()?.written == [note.id])
     try await reader.close()

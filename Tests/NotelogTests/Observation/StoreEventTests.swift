@@ -313,9 +313,7 @@ import Testing
 
   @Test func `each kind has a name, words on one line and a severity, and none of what is sealed`() throws {
     let error = NotelogError(.poisoned, "sync failed")
-    let finding = Verification.Finding(
-      part: .structure, isDamage: true, message: "a frame's content does not check", segment: 3, offset: 128,
-      record: nil)
+    let finding = Finding(.payload, segment: 3, offset: 128)
     let all: [(StoreEvent, String, StoreEvent.Severity, String)] = [
       (.opened(wasClosed: true), "opened", .info, "the store is open"),
       (

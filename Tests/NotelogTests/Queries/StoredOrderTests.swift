@@ -262,7 +262,7 @@ import Testing
     try notebook.store.journal.checkpoint()
     let name = try notebook.name
     func store(isWhole: Bool) throws {
-      try notebook.store.journal.storeOrder(name, since: 0) { writer throws(JournalError) in
+      try notebook.store.journal.storeOrder(name, since: 0) { writer throws(NotelogError) in
         for number in 0..<300 {
           var key = [UInt8](repeating: 0, count: StoredOrder.keyByteCount)
           key[0] = UInt8(number >> 8)
@@ -270,7 +270,7 @@ import Testing
           try writer.append(key.rawSpan)
         }
         if !isWhole {
-          do throws(StorageError) { try writer.finishBlocks() } catch { throw JournalError(error) }
+          do throws(StorageError) { try writer.finishBlocks() } catch { throw NotelogError(error) }
         }
         return isWhole
       }

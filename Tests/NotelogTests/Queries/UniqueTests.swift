@@ -216,7 +216,7 @@ private struct StrictAccount: Record {
     }
     #expect(wins == 30)
     #expect(
-      try await store.query(Account.self).where(\.email, hasPrefix: "somebody with a long name 10").count()
+      try store.query(Account.self).where(\.email, hasPrefix: "somebody with a long name 10").count()
         == 31)
   }
 

@@ -174,7 +174,7 @@ import Testing
     let path = URL(filePath: folder.path).appending(path: head)
     // Behind it are zeros.
     let end = try #require(try Data(contentsOf: path).lastIndex { $0 != 0 })
-    try await writer.putAll((0..<200).map { Note(title: "\($0)", body: String(repeating: "x", count: $0)) })
+    try writer.putAll((0..<200).map { Note(title: "\($0)", body: String(repeating: "x", count: $0)) })
     let file = try FileHandle(forUpdating: path)
     try file.seek(toOffset: UInt64(end + 100))
     try file.write(contentsOf: [0xA5, 0xA5])
@@ -187,7 +187,7 @@ import Testing
     var changes = reader.changes().makeAsyncIterator()
     while await changes.next() != nil {}
     #expect(throws: NotelogError(.damaged, "")) { try reader.refresh() }
-    #expect(try await reader.query(Note.self).count() == 1)
+    #expect(try reader.query(Note.self).count() == 1)
     try await reader.close()
     try? await writer.close()
   }

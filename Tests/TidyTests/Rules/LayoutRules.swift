@@ -103,8 +103,8 @@ enum LayoutRules {
     }
   }
 
-  static let linesMax = 350
-  static let linesMaxOfTests = 450
+  static let linesMax = 600
+  static let linesMaxOfTests = 600
 
   static func filesAreShort(_ file: File) -> [Finding] {
     let count = file.lines.count

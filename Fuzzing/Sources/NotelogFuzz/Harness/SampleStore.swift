@@ -72,7 +72,7 @@ enum SampleStore {
       if round == 1 { _ = try journal.compact() }
     }
     try journal.checkpoint()
-    try journal.storeOrder(OrderName(collection: 1, field: 1), since: 1) { writer throws(JournalError) in
+    try journal.storeOrder(OrderName(collection: 1, field: 1), since: 1) { writer throws(NotelogError) in
       for number in UInt8(0)..<200 {
         try writer.append([UInt8](repeating: number, count: StoredOrder.keyByteCount).rawSpan)
       }

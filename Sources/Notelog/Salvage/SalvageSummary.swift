@@ -1,4 +1,4 @@
-// What salvaging a store saved, and what it could not.
+// What salvaging saved, and what it could not: docs/maintenance.md, "Salvage".
 
 import NotelogBase
 import NotelogFormat
@@ -29,7 +29,7 @@ public struct SalvageSummary: Sendable {
     /// Which kind of loss it is.
     public let kind: Kind
     /// What it is, in words.
-    public let message: String
+    public internal(set) var message = ""
     /// The file; nil where there is none.
     public let file: String?
     /// The segment's number, where it is known.
@@ -40,6 +40,33 @@ public struct SalvageSummary: Sendable {
     public let byteCount: Int
     /// The record, where it is known.
     public let record: RecordID?
+
+    /// - Parameters:
+    ///   - kind: What is lost.
+    ///   - file: The file that it is lost in; nil where it is lost with a file, or with several.
+    ///   - range: Where in the file.
+    ///   - segment: The segment's number; that of the file where nothing is said.
+    ///   - record: Whose it is, where that is known.
+    ///   - errno: Why a file can't be opened; 0 where it can.
+    init(
+      _ kind: Kind, in file: String?, _ range: Range<Int> = 0..<0, segment: UInt32?, record: ID16? = nil,
+      errno: Int32 = 0
+    ) {
+      (self.kind, self.file, self.segment) = (kind, file, segment.map(Int.init))
+      (offset, byteCount, self.record) = (range.lowerBound, range.count, record.map { RecordID($0) })
+      message =
+        switch kind {
+        case .missingSegment: "the segment is missing"
+        case .unreadableFile where errno != 0: "it can't be read: \(SystemErrno.message(errno))"
+        case .unreadableFile: "not one frame was found in it"
+        case .unreadableBytes: "\(byteCount) bytes can't be read"
+        case .lostFrames: "\(byteCount) bytes where frames were do not check"
+        case .record: "the record's newest version does not check"
+        case .uncommitted:
+          "\(byteCount) bytes of a transaction that is not whole, and may never have been durable"
+        case .largeValue: "parts of a large value of the record are missing"
+        }
+    }
   }
 
   /// What became of the keyring.
@@ -58,111 +85,71 @@ public struct SalvageSummary: Sendable {
     case missing
   }
 
-  private let report: SalvageReport
+  /// The store that was salvaged, and is the new one's id.
+  var store = ID16.zero
   /// The store's id: the new store has it too.
-  public var storeID: String { RecordID(report.storeID).description }
+  public var storeID: String { RecordID(store).description }
   /// How many records were saved, the store's own not counted.
-  public let recordCount: Int
+  public internal(set) var recordCount = 0
   /// How many chunks of large values were saved.
-  public var chunkCount: Int { report.chunkCount }
+  public internal(set) var chunkCount = 0
   /// The bytes of what was saved.
-  public var byteCount: Int { report.byteCount }
+  public internal(set) var byteCount = 0
   /// How many records were left out because their newest version is a deletion.
-  public var deletedCount: Int { report.deletedCount }
+  public internal(set) var deletedCount = 0
   /// Records that were saved in an older version, since their newest is lost.
-  public var olderVersions: [RecordID] { report.possiblyStale.map { RecordID($0) } }
+  public internal(set) var olderVersions: [RecordID] = []
   /// Where this is not 0, a saved record with a lower revision may have had a newer version, or may have been deleted, in
   /// what is lost.
-  public var staleBelow: UInt64 { report.staleBelow }
+  public internal(set) var staleBelow: UInt64 = 0
   /// How many records the index places where frames are lost, beside those named: their ids are not known.
-  public var unnamedRecordCount: Int { report.unnamedRecordCount }
+  public internal(set) var unnamedRecordCount = 0
   /// What became of the keyring.
-  public let keyring: KeyringOutcome
+  public internal(set) var keyring = KeyringOutcome.missing
   /// The file that the keyring was found in, where that is neither `keyring` nor `keyring.copy`: it is the newest that the credential opens,
   /// or these two don't serve.
-  public let keyringFile: String?
+  public internal(set) var keyringFile: String?
   /// The names under which other keyrings of the store came along, beside the one in force: nobody knows without a key which is the store's.
-  public let furtherKeyrings: [String]
+  public internal(set) var furtherKeyrings: [String] = []
   /// The files that frames were read from.
-  public var files: [String] { report.files }
+  public internal(set) var files: [String] = []
   /// Of these, files without a readable header.
-  public var headerless: [String] { report.headerless }
+  public internal(set) var headerless: [String] = []
   /// Of these, further copies of another one.
-  public var doubled: [String] { report.doubled }
+  public internal(set) var doubled: [String] = []
+  /// Files of other stores, which were left out, and those stores.
+  var others: [(name: String, storeID: ID16)] = []
   /// Files of other stores, which were left out.
-  public var foreign: [String] { report.foreign.map(\.name) }
+  public var foreign: [String] { others.map(\.name) }
   /// The stores that these are of.
   public var foreignStores: [String] {
-    Set(report.foreign.map(\.storeID)).sorted().map { RecordID($0).description }
+    Set(others.map(\.storeID)).sorted().map { RecordID($0).description }
   }
   /// How many losses there are; the first hundred thousand are in ``losses``.
-  public let lossCount: Int
+  public internal(set) var lossCount = 0
   /// What could not be saved.
-  public let losses: [Loss]
+  public internal(set) var losses: [Loss] = []
 
   /// Whether something was read, nothing that is known of was lost, and the keyring is whole.
   public var isComplete: Bool {
-    !files.isEmpty && (recordCount > 0 || report.foreign.isEmpty) && lossCount == 0 && staleBelow == 0
+    !files.isEmpty && (recordCount > 0 || others.isEmpty) && lossCount == 0 && staleBelow == 0
       && (keyring == .sound || keyring == .mended)
   }
 }
 
 extension SalvageSummary {
-  /// - Parameters:
-  ///   - report: What the journal saved.
-  ///   - keyring: What became of the keyring.
-  ///   - keyringFile: The file that it was found in under another name.
-  ///   - furtherKeyrings: The names of those that lie beside it.
-  ///   - schemas: The schemas of what was saved.
-  init(
-    _ report: SalvageReport, keyring: KeyringOutcome, from keyringFile: String?, _ furtherKeyrings: [String],
-    _ schemas: SchemaCopies
+  /// How many losses are listed at most.
+  private static let maximumListedLosses = 100_000
+
+  /// Notes something that is lost in a file, or with several.
+  mutating func add(
+    _ kind: Loss.Kind, in file: SalvageFile?, _ range: Range<Int> = 0..<0, record: ID16? = nil
   ) {
-    self.report = report
-    self.keyring = keyring
-    self.keyringFile = keyringFile
-    self.furtherKeyrings = furtherKeyrings
-    recordCount = report.recordCount - schemas.countInLog
-    // A schema that was lost in the log came along from its second copy.
-    let losses = report.losses.filter { loss in
-      guard loss.kind == .record, let number = loss.record.flatMap(SchemaRecord.number) else { return true }
-      return !schemas.fromFile.contains(UInt16(number))
-    }
-    lossCount = report.lossCount - (report.losses.count - losses.count)
-    self.losses = losses.map(Loss.init)
-  }
-}
-
-extension SalvageSummary.Loss {
-  fileprivate init(_ loss: SalvageReport.Loss) {
-    (kind, message) =
-      switch loss.kind {
-      case .missingSegment: (.missingSegment, "the segment is missing")
-      case .unreadableFile where loss.errno != 0:
-        (.unreadableFile, "it can't be read: \(SystemErrno.message(loss.errno))")
-      case .unreadableFile: (.unreadableFile, "not one frame was found in it")
-      case .unreadableBytes: (.unreadableBytes, "\(loss.byteCount) bytes can't be read")
-      case .lostFrames: (.lostFrames, "\(loss.byteCount) bytes where frames were do not check")
-      case .record: (.record, Self.lostRecord(loss.record))
-      case .uncommitted:
-        (
-          .uncommitted,
-          "\(loss.byteCount) bytes of a transaction that is not whole, and may never have been durable"
-        )
-      case .chunks: (.largeValue, "parts of a large value of the record are missing")
-      }
-    file = loss.file.isEmpty ? nil : loss.file
-    segment = loss.segment.map(Int.init)
-    offset = loss.offset
-    byteCount = loss.byteCount
-    record = loss.record.map { RecordID($0) }
+    add(Loss(kind, in: file?.name, range, segment: file?.number, record: record))
   }
 
-  /// A schema is a record too, and whose loss weighs more than others.
-  private static func lostRecord(_ key: ID16?) -> String {
-    guard let key, let number = SchemaRecord.number(key) else {
-      return "the record's newest version does not check"
-    }
-    return "the schema of collection \(number): its records were saved, but can't be shown by name"
+  mutating func add(_ loss: Loss) {
+    lossCount += 1
+    if losses.count < Self.maximumListedLosses { losses.append(loss) }
   }
 }

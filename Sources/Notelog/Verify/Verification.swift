@@ -1,0 +1,131 @@
+// What verifying a store found: data, made by whoever looks at bytes.
+
+import NotelogBase
+import NotelogFormat
+
+/// What verifying a store found.
+public struct Verification: Sendable {
+  /// A record that is lost.
+  public struct LostRecord: Sendable, Hashable {
+    /// Its id.
+    public let id: RecordID
+    /// The name of its collection; nil where its schema is lost too.
+    public let collection: String?
+    /// The revision that is lost, which was its newest.
+    public let revision: UInt64
+  }
+
+  /// What is wrong, or should be known, in the order in which it was found.
+  public internal(set) var findings: [Finding] = []
+  /// The records that are lost, where a frame's header or a footer says which they are.
+  public internal(set) var lostRecords: [LostRecord] = []
+  /// How many records are known to be lost. Those that are not among `lostRecords` only the index knows, which has no ids: reading a record by
+  /// such an id throws `damaged`.
+  public internal(set) var lostRecordCount = 0
+  /// How many bytes were cut, or would be when the store is opened: what a crash leaves. Nothing in the store says that they were
+  /// durable; the last of them may have been.
+  public internal(set) var tornByteCount = 0
+  /// How many segments were read.
+  public internal(set) var segmentCount = 0
+  /// How many frames were checked.
+  public internal(set) var frameCount = 0
+  /// How many bytes were read.
+  public internal(set) var byteCount = 0
+  /// How many records were read by their schemas.
+  public internal(set) var recordCount = 0
+  /// How many sealed values were opened; 0 where no credential was given.
+  public internal(set) var openedCount = 0
+  /// Whether a credential was given, so that tags could be checked.
+  public internal(set) var wasUnlocked = false
+  /// How many sealed values could not be looked into because their key is locked.
+  public internal(set) var lockedCount = 0
+  /// How many sealed values nothing opens any more, as their key was shredded or its effaceable file is not here. That is no damage.
+  public internal(set) var shreddedCount = 0
+  /// What the backup is, where it is one that was verified; nil for a store.
+  public internal(set) var backup: Backup?
+
+  /// What is known of a backup that was verified.
+  public struct Backup: Sendable, Hashable {
+    /// The store that it is a backup of; nil where its manifest can't be read.
+    public let storeID: RecordID?
+    /// How many files it consists of, the keyring and the manifest not counted.
+    public let partCount: Int
+  }
+
+  /// What opening the store found, and what reading every byte found besides.
+  var report = RecoveryReport()
+  /// Current records whose frames do not check, where a frame's header or a footer says which they are.
+  var lost: [FooterEntry] = []
+  /// How the index that an opening would take differs from what the segments say.
+  var index = IndexComparison()
+  /// The number that the next transaction will have.
+  var nextSequence: UInt64?
+
+  /// Whether nothing is damaged, in the log or in the index that an opening would take.
+  var isSound: Bool { !report.isDamaged && index.isSame }
+
+  /// The verdict on all that was checked.
+  public var condition: StoreCondition {
+    findings.contains(where: \.isDamage) ? .damaged : tornByteCount > 0 ? .torn : .sound
+  }
+
+  /// Whether nothing in a part is damaged.
+  public func isSound(_ part: Finding.Part) -> Bool { !findings.contains { $0.part == part && $0.isDamage } }
+
+  mutating func add(_ error: NotelogError, _ part: Finding.Part) { findings.append(Finding(error, part)) }
+
+  mutating func add(_ message: String, _ part: Finding.Part, isDamage: Bool) {
+    findings.append(Finding(message, part, isDamage: isDamage))
+  }
+}
+
+extension Verification {
+  /// Says what was found in the log and in the index.
+  mutating func noteStructure() {
+    findings = report.damages
+    tornByteCount = report.torn.reduce(0) { $0 + $1.byteCount }
+    note(report.checkpoint)
+    note(index)
+  }
+
+  /// Says what the checkpoint is like, where it does not serve.
+  private mutating func note(_ checkpoint: CheckpointUse) {
+    switch checkpoint {
+    case .missing, .used: break
+    case .stale: add("index: of other segments; it is built anew", .index, isDamage: false)
+    case .damaged: add("index: does not check; it is built anew", .index, isDamage: true)
+    }
+  }
+
+  /// Says how what an opening would take for the index differs from what the segments say.
+  private mutating func note(_ index: IndexComparison) {
+    if index.wrongEntryCount > 0 {
+      let records = index.records.map { RecordID($0).description }.joined(separator: ", ")
+      add(
+        "index: names \(index.wrongEntryCount) records elsewhere than they are\(records.isEmpty ? "" : ", among them \(records)")",
+        .index, isDamage: true)
+    }
+    if index.listsOtherSchemas { add("index: lists other schemas than there are", .index, isDamage: true) }
+    for order in index.orders {
+      add(
+        "index: its order of field \(order.fields.map(String.init).joined(separator: ", then ")) of collection \(order.collection) lacks keys that records have",
+        .index, isDamage: true)
+    }
+    if !index.segments.isEmpty {
+      let numbers = index.segments.prefix(5).map(String.init).joined(separator: ", ")
+      add(
+        "index: counts other live bytes than there are in \(index.segments.count) segments, among them \(numbers)",
+        .index, isDamage: true)
+    }
+  }
+}
+
+/// How a store was left, or what verifying it found.
+public enum StoreCondition: String, Sendable {
+  /// Nothing is wrong.
+  case sound
+  /// A tail was cut that nothing says was durable: what a crash leaves.
+  case torn
+  /// Durable bytes are broken or missing; ``Store/damage`` says what that means.
+  case damaged
+}
