@@ -3,6 +3,8 @@
 // Public for the optimiser alone (docs/decisions/0076).
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 
+package import NotelogBase
+
 /// A store's folder.
 ///
 /// Each requirement is one system call, with its errors and without retries: what survives `EINTR`, a short write or a
@@ -169,6 +171,251 @@ extension StorageError {
         "it has a second name (a hard link), and writing to it would change that file too; put a copy in its place"
     case SystemErrno.stale: return "another process has removed it meanwhile; open the store again"
     default: return SystemErrno.message(errno)
+    }
+  }
+}
+
+// MARK: - What is asked of a folder in more than one step; an interrupted call is made again.
+
+extension Storage {
+  /// Opens a file.
+  package func openFile(_ name: String, _ mode: StorageOpenMode) throws(StorageError) -> any StorageFile {
+    try retryingInterruptions { () throws(StorageError) in try open(name, mode) }
+  }
+
+  /// Moves a file over another in one step.
+  package func move(_ name: String, to newName: String) throws(StorageError) {
+    try retryingInterruptions { () throws(StorageError) in try rename(name, to: newName) }
+  }
+
+  /// Removes a file's name.
+  package func remove(_ name: String) throws(StorageError) {
+    try retryingInterruptions { () throws(StorageError) in try unlink(name) }
+  }
+
+  /// Makes the names in a folder durable; in the store's own where nothing is said.
+  package func makeNamesDurable(in folder: String = "") throws(StorageError) {
+    try retryingInterruptions { () throws(StorageError) in try syncFolder(folder) }
+  }
+}
+
+extension Storage {
+  /// The names in a folder, in no particular order; one that is not UTF-8 is none of ours and is left out.
+  package func names(in folder: String) throws(StorageError) -> [String] {
+    var names: [String] = []
+    try forEachName(in: folder) { bytes in
+      if let name = try? UTF8Span(validating: bytes) { names.append(String(copying: name)) }
+    }
+    return names
+  }
+
+  /// Creates a folder and makes its entry durable: it must still be there when the power comes back. FORMAT.md §21.2.
+  package func makeDurableFolder(_ name: String) throws(StorageError) {
+    try makeFolder(name)
+    try makeNamesDurable()
+  }
+
+  /// A file under that name, with nothing in it.
+  package func openEmpty(_ name: String) throws(StorageError) -> any StorageFile {
+    let file = try openFile(name, .createIfMissing)
+    do throws(StorageError) {
+      try file.setLength(0)
+    } catch {
+      file.close()
+      throw error
+    }
+    return file
+  }
+
+  /// Opens a file and locks it. The lock ends when the file is closed.
+  ///
+  /// - Parameters:
+  ///   - name: The file's name.
+  ///   - mode: How it is opened.
+  ///   - kind: Who else may hold a lock on it.
+  /// - Returns: The file.
+  /// - Throws: What opening and locking throw; a lock that another holds is `wouldBlock` of the call `lock`.
+  package func openLocked(
+    _ name: String, _ mode: StorageOpenMode, _ kind: StorageLockKind
+  ) throws(StorageError) -> any StorageFile {
+    let file = try openFile(name, mode)
+    do { try retryingInterruptions { () throws(StorageError) in try file.lock(kind) } } catch {
+      file.close()
+      throw error
+    }
+    return file
+  }
+
+  /// Gives a file that is whole and synced its name, durably: a crash leaves the file that had it, or this one.
+  ///
+  /// - Parameters:
+  ///   - partial: The name that it was written under.
+  ///   - name: The name that it gets.
+  /// - Throws: What renaming and syncing the folder throw.
+  package func publish(_ partial: String, as name: String) throws(StorageError) {
+    try move(partial, to: name)
+    try makeNamesDurable()
+  }
+}
+
+// MARK: - Whole reads and writes out of single system calls: where EINTR and short counts are dealt with.
+
+extension StorageError {
+  package var isInterruption: Bool { errno == SystemErrno.interrupted }
+  package var isNoSpace: Bool { errno == SystemErrno.noSpace || errno == SystemErrno.quotaExceeded }
+  package var isMissing: Bool { errno == SystemErrno.notFound }
+  package var isUnsupported: Bool {
+    errno == SystemErrno.notSupported || errno == SystemErrno.invalidArgument
+  }
+}
+
+/// Repeats a system call while signals interrupt it.
+@inline(__always)
+package func retryingInterruptions<Result>(
+  _ call: () throws(StorageError) -> Result
+) throws(StorageError) -> Result {
+  while true {
+    do { return try call() } catch {
+      guard error.isInterruption else { throw error }
+    }
+  }
+}
+
+extension StorageFile {
+  /// Reads until the span is full or the file ends.
+  ///
+  /// - Returns: How many bytes were read; fewer than asked only at the end of the file.
+  package func readFully(into bytes: inout MutableRawSpan, at offset: Int) throws(StorageError) -> Int {
+    var done = 0
+    while done < bytes.byteCount {
+      let count: Int
+      do {
+        var rest = bytes._mutatingExtracting(droppingFirst: done)
+        count = try read(into: &rest, at: offset + done)
+      } catch {
+        guard error.isInterruption else { throw error }
+        continue
+      }
+      if count == 0 { break }
+      done += count
+    }
+    return done
+  }
+
+  /// Cuts or grows the file.
+  package func setLength(_ byteCount: Int) throws(StorageError) {
+    try retryingInterruptions { () throws(StorageError) in try truncate(to: byteCount) }
+  }
+
+  /// Makes the file's content and length durable. An interrupted sync has lost nothing: what fails is said by the next.
+  package func makeDurable() throws(StorageError) {
+    // Not the method itself: that would take memory for it at each sync.
+    try retryingInterruptions { () throws(StorageError) in try sync() }
+  }
+
+  /// Writes every byte, whatever the system takes at a time.
+  package func writeAll(_ bytes: RawSpan, at offset: Int) throws(StorageError) {
+    var done = 0
+    while done < bytes.byteCount {
+      do throws(StorageError) {
+        let count = try write(bytes.extracting(droppingFirst: done), at: offset + done)
+        // A system that takes nothing and reports no error would keep us here for ever.
+        if count == 0 { throw StorageError(.write, name, errno: SystemErrno.inputOutput) }
+        done += count
+      } catch {
+        guard error.isInterruption else { throw error }
+      }
+    }
+  }
+}
+
+extension Buffer {
+  /// Appends up to `byteCount` bytes of a file.
+  ///
+  /// - Returns: How many bytes the file had there.
+  @discardableResult
+  package mutating func fill(_ byteCount: Int, from file: any StorageFile, at offset: Int)
+    throws(StorageError) -> Int
+  {
+    let start = count
+    resizeForReading(to: start + byteCount)
+    var all = mutableBytes
+    var bytes = all._mutatingExtracting(start..<start + byteCount)
+    do {
+      let done = try file.readFully(into: &bytes, at: offset)
+      truncate(to: start + done)
+      return done
+    } catch {
+      truncate(to: start)
+      throw error
+    }
+  }
+}
+
+/// How much of a file is read at a time.
+private let pieceByteCount = 256 << 10
+
+extension StorageFile {
+  /// Calls `body` with the bytes of a range, piece by piece, and with where each piece begins.
+  ///
+  /// - Parameters:
+  ///   - range: Bytes that the file has.
+  ///   - body: Called with each piece.
+  /// - Throws: What `body` throws; `inputOutput` where the file has fewer bytes.
+  package func forEachPiece(
+    of range: Range<Int>, _ body: (RawSpan, _ offset: Int) throws(StorageError) -> Void
+  ) throws(StorageError) {
+    var buffer = Buffer(capacity: min(pieceByteCount, range.count))
+    for place in stride(from: range.lowerBound, to: range.upperBound, by: pieceByteCount) {
+      buffer.removeAll()
+      let count = min(pieceByteCount, range.upperBound - place)
+      guard try buffer.fill(count, from: self, at: place) == count else {
+        throw StorageError(.read, name, errno: SystemErrno.inputOutput)
+      }
+      try body(buffer.bytes, place)
+    }
+  }
+}
+
+extension StorageFile {
+  /// Takes a range of another file's bytes.
+  ///
+  /// - Returns: Their checksum.
+  @discardableResult
+  package func copyBytes(of source: any StorageFile, _ range: Range<Int>) throws(StorageError) -> Checksum {
+    var checksum = Checksum()
+    try source.forEachPiece(of: range) { (bytes, place) throws(StorageError) in
+      checksum.update(bytes)
+      try writeAll(bytes, at: place)
+    }
+    return checksum
+  }
+}
+
+extension StorageFile {
+  /// Promises space: by the system's own means, or by writing zeros where it has none.
+  package func promise(_ range: Range<Int>) throws(StorageError) {
+    do {
+      try retryingInterruptions { () throws(StorageError) in try allocate(range) }
+    } catch {
+      guard error.isUnsupported else { throw error }
+      do { try writeZeros(range) } catch {
+        // Nothing is promised in part: what was taken is wanted elsewhere on a full disk.
+        try? truncate(to: range.lowerBound)
+        throw error
+      }
+    }
+  }
+
+  /// Writes zeros.
+  package func writeZeros(_ range: Range<Int>) throws(StorageError) {
+    var zeros = Buffer()
+    zeros.appendZeros(min(range.count, 1 << 16))
+    var place = range.lowerBound
+    while place < range.upperBound {
+      let count = min(zeros.count, range.upperBound - place)
+      try writeAll(zeros.bytes.extracting(first: count), at: place)
+      place += count
     }
   }
 }

@@ -1,5 +1,5 @@
 /* A process follows what another one commits, compacts and recovers: FORMAT.md 25, "Following". All of it is seen in the page cache: when the
-   power goes, both are gone. The follower's steps are those of Follower and Catalog+Follow (Notelog/Journal): a step is a look at a
+   power goes, both are gone. The follower's steps are those of Follower (Notelog/Journal): a step is a look at a
    file or at the folder, with what it does to the follower's memory. */
 
 #ifndef TRANSACTIONS

@@ -2,6 +2,7 @@
 
 import NotelogBase
 import NotelogFormat
+import NotelogStorage
 
 /// The list of a backup's files. It is there twice; each of the two is replaced in one step, one after the other.
 struct BackupManifest: Equatable, Sendable {
@@ -101,5 +102,229 @@ extension BackupManifest {
     buffer.appendZeros(4)
     var whole = buffer.mutableBytes
     whole.store(checksum, at: place)
+  }
+
+  // MARK: - A file of a backup: FORMAT.md §26.
+
+  /// What a file of a backup is.
+  enum Kind: UInt32, CaseIterable {
+    /// A finished segment, every byte of it verified.
+    case segment = 0
+    /// The log's end, every byte of it verified.
+    case end = 1
+    /// A segment, or the log's end, of which something does not check in the store.
+    case damaged = 2
+
+    var suffix: String {
+      switch self {
+      case .segment: ".segment"
+      case .end: ".end"
+      case .damaged: ".damaged"
+      }
+    }
+  }
+
+  /// One file: a segment, or the log's end.
+  struct Part: Equatable, Sendable {
+    /// The segment's number, length and salt. The checksum is its footer's; of another kind, that of all the file's bytes.
+    var entry: LiveEntry
+    var kind: Kind
+    /// Whether it belongs to the newest backup.
+    var isCurrent = true
+    /// Whether it belongs to the last backup of a sound store.
+    var isOfSound = false
+  }
+}
+
+extension BackupManifest.Part {
+  private static let currentFlag: UInt32 = 0x100
+  private static let soundFlag: UInt32 = 0x200
+
+  /// Reads a part of a manifest; nothing where it is not one.
+  init?(_ bytes: RawSpan, at offset: Int) {
+    entry = LiveEntry(bytes, at: offset)
+    let word = bytes.load(UInt32.self, at: offset + 20)
+    guard let kind = BackupManifest.Kind(rawValue: word & 0xFF),
+      word & ~(0xFF | Self.currentFlag | Self.soundFlag) == 0,
+      word > 0xFF, FileName.isSegmentNumber(entry.number),
+      entry.byteCount <= FormatLimits.maximumSegmentByteCount
+    else { return nil }
+    self.kind = kind
+    isCurrent = word & Self.currentFlag != 0
+    isOfSound = word & Self.soundFlag != 0
+  }
+
+  func append(to buffer: inout Buffer) {
+    let place = buffer.count
+    entry.append(to: &buffer)
+    let flags = (isCurrent ? Self.currentFlag : 0) | (isOfSound ? Self.soundFlag : 0)
+    var bytes = buffer.mutableBytes
+    bytes.store(kind.rawValue | flags, at: place + 20)
+  }
+
+  /// The name that tells it from every other: what has this name already need not be copied.
+  var name: String {
+    let salt = String(entry.salt, radix: 16)
+    let checksum = String(entry.footerChecksum, radix: 16)
+    return "\(entry.number)-\(salt)-\(checksum)-\(entry.byteCount)" + kind.suffix
+  }
+
+  /// Whether both are copies of the same segment, however much of it.
+  func isOfSegment(_ other: Self) -> Bool {
+    entry.number == other.entry.number && entry.salt == other.entry.salt
+  }
+
+  /// Whether a file of that name is a part of some backup, or one in the making.
+  static func isName(_ name: String) -> Bool {
+    let whole =
+      name.hasSuffix(FileName.partialSuffix) ? name.dropLast(FileName.partialSuffix.count) : name[...]
+    return BackupManifest.Kind.allCases.contains { kind in
+      Self(name: whole, kind).map { $0.name == whole } ?? false
+    }
+  }
+
+  /// What a name says; whether it says it as a name does, the name made of it tells.
+  private init?(name: Substring, _ kind: BackupManifest.Kind) {
+    guard name.hasSuffix(kind.suffix) else { return nil }
+    let parts = name.dropLast(kind.suffix.count).split(separator: "-", omittingEmptySubsequences: false)
+    guard parts.count == 4, let number = UInt32(parts[0]), let salt = UInt64(parts[1], radix: 16),
+      let checksum = UInt32(parts[2], radix: 16), let byteCount = Int(parts[3])
+    else { return nil }
+    self.init(
+      entry: LiveEntry(number: number, byteCount: byteCount, salt: salt, footerChecksum: checksum),
+      kind: kind)
+  }
+
+  // MARK: - What is wrong with a file of a backup: FORMAT.md §26.
+
+  /// How many of its bytes are the segment's own: the log's end is closed by a mark of the backup's.
+  var ownByteCount: Int {
+    kind == .segment ? entry.byteCount : entry.byteCount - BackupManifest.End.closingByteCount
+  }
+
+  /// What does not check in the part's file, which is read from its first byte to its last.
+  func damages(in storage: any Storage) throws(StorageError) -> [Finding] {
+    guard let file = try openIfThere(in: storage) else {
+      return [Finding(.missingSegment, segment: entry.number)]
+    }
+    defer { file.close() }
+    return try damages(in: ForgivingFile(file))
+  }
+
+  func damages(in file: any StorageFile) throws(StorageError) -> [Finding] {
+    guard let found = try readHeader(file) else {
+      return [Finding(.unreadableSegment, segment: entry.number)]
+    }
+    var damages = try found.damages(as: kind == .segment ? entry : nil).damages
+    damages = found.unreadableDamages + damages
+    return try hasItsBytes(file) || kind == .segment
+      ? damages : damages + [Finding(.backupFile, segment: entry.number)]
+  }
+
+  /// Whether the file has the length and checksum that the part has; of a finished segment, the length alone.
+  func hasItsBytes(_ file: any StorageFile) throws(StorageError) -> Bool {
+    guard try file.byteCount() == entry.byteCount else { return false }
+    if kind == .segment { return true }
+    return try Checksum.of(file, entry.byteCount).value == entry.footerChecksum
+  }
+
+  /// Whether length, header, footer and trailer are a finished segment's, and can be read; what is between them is not.
+  func isWholeAtItsEnds(in storage: any Storage) -> Bool {
+    guard let file = try? storage.open(name, .read) else { return false }
+    defer { file.close() }
+    guard let found = try? readHeader(file), found.entry == entry, found.badCopies.isEmpty else {
+      return false
+    }
+    return (try? found.hasSoundFooter()) ?? false
+  }
+
+  /// The part that a copy of this one is: of its kind if all of it checks, else a damaged one.
+  func asFound(in file: any StorageFile) throws(StorageError) -> Self {
+    let byteCount = try file.byteCount()
+    let found = LiveEntry(
+      number: entry.number, byteCount: byteCount, salt: entry.salt,
+      footerChecksum: try Checksum.of(file, byteCount).value)
+    var part = self
+    if kind == .end { part.entry = found }
+    if try part.damages(in: file).isEmpty { return part }
+    part.kind = .damaged
+    part.entry = found
+    return part
+  }
+
+  func openIfThere(in storage: any Storage) throws(StorageError) -> (any StorageFile)? {
+    do { return try storage.openFile(name, .read) } catch {
+      if error.isMissing { return nil }
+      throw error
+    }
+  }
+
+  private func readHeader(_ file: any StorageFile) throws(StorageError) -> FoundSegment? {
+    do { return try Survey.read(file, entry.number) } catch {
+      throw error.cause ?? StorageError(.read, name, errno: SystemErrno.inputOutput)
+    }
+  }
+}
+
+// MARK: - The two files of a backup's manifest: FORMAT.md §26.
+
+extension BackupManifest {
+  /// What one of the two files is like.
+  enum File {
+    case missing
+    case unreadable(NotelogError)
+    case sound(BackupManifest)
+
+    init(_ name: String, in storage: any Storage) {
+      let bytes: [UInt8]
+      do throws(StorageError) { bytes = try storage.readWhole(name, upTo: maximumByteCount) } catch {
+        self = error.isMissing ? .missing : .unreadable(NotelogError(error))
+        return
+      }
+      if let manifest = BackupManifest(bytes.rawSpan) {
+        self = .sound(manifest)
+      } else {
+        self = .unreadable(NotelogError(.damaged, "the backup's \(name) does not check"))
+      }
+    }
+
+    var manifest: BackupManifest? { if case .sound(let manifest) = self { manifest } else { nil } }
+    var error: NotelogError? { if case .unreadable(let error) = self { error } else { nil } }
+  }
+
+  /// Both files.
+  struct Files {
+    let first: File
+    let copy: File
+
+    init(in storage: any Storage) {
+      first = File(fileName, in: storage)
+      copy = File(copyName, in: storage)
+    }
+
+    /// The sound one; of two, the newer.
+    var newest: BackupManifest? {
+      guard let first = first.manifest, let copy = copy.manifest else {
+        return first.manifest ?? copy.manifest
+      }
+      return copy.generation > first.generation ? copy : first
+    }
+  }
+
+  /// Reads a backup's manifest; nothing where there is none yet.
+  ///
+  /// - Throws: `damaged` or `inputOutput` where neither of the files can be read.
+  static func read(_ storage: any Storage) throws(NotelogError) -> BackupManifest? {
+    let files = Files(in: storage)
+    if let newest = files.newest { return newest }
+    if let error = files.first.error ?? files.copy.error { throw error }
+    return nil
+  }
+
+  /// Puts the manifest in the place of the one before, file after file: one of them is whole at any moment.
+  func write(to storage: any Storage) throws(StorageError) {
+    var buffer = Buffer()
+    append(to: &buffer)
+    for name in [Self.fileName, Self.copyName] { try storage.replaceWhole(name, with: buffer.bytes.array()) }
   }
 }

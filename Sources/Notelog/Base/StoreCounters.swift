@@ -1,5 +1,7 @@
 // What a store counts while it is open.
 
+import Synchronization
+
 /// What a store did since it was opened. All counts begin at 0 and only grow; ``StoreInfo`` has what a store holds.
 public struct StoreCounters: Sendable {
   /// How many transactions were committed.
@@ -23,4 +25,64 @@ public struct StoreCounters: Sendable {
   public internal(set) var damagedPlaces = 0
   /// How many events ``Store/Options/observer`` was not told of, because a thousand waited for it already.
   public internal(set) var untoldEvents = 0
+}
+
+// MARK: - What an open journal counts, off the hot paths.
+
+/// Counts since the journal was opened, from 0. What each commit adds is counted where its lock is held anyway (`LogState`).
+final class JournalCounters: Sendable {
+  /// Syncs that commits, or closing, waited for, and the longest of them in nanoseconds.
+  let syncs = Atomic<Int>(0)
+  let slowestSync = Atomic<Int>(0)
+  /// Runs of compaction that replaced something, and by how much the files got shorter.
+  let compactions = Atomic<Int>(0)
+  let reclaimedBytes = Atomic<Int>(0)
+  /// Transactions that compaction wrote.
+  let ownTransactions = Atomic<Int>(0)
+  /// How often a log was recovered that was not closed in order.
+  let recoveries = Atomic<Int>(0)
+
+  /// Counts a recovery.
+  func noteRecovery() { recoveries.add(1, ordering: .relaxed) }
+
+  /// Counts a sync.
+  func noteSync(_ duration: Duration) {
+    syncs.add(1, ordering: .relaxed)
+    let (seconds, attoseconds) = duration.components
+    let nanoseconds = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
+    slowestSync.max(nanoseconds, ordering: .relaxed)
+  }
+}
+
+// MARK: - What a compaction did, or would do.
+
+/// What a compaction did.
+public struct CompactionSummary: Sendable {
+  /// The bytes of all segment files before.
+  public internal(set) var byteCountBefore = 0
+  /// The bytes of all segment files after, with the room that the newest one has to write into: of a small store they may be more than before.
+  /// How much was freed is what ``StoreCounters/bytesReclaimed`` counts.
+  public internal(set) var byteCountAfter = 0
+  /// How many segments went.
+  public internal(set) var removedSegments = 0
+  /// How many segments came.
+  public internal(set) var addedSegments = 0
+  /// The numbers of segments that are damaged, and were left as they are.
+  public internal(set) var damagedSegments: [Int] = []
+  /// Whether the budget was spent, or the caller said stop, before everything was done.
+  public internal(set) var isUnfinished = false
+  /// By how much the files of the segments that came are shorter than those of the ones that went.
+  var reclaimedByteCount = 0
+  /// The bytes of live frames that were copied.
+  var copiedByteCount = 0
+}
+
+/// What a compaction would do.
+public struct CompactionForecast: Sendable, Equatable {
+  /// The numbers of the segments that it would replace.
+  public internal(set) var segments: [Int] = []
+  /// How many live bytes it would copy.
+  public internal(set) var copiedByteCount = 0
+  /// How many bytes it would free, about.
+  public internal(set) var freedByteCount = 0
 }

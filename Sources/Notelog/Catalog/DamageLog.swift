@@ -1,7 +1,8 @@
 // What turned out to be damaged while a store was in use: FORMAT.md §12.3.
 
-import NotelogFormat
 import NotelogBase
+import NotelogFormat
+import Synchronization
 
 /// Damage that reading came upon since a store was opened. Opening looks at few of a store's bytes; what it found is in the
 /// `RecoveryReport`.

@@ -3,6 +3,7 @@
 import NotelogBase
 import NotelogFormat
 import NotelogStorage
+import Synchronization
 
 /// Copies the live frames of its sources into one compacted segment, a slice at a time.
 struct Compaction: ~Copyable, Sendable {
@@ -170,5 +171,180 @@ struct Compaction: ~Copyable, Sendable {
       }
     } catch {}
     throw .damaged(segment.number)
+  }
+}
+
+// MARK: - Which segments to compact, and in which order: benefit × age ÷ cost. FORMAT.md §24.
+
+/// A segment that compaction might replace.
+struct CompactionCandidate {
+  let segment: Segment
+  let byteCount: Int
+  let liveByteCount: Int
+  /// How many transactions came since the youngest frame in it.
+  let age: UInt64
+
+  var freedByteCount: Int { max(0, byteCount - Self.overheadByteCount - liveByteCount) }
+
+  /// What a compacted segment takes beside its live bytes, at most.
+  static let overheadByteCount = Layout.firstFrameOffset + FooterBuilder().byteCount + 8
+
+  /// What is gained by compacting it, weighed with how long that is likely to last, for what it costs to read and
+  /// write. What changes often is better left until more of it is dead.
+  var score: Double {
+    Double(freedByteCount) * Double(age) / Double(byteCount + liveByteCount)
+  }
+
+  /// Whether so much of it is dead that a copy is worth it.
+  func isWorthCopying(_ share: CompactionShare) -> Bool { freedByteCount * share.rawValue > byteCount }
+}
+
+/// How much of a segment must be dead, as one part in so many, for its copy to be worth it.
+enum CompactionShare: Int {
+  /// As small as it gets: well within what the space contract leaves.
+  case onDemand = 40
+  /// Whatever is dead, however little.
+  case purge = 0x8000_0000
+  /// What keeps the contract, and no more than that.
+  case automatic = 8
+
+  /// How large a part of what is copied tombstones must be, as one part in so many, for looking through the footers of
+  /// all other segments for what they delete to be worth it.
+  var tombstoneShare: Int {
+    switch self {
+    case .onDemand, .purge: .max
+    case .automatic: 20
+    }
+  }
+}
+
+/// Segments worth compacting, best first, in groups of which each fills one segment.
+struct CompactionPlan {
+  private(set) var groups: [[CompactionCandidate]] = []
+
+  /// Groups the candidates; `aim` is the size of a segment.
+  init(_ candidates: [CompactionCandidate], aim: Int, share: CompactionShare) {
+    let worthwhile = candidates.filter { $0.isWorthCopying(share) }.sorted { $0.score > $1.score }
+    // Small segments without anything dead in them are joined with whatever is copied.
+    let small = candidates.filter { !$0.isWorthCopying(share) && $0.byteCount < aim / 2 }
+    var group: [CompactionCandidate] = []
+    var outputByteCount = CompactionCandidate.overheadByteCount
+    for candidate in worthwhile + small {
+      let isFull =
+        outputByteCount + candidate.liveByteCount > aim || group.count == FormatLimits.maximumSources
+      if !group.isEmpty, isFull {
+        groups.append(group)
+        group = []
+        outputByteCount = CompactionCandidate.overheadByteCount
+      }
+      group.append(candidate)
+      outputByteCount += candidate.liveByteCount
+    }
+    if !group.isEmpty { groups.append(group) }
+    // One small segment alone is as good as its copy.
+    groups.removeAll { group in group.count == 1 && !group[0].isWorthCopying(share) }
+  }
+
+  /// Each by itself, those with the least to copy first: where there is hardly room for anything.
+  init(singly candidates: [CompactionCandidate], share: CompactionShare) {
+    groups = candidates.filter { $0.isWorthCopying(share) }.sorted { $0.liveByteCount < $1.liveByteCount }
+      .map { [$0] }
+  }
+
+  var estimate: CompactionForecast {
+    var estimate = CompactionForecast()
+    for group in groups {
+      estimate.segments += group.map { Int($0.segment.number) }
+      estimate.copiedByteCount += group.reduce(0) { $0 + $1.liveByteCount }
+      // The overheads of all but one go too.
+      estimate.freedByteCount +=
+        group.reduce(0) { $0 + $1.freedByteCount }
+        + (group.count - 1) * CompactionCandidate.overheadByteCount
+    }
+    estimate.segments.sort()
+    return estimate
+  }
+}
+
+// MARK: - What compaction remembers between its steps. FORMAT.md §24.
+
+/// The state of compaction in an open journal.
+final class Compactor: Sendable {
+  struct State: ~Copyable, Sendable {
+    /// A compaction that ran out of its budget.
+    var unfinished: Compaction?
+    /// Segments that are damaged: they are set aside, and stay as they are.
+    var damaged: Set<UInt32> = []
+    /// Replaced segments whose files are still there because a pin holds them, by what took their place.
+    var deferred: [UInt32: UInt32] = [:]
+    /// Whether the disk is full, and the reserve was given up: then only what little it holds can be written.
+    var isTight = false
+    /// The highest sequence number in each finished segment, as far as anybody asked.
+    var lastSequences: [UInt32: UInt64] = [:]
+  }
+
+  /// One thread compacts at a time.
+  private let isBusy = Monitor(false)
+  let state = Lock(State())
+  /// The bytes that compaction wrote since the journal was opened.
+  let writtenByteCount = Atomic<Int>(0)
+  /// The bytes that transactions brought since then.
+  let storedByteCount = Atomic<Int>(0)
+  /// The bytes written by transactions since somebody last looked whether compaction is due.
+  private let unwatchedByteCount = Atomic<Int>(0)
+  /// How many threads do what writers otherwise do a share of.
+  let keeperCount = Atomic<Int>(0)
+  /// When compaction last found nothing left that was worth it.
+  let uselessAt = Lock<Uselessness?>(nil)
+
+  /// What the store wasted, and what had died in it, when there was nothing to gain.
+  struct Uselessness {
+    let wastedByteCount: Int
+    let diedByteCount: Int
+    /// Whether the head was finished, and nothing under way, when that was found.
+    let isOfAll: Bool
+  }
+
+  /// Waits for whoever compacts, and begins.
+  func enter() { isBusy.withLock(when: { !$0 }) { $0 = true } }
+
+  /// Waits for whoever compacts, and begins, unless it turns out that there is no need to.
+  ///
+  /// - Returns: Whether compaction is the caller's now.
+  func enter(unless isNeedless: () -> Bool) -> Bool {
+    isBusy.withLock(when: { !$0 || isNeedless() }) { isBusy in
+      if isBusy { return false }
+      isBusy = true
+      return true
+    }
+  }
+
+  /// Begins if nobody compacts.
+  func enterIfFree() -> Bool {
+    isBusy.withLock(waking: .nobody) { isBusy in
+      defer { isBusy = true }
+      return !isBusy
+    }
+  }
+
+  /// Lets others compact.
+  func leave() { isBusy.withLock { $0 = false } }
+
+  /// Has those who wait look again whether they still need to: something was freed.
+  func noteFreed() { isBusy.withLock { _ in } }
+
+  /// Counts what a transaction wrote.
+  ///
+  /// - Returns: Whether it is time to look again whether compaction is due.
+  func note(_ byteCount: Int, every interval: Int) -> Bool {
+    storedByteCount.add(byteCount, ordering: .relaxed)
+    guard unwatchedByteCount.add(byteCount, ordering: .relaxed).newValue >= interval else { return false }
+    unwatchedByteCount.store(0, ordering: .relaxed)
+    return true
+  }
+
+  /// Gives up what was not finished.
+  func abandon() {
+    if let unfinished = state.withLock({ $0.unfinished.take() }) { unfinished.abandon() }
   }
 }

@@ -1,7 +1,65 @@
-// A field on its way back: checked against what the schema permits, opened, unpadded, inflated.
+// What opens fields: the keys, and a count of what was opened.
 
 import NotelogBase
 import NotelogCrypto
+import NotelogFormat
+import Synchronization
+
+/// Opens fields of a store's records.
+///
+/// An object, so that handing it on counts nothing: as a value, each of what it holds would be counted up and down for
+/// every field, in memory that all threads share.
+final class FieldOpener: Sendable {
+  let vault: Vault
+  let metrics: FieldMetrics
+  let journal: Journal
+  /// Chunks that the transaction which reads has written itself.
+  let pending: PendingChunks?
+
+  init(vault: Vault, metrics: FieldMetrics, journal: Journal, pending: PendingChunks? = nil) {
+    self.vault = vault
+    self.metrics = metrics
+    self.journal = journal
+    self.pending = pending
+  }
+
+  /// The same for a record, which may be one that the transaction has just written.
+  func reading(_ stored: OwnedRecord) -> FieldOpener {
+    stored.pending.map(reading) ?? self
+  }
+
+  /// The same for records with chunks that are not in the journal yet.
+  func reading(_ pending: PendingChunks) -> FieldOpener {
+    FieldOpener(vault: vault, metrics: metrics, journal: journal, pending: pending)
+  }
+
+  /// Why a value was not opened.
+  func refusal(_ error: CryptoError, _ place: String) -> NotelogError {
+    error == .closed
+      ? .closed(journal.path) : NotelogError(crypto: error, place)
+  }
+
+  /// Calls `body` with the value's bytes: a presence byte if the plan says optional, then the value.
+  ///
+  /// For single values; whoever opens many keeps an ``Opening``.
+  func open<Result>(
+    _ entry: FieldEntry, in body: RawSpan, of id: RecordID, _ index: Int, _ plan: CollectionPlan,
+    _ use: (RawSpan) throws(NotelogError) -> Result
+  ) throws(NotelogError) -> Result {
+    var opening = Opening()
+    return try opening.open(entry, in: body, of: id, index, plan, self, use)
+  }
+}
+
+extension CollectionPlan {
+  /// A field's name behind its collection's, for messages.
+  func name(of index: Int) -> String { "\(schema.name).\(fields[index].field.name)" }
+
+  /// A field's place, for messages.
+  func place(_ index: Int, _ id: RecordID) -> String { "\(name(of: index)) of record \(id)" }
+}
+
+// MARK: - A field on its way back: checked against what the schema permits, opened, unpadded, inflated.
 
 /// Memory that values are opened in, and the keys that opened the last ones.
 ///
@@ -205,4 +263,92 @@ struct Opening: ~Copyable {
     return Deflate.inflate(
       packed.extracting(droppingFirst: 4), byteCount: Int(packed.load(UInt32.self, at: 0)))
   }
+}
+
+// MARK: - A key that one thread keeps at hand.
+
+/// A data key, held by an object of one thread's own: using it counts nothing up and down that other threads use too.
+///
+/// That holds within its methods. Whoever takes the key out of it to use it, counts.
+final class HeldKey {
+  let key: SealingKey
+  private let vault: Vault
+
+  init(_ key: SealingKey, _ vault: Vault) {
+    self.key = key
+    self.vault = vault
+  }
+
+  /// Whether it is a vault's key of that name.
+  func isNamed(_ reference: KeyReference, of vault: Vault) -> Bool {
+    // By number: comparing references goes through what the runtime knows of the type.
+    key.reference.rawValue == reference.rawValue && self.vault === vault
+  }
+
+  /// Seals a value.
+  func seal(
+    _ plaintext: RawSpan, additionalData: RawSpan, nonces: inout NonceRun, into output: inout MutableRawSpan
+  ) throws(CryptoError) {
+    try key.seal(plaintext, additionalData: additionalData, nonces: &nonces, into: &output)
+  }
+
+  /// Opens a value.
+  func open(
+    _ sealed: RawSpan, additionalData: RawSpan, into output: inout MutableRawSpan
+  ) throws(CryptoError) {
+    try key.open(sealed, additionalData: additionalData, into: &output)
+  }
+}
+
+// MARK: - How many sealed fields were opened.
+
+/// Counts what was opened, so that a test can say that nothing else was.
+public final class FieldMetrics: Sendable {
+  /// The counts of some of the threads, on a cache line of their own: threads that open fields side by side don't pull
+  /// one line to and fro.
+  private struct Share: ~Copyable {
+    let fields = Atomic<Int>(0)
+    let bytes = Atomic<Int>(0)
+    private let padding = InlineArray<14, UInt64>(repeating: 0)
+  }
+
+  private let shares: InlineArray<8, Share>
+
+  init() { shares = InlineArray { _ in Share() } }
+
+  /// How many sealed fields were opened.
+  public var fieldsOpened: Int {
+    shares.indices.reduce(0) { $0 + shares[$1].fields.load(ordering: .relaxed) }
+  }
+
+  /// How many bytes of plaintext they had, padding included.
+  public var bytesOpened: Int {
+    shares.indices.reduce(0) { $0 + shares[$1].bytes.load(ordering: .relaxed) }
+  }
+
+  func count(_ byteCount: Int) {
+    let share = ThreadNumber.current & 7
+    shares[share].fields.add(1, ordering: .relaxed)
+    shares[share].bytes.add(byteCount, ordering: .relaxed)
+  }
+
+  /// Counts a chunk of a large value, which is counted as a field once.
+  func countBytes(_ byteCount: Int) {
+    shares[ThreadNumber.current & 7].bytes.add(byteCount, ordering: .relaxed)
+  }
+}
+
+// MARK: - A value that is sealed before its record is written.
+
+/// A field's value as it will stand in the record: sealed, or a reference to its chunks.
+struct SealedContent: Sendable {
+  let type: FieldType
+  let flags: FieldFlags
+  let keyReference: UInt32
+  let bytes: [UInt8]
+  /// What stands in the field of its digests, where that has one.
+  var digest: [UInt8]?
+
+  /// The large value that it refers to.
+  var value: ID16? { flags.contains(.chunked) ? ValueReference.value(in: bytes.rawSpan) : nil }
 }

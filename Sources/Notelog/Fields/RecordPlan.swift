@@ -1,5 +1,6 @@
 // A record type's schema married to the collection's: which property is which field.
 
+import NotelogBase
 import NotelogCrypto
 
 /// A record type, ready for use with one store.
@@ -142,5 +143,116 @@ final class RecordPlan<R: Record>: Sendable {
     } catch {
       throw NotelogError(storing: "\(collection.schema.name).\(field.description.name)", error)
     }
+  }
+}
+
+// MARK: - The keys of a collection's fields, looked up once a transaction.
+
+/// The keys that a transaction seals a collection's fields with; each is looked up when it is first needed.
+struct SealingKeys {
+  private let vault: Vault
+  /// Whether the schemas were checked that say what is sealed under which key.
+  private let mayBeUsed: Flag
+  private var keys: [HeldKey?]
+
+  init(_ vault: Vault, _ mayBeUsed: Flag, for plan: CollectionPlan) {
+    self.vault = vault
+    self.mayBeUsed = mayBeUsed
+    keys = Array(repeating: nil, count: plan.fields.count)
+  }
+
+  /// Gets ready for another transaction: keys that were wiped are forgotten.
+  mutating func reset(for plan: CollectionPlan) {
+    if keys.count != plan.fields.count { keys = Array(repeating: nil, count: plan.fields.count) }
+    for index in keys.indices {
+      guard let held = keys[index] else { continue }
+      let isOpen = (try? vault.sealingKey(held.key.reference)) === held.key
+      if !isOpen { keys[index] = nil }
+    }
+  }
+
+  /// The key that a field's value is to be sealed under: the one in force, or that which its record names.
+  mutating func key(
+    _ index: Int, _ reference: UInt32, of plan: CollectionPlan
+  ) throws(NotelogError) -> HeldKey {
+    if let held = keys[index], held.key.reference.rawValue == reference { return held }
+    // A key may be open all the same: one that is always, or by a grant.
+    guard mayBeUsed.isSet else {
+      throw NotelogError(
+        .locked, "\(plan.name(of: index)): nothing is sealed before the store was unlocked")
+    }
+    let key = try vault.sealingKey(reference, for: plan.name(of: index))
+    let held = HeldKey(key, vault)
+    keys[index] = held
+    return held
+  }
+}
+
+// MARK: - Reading the fields of a record type's records, wherever their bytes are.
+
+/// A record type's plan and the keys to read its records with.
+final class RecordReader<R: Record>: Sendable {
+  let plan: RecordPlan<R>
+  let opener: FieldOpener
+  /// Whether the key of every field is the one that code names now; where it couldn't be looked up, records are read by
+  /// this plan and not written.
+  let isComplete: Bool
+
+  init(plan: RecordPlan<R>, opener: FieldOpener, isComplete: Bool = true) {
+    self.plan = plan
+    self.opener = opener
+    self.isComplete = isComplete
+  }
+
+  /// One field of a record, whose body was checked; its initial value where the record lacks it.
+  func value<Value>(of path: KeyPath<R, Value>, _ id: RecordID, _ body: RawSpan) throws -> Value {
+    var opening = Opening()
+    return try value(of: path, id, body, &opening)
+  }
+
+  /// The same in memory that is used again.
+  func value<Value>(
+    of path: KeyPath<R, Value>, _ id: RecordID, _ body: RawSpan, _ opening: inout Opening
+  ) throws -> Value {
+    if plan.hasRetired, plan.isRetired(path) { return plan.prototype[keyPath: path] }
+    var record = plan.prototype
+    let slot = plan.slots[try plan.slot(of: path)]
+    try load(slot.index, slot.definition.access, id, RecordBody(checked: body), into: &record, &opening)
+    return record[keyPath: path]
+  }
+
+  /// All fields of a record.
+  func record(_ id: RecordID, _ body: RawSpan) throws -> R {
+    var opening = Opening()
+    return try record(id, RecordBody(checked: body), &opening)
+  }
+
+  /// The same in memory that is used again.
+  func record(_ id: RecordID, _ body: RecordBody, _ opening: inout Opening) throws -> R {
+    var record = plan.prototype
+    record.id = id
+    var step = plan.firstStep
+    while let current = step {
+      try load(current.index, current.access, id, body, into: &record, &opening)
+      step = current.next
+    }
+    return record
+  }
+
+  /// The record that was read into a buffer.
+  func record(_ id: RecordID, _ buffer: borrowing ReadBuffer, _ opening: inout Opening) throws -> R {
+    try record(id, RecordBody(checking: buffer.body), &opening)
+  }
+
+  private func load(
+    _ index: Int, _ access: FieldAccess<R>, _ id: RecordID, _ body: RecordBody, into record: inout R,
+    _ opening: inout Opening
+  ) throws {
+    guard let entry = try body.find(plan.collection.fields[index].number) else { return }
+    var failure: (any Error)?
+    try opening.open(entry, in: body.bytes, of: id, index, plan.collection, opener) { bytes in
+      do { try access.decode(&record, bytes) } catch { failure = error }
+    }
+    if let failure { throw failure }
   }
 }

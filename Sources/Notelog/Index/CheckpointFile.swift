@@ -1,8 +1,9 @@
 // The checkpoint's file: found at opening, written now and then. docs/format-derived.md §31.
 
+import NotelogBase
 import NotelogFormat
 import NotelogStorage
-import NotelogBase
+import Synchronization
 
 /// The checkpoint that lies in a store's folder.
 struct CheckpointFile: Sendable {
@@ -142,5 +143,296 @@ extension CheckpointFile {
       entriesLeft -= min(entriesLeft, CheckpointBlock.entryCount)
     }
     return counts == head.entryCounts && tombstoneCounts == head.tombstoneCounts
+  }
+}
+
+// MARK: - The head of the checkpoint file: docs/format-derived.md §31.
+
+/// What a checkpoint says of itself.
+struct CheckpointHead: Equatable, Sendable {
+  /// A segment that was live when the checkpoint was written, or the head.
+  struct SegmentFigures: Equatable, Sendable {
+    /// How the live set identifies it, with a length of 0 as long as it is not finished.
+    let entry: LiveEntry
+    let kind: SegmentKind
+    let liveByteCount: Int
+
+    var number: UInt32 { entry.number }
+    var salt: UInt64 { entry.salt }
+    var isFinished: Bool { entry.byteCount > 0 }
+
+    init(_ segment: Segment) {
+      entry =
+        segment.entry
+        ?? LiveEntry(number: segment.number, byteCount: 0, salt: segment.salt.value, footerChecksum: 0)
+      kind = segment.kind
+      liveByteCount = max(segment.recordBytes, 0)
+    }
+
+    fileprivate static let byteCount = 32
+
+    fileprivate init?(_ bytes: RawSpan, at place: Int) {
+      entry = LiveEntry(bytes, at: place)
+      let live = bytes.load(UInt64.self, at: place + 24)
+      guard let kind = SegmentKind(rawValue: bytes.load(UInt16.self, at: place + 20)),
+        bytes.load(UInt16.self, at: place + 22) == 0, live <= UInt64(FormatLimits.maximumSegmentByteCount)
+      else { return nil }
+      self.kind = kind
+      liveByteCount = Int(live)
+    }
+
+    @_lifetime(bytes: copy bytes)
+    fileprivate func write(into bytes: inout MutableRawSpan, at place: Int) {
+      entry.write(into: &bytes, at: place)
+      bytes.store(kind.rawValue, at: place + 20)
+      bytes.store(UInt64(liveByteCount), at: place + 24)
+    }
+  }
+
+  static let magic: UInt64 = 0x0A0D_5844_494C_4E89
+  static let version: UInt16 = 1
+  private static let fingerprintBitCount: UInt16 = 64
+  /// Where the shards' counts begin in the first block.
+  private static let shardsOffset = 128
+  private static let shardsEnd = shardsOffset + 8 * Index.shardCount
+  /// No store has more than that, and tables are read at once.
+  static let maximumItemCount = 1 << 20
+  static let maximumEntryCount = 1 << 40
+  let storeID: ID16
+  /// Random for each file; in every block.
+  let salt: UInt64
+  var key: FingerprintKey
+  /// Everything before it is in the checkpoint, and was durable when it was written.
+  let covered: LogPosition
+  /// The salt of the segment that `covered` lies in.
+  let coveredSalt: UInt64
+  /// The number of the first transaction that is not in it.
+  let nextSequence: UInt64
+  /// Whether something that the store had was known to be lost: then no opening may do without looking at all segments.
+  let isOfDamagedStore: Bool
+  let entryCounts: [UInt32]
+  let tombstoneCounts: [UInt32]
+  let segments: [SegmentFigures]
+  /// The records of collection 0.
+  let listed: [ListedRecords.Entry]
+
+  /// The figures of a segment; nothing where the checkpoint has none of that number.
+  func figures(of number: UInt32) -> SegmentFigures? { segments.find(number) { $0.number } }
+  var entryCount: Int { entryCounts.reduce(0) { $0 + Int($1) } }
+
+  /// The tables of segments and of listed records, which follow the first block.
+  private static func tables(
+    segmentCount: Int, listedCount: Int
+  ) -> (segments: CheckpointTable, listed: CheckpointTable) {
+    let segments = CheckpointTable(
+      itemByteCount: SegmentFigures.byteCount, count: segmentCount, firstBlock: 1)
+    let listed = CheckpointTable(
+      itemByteCount: ListedRecords.Entry.byteCount, count: listedCount, firstBlock: segments.endBlock)
+    return (segments, listed)
+  }
+
+  /// The number of the first block of entries.
+  var firstEntryBlock: Int {
+    Self.tables(segmentCount: segments.count, listedCount: listed.count).listed.endBlock
+  }
+  /// The blocks of the file, but for orders.
+  var blockCount: Int {
+    firstEntryBlock + (entryCount + CheckpointBlock.entryCount - 1) / CheckpointBlock.entryCount
+  }
+
+  /// The blocks before the entries.
+  func append(to buffer: inout Buffer) {
+    let start = buffer.count
+    buffer.appendZeros(firstEntryBlock * CheckpointBlock.byteCount)
+    var bytes = buffer.mutableBytes
+    bytes.store(Self.magic, at: start)
+    bytes.store(Self.version, at: start + 8)
+    bytes.store(Self.fingerprintBitCount, at: start + 10)
+    bytes.store(UInt32(segments.count), at: start + 12)
+    storeID.write(into: &bytes, at: start + 16)
+    bytes.store(key.low, at: start + 32)
+    bytes.store(key.high, at: start + 40)
+    covered.write(into: &bytes, at: start + 48)
+    bytes.store(coveredSalt, at: start + 56)
+    bytes.store(UInt64(entryCount), at: start + 64)
+    bytes.store(UInt32(listed.count), at: start + 72)
+    bytes.store(nextSequence, at: start + 76)
+    bytes.store(UInt32(isOfDamagedStore ? 1 : 0), at: start + 84)
+    for shard in 0..<Index.shardCount {
+      bytes.store(entryCounts[shard], at: start + Self.shardsOffset + 8 * shard)
+      bytes.store(tombstoneCounts[shard], at: start + Self.shardsOffset + 8 * shard + 4)
+    }
+    let tables = Self.tables(segmentCount: segments.count, listedCount: listed.count)
+    for (index, segment) in segments.enumerated() {
+      segment.write(into: &bytes, at: start + tables.segments.place(of: index))
+    }
+    for (index, entry) in listed.enumerated() {
+      let place = start + tables.listed.place(of: index)
+      entry.id.write(into: &bytes, at: place)
+      bytes.store(entry.sequence, at: place + 16)
+    }
+    let salt = self.salt
+    CheckpointBlock.seal(&buffer, salt: salt, first: 0)
+  }
+
+}
+
+extension CheckpointHead {
+  /// Reads the blocks before the entries; nothing where they are not all sound.
+  init?(from file: any StorageFile) throws(StorageError) {
+    // Most stores' segments fit into one block, and their collection 0 into another.
+    let usualByteCount = 3 * CheckpointBlock.byteCount
+    var buffer = Buffer(capacity: usualByteCount)
+    try buffer.fill(usualByteCount, from: file, at: 0)
+    guard buffer.count >= CheckpointBlock.byteCount, buffer.bytes.load(UInt64.self, at: 0) == Self.magic,
+      buffer.bytes.load(UInt16.self, at: 8) == Self.version
+    else { return nil }
+    let segmentCount = Int(buffer.bytes.load(UInt32.self, at: 12))
+    let listedCount = Int(buffer.bytes.load(UInt32.self, at: 72))
+    guard segmentCount <= Self.maximumItemCount, listedCount <= Self.maximumItemCount else { return nil }
+    let tables = Self.tables(segmentCount: segmentCount, listedCount: listedCount)
+    let needed = tables.listed.endBlock * CheckpointBlock.byteCount
+    if buffer.count < needed { try buffer.fill(needed - buffer.count, from: file, at: buffer.count) }
+    guard buffer.count >= needed else { return nil }
+    self.init(buffer.bytes.extracting(0..<needed), tables.segments, tables.listed)
+  }
+
+  private init?(_ bytes: RawSpan, _ segmentTable: CheckpointTable, _ listedTable: CheckpointTable) {
+    let salt = bytes.load(UInt64.self, at: CheckpointBlock.contentByteCount)
+    for block in 0..<bytes.byteCount / CheckpointBlock.byteCount {
+      guard
+        CheckpointBlock.isSound(bytes, at: block * CheckpointBlock.byteCount, number: block, salt: salt)
+      else { return nil }
+    }
+    let (nextSequence, damage) = (bytes.load(UInt64.self, at: 76), bytes.load(UInt32.self, at: 84))
+    guard bytes.load(UInt16.self, at: 10) == Self.fingerprintBitCount,
+      bytes.extracting(88..<Self.shardsOffset).isZero,
+      nextSequence <= UInt64(FormatLimits.maximumSequence), damage <= 1,
+      bytes.extracting(Self.shardsEnd..<CheckpointBlock.contentByteCount).isZero
+    else { return nil }
+    let shards = 0..<Index.shardCount
+    let entryCounts = shards.map { bytes.load(UInt32.self, at: Self.shardsOffset + 8 * $0) }
+    let tombstoneCounts = shards.map { bytes.load(UInt32.self, at: Self.shardsOffset + 8 * $0 + 4) }
+    var segments: [SegmentFigures] = []
+    for index in 0..<segmentTable.count {
+      guard let figures = SegmentFigures(bytes, at: segmentTable.place(of: index)),
+        segments.last.map({ $0.number < figures.number }) ?? true
+      else { return nil }
+      segments.append(figures)
+    }
+    let listed = (0..<listedTable.count).map { index in
+      let place = listedTable.place(of: index)
+      return ListedRecords.Entry(
+        id: ID16(bytes, at: place), sequence: bytes.load(UInt64.self, at: place + 16))
+    }
+    self.init(
+      storeID: ID16(bytes, at: 16), salt: salt,
+      key: FingerprintKey(low: bytes.load(UInt64.self, at: 32), high: bytes.load(UInt64.self, at: 40)),
+      covered: LogPosition(bytes, at: 48), coveredSalt: bytes.load(UInt64.self, at: 56),
+      nextSequence: nextSequence, isOfDamagedStore: damage == 1,
+      entryCounts: entryCounts, tombstoneCounts: tombstoneCounts, segments: segments, listed: listed)
+    let declaredCount = bytes.load(UInt64.self, at: 64)
+    guard declaredCount <= UInt64(Self.maximumEntryCount), entryCount == Int(declaredCount),
+      zip(tombstoneCounts, entryCounts).allSatisfy({ $0 <= $1 })
+    else { return nil }
+  }
+}
+
+// MARK: - The blocks of the checkpoint file: docs/format-derived.md §31.
+
+/// 4 KiB with a checksum that holds at one place of one file only.
+enum CheckpointBlock {
+  static let byteCount = 4096
+  static let contentByteCount = 4080
+  static let entryCount = contentByteCount / IndexEntry.byteCount
+
+  /// Completes the blocks that a buffer is made of; the first has this number.
+  static func seal(_ buffer: inout Buffer, salt: UInt64, first: Int) {
+    precondition(buffer.count % byteCount == 0, "blocks are sealed whole")
+    let count = buffer.count / byteCount
+    var bytes = buffer.mutableBytes
+    for index in 0..<count {
+      let start = index * byteCount
+      bytes.store(salt, at: start + contentByteCount)
+      let checksum = checksum(bytes.bytes, at: start, number: first + index)
+      bytes.store(checksum, at: start + contentByteCount + 8)
+    }
+  }
+
+  /// Whether the block at an offset of the bytes is what was written as the one of this number.
+  static func isSound(_ bytes: RawSpan, at start: Int, number: Int, salt: UInt64) -> Bool {
+    bytes.byteCount - start >= byteCount && bytes.load(UInt64.self, at: start + contentByteCount) == salt
+      && bytes.load(UInt32.self, at: start + contentByteCount + 8)
+        == checksum(bytes, at: start, number: number)
+      && bytes.load(UInt32.self, at: start + contentByteCount + 12) == 0
+  }
+
+  private static func checksum(_ bytes: RawSpan, at start: Int, number: Int) -> UInt32 {
+    var checksum = Checksum()
+    checksum.update(UInt32(truncatingIfNeeded: number))
+    checksum.update(bytes.extracting(start..<start + contentByteCount + 8))
+    return checksum.value
+  }
+}
+
+// MARK: - Where the items of the checkpoint's tables lie: docs/format-derived.md §31.
+
+/// A table of items of one size in blocks of its own; no item lies across two.
+struct CheckpointTable {
+  let itemByteCount: Int
+  let count: Int
+  let firstBlock: Int
+
+  private var itemsInBlock: Int { CheckpointBlock.contentByteCount / itemByteCount }
+  /// The first block behind it.
+  var endBlock: Int { firstBlock + (count + itemsInBlock - 1) / itemsInBlock }
+
+  /// Where an item begins in the file.
+  func place(of index: Int) -> Int {
+    (firstBlock + index / itemsInBlock) * CheckpointBlock.byteCount + index % itemsInBlock * itemByteCount
+  }
+}
+
+// MARK: - What an open store knows of its checkpoint.
+
+/// Whether the next opening will take the checkpoint, and whether the one that was taken turned out to be damaged.
+///
+/// It outlives the shards' source, which goes with its files when all shards are in memory.
+final class CheckpointHealth: Sendable {
+  private let damage = Atomic(false)
+  private let lie = Atomic(false)
+  private let usability: Atomic<Bool>
+  private let current: Lock<CheckpointHead?>
+
+  init(_ head: CheckpointHead?) {
+    usability = Atomic(head != nil)
+    current = Lock(head)
+  }
+
+  var isDamaged: Bool { damage.load(ordering: .relaxed) }
+  var isUsable: Bool { usability.load(ordering: .relaxed) }
+  /// The checkpoint that the next opening will take.
+  var head: CheckpointHead? { isUsable ? current.withLock { $0 } : nil }
+
+  /// Whether it checks, and names records elsewhere than the segments do. What is in memory of the index may be wrong then.
+  var isWrong: Bool { lie.load(ordering: .relaxed) }
+
+  func noteLie() {
+    lie.store(true, ordering: .relaxed)
+    usability.store(false, ordering: .relaxed)
+  }
+
+  func noteDamage() {
+    damage.store(true, ordering: .relaxed)
+    usability.store(false, ordering: .relaxed)
+  }
+
+  /// Notes that it is there no longer, damaged or not.
+  func noteRemoval() { usability.store(false, ordering: .relaxed) }
+
+  /// Notes that there is a new one.
+  func noteCheckpoint(_ head: CheckpointHead) {
+    current.withLock { $0 = head }
+    usability.store(true, ordering: .relaxed)
   }
 }

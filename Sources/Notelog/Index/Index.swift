@@ -1,8 +1,8 @@
 // The in-memory index: record id to the place of its newest frame. docs/format-derived.md §31.
 
+import NotelogBase
 import NotelogFormat
 import NotelogStorage
-import NotelogBase
 import Synchronization
 
 /// Where every record is, by a fingerprint of its id. Tombstones stay in it as long as their frames are needed.
@@ -209,5 +209,225 @@ private struct PrefetchHint: ~Copyable, Sendable {
   borrowing func prefetch(_ fingerprint: UInt64) {
     let home = EntryTable.home(fingerprint, capacity: capacity.load(ordering: .relaxed))
     SystemMemory.prefetch(start.load(ordering: .relaxed) &+ UInt(home * IndexEntry.byteCount))
+  }
+}
+
+// MARK: - One of the index's shards: in memory, or still in the checkpoint's file.
+
+/// The entries whose fingerprints have the same highest byte.
+struct Shard: ~Copyable, Sendable {
+  var table: EntryTable
+
+  private let number: Int
+  /// Where the shard comes from as long as it is cold.
+  private var source: ShardSource?
+  var isCold: Bool { source != nil }
+  private var coldLookupCount = 0
+  /// Whether somebody wants the table as it is now, and that table, since this one was changed.
+  private var isWanted = false
+  private var kept: EntryTable?
+
+  /// After so many look-ups in the file, the shard is brought into memory.
+  private static let coldLookupLimit = 16
+
+  init(_ number: Int = 0, source: ShardSource? = nil) {
+    self.number = number
+    self.source = source
+    table = EntryTable(stagger: number)
+  }
+
+  /// Has the table copied before it is changed.
+  mutating func beginCopy() { isWanted = true }
+
+  /// Copies the table, if somebody wants it as it is.
+  @inline(__always)
+  mutating func copyIfWanted() { if isWanted { copy() } }
+
+  @inline(never)
+  private mutating func copy() {
+    kept = EntryTable(copying: table)
+    isWanted = false
+  }
+
+  /// The table as it was; nothing where it was taken before.
+  mutating func takeCopy() -> EntryTable? {
+    copyIfWanted()
+    return kept.take()
+  }
+
+  /// Nobody wants it any longer.
+  mutating func endCopy() {
+    isWanted = false
+    kept = nil
+  }
+
+  /// The place of the nth candidate in a cold shard.
+  mutating func placeInFile(_ fingerprint: UInt64, at ordinal: Int) throws(StorageError) -> FrameAddress? {
+    coldLookupCount += 1
+    if coldLookupCount <= Self.coldLookupLimit,
+      case .place(let place) = source?.candidate(number, fingerprint, ordinal)
+    {
+      return place
+    }
+    try load()
+    return table.place(fingerprint, at: ordinal)
+  }
+
+  /// Brings a cold shard into memory.
+  mutating func load() throws(StorageError) {
+    guard let source else { return }
+    table = EntryTable(stagger: number)
+    try source.load(number, into: &self)
+    self.source = nil
+  }
+
+  /// How many records there are in it; where that can't be read, as many as the checkpoint says.
+  var recordCount: Int {
+    mutating get {
+      if let source, !source.isInFile(number) { try? load() }
+      return estimatedRecordCount
+    }
+  }
+
+  /// How many there are as far as can be said without reading.
+  var estimatedRecordCount: Int {
+    guard let source else { return table.count - table.tombstoneCount }
+    return Int(source.head.entryCounts[number]) - Int(source.head.tombstoneCounts[number])
+  }
+}
+
+// MARK: - What an opening has read of what came after the checkpoint, by shard: docs/format-derived.md §31.
+
+/// The frames behind a checkpoint, to be had by the shard they belong to.
+struct Tail: Sendable {
+  private var shards: [[TailEntry]] = Array(repeating: [], count: Index.shardCount)
+
+  var count: Int { shards.reduce(0) { $0 + $1.count } }
+
+  mutating func append(_ entry: TailEntry, fingerprint: UInt64) {
+    shards[Int(fingerprint >> 56)].append(entry)
+  }
+
+  /// A shard's entries, in the order in which they were added.
+  subscript(shard: Int) -> [TailEntry] { shards[shard] }
+}
+
+// MARK: - What the segments say behind a checkpoint, and how a shard takes it in: docs/format-derived.md §31.
+
+/// A frame that a shard does not know yet.
+struct TailEntry: Sendable, BitwiseCopyable {
+  let id: ID16
+  let sequence: UInt64
+  let place: FrameAddress
+  /// The bytes that count as live: the frame and its footer entry.
+  let liveByteCount: Int
+
+  init(_ entry: FooterEntry, segment: UInt32) {
+    id = entry.id
+    sequence = entry.sequence
+    place = FrameAddress(segment: segment, offset: entry.offset, isTombstone: entry.kind == .tombstone)
+    liveByteCount = entry.frameByteCount + entry.entryByteCount
+  }
+
+  /// Whether the frame is newer than another of the same id.
+  func supersedes(_ other: Location) -> Bool {
+    Location.supersedes((sequence, place), (other.sequence, other.place))
+  }
+}
+
+extension Shard {
+  /// What taking in an entry came to.
+  enum Taken {
+    case new
+    case replaced(Location)
+    /// Known already, or older than what is known.
+    case older
+  }
+
+  /// Takes in an entry; which of the candidates is its record, the ids in their frames say.
+  mutating func apply(
+    _ entry: TailEntry, _ fingerprint: UInt64, _ segments: SegmentTable, _ cache: BlockCache
+  ) throws(StorageError) -> Taken {
+    var ordinal = 0
+    while let place = table.place(fingerprint, at: ordinal) {
+      if place == entry.place { return .older }
+      guard case .frame(let known) = try segments.candidateState(at: place, cache), known.id == entry.id
+      else {
+        ordinal += 1
+        continue
+      }
+      let location = Location(known, segment: place.segment)
+      guard entry.supersedes(location) else { return .older }
+      _ = table.replace(fingerprint, at: place, with: entry.place)
+      return .replaced(location)
+    }
+    table.insert(fingerprint, entry.place)
+    return .new
+  }
+}
+
+extension Segment {
+  /// Calls `body` with the records and deletions that lie between two positions of the log, or anywhere in a segment
+  /// that is wholly between them.
+  ///
+  /// - Returns: What does not check, and where frames are lost that nothing in the segment names.
+  func forEachTailEntry(
+    from start: LogPosition?, to end: LogPosition,
+    _ body: (TailEntry, _ collection: UInt16) throws(StorageError) -> Void
+  ) throws(StorageError) -> EntryReading {
+    let first = start?.segment == number ? start?.offset ?? 0 : 0
+    let limit = end.segment == number ? end.offset : Int.max
+    var window = Buffer()
+    return try forEachEntry(from: first, upTo: limit, through: &window) { (entry, _) throws(StorageError) in
+      guard entry.kind.isVersion else { return }
+      try body(TailEntry(entry, segment: self.number), entry.collection)
+    }
+  }
+}
+
+// MARK: - The index as it was at one moment, for a checkpoint that is written while others go on. docs/format-derived.md §31.
+
+/// All of an index as it was when this was made. A shard's table is copied when it is asked for, or before it is changed, whichever comes first:
+/// nobody waits for longer than that takes.
+struct IndexCopy: ~Copyable {
+  private let index: Index
+  private let othersGoOn: Bool
+  /// How many entries each shard has, and how many of them are deletions.
+  let entryCounts: [UInt32]
+  let tombstoneCounts: [UInt32]
+
+  /// Begins to keep what an index holds, all of it in memory. Nobody changes it meanwhile, and there is no other copy of it.
+  ///
+  /// - Parameters:
+  ///   - index: The index.
+  ///   - othersGoOn: Whether anybody may change it before this goes: if not, nothing has to be copied.
+  init(of index: Index, othersGoOn: Bool) {
+    self.index = index
+    self.othersGoOn = othersGoOn
+    var (entryCounts, tombstoneCounts): ([UInt32], [UInt32]) = ([], [])
+    for number in 0..<Index.shardCount {
+      index.withAnyShard(number) { shard in
+        precondition(!shard.isCold, "what is copied is in memory")
+        if othersGoOn { shard.beginCopy() }
+        entryCounts.append(UInt32(shard.table.count))
+        tombstoneCounts.append(UInt32(shard.table.tombstoneCount))
+      }
+    }
+    (self.entryCounts, self.tombstoneCounts) = (entryCounts, tombstoneCounts)
+  }
+
+  deinit {
+    guard othersGoOn else { return }
+    for number in 0..<Index.shardCount { index.withAnyShard(number) { $0.endCopy() } }
+  }
+
+  /// Calls `body` with each shard's table as it was, and lets go of it then: once for all.
+  func forEachShard(
+    _ body: (borrowing EntryTable) throws(StorageError) -> Void
+  ) throws(StorageError) {
+    guard othersGoOn else { return try index.forEachShard(body) }
+    for number in 0..<Index.shardCount {
+      if let table = index.withAnyShard(number, { $0.takeCopy() }) { try body(table) }
+    }
   }
 }

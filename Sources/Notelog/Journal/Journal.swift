@@ -1,8 +1,9 @@
 // The journal: an append-only store of records it knows by id and collection only. FORMAT.md §2.
 
+import NotelogBase
 import NotelogFormat
 import NotelogStorage
-import NotelogBase
+import Synchronization
 
 /// A store's journal, open.
 ///
@@ -64,5 +65,211 @@ final class Journal: Sendable {
       below: report.staleBelow, at: log.state.withLock(waking: .nobody) { $0.nextSequence })
     noteRecovery(report)
     catalog.damageLog.begin(after: report.damages, telling: options.tell)
+  }
+}
+
+// MARK: - What an open journal knows of damage.
+
+extension Journal {
+  /// Everything that is known to be damaged: what opening found, and what reading came upon since.
+  var damages: [Finding] {
+    report.damages + damageLog.damages.filter { !report.damages.contains($0) }
+  }
+
+  /// Whether anything is known to be damaged.
+  var isDamaged: Bool { report.isDamaged || !damageLog.isEmpty || !knowsWhatIsCurrent }
+
+  /// Whether every record that is served is known to be its newest version. Where it isn't, nothing may be written, and no
+  /// checkpoint be made: each opening has to find that out.
+  var knowsWhatIsCurrent: Bool { catalog.staleness.below == 0 }
+
+  /// Records with a lower revision may be older than they were; 0 where all are current.
+  var staleBelow: UInt64 { catalog.staleness.below }
+
+  /// What came up while the store was in use.
+  var damageLog: DamageLog { catalog.damageLog }
+
+  /// How many records are lost in some places, as far as the index says where they were.
+  ///
+  /// - Complexity: O(*n*) in the records of the store: all of the index is brought into memory. Segments that are not as long as they were, or
+  ///   are others, are read.
+  func lostRecordCount(in damages: [Finding]) throws(NotelogError) -> Int {
+    var ranges: [UInt32: [Range<Int>]] = [:]
+    var listed: [UInt32: Set<Int>] = [:]
+    for damage in damages where damage.kind.mayLoseRecords {
+      // What a footer that is not complete lists is there; of a file that is not as long as it was, or is another, what still checks.
+      let place = damage.place
+      let isOther = damage.kind == .truncated || damage.kind == .replacedSegment
+      if isOther || damage.kind == .lostFrames && damage.byteCount == 0,
+        let offsets = try? catalog.segments[place.segment]?.soundOffsets()
+      {
+        listed[place.segment] = offsets
+        continue
+      }
+      // Of a frame, where it begins is enough; of a segment, all of it is meant where nothing is said.
+      let isFrame = damage.kind == .payload
+      let end = isFrame ? place.offset + 8 : damage.byteCount > 0 ? damage.range.upperBound : .max
+      ranges[place.segment, default: []].append(place.offset..<end)
+    }
+    guard !ranges.isEmpty || !listed.isEmpty else { return 0 }
+    var count = 0
+    try fromStorage { () throws(StorageError) in
+      try catalog.index.forEachShard { table in
+        table.forEach { entry in
+          let place = entry.place
+          guard !place.isTombstone else { return }
+          let isInRange = ranges[place.segment]?.contains { $0.contains(place.offset) } == true
+          if isInRange || listed[place.segment]?.contains(place.offset) == false { count += 1 }
+        }
+      }
+    }
+    return count
+  }
+
+  /// Notes that a record can't be read, for a reason that only its reader can tell: its body, or a tag.
+  func noteDamage(_ kind: Finding.Kind = .payload, of record: ID16) {
+    let location = try? catalog.location(of: record)
+    damageLog.note(
+      Finding(kind, segment: location?.segment ?? 0, offset: Int(location?.offset ?? 0), record: record))
+  }
+
+  /// Notes that a record's large value can't be read, where that is known: the record itself is there.
+  func noteDamagedValue(of record: ID16, segment: UInt32?, offset: Int?) {
+    if let segment, let offset {
+      return damageLog.note(Finding(.payload, segment: segment, offset: offset, record: record))
+    }
+    noteDamage(.chunks, of: record)
+  }
+
+  // MARK: - What a journal holds and what it takes: for `info`.
+
+  /// Figures about an open journal.
+  struct Statistics: Sendable {
+    struct SegmentFigures: Sendable {
+      let number: UInt32
+      let kind: SegmentKind
+      let isHead: Bool
+      let byteCount: Int
+      let liveByteCount: Int
+    }
+
+    var recordCount = 0
+    /// How long the segments are up to the log's end.
+    var writtenByteCount = 0
+    /// How much of the files is set aside: the reserve, and what the head's file has ahead of the log's end.
+    var reservedByteCount = 0
+    var segments: [SegmentFigures] = []
+    var floor = LogPosition.zero
+    var nextSequence: UInt64 = 0
+    /// How many frames came in, or were moved, since the last checkpoint of the index.
+    var checkpointAge = 0
+    /// How many snapshots live; what compaction deletes takes up space until they go.
+    var snapshotCount = 0
+    /// Replaced segments whose files are still there because a pin holds them.
+    var pinnedSegments: [UInt32] = []
+    /// Segments that compaction set aside because they are damaged.
+    var damagedSegments: [UInt32] = []
+    /// The bytes that transactions brought since the journal was opened, and those that compaction wrote.
+    var storedByteCount = 0
+    var compactedByteCount = 0
+
+    /// The bytes of finished segments and of the head that are neither live nor a segment's own.
+    var deadByteCount: Int {
+      segments.reduce(0) {
+        $0 + max(0, $1.byteCount - $1.liveByteCount - CompactionCandidate.overheadByteCount)
+      }
+    }
+    /// The bytes written for each byte that transactions brought; nothing before there was one.
+    var bytesWrittenPerByteStored: Double? {
+      storedByteCount == 0 ? nil : Double(storedByteCount + compactedByteCount) / Double(storedByteCount)
+    }
+    /// The bytes of all segments' files.
+    var byteCount: Int { segments.reduce(0) { $0 + $1.byteCount } }
+    /// The bytes of live frames and their footer entries.
+    var liveByteCount: Int { segments.reduce(0) { $0 + $1.liveByteCount } }
+  }
+
+  /// Counts as of now. No file is asked.
+  var counts: StoreCounters {
+    var counts = StoreCounters()
+    let transactionCount = log.state.withLock(waking: .nobody) { $0.transactionCount }
+    counts.commits = transactionCount - counters.ownTransactions.load(ordering: .relaxed)
+    counts.bytesCommitted = compactor.storedByteCount.load(ordering: .relaxed)
+    counts.bytesCopied = compactor.writtenByteCount.load(ordering: .relaxed)
+    counts.syncs = counters.syncs.load(ordering: .relaxed)
+    counts.slowestSync = .nanoseconds(counters.slowestSync.load(ordering: .relaxed))
+    counts.compactions = counters.compactions.load(ordering: .relaxed)
+    counts.bytesReclaimed = counters.reclaimedBytes.load(ordering: .relaxed)
+    counts.recoveries = counters.recoveries.load(ordering: .relaxed)
+    counts.damagedPlaces = damageLog.placeCount
+    return counts
+  }
+
+  /// The number that the next transaction will have.
+  var nextRevision: UInt64 { log.state.withLock { $0.nextSequence } }
+
+  /// The branch that is written in.
+  var branch: Branch { log.branch }
+
+  /// Whether a reader in another process, or a backup, needs segments to stay.
+  var isPinned: Bool { Pins(storage).isAnyHeld() }
+
+  /// Figures as of now.
+  var statistics: Statistics {
+    var statistics = Statistics()
+    statistics.recordCount = catalog.index.recordCount
+    // A closed file has no length any more, and ends where the log does.
+    let head = log.state.withLock { (end: $0.head?.end ?? 0, allocatedEnd: $0.head?.allocatedEnd ?? 0) }
+    statistics.segments = catalog.segments.all.map { segment in
+      let byteCount = segment.entry?.byteCount ?? (try? segment.file.byteCount()) ?? head.end
+      // The head's footer, which counts as live with each frame, is not written yet: nothing behind the log's end lives.
+      let end = !segment.isFinished && head.end > 0 ? head.end : byteCount
+      return Statistics.SegmentFigures(
+        number: segment.number, kind: segment.kind, isHead: !segment.isFinished, byteCount: byteCount,
+        liveByteCount: min(segment.liveBytes, end))
+    }
+    statistics.writtenByteCount = statistics.byteCount
+    statistics.reservedByteCount = byteCount(of: FileName.reserve)
+    if let last = statistics.segments.first(where: \.isHead), head.end > 0 {
+      statistics.writtenByteCount -= last.byteCount - head.end
+      statistics.reservedByteCount += max(last.byteCount, records.isClosed ? 0 : head.allocatedEnd) - head.end
+    }
+    statistics.checkpointAge = catalog.changeCount
+    statistics.snapshotCount = catalog.oldVersions.snapshotCount
+    log.state.withLock { state in
+      statistics.floor = state.floor
+      statistics.nextSequence = state.nextSequence
+    }
+    compactor.state.withLock { state in
+      statistics.pinnedSegments = state.deferred.keys.sorted()
+      statistics.damagedSegments = state.damaged.sorted()
+    }
+    statistics.storedByteCount = compactor.storedByteCount.load(ordering: .relaxed)
+    statistics.compactedByteCount = compactor.writtenByteCount.load(ordering: .relaxed)
+    return statistics
+  }
+
+  /// How long one of the store's files is; 0 where there is none.
+  func byteCount(of name: String) -> Int {
+    guard let file = try? storage.openFile(name, .read) else { return 0 }
+    defer { file.close() }
+    return (try? file.byteCount()) ?? 0
+  }
+
+  // MARK: - Reading one record: FORMAT.md §5.
+
+  /// Reads a record's newest version.
+  ///
+  /// - Returns: Nothing where there is no such record.
+  /// - Throws: `damaged`, with the place, where its frame does not check.
+  func read(_ id: ID16, into buffer: inout ReadBuffer) throws(NotelogError) -> StoredRecord? {
+    try records.read(id, into: &buffer)
+  }
+
+  /// Whether there is such a record, and which revision it has.
+  func revision(of id: ID16) throws(NotelogError) -> UInt64? {
+    try fromStorage { () throws(StorageError) in
+      try catalog.location(of: id).flatMap { $0.isTombstone ? nil : $0.sequence }
+    }
   }
 }

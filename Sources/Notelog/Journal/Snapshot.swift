@@ -1,8 +1,8 @@
 // The store as it was at one moment.
 
+import NotelogBase
 import NotelogFormat
 import NotelogStorage
-import NotelogBase
 
 /// A moment of the store that stays readable for as long as the snapshot lives, whatever is written or compacted.
 ///
@@ -133,5 +133,260 @@ extension Journal {
       return try fromStorage(catalog.listedRecords())
     }
     return try snapshot().records(in: collection, onDamage: onDamage)
+  }
+}
+
+// MARK: - Going through a snapshot's records segment by segment, in large reads.
+
+extension Snapshot {
+  /// The segments that it sees, one for each part where they are shared by as many threads as there are segments.
+  var segmentFigures: [(number: UInt32, isFinished: Bool, byteCount: Int)] {
+    segments.map { ($0.number, $0.isFinished, $0.entry?.byteCount ?? 0) }
+  }
+
+  /// Calls `body` with every record of a collection, or of all, in the order in which they lie on disk: its header, its
+  /// envelope and its body, all checked. It stops when `body` returns false.
+  ///
+  /// - Parameters:
+  ///   - collection: The collection; nothing for all.
+  ///   - part: The part of the segments that this thread takes.
+  ///   - partCount: How many threads share the segments.
+  ///   - onDamage: Called with what does not check, and with the record where it is known. Returns whether to go on.
+  ///   - body: Returns whether to go on.
+  /// - Throws: What `body` throws, and `inputOutput` where the system fails.
+  func forEach(
+    in collection: UInt16? = nil, part: Int = 0, of partCount: Int = 1, onDamage: (Finding) -> Bool,
+    _ body: (StoredRecord, RawSpan, RawSpan) throws(NotelogError) -> Bool
+  ) throws(NotelogError) {
+    precondition(part >= 0 && part < partCount, "a part is one of the parts")
+    let log = journal.damageLog
+    func note(_ damage: Finding) -> Bool {
+      log.note(damage)
+      return onDamage(damage)
+    }
+    var window = Buffer()
+    for place in stride(from: part, to: segments.count, by: partCount) {
+      guard
+        try scan(segments[place], isWhole: areWhole[place], collection, through: &window, note, body)
+      else { return }
+    }
+  }
+
+  private func scan(
+    _ segment: Segment, isWhole: Bool, _ collection: UInt16?, through window: inout Buffer,
+    _ onDamage: (Finding) -> Bool,
+    _ body: (StoredRecord, RawSpan, RawSpan) throws(NotelogError) -> Bool
+  ) throws(NotelogError) -> Bool {
+    let index = journal.catalog.index
+    // What looking every record up may show, if nothing dies meanwhile. What was whole once, is not looked up.
+    let deathCount = segment.deathCount
+    var areAllCurrent = !isWhole
+    let end = scanEnd(of: segment)
+    let limit = min(end, try fromStorage(segment.file.byteCount()))
+    if limit < end {
+      areAllCurrent = false
+      guard onDamage(segment.shortening(from: end, to: limit)) else { return false }
+    }
+    var reader = SegmentReader(segment.file, salt: segment.salt, end: limit)
+    reader.exchangeWindow(with: &window)
+    defer { reader.exchangeWindow(with: &window) }
+    var place = Layout.firstFrameOffset
+    var lastFrames = LastFrames()
+    var previous: FrameHeader?
+    while true {
+      let start = place
+      let header = try fromStorage(nextHeader(&reader, from: &place, limit: limit))
+      if place > start,
+        LostBytes(range: start..<place, previous: previous, next: header?.kind == .footer ? nil : header)
+          .mayHoldContent(in: segment.kind)
+      {
+        areAllCurrent = false
+        let lost = Finding(.lostFrames, segment: segment.number, offset: start, byteCount: place - start)
+        guard onDamage(lost) else { return false }
+      }
+      previous = header
+      guard let header, header.kind != .footer else {
+        if areAllCurrent, segment.isFinished { segment.noteWhole(since: deathCount) }
+        return true
+      }
+      let offset = place
+      place += header.frameByteCount
+      guard header.kind == .record else { continue }
+      guard collection == nil || header.collection == collection else {
+        areAllCurrent = false
+        continue
+      }
+      if !isWhole {
+        // The next record's place in the index comes from memory while this record is seen to.
+        if let next = reader.idAhead(at: place) { index.prefetch(index.fingerprint(of: next)) }
+        let entry = FooterEntry(header, offset: offset, envelopeByteCount: 0)
+        let visibility = try fromStorage(self.visibility(of: entry, in: segment, &lastFrames))
+        if visibility != .current { areAllCurrent = false }
+        if visibility == .hidden { continue }
+      }
+      guard try fromStorage(reader.isWhole(header, at: offset)) else {
+        let broken = Finding(
+          .payload, segment: segment.number, offset: offset, byteCount: header.frameByteCount,
+          record: header.id)
+        guard onDamage(broken) else { return false }
+        continue
+      }
+      let payload: RawSpan
+      do { payload = try reader.payload(of: header, at: offset) } catch { throw NotelogError(error) }
+      let envelopeByteCount = header.hasEnvelope ? Envelope.byteCount(inPayload: payload) ?? 0 : 0
+      let record = StoredRecord(
+        id: header.id, collection: header.collection, revision: header.sequence,
+        isPossiblyStale: header.sequence < journal.catalog.staleness.below)
+      guard
+        try body(
+          record, payload.extracting(0..<envelopeByteCount),
+          payload.extracting(droppingFirst: envelopeByteCount))
+      else { return false }
+    }
+  }
+
+  /// The next frame's header, from a place on, which moves behind what could not be read.
+  private func nextHeader(
+    _ reader: inout SegmentReader, from place: inout Int, limit: Int
+  ) throws(StorageError) -> FrameHeader? {
+    guard place < limit else { return nil }
+    if case .frame(let header) = try reader.frame(at: place) { return header }
+    guard let (next, header) = try reader.nextFrame(from: place + 8), next < limit else {
+      // Zeros up to the end are no loss: a segment whose end is not known is preallocated.
+      if try !reader.isZero(from: place) { place = limit }
+      return nil
+    }
+    place = next
+    return header
+  }
+
+  /// What a frame of one of the snapshot's segments is to the snapshot.
+  enum Visibility {
+    /// The record's newest version.
+    case current
+    /// What the snapshot sees of its record, here and nowhere else, though it isn't what the index says now.
+    case kept
+    case hidden
+  }
+
+  /// Whether a frame of one of the snapshot's segments is what the snapshot sees of its record, here and nowhere else.
+  func isVisible(
+    _ entry: FooterEntry, in segment: Segment, _ lastFrames: inout LastFrames
+  ) throws(StorageError) -> Bool {
+    try visibility(of: entry, in: segment, &lastFrames) != .hidden
+  }
+
+  /// What a frame of one of the snapshot's segments is to it.
+  ///
+  /// The order of looking matters: an old version is noted before the index forgets it.
+  private func visibility(
+    of entry: FooterEntry, in segment: Segment, _ lastFrames: inout LastFrames
+  ) throws(StorageError) -> Visibility {
+    let catalog = journal.catalog
+    let fingerprint = catalog.index.fingerprint(of: entry.id)
+    let place = FrameAddress(segment: segment.number, offset: entry.offset)
+    if try catalog.index.contains(fingerprint, at: place) { return .current }
+    return try isKept(entry, fingerprint, place, in: segment, &lastFrames) ? .kept : .hidden
+  }
+
+  private func isKept(
+    _ entry: FooterEntry, _ fingerprint: UInt64, _ place: FrameAddress, in segment: Segment,
+    _ lastFrames: inout LastFrames
+  ) throws(StorageError) -> Bool {
+    let catalog = journal.catalog
+    var ordinal = 0
+    var isMoved = false
+    while let candidate = try catalog.index.candidate(fingerprint, ordinal) {
+      // A frame that the snapshot comes upon by itself says nothing about this one.
+      if !sees(candidate) { isMoved = true }
+      ordinal += 1
+    }
+    if isMoved, let known = try catalog.resolve(entry.id, fingerprint), known.sequence == entry.sequence,
+      !known.isTombstone, !sees(known.place)
+    {
+      // Compaction moved it to a segment that the snapshot does not know.
+      return try lastFrames.hold(entry, in: segment)
+    }
+    guard let version = catalog.oldVersions.version(of: entry.id, at: sequence) else { return false }
+    if version.place == place { return true }
+    guard version.sequence == entry.sequence, !sees(version.place) else { return false }
+    return try lastFrames.hold(entry, in: segment)
+  }
+
+  /// Whether a place is in what the snapshot goes through.
+  private func sees(_ place: FrameAddress) -> Bool {
+    if place.segment == end.segment { return place.offset < end.offset }
+    return segments.find(place.segment) { $0.number } != nil
+  }
+
+  /// Up to where a segment's frames are to be looked for; which of them count, the index says. Behind what is visible, the file of a writer
+  /// that was killed may hold anything, until its recovery has cut it.
+  func scanEnd(of segment: Segment) -> Int {
+    segment.number == end.segment ? end.offset : segment.visibleEnd
+  }
+}
+
+extension Segment {
+  /// The damage that a file is which is shorter than it was.
+  func shortening(from byteCount: Int, to end: Int) -> Finding {
+    if end == 0 { return Finding(.missingSegment, segment: number) }
+    return Finding(.truncated, segment: number, offset: end, byteCount: byteCount - end)
+  }
+}
+
+// MARK: - Going through the envelopes of a snapshot's records, most of which footers hold: a tenth of the bytes of the records.
+
+extension Snapshot {
+  /// Calls `body` with the id and the envelope of every record of a collection, until it returns false. The envelope is empty
+  /// where a record has none.
+  ///
+  /// - Returns: Whether it went through all of them: not where frames are lost.
+  func forEachEnvelope(
+    in collection: UInt16, _ body: (ID16, RawSpan) -> Bool
+  ) throws(NotelogError) -> Bool {
+    var goesOn = true
+    var lastFrames = LastFrames()
+    do throws(StorageError) {
+      // All of the index will be asked for; a piece at a time, it would be read from the checkpoint many times over.
+      try journal.catalog.index.loadAll()
+      for segment in segments where goesOn {
+        let isWhole = try segment.forEachEntry(upTo: scanEnd(of: segment)) {
+          (entry, envelope) throws(StorageError) in
+          guard goesOn, entry.kind == .record, entry.collection == collection,
+            try isVisible(entry, in: segment, &lastFrames)
+          else { return }
+          goesOn = body(entry.id, envelope)
+        }
+        if !isWhole { return false }
+      }
+    } catch { throw NotelogError(error) }
+    return goesOn
+  }
+
+  /// Calls `body` with the id and the envelope of every frame of a collection's records that came after an order, until it
+  /// returns false: of records as they are, as they were, and of copies.
+  ///
+  /// - Returns: Whether it went through all of them: not where frames are lost.
+  func forEachEnvelope(
+    in collection: UInt16, behind order: StoredOrder, _ body: (ID16, RawSpan) -> Bool
+  ) throws(NotelogError) -> Bool {
+    let checkpoint = order.checkpoint
+    var goesOn = true
+    do throws(StorageError) {
+      for segment in segments where goesOn {
+        let figures = checkpoint.figures(of: segment.number)
+        if figures?.salt == segment.salt.value, checkpoint.covers(figures) { continue }
+        let isCut =
+          segment.number == checkpoint.covered.segment && segment.salt.value == checkpoint.coveredSalt
+        let start = isCut ? checkpoint.covered.offset : 0
+        let isWhole = try segment.forEachEntry(from: start, upTo: scanEnd(of: segment)) {
+          (entry, envelope) throws(StorageError) in
+          guard goesOn, entry.kind == .record, entry.collection == collection else { return }
+          goesOn = body(entry.id, envelope)
+        }
+        if !isWhole { return false }
+      }
+    } catch { throw NotelogError(error) }
+    return goesOn
   }
 }

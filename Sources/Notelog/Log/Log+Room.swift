@@ -1,8 +1,8 @@
 // Space: preallocation, the switch to the next segment, and a full disk. FORMAT.md §21.2.
 
+import NotelogBase
 import NotelogFormat
 import NotelogStorage
-import NotelogBase
 import Synchronization
 
 extension Log {
@@ -271,5 +271,89 @@ extension Log {
         footerByteCount: FooterBuilder().byteCount, footer: FooterBuilder(), isFooterKnown: true,
         isTouched: true)
     }
+  }
+
+  // MARK: - Zeros ahead of durable commits: decision 0050.
+
+  /// How many zeros are written at first, where no durable commit used the last ones up, and at most.
+  private static let leastZerosByteCount = 4 << 10
+  private static let mostZerosByteCount = 256 << 10
+
+  /// Sees to it that a durable commit of so many bytes, and those that follow it, go where bytes were written before, and not
+  /// only promised: a file system notes of each promised block that it holds something now, and a sync waits for that too.
+  ///
+  /// While the gate is held, nobody else has a place behind the head's end. What promised space holds is zeros:
+  /// whether these are written, and survive, makes no difference to what is read.
+  func writeZeros(_: borrowing GateHeld, aheadOf byteCount: Int) {
+    let place = state.withLock(waking: .nobody) { state -> (file: any StorageFile, range: Range<Int>)? in
+      guard let end = state.head?.end, let allocatedEnd = state.head?.allocatedEnd,
+        let zerosEnd = state.head?.zerosEnd, let zerosByteCount = state.head?.zerosByteCount,
+        let file = state.head?.segment.file, end + byteCount > zerosEnd
+      else { return nil }
+      let start = end + byteCount
+      guard start < allocatedEnd else { return nil }
+      let isOvertaken = zerosEnd < end
+      let count = isOvertaken ? Self.leastZerosByteCount : min(2 * zerosByteCount, Self.mostZerosByteCount)
+      let newEnd = min(start + count, allocatedEnd)
+      state.head?.zerosEnd = newEnd
+      state.head?.zerosByteCount = count
+      return (file, start..<newEnd)
+    }
+    guard let place else { return }
+    // Where that fails, the commit will say what is wrong.
+    try? place.file.writeZeros(place.range)
+  }
+}
+
+// MARK: - How large a segment becomes: FORMAT.md §24, "Space".
+
+/// The size that segments aim at.
+enum SegmentSize {
+  static let smallest = 1 << 20
+  static let largest = 64 << 20
+  /// What may be chosen. Smaller ones are many files for little, and a place in larger ones can't be said.
+  static let choices = 16 << 10...largest
+  /// The most that is preallocated at a time.
+  static let allocationStep = 4 << 20
+
+  /// The size for a store with that many live bytes.
+  static func aim(liveByteCount: Int) -> Int { min(max(liveByteCount / 16, smallest), largest) }
+}
+
+// MARK: - How much space a store may take: FORMAT.md §24, "Space".
+
+/// The space contract, and where a store stands.
+///
+/// At most 1.5 × the live bytes and two segments. Compaction is due well before that; its output takes room while it is
+/// written, so writers wait when that room is all that is left.
+struct SpaceContract: Sendable {
+  /// The bytes of the finished segments and of the head, with what was preallocated for it.
+  let byteCount: Int
+  let liveByteCount: Int
+  /// The size of a segment.
+  let segmentByteCount: Int
+
+  /// What is taken beside what lives.
+  var wastedByteCount: Int { byteCount - liveByteCount }
+  /// What the store may take.
+  var bound: Int { liveByteCount + liveByteCount / 2 + 2 * segmentByteCount }
+  /// Whether compaction should begin.
+  var isDue: Bool { byteCount > liveByteCount + liveByteCount * 2 / 5 + segmentByteCount }
+  /// The room that writers may take before they have to wait; what is set aside for compaction's output is not theirs.
+  var room: Int { bound - byteCount - outputByteCount }
+
+  private var outputByteCount: Int {
+    min(liveByteCount, segmentByteCount) + CompactionCandidate.overheadByteCount
+  }
+}
+
+extension Log {
+  /// Where the store stands with its space contract; a segment that grew for a large transaction counts as it is where
+  /// that is asked for.
+  func contract(longest: Int = 0) -> SpaceContract {
+    let segments = catalog.segments
+    return SpaceContract(
+      byteCount: segments.finishedByteCount + allocatedByteCount.load(ordering: .relaxed),
+      liveByteCount: segments.liveByteCount, segmentByteCount: max(aim, longest))
   }
 }

@@ -49,3 +49,61 @@ extension Query {
       threadCount: direction == nil ? partCount : 1)
   }
 }
+
+// MARK: - How a query is answered, as a value and in words.
+
+/// How a query is answered: by which way it gets to the records, what it opens there, and what it has to sort.
+public struct QueryPlan: Sendable, Hashable {
+  /// The part of a field's index that leads to the records.
+  public struct Index: Sendable, Hashable {
+    /// The field's name, or those of two fields, of which the second orders what the first leaves equal.
+    public let fields: [String]
+    /// The conditions on the first field that leave only a part, such as `5..<9`; all of the index where there are none.
+    public let bounds: [String]
+    /// The direction in which it is gone through, where that is the order asked for.
+    public let direction: SortDirection?
+  }
+
+  /// The collection's name.
+  public let collection: String
+  /// The indexes that lead to the records, each record by one of them: several where one of several conditions has to hold. None
+  /// where all records of the collection are gone through.
+  public let indexes: [Index]
+  /// How many records are read at most; a limit may end it earlier.
+  public let candidateCount: Int
+  /// How many conditions each candidate is held against.
+  public let conditionCount: Int
+  /// The sealed fields that conditions and the order open, of each candidate that gets as far.
+  public let openedFields: [String]
+  /// Whether what is found is gathered in memory and sorted there.
+  public let sortsInMemory: Bool
+  /// How many records are wanted at most.
+  public let limit: Int?
+  /// How many threads share the work.
+  public let threadCount: Int
+}
+
+extension QueryPlan: CustomStringConvertible {
+  /// The plan in words. They contain the values that indexed fields are compared with.
+  public var description: String {
+    var parts = [way]
+    parts.append(candidateCount == 1 ? "1 candidate" : "\(candidateCount) candidates")
+    if conditionCount > 0 {
+      parts.append(conditionCount == 1 ? "1 condition" : "\(conditionCount) conditions")
+    }
+    parts.append("opens \(openedFields.isEmpty ? "nothing" : openedFields.joined(separator: ", "))")
+    if sortsInMemory { parts.append("sorts in memory") }
+    if let limit { parts.append("at most \(limit)") }
+    if threadCount > 1 { parts.append("\(threadCount) threads") }
+    return parts.joined(separator: "; ")
+  }
+
+  private var way: String {
+    if indexes.isEmpty { return "all of \(collection)" }
+    return indexes.map { index in
+      let bounds = index.bounds.isEmpty ? "" : " from \(index.bounds.joined(separator: " and "))"
+      let order = index.direction.map { ", \($0)" } ?? ""
+      return "index on \(index.fields.joined(separator: ", then "))\(bounds)\(order)"
+    }.joined(separator: ", or ")
+  }
+}

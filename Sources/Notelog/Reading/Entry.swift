@@ -1,5 +1,6 @@
 // A record whose fields are opened when they are read.
 
+public import Foundation
 import NotelogBase
 
 /// A record read from a store: each field is opened when it is read, and no other.
@@ -57,5 +58,233 @@ extension RecordReader {
   /// A record to keep.
   func entry(_ record: ScannedRecord) throws(NotelogError) -> Entry<R> {
     Entry(stored: try OwnedRecord(record, in: plan.collection.number), reader: self)
+  }
+}
+
+// MARK: - Pointing at a record from outside of the store.
+
+/// A record's address: the store, the collection and the record, as a URI that may be written down anywhere.
+///
+/// `notelog://<store>/<collection>/<record>`: it holds for as long as the record lives, through compaction, backup and restore,
+/// and through a new name for the collection.
+///
+/// Inside of the store a ``RecordID`` is enough, as a field: a reference says store and collection beside it, and is refused by any other.
+public struct RecordReference: Hashable, Sendable {
+  /// The URI's scheme.
+  public static let scheme = "notelog"
+
+  /// The store's id, as ``StoreInfo/id`` gives it.
+  public let store: String
+  /// The name under which the collection was first declared.
+  public let collection: String
+  /// The record's id.
+  public let id: RecordID
+}
+
+extension RecordReference {
+  /// Parses a URI; nil where it is not a reference.
+  public init?(_ url: URL) {
+    guard url.scheme == Self.scheme, let store = url.host(), RecordID(store) != nil, url.query() == nil,
+      url.fragment() == nil
+    else { return nil }
+    let parts = url.path(percentEncoded: true).split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count == 3, parts[0].isEmpty, let collection = String(parts[1]).removingPercentEncoding,
+      !collection.isEmpty, let id = RecordID(parts[2])
+    else { return nil }
+    self.init(store: store.lowercased(), collection: collection, id: id)
+  }
+
+  /// The URI.
+  public var url: URL {
+    // What a path's part may hold unescaped; a slash in a name is none of the URI's.
+    let allowed = CharacterSet.alphanumerics.intersection(CharacterSet(charactersIn: "\0"..."\u{7F}"))
+      .union(CharacterSet(charactersIn: "-._~"))
+    let name = collection.addingPercentEncoding(withAllowedCharacters: allowed) ?? ""
+    guard let url = URL(string: "\(Self.scheme)://\(store)/\(name)/\(id)") else {
+      preconditionFailure("letters, digits and escapes are a URL")
+    }
+    return url
+  }
+}
+
+extension RecordReference: CustomStringConvertible, LosslessStringConvertible {
+  /// The URI's text.
+  public var description: String { url.absoluteString }
+
+  /// Parses a URI's text; nil where it is not a reference.
+  public init?(_ description: String) {
+    guard let url = URL(string: description) else { return nil }
+    self.init(url)
+  }
+}
+
+extension RecordReference: Codable {
+  /// Decodes the URI's text.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    guard let reference = RecordReference(try container.decode(String.self)) else {
+      throw DecodingError.dataCorruptedError(in: container, debugDescription: "not a record's URI")
+    }
+    self = reference
+  }
+
+  /// Encodes the URI's text.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(description)
+  }
+}
+
+extension Store {
+  /// A record's address, to be kept outside of the store. Whether there is such a record is not looked at.
+  public func reference<R: Record>(
+    to type: R.Type, _ id: RecordID
+  ) throws -> RecordReference {
+    RecordReference(
+      store: self.id.description, collection: try reader(for: type).plan.collection.schema.firstName, id: id)
+  }
+
+  /// The record that a reference points to; nil where it is no more.
+  ///
+  /// - Throws: `invalidArgument` where the reference is to another store or another type's collection; what reading a
+  ///   record throws.
+  public func get<R: Record>(
+    _ type: R.Type, _ reference: RecordReference
+  ) throws -> Entry<R>? {
+    guard reference.store == id.description else {
+      throw NotelogError(.invalidArgument, "\(reference) points into another store")
+    }
+    guard try reader(for: type).plan.collection.schema.firstName == reference.collection else {
+      throw NotelogError(.invalidArgument, "\(reference) points to a record of another type than \(R.self)")
+    }
+    return try get(type, reference.id)
+  }
+}
+
+// MARK: - Reading a value piece by piece, however long it is.
+
+/// A field's value as bytes, read piece by piece or by range; a long one is never in memory as a whole.
+///
+/// ```swift
+/// guard let content = try entry.content(of: \.attachment) else { return }
+/// try content.forEachPiece { piece in try file.write(contentsOf: piece) }
+/// let header = try content.read(0..<512)
+/// ```
+///
+/// A content reads the value that its entry had. When the record gets another, or is removed, the old one may be gone at once, and is
+/// after the next compaction: reading then throws `snapshotExpired`. A ``StoreSnapshot`` keeps it.
+public struct FieldContent: Sendable {
+  private enum Source: Sendable {
+    /// Opened as a whole each time: it stands in the record, or was compressed or padded as one.
+    case whole(@Sendable () throws(NotelogError) -> [UInt8])
+    case chunks(ChunkOpener, skipping: Int)
+  }
+
+  /// How many bytes a piece has at most.
+  public static let pieceByteCount = Limits.chunkBytes
+
+  private let source: Source
+  /// The value's length.
+  public let byteCount: Int
+
+  init(_ opener: ChunkOpener) {
+    let presence = opener.entry.flags.contains(.optional) ? 1 : 0
+    source = .chunks(opener, skipping: presence)
+    byteCount = opener.reference.byteCount - presence
+  }
+
+  init(whole: @escaping @Sendable () throws(NotelogError) -> [UInt8]) throws(NotelogError) {
+    source = .whole(whole)
+    var bytes = try whole()
+    byteCount = bytes.count
+    bytes.wipe()
+  }
+
+  /// The bytes of a range.
+  ///
+  /// - Parameter range: The range; what of it lies beyond the value's end is left out.
+  /// - Returns: The bytes.
+  /// - Throws: `locked`, `tampered`, `damaged`, `snapshotExpired`.
+  /// - Complexity: Opens the pieces that the range touches, of ``pieceByteCount`` each.
+  public func read(_ range: Range<Int>) throws -> [UInt8] {
+    var bytes: [UInt8] = []
+    try forEachPart(range) { (part: RawSpan) throws(NotelogError) in bytes += part.array() }
+    return bytes
+  }
+
+  /// Calls `body` with the value's bytes, in order, at most ``pieceByteCount`` at a time.
+  ///
+  /// - Throws: What `body` throws; `locked`, `tampered`, `damaged`, `snapshotExpired`. What came before has been handed over by
+  ///   then, each piece authenticated; that none is missing at the end is certain once this returns.
+  public func forEachPiece(_ body: ([UInt8]) throws -> Void) throws {
+    var failure: (any Error)?
+    do {
+      try forEachPart(0..<byteCount) { (part: RawSpan) throws(NotelogError) in
+        do { try body(part.array()) } catch {
+          failure = error
+          // Opening the rest would be for nobody.
+          throw NotelogError(.invalidArgument, "a piece's receiver failed")
+        }
+      }
+    } catch { throw failure ?? error }
+  }
+
+  private func forEachPart(
+    _ range: Range<Int>, _ body: (RawSpan) throws(NotelogError) -> Void
+  ) throws(NotelogError) {
+    let range = range.clamped(to: 0..<byteCount)
+    switch source {
+    case .whole(let open):
+      var bytes = try open()
+      defer { bytes.wipe() }
+      var start = range.lowerBound
+      while start < range.upperBound {
+        let end = min(range.upperBound, start + Self.pieceByteCount)
+        try body(bytes.rawSpan.extracting(start..<end))
+        start = end
+      }
+    case .chunks(let opener, let skipped):
+      let shifted = range.lowerBound + skipped..<range.upperBound + skipped
+      try opener.open(shifted) { (part: RawSpan, _: Int) throws(NotelogError) in try body(part) }
+    }
+  }
+}
+
+extension FieldOpener {
+  /// A field's value to be read piece by piece; nil where it has none.
+  func content(
+    _ entry: FieldEntry, of stored: OwnedRecord, _ index: Int, _ plan: CollectionPlan
+  ) throws(NotelogError) -> FieldContent? {
+    try plan.check(entry, index, stored.id, in: stored.body.rawSpan)
+    // Packed as a whole, it can only be unpacked as a whole.
+    if entry.flags.contains(.chunked), !entry.flags.contains(.padded) {
+      metrics.count(0)
+      return FieldContent(
+        try ChunkOpener(self, entry, in: stored.body.rawSpan, of: stored.id, index, plan))
+    }
+    let isOptional = plan.fields[index].field.isOptional
+    let isMissing = try self.open(entry, in: stored.body.rawSpan, of: stored.id, index, plan) { bytes in
+      isOptional && bytes.byteCount > 0 && bytes.byte(at: 0) == 0
+    }
+    if isMissing { return nil }
+    return try FieldContent { () throws(NotelogError) in
+      try self.open(entry, in: stored.body.rawSpan, of: stored.id, index, plan) { bytes in
+        isOptional ? bytes.extracting(droppingFirst: 1).array() : bytes.array()
+      }
+    }
+  }
+}
+
+extension Entry {
+  /// The bytes of a field, to be read piece by piece or by range: for values too long to be in memory as a whole.
+  ///
+  /// - Parameter path: A property that the schema declares as a field.
+  /// - Returns: The content; nil where the record has no value.
+  /// - Throws: `locked`, `missingKey`, `tampered`, `damaged`.
+  public func content<Value>(of path: KeyPath<R, Value>) throws -> FieldContent? {
+    let plan = reader.plan
+    let index = try plan.index(of: path)
+    guard let entry = try stored.find(plan.collection.fields[index].number) else { return nil }
+    return try reader.opener.content(entry, of: stored, index, plan.collection)
   }
 }

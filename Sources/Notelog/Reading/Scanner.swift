@@ -1,6 +1,96 @@
-// What one thread keeps while it goes through a collection.
+// A record that a scan has come to.
 
 import NotelogBase
+
+/// A record as it lies in the memory that a scan reads into: each field is opened there when it is read, and no other.
+///
+/// It is gone when the closure it was handed to returns; ``entry()`` makes one to keep.
+@dynamicMemberLookup
+public struct ScannedEntry<R: Record>: ~Escapable {
+  @usableFromInline let stored: ScannedRecord
+  @usableFromInline let scanner: RecordScanner<R>
+
+  @_lifetime(copy stored)
+  @inlinable
+  init(_ stored: ScannedRecord, _ scanner: RecordScanner<R>) {
+    self.stored = stored
+    self.scanner = scanner
+  }
+
+  /// The record's identity.
+  public var id: RecordID { stored.id }
+  /// The version of the record: the number of the transaction that wrote it.
+  public var revision: UInt64 { stored.revision }
+  /// Whether the record may have been changed or removed in something that is lost: see ``Entry/isPossiblyStale``.
+  public var isPossiblyStale: Bool { stored.isPossiblyStale }
+
+  private var body: RecordBody {
+    @_lifetime(copy self)
+    get { stored.body }
+  }
+
+  /// The value of a field; what the stored record lacks has its initial value.
+  ///
+  /// - Throws: `locked`, `missingKey`, `tampered`, `typeMismatch` or `damaged`.
+  public subscript<Value>(dynamicMember path: KeyPath<R, Value>) -> Value {
+    get throws { try value(of: path) }
+  }
+
+  /// The value of a field; what the stored record lacks has its initial value.
+  ///
+  /// - Parameter path: A property that the schema declares as a field.
+  /// - Returns: The value.
+  /// - Throws: `locked`, `missingKey`, `tampered`, `typeMismatch` or `damaged`.
+  public func value<Value>(of path: KeyPath<R, Value>) throws -> Value {
+    try scanner.withOpening { opening in
+      try scanner.reader.value(of: path, id, body.bytes, &opening)
+    }
+  }
+
+  /// The value of a field that was looked up before.
+  ///
+  /// - Parameter field: The field.
+  /// - Returns: The value.
+  /// - Throws: `locked`, `missingKey`, `tampered`, `typeMismatch` or `damaged`.
+  @inlinable
+  public func value<Value: FieldValue>(of field: Field<R, Value>) throws -> Value {
+    try withBytes(of: field) { try Value(stored: Value.Stored(loading: $0)) }
+  }
+
+  /// Runs `use` on the bytes of a field's value, opened if it is sealed, and overwritten afterwards.
+  ///
+  /// - Parameters:
+  ///   - field: The field.
+  ///   - use: Takes the bytes, as FORMAT.md 7.3 has them: of an optional field, a presence byte first.
+  /// - Returns: What `use` returns.
+  /// - Throws: `locked`, `missingKey`, `tampered`, `typeMismatch` or `damaged`, and what `use` throws.
+  @inlinable
+  public func withBytes<Value, Result>(
+    of field: Field<R, Value>, _ use: (RawSpan) throws -> Result
+  ) throws -> Result {
+    var result: Swift.Result<Result, any Error>?
+    try scanner.open(field.handle, of: stored) { bytes in result = Swift.Result { try use(bytes) } }
+    guard let result else { throw NotelogError.unopened }
+    return try result.get()
+  }
+
+  /// The record to keep, its fields unopened.
+  public func entry() throws -> Entry<R> { try scanner.reader.entry(stored) }
+
+  /// The whole record, every field opened.
+  ///
+  /// - Throws: `locked`, `missingKey`, `tampered`, `typeMismatch` or `damaged`.
+  public func record() throws -> R {
+    try scanner.withOpening { opening in try scanner.reader.record(id, body, &opening) }
+  }
+}
+
+extension NotelogError {
+  /// What can't happen: opening a field neither threw nor handed the value on.
+  @usableFromInline static var unopened: NotelogError { NotelogError(.damaged, "the value was not opened") }
+}
+
+// MARK: - What one thread keeps while it goes through a collection.
 
 /// A collection's plan, with memory to open values in.
 ///
@@ -70,5 +160,72 @@ final class RecordScanner<R: Record>: Scanner {
   init(_ reader: RecordReader<R>) {
     self.reader = reader
     super.init(reader.plan.collection, reader.opener)
+  }
+}
+
+// MARK: - Going through all records of a type, in large reads.
+
+extension StoreSnapshot {
+  /// Calls `body` with each record of a type, in the order in which they lie on the disk, until it returns false.
+  ///
+  /// ```swift
+  /// let title = try store.field(\Note.title)
+  /// try store.snapshot().scan(Note.self) { entry in
+  ///   print(entry.id, try entry.value(of: title))
+  ///   return true
+  /// }
+  /// ```
+  ///
+  /// Threads that share the work each take a part of the same snapshot.
+  ///
+  /// - Parameters:
+  ///   - type: The record type.
+  ///   - part: The part of the records that this call goes through.
+  ///   - partCount: How many parts there are.
+  ///   - damaged: Called with what can't be read and is left out; ``Store/damage`` knows it too. The rest follows, unless it throws.
+  ///   - body: Returns whether to go on.
+  /// - Throws: `closed`, `inputOutput`, and what the closures throw.
+  /// - Complexity: O(*n*) in the bytes of the store.
+  @inlinable
+  public func scan<R: Record>(
+    _ type: R.Type, part: Int = 0, of partCount: Int = 1,
+    damaged: (Finding) throws -> Void = { _ in }, _ body: (ScannedEntry<R>) throws -> Bool
+  ) throws {
+    let scanner = try scanner(for: type)
+    try scan(with: scanner, part: part, of: partCount, damaged: damaged) {
+      try body(ScannedEntry($0, scanner))
+    }
+  }
+
+  @usableFromInline
+  func scanner<R: Record>(for type: R.Type) throws -> RecordScanner<R> {
+    RecordScanner(try store.reader(for: type))
+  }
+
+  @usableFromInline
+  func scan(
+    with scanner: Scanner, part: Int, of partCount: Int, damaged: (Finding) throws -> Void,
+    _ body: (ScannedRecord) throws -> Bool
+  ) throws {
+    try moment.scan(scanner.plan.number, part: part, of: partCount, damaged: damaged, body)
+  }
+}
+
+extension Store {
+  /// Calls `body` with each record of a type as the store is now, in the order in which they lie on the disk, until it
+  /// returns false.
+  ///
+  /// - Parameters:
+  ///   - type: The record type.
+  ///   - damaged: Called with what can't be read and is left out; the rest follows, unless it throws.
+  ///   - body: Returns whether to go on.
+  /// - Throws: `closed`, `inputOutput`, and what the closures throw.
+  /// - Complexity: O(*n*) in the bytes of the store.
+  @inlinable
+  public func scan<R: Record>(
+    _ type: R.Type, damaged: (Finding) throws -> Void = { _ in },
+    _ body: (ScannedEntry<R>) throws -> Bool
+  ) throws {
+    try snapshot().scan(type, damaged: damaged, body)
   }
 }

@@ -32,3 +32,73 @@ extension Store {
     return try OwnedRecord(found, in: collection, buffer)
   }
 }
+
+// MARK: - The store as it was at one moment.
+
+/// A moment of a store: what is written, deleted or compacted later doesn't show in it.
+///
+/// It holds the files that were there: what compaction frees meanwhile takes up space until the snapshot goes. Keys are
+/// not part of it: what is locked later can't be opened through it either.
+public final class StoreSnapshot: Sendable {
+  let store: Store
+  let moment: Snapshot
+
+  init(_ store: Store) {
+    self.store = store
+    moment = store.journal.snapshot()
+  }
+
+  /// The revision of the last transaction that it sees.
+  public var revision: UInt64 { moment.sequence }
+
+  /// The record with an id as it was; nil where there was none.
+  ///
+  /// - Throws: `damaged`, `closed`, `inputOutput`, `schemaConflict`.
+  public func get<R: Record>(_ type: R.Type, _ id: RecordID) throws -> Entry<R>? {
+    let reader = try store.reader(for: type)
+    var buffer = ReadBuffer()
+    let found = try moment.read(id.bytes, into: &buffer)
+    return try OwnedRecord(found, in: reader.plan.collection.number, buffer).map {
+      Entry(stored: $0, reader: reader)
+    }
+  }
+}
+
+extension Store {
+  /// The store as it is now, for as long as it is wanted.
+  ///
+  /// ```swift
+  /// let before = store.snapshot()
+  /// try store.write { tx in try tx.delete(Note.self, id) }
+  /// try before.get(Note.self, id)    // still there
+  /// ```
+  public func snapshot() -> StoreSnapshot { StoreSnapshot(self) }
+
+  // MARK: - Observing the records of a store.
+
+  /// The changes of a type's records from now on, commit by commit.
+  public func changes<R: Record>(of type: R.Type) -> Changes {
+    Changes(observe(ChangeSubscription(R.schema.description.allNames, nil)))
+  }
+
+  /// The changes of one record from now on, commit by commit.
+  public func changes<R: Record>(of type: R.Type, _ id: RecordID) -> Changes {
+    Changes(observe(ChangeSubscription(R.schema.description.allNames, id)))
+  }
+
+  /// The changes of all records from now on, of whatever collection, commit by commit.
+  public func changes() -> Changes { Changes(observe(ChangeSubscription(nil, nil))) }
+
+  /// Tells that something of a type has changed since it was last looked: in no more memory than one commit takes.
+  func news<R: Record>(of type: R.Type) -> ChangeSubscription {
+    observe(ChangeSubscription(R.schema.description.allNames, nil, waitingCountMax: 1))
+  }
+
+  /// Has changes delivered from now on.
+  @discardableResult
+  func observe(_ subscription: ChangeSubscription) -> ChangeSubscription {
+    hub.add(subscription, journal.watch)
+    if journal.isLeased || !journal.holdsLock { startCompanion(idle: nil, follows: true) }
+    return subscription
+  }
+}

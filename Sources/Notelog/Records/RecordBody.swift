@@ -1,6 +1,7 @@
 // A record's bytes: a directory of fields, then their values (FORMAT.md 7.1, 7.2).
 
 import NotelogBase
+import NotelogFormat
 
 /// One line of a record's directory.
 struct FieldEntry: Hashable, Sendable {
@@ -254,5 +255,181 @@ struct DirectoryWriter {
     offset += RecordBody.entryByteCount
     defer { valueOffset += length }
     return valueOffset..<valueOffset + length
+  }
+}
+
+// MARK: - How a field's bytes were made (FORMAT.md 7.2).
+
+/// The flags of a field in a record's directory.
+struct FieldFlags: OptionSet, Hashable, Sendable {
+  let rawValue: UInt8
+
+  /// The value is sealed: salt, IV, ciphertext and tag.
+  static let sealed = FieldFlags(rawValue: 1)
+  /// A presence byte comes before the value.
+  static let optional = FieldFlags(rawValue: 2)
+  /// The sealed plaintext was padded.
+  static let padded = FieldFlags(rawValue: 4)
+  /// The sealed plaintext was compressed before it was padded.
+  static let compressed = FieldFlags(rawValue: 8)
+
+  /// The value left the record, and a reference to its chunks stands in its place.
+  static let chunked = FieldFlags(rawValue: 16)
+
+  static let all: FieldFlags = [.sealed, .optional, .padded, .compressed, .chunked]
+
+  /// Whether all of some flags are set: asked for each field that is read or written.
+  @inline(__always)
+  func contains(_ flags: FieldFlags) -> Bool { rawValue & flags.rawValue == flags.rawValue }
+
+  /// Whether the flags are known, and go together.
+  var isValid: Bool {
+    guard isSubset(of: .all) else { return false }
+    if contains(.compressed) && !contains(.padded) { return false }
+    return contains(.sealed) || (!contains(.padded) && !contains(.chunked))
+  }
+}
+
+// MARK: - The lengths that values can have, by type and flags: asked for each field of each record that is read, so it is worked out without a branch for each type, and without a table that somebody would have to make first.
+
+enum ValueLengths {
+  /// The sets of flags that go together, chunked ones left out: a bit for each.
+  private static var validFlags: UInt64 { 0b1010_0000_1010_1111 }
+
+  /// How long a value of each type is, five bits for each.
+  private static var byteCounts: UInt64 {
+    let (any, eight): (UInt64, UInt64) = (anyByteCount, 8)
+    return 1 << 5 | eight << 10 | eight << 15 | eight << 20 | any << 25 | any << 30 | eight << 35 | 16 << 40
+      | any << 45 | any << 50
+  }
+  private static var anyByteCount: UInt64 { 31 }
+
+  /// Whether the rules permit a length (**INV-D3**, **INV-D4**, **INV-D5**), given the first eight bytes of a directory entry: number,
+  /// type, flags and key reference. Not where these don't go together, or the value is chunked, of which more is asked.
+  @inline(__always)
+  static func permit(_ length: UInt32, _ head: UInt64) -> Bool {
+    let (type, flags) = (head &>> 16 & 0xFF, head &>> 24 & 0xFF)
+    let (isSealed, presence) = (Int64(flags & 1), Int64(flags &>> 1 & 1))
+    guard type <= 10, flags < 16, validFlags &>> flags & 1 == 1, (head &>> 32 != 0) == (isSealed == 1) else {
+      return false
+    }
+    let byteCount = byteCounts &>> (5 &* type) & 31
+    let stored = Int64(length) &- (Int64(RecordBody.sealOverhead) & (0 &- isSealed))
+    if flags & UInt64(FieldFlags.padded.rawValue) != 0 {
+      return byteCount != 0 && stored >= Limits.paddingBucket
+    }
+    if byteCount == anyByteCount { return stored >= presence }
+    // An optional value that is absent is its presence byte alone.
+    return byteCount != 0 && (stored == presence &+ Int64(byteCount) || (stored == 1 && presence == 1))
+  }
+}
+
+// MARK: - A record that a scan has come to, before anything is known of its type.
+
+/// A record as it lies in the memory that a scan reads into.
+///
+/// Nothing in it depends on the record type, so that going from one to the next asks the runtime for nothing.
+@usableFromInline
+struct ScannedRecord: ~Escapable {
+  let id: RecordID
+  let revision: UInt64
+  let isPossiblyStale: Bool
+  /// The record's bytes, checked.
+  let body: RecordBody
+
+  @_lifetime(copy body)
+  init(_ record: StoredRecord, _ body: RecordBody) {
+    id = RecordID(record.id)
+    revision = record.revision
+    isPossiblyStale = record.isPossiblyStale
+    self.body = body
+  }
+}
+
+extension Snapshot {
+  /// Calls `body` with each record of a collection, its bytes checked, until it returns false. They come in the order
+  /// in which they lie on the disk.
+  ///
+  /// What can't be read is left out, and `damaged` is told of it; the rest follows, unless it throws.
+  func scan(
+    _ collection: UInt16, part: Int = 0, of partCount: Int = 1,
+    damaged: (Finding) throws -> Void, _ body: (ScannedRecord) throws -> Bool
+  ) throws {
+    let stop = Cancellation.flag
+    var failure: (any Error)?
+    func leaveOut(_ finding: Finding) -> Bool {
+      do { try damaged(finding) } catch { failure = error }
+      return failure == nil
+    }
+    try forEach(
+      in: collection, part: part, of: partCount, onDamage: { leaveOut($0) },
+      { record, _, bytes throws(NotelogError) in
+        let scanned: ScannedRecord
+        do throws(NotelogError) {
+          scanned = ScannedRecord(record, try RecordBody(checking: bytes))
+        } catch {
+          return leaveOut(Finding(error, RecordID(record.id)))
+        }
+        do {
+          if stop?.isSet == true { throw CancellationError() }
+          return try body(scanned)
+        } catch {
+          failure = error
+          return false
+        }
+      })
+    if let failure { throw failure }
+  }
+}
+
+// MARK: - Whether an envelope says what the body behind it does: FORMAT.md §5, docs/format-derived.md §33, INV-V3.
+
+/// Compares what the journal knows of a record without its schema with the record itself: queries find records by the one, and show
+/// the other; and compaction keeps the chunks that the one names, which the other refers to.
+enum EnvelopeCheck {
+  /// Compares them.
+  ///
+  /// - Throws: `damaged`, with the field.
+  static func run(_ envelope: RawSpan, _ body: borrowing RecordBody) throws(NotelogError) {
+    // Most have nothing to say.
+    let isEmpty =
+      envelope.byteCount == 0 || Envelope.byteCount(inPayload: envelope) == Envelope.minimumByteCount
+    if isEmpty, !body.hasLargeValues { return }
+    var values: [ID16] = []
+    var keyCount = 0
+    var place = body.start
+    while let entry = try body.next(at: &place) {
+      let value = body.bytes.extracting(entry.range)
+      if entry.flags.contains(.chunked) { values.append(ValueReference.value(in: value)) }
+      guard let key = Envelope.sortKey(of: entry.number, in: envelope) else { continue }
+      keyCount += 1
+      guard !entry.flags.contains(.sealed), isKey(envelope.extracting(key), of: value, entry) else {
+        throw NotelogError(.damaged, "the envelope's sort key of field \(entry.number) is not its value's")
+      }
+    }
+    guard Envelope.values(envelope) == values else {
+      throw NotelogError(.damaged, "the envelope names other large values than the record refers to")
+    }
+    Envelope.forEachSortKey(in: envelope) { _, _ in keyCount -= 1 }
+    guard keyCount == 0 else {
+      throw NotelogError(.damaged, "the envelope has a sort key of a field that the record lacks")
+    }
+  }
+
+  /// Whether a key is that of a value: as it is, or, where the field became optional since it was written, as of one that is there.
+  private static func isKey(_ key: RawSpan, of value: RawSpan, _ entry: FieldEntry) -> Bool {
+    let isOptional = entry.flags.contains(.optional)
+    let byteCount = SortKey.byteCount(of: value)
+    if key.byteCount == byteCount,
+      key.elementsEqual(
+        SortKey.key(of: value, entry.type, isOptional: isOptional, byteCount: byteCount).rawSpan)
+    {
+      return true
+    }
+    guard !isOptional, key.byteCount == SortKey.byteCount(ofValue: value.byteCount + 1), key.byte(at: 0) == 1
+    else { return false }
+    let rest = key.extracting(droppingFirst: 1)
+    return rest.elementsEqual(
+      SortKey.key(of: value, entry.type, isOptional: false, byteCount: rest.byteCount).rawSpan)
   }
 }

@@ -1,8 +1,54 @@
-// Saves what can be read of a pile of segments: docs/maintenance.md, "Salvage".
+// Saving what can be read of a store that is past opening: docs/maintenance.md, "Salvage".
 
 import NotelogBase
 import NotelogFormat
 import NotelogStorage
+
+extension Journal {
+  /// Copies everything that can be read of a pile of segments into a new store's journal.
+  ///
+  /// The pile may lack segments, have them twice or damaged, without headers or under other names. Each record is
+  /// saved in its newest version; what was deleted stays deleted. The pile is only read.
+  ///
+  /// - Parameters:
+  ///   - source: The folder with the pile.
+  ///   - target: An empty folder.
+  ///   - storeID: The store to salvage, where the pile holds several; otherwise the one that most bytes belong to.
+  ///   - keepsPossiblyStale: Whether a record whose newest version is lost is saved in an older one.
+  ///   - options: As for creating the new store.
+  ///   - progress: Told how far it has come, after each file.
+  /// - Returns: What was saved and what could not be, place by place.
+  /// - Throws: `notAStore` where nothing says which store it is; `alreadyExists`, `busy`, `full`, `inputOutput` of the target;
+  ///   `cancelled`.
+  static func salvage(
+    from source: any Storage, to target: any Storage, storeID: ID16? = nil,
+    keepsPossiblyStale: Bool = false, options: JournalOptions = JournalOptions(),
+    progress: @escaping WorkProgress.Report = { _, _ in true }
+  ) throws(NotelogError) -> SalvageSummary {
+    let lock = try takeLock(target)
+    defer { lock.close() }
+    let names = try fromStorage(target.names(in: ""))
+    guard !names.contains(where: { FileName.segmentNumber($0) != nil }) else {
+      throw NotelogError(.alreadyExists, "there is a store here already")
+    }
+    // What an earlier salvage left unfinished.
+    for name in names where FileName.isPartial(name) {
+      try fromStorage(target.remove(name))
+    }
+    var salvage = Salvage(
+      from: source, to: target, options: options, keepsPossiblyStale: keepsPossiblyStale)
+    return try salvage.run(storeID: storeID, progress)
+  }
+
+  /// The store that a pile of segments is of: the keyring's, if any file is; otherwise the one that most bytes belong to.
+  static func storeToSalvage(
+    in source: any Storage, keyring: ID16?
+  ) throws(NotelogError) -> ID16? {
+    try SalvagePile.store(in: source, keyring: keyring)
+  }
+}
+
+// MARK: - Saves what can be read of a pile of segments: docs/maintenance.md, "Salvage".
 
 /// Two passes over the files: the first finds out where each record's newest version is, the second copies it.
 struct Salvage {
@@ -202,5 +248,269 @@ struct Salvage {
     for file in pile.files {
       for range in file.file.unreadable { report.add(.unreadableBytes, in: file, range) }
     }
+  }
+}
+
+// MARK: - Reads one file of a pile frame by frame, past anything broken: docs/maintenance.md, "Salvage".
+
+/// Finds the frames of a file that happened.
+struct SalvageScan: ~Copyable {
+  /// A frame that waits for its transaction's commit mark.
+  private struct Pending {
+    let header: FrameHeader
+    let place: Int
+    let isWhole: Bool
+  }
+
+  private let file: SalvageFile
+  private let index: Int32
+  private let floor: LogPosition
+  /// Whether the frames only stand in for others.
+  private let isReplaced: Bool
+  private var reader: SegmentReader
+  private let limit: Int
+  private var pending: [Pending] = []
+  private var sawMark = false
+  private(set) var highestSequence: UInt64 = 0
+  /// Where frames were that can't be read.
+  private(set) var lost: [Range<Int>] = []
+
+  init(_ file: SalvageFile, index: Int, floor: LogPosition, isReplaced: Bool, limit: Int) {
+    self.file = file
+    self.index = Int32(index)
+    self.floor = floor
+    self.isReplaced = isReplaced
+    self.limit = min(limit, file.byteCount)
+    reader = file.reader()
+  }
+
+  /// Scans from a place on.
+  mutating func run(
+    from start: Int, _ table: inout SalvageTable, _ report: inout SalvageSummary
+  ) throws(StorageError) {
+    var place = start
+    var previous: FrameHeader?
+    while let (next, header) = try reader.nextFrame(from: place), next < limit {
+      if next > place {
+        let behind = header.kind == .footer ? nil : header
+        let gap = LostBytes(range: place..<next, previous: previous, next: behind)
+        if gap.mayHoldContent(in: file.header?.kind ?? .compacted) { lose(gap.range, &report) }
+      }
+      previous = header
+      if header.kind == .footer {
+        place = limit
+        break
+      }
+      highestSequence = max(highestSequence, header.sequence)
+      let isWhole = try reader.isWhole(header, at: next)
+      try add(header, at: next, isWhole: isWhole, &table, &report)
+      place = next + header.frameByteCount
+    }
+    if place < limit {
+      // Zeros at the end of a segment that was being written are space that was promised and not used.
+      let isAboveFloor = file.number.map { LogPosition(segment: $0, offset: place) >= floor } ?? true
+      let isUnused = file.trailer == nil && isAboveFloor
+      let isZero = isUnused ? try reader.isZero(from: place, to: limit) : false
+      if !isZero { lose(place..<limit, &report) }
+    }
+    let isAllCopies = file.header == nil && !sawMark
+    try endTransaction(
+      isCommitted: isAllCopies || happened(at: pending.first?.place ?? limit), &table, &report)
+  }
+
+  /// Whether a frame at a place happened whatever became of its commit mark.
+  private func happened(at place: Int) -> Bool {
+    file.isFinished || file.number.map { LogPosition(segment: $0, offset: place) < floor } ?? false
+  }
+
+  private mutating func lose(_ range: Range<Int>, _ report: inout SalvageSummary) {
+    lost.append(range)
+    if !isReplaced { report.add(.lostFrames, in: file, range) }
+  }
+
+  private mutating func add(
+    _ header: FrameHeader, at place: Int, isWhole: Bool, _ table: inout SalvageTable,
+    _ report: inout SalvageSummary
+  ) throws(StorageError) {
+    let mayGoOn = header.kind.isInTransaction || header.kind == .commit
+    if let first = pending.first, first.header.sequence != header.sequence || !mayGoOn {
+      // Another transaction begins: the mark of the one before is lost.
+      try endTransaction(isCommitted: happened(at: first.place), &table, &report)
+    }
+    switch header.kind {
+    case .record, .tombstone, .chunk, .liveChange:
+      let frame = Pending(header: header, place: place, isWhole: isWhole)
+      if file.isCompacted { try keep(frame, &table) } else { pending.append(frame) }
+    case .commit:
+      sawMark = true
+      let mark = isWhole ? CommitMark(payload: try reader.payload(of: header, at: place)) : nil
+      let isComplete =
+        mark?.frameCount == pending.count && pending.first.map { $0.place == mark?.firstOffset } ?? false
+        && pending.allSatisfy(\.isWhole)
+      let start = pending.first?.place ?? place
+      try endTransaction(isCommitted: isComplete || happened(at: start), &table, &report)
+    case .liveSet, .close:
+      sawMark = true
+    case .footer:
+      break
+    }
+  }
+
+  /// Keeps the frames that wait, or says that they never happened for certain.
+  private mutating func endTransaction(
+    isCommitted: Bool, _ table: inout SalvageTable, _ report: inout SalvageSummary
+  ) throws(StorageError) {
+    guard let first = pending.first, let last = pending.last else { return }
+    let frames = pending
+    pending.removeAll(keepingCapacity: true)
+    guard isCommitted else {
+      if !isReplaced {
+        report.add(.uncommitted, in: file, first.place..<last.place + last.header.frameByteCount)
+      }
+      return
+    }
+    for frame in frames { try keep(frame, &table) }
+  }
+
+  private mutating func keep(_ frame: Pending, _ table: inout SalvageTable) throws(StorageError) {
+    let header = frame.header
+    let place = SalvageTable.Place(file: index, offset: UInt32(frame.place))
+    switch header.kind {
+    case .record, .tombstone:
+      let version = SalvageTable.Version(
+        sequence: header.sequence, isTombstone: header.kind == .tombstone, place: place,
+        payloadByteCount: UInt32(header.payloadByteCount))
+      if frame.isWhole {
+        table.add(header.id, version, isReplaced: isReplaced)
+      } else if !isReplaced {
+        table.know(header.id, version)
+      }
+    case .chunk:
+      guard frame.isWhole, let mark = ChunkMark(try reader.payload(of: header, at: frame.place)) else {
+        return
+      }
+      table.add(chunk: mark.number, isLast: mark.isLast, of: header.id, at: place)
+    case .liveChange, .commit, .liveSet, .close, .footer: break
+    }
+  }
+}
+
+// MARK: - Writes what was salvaged into a new store: docs/maintenance.md, "Salvage".
+
+/// Copies frames into compacted segments, and ends them with a segment of the log that makes them a store.
+struct SalvageWriter {
+  private let target: any Storage
+  private let storeID: ID16
+  /// What is saved begins a history of its own.
+  private let branch: Branch
+  private let options: JournalOptions
+  private let pile: SalvagePile
+  private let aim: Int
+  private var number: UInt32 = 1
+  private var live = LiveSet()
+  /// The large values that saved records refer to, by a record of each.
+  private var values: [ID16: ID16] = [:]
+
+  init(to target: any Storage, storeID: ID16, options: JournalOptions, pile: SalvagePile) {
+    self.target = target
+    self.storeID = storeID
+    branch = options.newBranch(keepsTimes: options.keepsCommitTimes)
+    self.options = options
+    self.pile = pile
+    aim = options.segmentByteCount ?? SegmentSize.largest
+  }
+
+  mutating func write(
+    _ survivors: [SalvageTable.Place], _ table: SalvageTable, nextSequence: UInt64,
+    _ report: inout SalvageSummary, _ progress: inout WorkProgress
+  ) throws(NotelogError) {
+    try copy(survivors, &report, &progress)
+    let chunks = table.chunks.filter { values[$0.key.value] != nil }.map(\.value).sorted()
+    noteMissingChunks(table, &report)
+    try copy(chunks, &report, &progress)
+    try fromStorage(writeLogSegment(firstSequence: nextSequence))
+  }
+
+  /// Copies frames, each checked once more, into as many segments as they take.
+  private mutating func copy(
+    _ places: [SalvageTable.Place], _ report: inout SalvageSummary, _ progress: inout WorkProgress
+  ) throws(NotelogError) {
+    var next = 0
+    while next < places.count {
+      let byteCountBefore = report.byteCount
+      next = try fromStorage(copySegment(places, from: next, &report))
+      try progress.advance(by: report.byteCount - byteCountBefore)
+    }
+  }
+
+  /// Fills one segment.
+  ///
+  /// - Returns: The index of the first place that is not in it.
+  private mutating func copySegment(
+    _ places: [SalvageTable.Place], from first: Int, _ report: inout SalvageSummary
+  ) throws(StorageError) -> Int {
+    let salt = options.random()
+    var builder = try SegmentBuilder.create(in: target, number: number, salt: salt)
+    var next = first
+    do throws(StorageError) {
+      while next < places.count, builder.end < aim {
+        let index = Int(places[next].file)
+        var reader = pile.files[index].reader()
+        while next < places.count, Int(places[next].file) == index, builder.end < aim {
+          try copy(places[next], from: pile.files[index], &reader, to: &builder, &report)
+          next += 1
+        }
+      }
+    } catch {
+      builder.abandon()
+      throw error
+    }
+    let header = SegmentHeader(
+      .compacted, number: number, storeID: storeID, branch: branch, salt: salt, firstSequence: 0,
+      floor: .zero, live: LiveSet())
+    live.insert(try builder.publish { _ in header })
+    number += 1
+    return next
+  }
+
+  private mutating func copy(
+    _ place: SalvageTable.Place, from file: SalvageFile, _ reader: inout SegmentReader,
+    to builder: inout SegmentBuilder, _ report: inout SalvageSummary
+  ) throws(StorageError) {
+    let offset = Int(place.offset)
+    guard case .frame(let header) = try reader.frame(at: offset), try reader.isWhole(header, at: offset)
+    else {
+      // It was sound a moment ago: the medium is failing under us.
+      report.add(.unreadableBytes, in: file, offset..<offset + Layout.frameHeaderByteCount)
+      return
+    }
+    let payload = try reader.payload(of: header, at: offset)
+    if header.kind == .record {
+      for value in Envelope.values(inPayload: payload, of: header) { values[value] = header.id }
+    }
+    try builder.append(header, payload)
+    if header.kind == .record { report.recordCount += 1 } else { report.chunkCount += 1 }
+    report.byteCount += header.frameByteCount
+  }
+
+  /// A value is whole if its chunks run from 0 to the one that says it is the last.
+  private func noteMissingChunks(_ table: SalvageTable, _ report: inout SalvageSummary) {
+    for (value, record) in values.sorted(by: { $0.key < $1.key }) {
+      let last = table.lastChunks[value]
+      let isWhole = last.map { last in
+        (0...last).allSatisfy { table.chunks[SalvageTable.ChunkKey(value: value, number: $0)] != nil }
+      }
+      if isWhole != true { report.add(.largeValue, in: nil, record: record) }
+    }
+  }
+
+  /// The segment that appending will go on in. It is what makes the segments before it a store, so it comes last.
+  private func writeLogSegment(firstSequence: UInt64) throws(StorageError) {
+    let header = SegmentHeader(
+      .log, number: number, storeID: storeID, branch: branch, salt: options.random(),
+      firstSequence: firstSequence,
+      floor: LogPosition(segment: number, offset: Layout.firstFrameOffset), live: live)
+    let start = header.start(live: live)
+    try target.replaceWhole(FileName.segment(number), with: start.bytes.array())
   }
 }

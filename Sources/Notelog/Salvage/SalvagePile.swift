@@ -276,3 +276,154 @@ struct SalvagePile {
     return named.filter { !present.contains($0) }.sorted()
   }
 }
+
+// MARK: - One file of a pile of segments, and what it is: docs/maintenance.md, "Salvage".
+
+/// A file that frames are looked for in.
+struct SalvageFile {
+  let name: String
+  let file: ForgivingFile
+  let byteCount: Int
+  let header: SegmentHeader?
+  let trailer: Trailer?
+  /// What frame headers are checked with; found late where the header is lost.
+  var salt: SegmentSalt?
+  /// The header's number, or the one in the name where there is no header; found late where neither is there.
+  var number: UInt32?
+  /// Whether something else holds what is live of it.
+  var isReplaced = false
+  /// Where a recovery cut it; what is behind that counts no longer.
+  var keptByteCount = Int.max
+
+  /// Whether all frames in it happened: it was finished, or is all copies.
+  var isFinished: Bool { trailer != nil || header.map { $0.kind != .log } ?? false }
+  var isCompacted: Bool { header?.kind == .compacted }
+  /// How a live set would name it.
+  var entry: LiveEntry? {
+    guard let header, let trailer else { return nil }
+    return LiveEntry(
+      number: header.number, byteCount: byteCount, salt: header.salt, footerChecksum: trailer.footerChecksum)
+  }
+
+  /// Reads what a file says of itself; nothing where it can't be opened, or is no file.
+  init?(_ name: String, in storage: any Storage) {
+    guard
+      let base = try? storage.openFile(name, .read),
+      let length = try? base.byteCount()
+    else { return nil }
+    self.name = name
+    byteCount = min(length, FormatLimits.maximumSegmentByteCount)
+    file = ForgivingFile(base, byteCount: byteCount)
+    let trailer = try? Trailer.read(file, byteCount: byteCount)
+    self.trailer = trailer
+    let places = [0, Layout.headerCopyOffset, trailer.map { $0.footerOffset + Layout.frameHeaderByteCount }]
+    let copies = places.compactMap(\.self).compactMap { [file] in try? Survey.readHeader(file, at: $0) }
+    // The first that is valid; where others are of another segment, that under which something was written.
+    let isOne = copies.allSatisfy { $0.salt == copies[0].salt }
+    header =
+      isOne
+      ? copies.first
+      : copies.first { [file, byteCount] in
+        (try? Self.hasFrame(file, byteCount, under: SegmentSalt($0.salt))) == true
+      } ?? copies.first
+    salt = header.map { SegmentSalt($0.salt) }
+    // A segment's name is what a file's name may begin with: `000000000007.journal.bak` was a copy of that segment.
+    number = header?.number ?? FileName.segmentNumber(String(name.prefix(20)))
+  }
+
+  /// A reader of its frames; only once the salt is known.
+  func reader() -> SegmentReader {
+    SegmentReader(file, salt: salt ?? SegmentSalt(0), end: byteCount)
+  }
+
+  /// Whether any frame of a file checks under a salt.
+  static func hasFrame(
+    _ file: any StorageFile, _ byteCount: Int, under salt: SegmentSalt
+  ) throws(StorageError) -> Bool {
+    var reader = SegmentReader(file, salt: salt, end: byteCount)
+    return try reader.nextFrame(from: Layout.firstFrameOffset) != nil
+  }
+}
+
+// MARK: - Finds the salt of a segment whose headers are lost, from its frames alone: docs/maintenance.md, "Salvage".
+
+/// Works out what a segment's salt contributes to its frames' header checksums.
+///
+/// A payload's checksum does not depend on the salt, so a frame gives itself away without it. CRC-32 is linear: from
+/// such a frame's header checksum, the checksum of the salt before it follows. Two frames that agree settle it.
+struct SaltSolver: ~Copyable {
+  private static let polynomial: UInt32 = 0xEDB8_8320
+  /// Frames with longer payloads don't take part: what looks like a frame must not cost much to be refused.
+  private static let maximumPayloadByteCount = 1 << 16
+  private static let maximumCandidates = 4096
+
+  private var votes: [UInt32: Int] = [:]
+
+  /// The salt's share, or nothing where no two frames agree.
+  static func solve(_ file: any StorageFile, byteCount: Int) throws(StorageError) -> SegmentSalt? {
+    var solver = SaltSolver()
+    var reader = SegmentReader(file, salt: SegmentSalt(0), end: byteCount)
+    var place = Layout.firstFrameOffset
+    while place + Layout.frameHeaderByteCount <= byteCount {
+      if let share = try solver.share(of: &reader, at: place, byteCount: byteCount), solver.count(share) {
+        return SegmentSalt(share: share)
+      }
+      place += 8
+    }
+    return nil
+  }
+
+  private mutating func count(_ share: UInt32) -> Bool {
+    if votes.count == Self.maximumCandidates { votes.removeAll(keepingCapacity: true) }
+    votes[share, default: 0] += 1
+    return votes[share] == 2
+  }
+
+  /// What a frame's header says if it is one.
+  private struct Claim {
+    let payloadByteCount: Int
+    let payloadChecksum: UInt32
+    /// What the salt's share must be if it is true.
+    let share: UInt32
+
+    init?(_ header: RawSpan, at place: Int) {
+      guard let kind = FrameKind(rawValue: header.byte(at: 0)),
+        header.byte(at: 1) <= 1
+      else { return nil }
+      payloadByteCount = Int(header.load(UInt32.self, at: 4))
+      guard payloadByteCount > 0,
+        payloadByteCount <= min(kind.maximumPayloadByteCount, SaltSolver.maximumPayloadByteCount)
+      else { return nil }
+      payloadChecksum = header.load(UInt32.self, at: 32)
+      var rest = Checksum()
+      rest.update(UInt32(truncatingIfNeeded: place))
+      rest.update(header.extracting(first: 36))
+      share = SaltSolver.rewound(header.load(UInt32.self, at: 36) ^ rest.value, byteCount: 40)
+    }
+  }
+
+  /// What the salt's share must be if the bytes at a place are a frame with a payload that checks.
+  private func share(
+    of reader: inout SegmentReader, at place: Int, byteCount: Int
+  ) throws(StorageError) -> UInt32? {
+    let headerEnd = place + Layout.frameHeaderByteCount
+    guard let claim = Claim(try reader.bytes(place..<headerEnd), at: place),
+      aligned(claim.payloadByteCount) <= byteCount - headerEnd
+    else { return nil }
+    let payload = try reader.bytes(headerEnd..<headerEnd + aligned(claim.payloadByteCount))
+    guard Checksum.of(payload.extracting(first: claim.payloadByteCount)) == claim.payloadChecksum,
+      payload.extracting(droppingFirst: claim.payloadByteCount).isZero
+    else { return nil }
+    return claim.share
+  }
+
+  /// The checksum that becomes `checksum` when that many zero bytes are appended to its polynomial.
+  private static func rewound(_ checksum: UInt32, byteCount: Int) -> UInt32 {
+    var checksum = checksum
+    for _ in 0..<8 * byteCount {
+      let wasOdd = checksum & 0x8000_0000 != 0
+      checksum = wasOdd ? ((checksum ^ polynomial) << 1) | 1 : checksum << 1
+    }
+    return checksum
+  }
+}

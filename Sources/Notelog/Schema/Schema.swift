@@ -1,4 +1,30 @@
-// A record type's fields, as code declares them (FORMAT.md 9).
+// What the app's record types conform to.
+
+/// A value that a store keeps as a record: its schema says which properties are fields, and which are sealed.
+///
+/// ```swift
+/// struct Note: Record {
+///   var id = RecordID()
+///   var time = Date()
+///   var title = ""
+///   static let schema = Schema<Note>("note") {
+///     Plain("time", \.time, indexed: true)
+///     Sealed("title", \.title)
+///   }
+/// }
+/// ```
+///
+/// Properties that the schema doesn't name aren't stored; they have their initial value when a record is read.
+public protocol Record: Sendable {
+  /// Creates a record with the initial values that fields missing from a stored record take.
+  init()
+  /// The record's identity in the store.
+  var id: RecordID { get set }
+  /// The record's fields, by name.
+  static var schema: Schema<Self> { get }
+}
+
+// MARK: - A record type's fields, as code declares them (FORMAT.md 9).
 
 /// The fields of a record type, and the collection that keeps its records.
 ///
@@ -76,4 +102,256 @@ public enum SchemaBuilder<R: Record> {
 
   /// Collects the lines.
   public static func buildBlock(_ elements: SchemaElement<R>...) -> [SchemaElement<R>] { elements }
+}
+
+// MARK: - A field whose values anyone can read.
+
+/// A field kept in the clear: it can be listed, sorted and indexed while the store is locked.
+public struct Plain<R: Record, Value: FieldValue> {
+  let definition: FieldDefinition<R>
+
+  /// Declares a plain field.
+  ///
+  /// - Parameters:
+  ///   - name: The field's name in the store.
+  ///   - path: The property.
+  ///   - formerly: Names the field had in earlier versions of the schema.
+  @inlinable
+  public init(_ name: String, _ path: FieldPath<R, Value>, formerly: String...) {
+    self.init(name, formerly, path, FieldAccess(path), indexed: false)
+  }
+
+  /// Declares a plain field that may have an ordered index.
+  ///
+  /// - Parameters:
+  ///   - name: The field's name in the store.
+  ///   - path: The property.
+  ///   - indexed: Whether an ordered index is kept, for sorting and for conditions. Of an optional property it serves if the property was
+  ///     optional when it was first declared; otherwise queries go without.
+  ///   - formerly: Names the field had in earlier versions of the schema.
+  @inlinable
+  public init(_ name: String, _ path: FieldPath<R, Value>, indexed: Bool, formerly: String...)
+  where Value.Stored: SortableValue {
+    self.init(name, formerly, path, FieldAccess(path), indexed: indexed)
+  }
+
+  @usableFromInline
+  init(
+    _ name: String, _ formerly: [String], _ path: any PartialKeyPath<R> & Sendable, _ access: FieldAccess<R>,
+    indexed: Bool
+  ) {
+    definition = FieldDefinition(
+      description: FieldDescription(
+        name: name, formerNames: formerly, type: Value.Stored.fieldType, isOptional: Value.Stored.isOptional,
+        isIndexed: indexed),
+      path: path, access: access)
+  }
+}
+
+extension Plain where Value == EncodedJSON {
+  /// Declares a plain field of any `Codable` type, kept as JSON: `[String]`, for example.
+  ///
+  /// - Parameters:
+  ///   - name: The field's name in the store.
+  ///   - path: The property.
+  ///   - formerly: Names the field had in earlier versions of the schema.
+  @_disfavoredOverload
+  public init<Document: Codable & Sendable>(
+    _ name: String, json path: FieldPath<R, Document>, formerly: String...
+  ) {
+    self.init(name, formerly, path, FieldAccess(json: path), indexed: false)
+  }
+}
+
+extension Plain where Value == EncodedJSON? {
+  /// Declares a plain field of an optional of any `Codable` type, kept as JSON where there is a value.
+  ///
+  /// - Parameters:
+  ///   - name: The field's name in the store.
+  ///   - path: The property.
+  ///   - formerly: Names the field had in earlier versions of the schema.
+  public init<Document: Codable & Sendable>(
+    _ name: String, json path: FieldPath<R, Document?>, formerly: String...
+  ) {
+    self.init(name, formerly, path, FieldAccess(json: path), indexed: false)
+  }
+}
+
+// MARK: - A field whose values only a key opens.
+
+/// The name of the key that seals fields which name no other.
+public let defaultKeyName = "default"
+
+/// A field sealed on its own: encrypted, authenticated, and bound to its place in the store.
+public struct Sealed<R: Record, Value: FieldValue> {
+  private(set) var definition: FieldDefinition<R>
+
+  /// Declares a sealed field.
+  ///
+  /// - Parameters:
+  ///   - name: The field's name in the store. Names aren't secret.
+  ///   - path: The property.
+  ///   - key: The named key that seals the field; it is made when the store first sees the schema.
+  ///   - compressed: Whether values are compressed before sealing, which implies `padded`. Not where others may choose a part of a value
+  ///     and another part is secret: sizes give that away, letter by letter.
+  ///   - padded: Whether values are padded before sealing, so that their lengths show less.
+  ///   - formerly: Names the field had in earlier versions of the schema.
+  @inlinable
+  public init(
+    _ name: String, _ path: FieldPath<R, Value>, key: String = defaultKeyName,
+    compressed: Bool = false, padded: Bool = false, formerly: String...
+  ) {
+    self.init(name, formerly, path, FieldAccess(path), key, compressed, padded)
+  }
+
+  /// Has each record name the key of its value, in a plain field: so a record has the access class of the key that it chooses.
+  ///
+  /// ```swift
+  /// Plain("protection", \.protection)
+  /// Sealed("secret", \.secret).key(from: \.protection)
+  /// ```
+  ///
+  /// Each case's stored text is a key's name, and in the clear. A value opens only under the key that its record names: a record whose
+  /// `protection` was altered on the disk is `tampered`. Setting `protection` seals the record's values anew, which needs the old key and the new
+  /// one; while one of them is locked it throws `locked`. Which field names the key never changes; cases may be added.
+  ///
+  /// - Parameter path: The property: the schema declares it as a plain field, not optional.
+  /// - Returns: The field.
+  public func key<Choice: FieldValue & CaseIterable>(from path: FieldKeyPath<R, Choice>) -> Sealed
+  where Choice.Stored == String {
+    key(from: path, among: Array(Choice.allCases))
+  }
+
+  /// Has each record name the key of its value, in a plain field, among some keys.
+  ///
+  /// - Parameters:
+  ///   - path: The property: the schema declares it as a plain field, not optional.
+  ///   - choices: What it may be, up to 255: each one's stored text is a key's name. More may be added later. What is none of them, no record with a
+  ///     value for this field can have: putting it throws `invalidArgument`.
+  /// - Returns: The field.
+  public func key<Choice: FieldValue>(from path: FieldKeyPath<R, Choice>, among choices: [Choice]) -> Sealed
+  where Choice.Stored == String {
+    var field = self
+    // A case that can't be stored names no key: the schema then says so.
+    field.definition.chooseKey(from: path, among: choices.map { (try? $0.stored) ?? "" })
+    return field
+  }
+
+  @usableFromInline
+  init(
+    _ name: String, _ formerly: [String], _ path: any PartialKeyPath<R> & Sendable, _ access: FieldAccess<R>,
+    _ key: String, _ compressed: Bool, _ padded: Bool
+  ) {
+    definition = FieldDefinition(
+      description: FieldDescription(
+        name: name, formerNames: formerly, type: Value.Stored.fieldType, isOptional: Value.Stored.isOptional,
+        key: key, isPadded: padded || compressed, isCompressed: compressed),
+      path: path, access: access)
+  }
+}
+
+extension Sealed where Value == EncodedJSON {
+  /// Declares a sealed field of any `Codable` type, kept as JSON: `[String]`, for example.
+  ///
+  /// - Parameters:
+  ///   - name: The field's name in the store. Names aren't secret.
+  ///   - path: The property.
+  ///   - key: The named key that seals the field.
+  ///   - compressed: Whether values are compressed before sealing: see ``init(_:_:key:compressed:padded:formerly:)``.
+  ///   - padded: Whether values are padded before sealing.
+  ///   - formerly: Names the field had in earlier versions of the schema.
+  @_disfavoredOverload
+  public init<Document: Codable & Sendable>(
+    _ name: String, json path: FieldPath<R, Document>, key: String = defaultKeyName,
+    compressed: Bool = false, padded: Bool = false, formerly: String...
+  ) {
+    self.init(name, formerly, path, FieldAccess(json: path), key, compressed, padded)
+  }
+}
+
+extension Sealed where Value == EncodedJSON? {
+  /// Declares a sealed field of an optional of any `Codable` type, kept as JSON where there is a value.
+  ///
+  /// - Parameters:
+  ///   - name: The field's name in the store. Names aren't secret.
+  ///   - path: The property.
+  ///   - key: The named key that seals the field.
+  ///   - compressed: Whether values are compressed before sealing: see ``init(_:_:key:compressed:padded:formerly:)``.
+  ///   - padded: Whether values are padded before sealing.
+  ///   - formerly: Names the field had in earlier versions of the schema.
+  public init<Document: Codable & Sendable>(
+    _ name: String, json path: FieldPath<R, Document?>, key: String = defaultKeyName,
+    compressed: Bool = false, padded: Bool = false, formerly: String...
+  ) {
+    self.init(name, formerly, path, FieldAccess(json: path), key, compressed, padded)
+  }
+}
+
+// MARK: - A line of a schema that says what no two records share.
+
+/// A rule of a schema: no two records have the same value in a field, or the same two values in two.
+///
+/// ```swift
+/// static let schema = Schema<Account>("account") {
+///   Plain("site", \.site, indexed: true)
+///   Plain("user", \.user, indexed: true)
+///   Unique(\.site, \.user)
+/// }
+/// ```
+///
+/// Whoever would write such a record, in a transaction or a batch, in this process or another, with this type or by field names, is refused with `conflict`, which names the record that has the value. A record
+/// that has nil in one of the fields, or lacks it, is in nobody's way. Text is compared by its bytes.
+///
+/// The fields are plain and indexed, or sealed if the rule says what that reveals: an index leads to the records that may have the value. (Where some record lacks a field, as it was written before there was one, no index does, and all are gone through for each
+/// record that is written.) The rule is for what is written from then on; records that there are already aren't looked at.
+public struct Unique<R: Record> {
+  let paths: [any PartialKeyPath<R> & Sendable]
+  let revealsEquality: Bool
+
+  /// No two records have the same value in a field.
+  public init<Value: FieldValue>(_ path: FieldKeyPath<R, Value>) {
+    (paths, revealsEquality) = ([path], false)
+  }
+
+  /// No two records have the same value in a sealed field. It reveals to whoever has the files which values are equal: versions of one record that
+  /// had the same value, and records that were given a value which another had had before.
+  ///
+  /// A digest of each value is kept beside it, in the clear, under a key that is derived from the field's: without that key nobody tells what a
+  /// value is, nor tries guesses, nor compares stores or fields. Writing a value needs the field's key, and every other one that it was sealed
+  /// under before; the key's rotation makes the digests anew, and once it is shredded they are of no use. Conditions that the field has
+  /// some value (`is`, `isIn`) find records by the digest, and open no others.
+  ///
+  /// - Parameter path: The field: sealed, under one key, not JSON, its values at most ``Limits/digestedBytes`` long.
+  public init<Value: FieldValue>(revealingEqualityOf path: FieldKeyPath<R, Value>) {
+    (paths, revealsEquality) = ([path], true)
+  }
+
+  /// No two records have the same two values in two fields.
+  public init<First: FieldValue, Second: FieldValue>(
+    _ first: FieldKeyPath<R, First>, _ second: FieldKeyPath<R, Second>
+  ) {
+    (paths, revealsEquality) = ([first, second], false)
+  }
+}
+
+// MARK: - Fields that a record type has no property for: retired, or used by other versions of the app.
+
+/// The name of a field that is no more: its values go with each record's next update, and its name isn't used again.
+///
+/// An older version of the app, which still has the property, reads its initial value.
+public struct Retired {
+  let name: String
+
+  /// Retires a field.
+  public init(_ name: String) { self.name = name }
+}
+
+/// The name of a field that other versions of the app use: this one leaves its values as they are.
+///
+/// Only a schema that adds fields has to name it; see ``Schema``.
+public struct Kept {
+  let name: String
+
+  /// Keeps a field.
+  public init(_ name: String) { self.name = name }
 }

@@ -1,6 +1,7 @@
 // The segments of an open store, by number.
 
 import NotelogBase
+import NotelogFormat
 import Synchronization
 
 /// The segments that reads and compaction find frames in.
@@ -100,4 +101,76 @@ final class SegmentTable: Sendable {
 
   /// Counts bytes of segments that were removed no longer: only once their files are gone may writers take the room.
   func noteDeleted(_ byteCount: Int) { finishedByteTotal.subtract(byteCount, ordering: .relaxed) }
+}
+
+// MARK: - Where a frame is, in eight bytes: docs/format-derived.md §31, the place in an index entry.
+
+/// The segment and offset of a frame, with what the index must know of it without reading it.
+struct FrameAddress: Hashable, Sendable, BitwiseCopyable {
+  /// Segment (32 bits, highest), flags (4 bits), offset / 8 (28 bits). Zero is no place: there is no segment 0.
+  let bits: UInt64
+
+  /// No place at all.
+  static let none = FrameAddress(bits: 0)
+
+  private static let tombstoneBit: UInt64 = 1 << 28
+  private static let offsetMask: UInt64 = (1 << 28) - 1
+
+  init(bits: UInt64) { self.bits = bits }
+
+  init(segment: UInt32, offset: Int, isTombstone: Bool = false) {
+    precondition(
+      offset >= 0 && offset % 8 == 0 && offset < FormatLimits.maximumSegmentByteCount, "a frame is aligned")
+    bits = UInt64(segment) << 32 | (isTombstone ? Self.tombstoneBit : 0) | UInt64(offset >> 3)
+  }
+
+  var segment: UInt32 { UInt32(truncatingIfNeeded: bits >> 32) }
+  var offset: Int { Int(bits & Self.offsetMask) << 3 }
+  var isTombstone: Bool { bits & Self.tombstoneBit != 0 }
+  var isNone: Bool { bits == 0 }
+  /// Whether it can be in a checkpoint: a segment, and no flag that has no meaning yet.
+  var isValid: Bool { segment != 0 && bits & (0b1110 << 28) == 0 }
+}
+
+// MARK: - Where a record's newest frame is, and what its header says.
+
+/// A frame's place with what the index does not hold: it is read from the frame's header when it is needed.
+struct Location: Equatable, Sendable, BitwiseCopyable {
+  let place: FrameAddress
+  let payloadByteCount: UInt32
+  let entryByteCount: UInt32
+  let sequence: UInt64
+  let collection: UInt16
+  /// Of a chunk, its number: a large value has many frames, all of its id.
+  let chunk: ChunkMark?
+
+  var segment: UInt32 { place.segment }
+  var offset: UInt32 { UInt32(place.offset) }
+  var isTombstone: Bool { place.isTombstone }
+
+  init(_ entry: FooterEntry, segment: UInt32) {
+    place = FrameAddress(segment: segment, offset: entry.offset, isTombstone: entry.kind == .tombstone)
+    payloadByteCount = UInt32(entry.payloadByteCount)
+    entryByteCount = UInt32(entry.entryByteCount)
+    sequence = entry.sequence
+    collection = entry.collection
+    chunk = entry.chunk
+  }
+
+  /// Whether the frame is newer than another of the same id: by its transaction, or by its place in it.
+  func supersedes(_ other: Location) -> Bool {
+    Self.supersedes((sequence, place), (other.sequence, other.place))
+  }
+
+  static func supersedes(
+    _ new: (sequence: UInt64, place: FrameAddress), _ known: (sequence: UInt64, place: FrameAddress)
+  ) -> Bool {
+    if new.sequence != known.sequence { return new.sequence > known.sequence }
+    return new.place.segment == known.place.segment && new.place.offset > known.place.offset
+  }
+
+  /// The bytes of the frame, padding included.
+  var frameByteCount: Int { aligned(Layout.frameHeaderByteCount + Int(payloadByteCount)) }
+  /// The bytes that count as live: the frame and its footer entry.
+  var liveByteCount: Int { frameByteCount + Int(entryByteCount) }
 }

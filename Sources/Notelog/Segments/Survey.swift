@@ -209,3 +209,82 @@ struct Survey {
     return try? SegmentHeader(buffer.bytes, at: 0)
   }
 }
+
+// MARK: - What the names in a store's folder tell, before any file is opened: FORMAT.md §3.
+
+extension FileName {
+  /// The number of the next segment.
+  static func segmentNumber(after number: UInt32) throws(NotelogError) -> UInt32 {
+    guard number < FormatLimits.maximumSegmentNumber else {
+      throw NotelogError(
+        .limitExceeded, "the store has used all of its segment numbers; dump it and import it anew")
+    }
+    return number + 1
+  }
+}
+
+/// The names in a store's folder, as far as they matter to whoever knows the segments already.
+struct FolderNames {
+  /// All segments' numbers, ascending.
+  let numbers: [UInt32]
+  /// The highest number that any name bears, those of tails kept aside among them.
+  let highest: UInt32
+  /// Whether somebody left a file half written.
+  let hasPartials: Bool
+
+  init(_ storage: any Storage) throws(NotelogError) {
+    var (numbers, hasPartials, hasTails) = ([UInt32](), false, false)
+    try fromStorage(
+      storage.forEachName(in: "") { name in
+        if let number = FileName.segmentNumber(name) {
+          numbers.append(number)
+        } else {
+          hasPartials = hasPartials || FileName.isPartial(name)
+          hasTails = hasTails || FileName.isTorn(name)
+        }
+      })
+    self.numbers = numbers.sorted()
+    self.hasPartials = hasPartials
+    let tail = hasTails ? try Survey.highestTailNumber(in: storage) ?? 0 : 0
+    highest = max(self.numbers.last ?? 0, tail)
+  }
+}
+
+// MARK: - A store's folder on a medium with bad sectors, read all the same: FORMAT.md §12.3.
+
+/// A folder in which unreadable sectors of segments read as zeros. Whoever writes does not look through it: what a recovery can't read it
+/// must not cut.
+final class ForgivingStorage: Storage {
+  private let base: any Storage
+
+  init(_ base: any Storage) { self.base = base }
+
+  var path: String { base.path }
+  var openFileLimit: Int { base.openFileLimit }
+
+  func open(_ name: String, _ mode: StorageOpenMode) throws(StorageError) -> any StorageFile {
+    let file = try base.open(name, mode)
+    return mode == .read && FileName.segmentNumber(name) != nil ? ForgivingFile(file) : file
+  }
+
+  func forEachName(in folder: String, _ visit: (Span<UInt8>) -> Void) throws(StorageError) {
+    try base.forEachName(in: folder, visit)
+  }
+  func rename(_ name: String, to newName: String) throws(StorageError) {
+    try base.rename(name, to: newName)
+  }
+  func unlink(_ name: String) throws(StorageError) { try base.unlink(name) }
+  func makeFolder(_ name: String) throws(StorageError) { try base.makeFolder(name) }
+  func syncFolder(_ name: String) throws(StorageError) { try base.syncFolder(name) }
+  func watch(_ name: String) -> (any StorageWatch)? { base.watch(name) }
+  func lockHolder(of name: String) -> LockHolder? { base.lockHolder(of: name) }
+}
+
+extension FoundSegment {
+  /// Where the medium has not given bytes that were asked for so far.
+  var unreadableDamages: [Finding] {
+    ((file as? ForgivingFile)?.unreadable ?? []).map {
+      Finding(.unreadableBytes, segment: number, offset: $0.lowerBound, byteCount: $0.count)
+    }
+  }
+}

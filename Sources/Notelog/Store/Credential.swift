@@ -1,7 +1,7 @@
 // What opens a store's keys.
 
-import NotelogBase
 import Foundation
+import NotelogBase
 import NotelogCrypto
 
 /// A secret that one of the keyring's slots accepts.
@@ -98,4 +98,231 @@ extension Credential: CustomStringConvertible {
     case .root: "an unlock root"
     }
   }
+}
+
+// MARK: - Recovery keys as people write them down (docs/format-keyring.md 10.3).
+
+/// A recovery key's text: 60 letters and digits that can't be taken for each other (Crockford's base 32), in ten groups of six.
+///
+/// It begins with N1; then come the 32 bytes, in 52 letters, and six letters that check all of it: the checksum of Bech32m, which finds every
+/// error in up to four letters, and so each letter typed wrongly and each two exchanged.
+enum RecoveryText {
+  private static let letters = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
+  private static let prefix: [UInt8] = [21, 1]
+  private static let checkCount = 6
+  private static let bodyCount = 52
+  private static let groupSize = 6
+
+  /// The text of 32 bytes.
+  static func encode(_ bytes: [UInt8]) -> String {
+    precondition(bytes.count == 32)
+    var symbols = prefix
+    var (bits, bitCount): (UInt32, Int) = (0, 0)
+    for byte in bytes + [0] {
+      bits = bits << 8 | UInt32(byte)
+      bitCount += 8
+      while bitCount >= 5, symbols.count < prefix.count + bodyCount {
+        bitCount -= 5
+        symbols.append(UInt8(bits >> UInt32(bitCount) & 31))
+      }
+    }
+    symbols += checksum(symbols)
+    let groups = stride(from: 0, to: symbols.count, by: groupSize).map { start in
+      String(decoding: symbols[start..<start + groupSize].map { letters[Int($0)] }, as: UTF8.self)
+    }
+    return groups.joined(separator: "-")
+  }
+
+  /// The 32 bytes of a text. Capitals don't matter, nor do spaces and hyphens; O is 0, and I and L are 1.
+  ///
+  /// - Throws: `invalidArgument`, which says what is wrong, and in which group, but shows no letter.
+  static func decode(_ text: String) throws(NotelogError) -> [UInt8] {
+    var symbols: [UInt8] = []
+    for character in text.uppercased().unicodeScalars
+    where !" -\u{2010}\u{2011}\u{2013}\n\r\t".unicodeScalars.contains(character) {
+      let letter: Unicode.Scalar =
+        character == "O" ? "0" : character == "I" || character == "L" ? "1" : character
+      guard let place = letters.firstIndex(where: { UInt32($0) == letter.value }) else {
+        throw refusal("group \(symbols.count / groupSize + 1) has a letter that no recovery key has")
+      }
+      symbols.append(UInt8(place))
+    }
+    let count = prefix.count + bodyCount + checkCount
+    guard symbols.count == count else {
+      throw refusal("it has \(symbols.count) letters and digits, not \(count)")
+    }
+    let body = Array(symbols.dropLast(checkCount))
+    guard checksum(body) == Array(symbols.suffix(checkCount)) else {
+      guard let group = groupOfOneError(symbols) else { throw refusal("it was not typed as it was printed") }
+      throw refusal("something was typed wrongly in group \(group)")
+    }
+    guard body.starts(with: prefix), let last = body.last, last & 15 == 0 else {
+      throw refusal("it is no recovery key of this version")
+    }
+    var bytes: [UInt8] = []
+    var (bits, bitCount): (UInt32, Int) = (0, 0)
+    for symbol in body.dropFirst(prefix.count) {
+      bits = bits << 5 | UInt32(symbol)
+      bitCount += 5
+      if bitCount >= 8 {
+        bitCount -= 8
+        bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(bitCount)))
+      }
+    }
+    return bytes
+  }
+
+  private static func refusal(_ reason: String) -> NotelogError {
+    NotelogError(.invalidArgument, "the recovery key is not right: \(reason)")
+  }
+
+  /// Bech32m's checksum (BIP 350), without a prefix before the symbols.
+  private static func checksum(_ symbols: [UInt8]) -> [UInt8] {
+    let value = remainder(symbols + [UInt8](repeating: 0, count: checkCount)) ^ 0x2BC8_30A3
+    return (0..<checkCount).map { UInt8(value >> UInt32(5 * (checkCount - 1 - $0)) & 31) }
+  }
+
+  private static func remainder(_ symbols: [UInt8]) -> UInt32 { symbols.reduce(1) { step($0, $1) } }
+
+  private static func step(_ value: UInt32, _ symbol: UInt8) -> UInt32 {
+    let generators: [UInt32] = [0x3B6A_57B2, 0x2650_8E6D, 0x1EA1_19FA, 0x3D42_33DD, 0x2A14_62B3]
+    var next = (value & 0x1FF_FFFF) << 5 ^ UInt32(symbol)
+    for (bit, generator) in generators.enumerated() where value >> (25 + UInt32(bit)) & 1 == 1 {
+      next ^= generator
+    }
+    return next
+  }
+
+  /// The group in which changing one letter would make the text right: nobody is told which letter.
+  private static func groupOfOneError(_ symbols: [UInt8]) -> Int? {
+    let wanted = remainder(symbols) ^ 0x2BC8_30A3
+    // What each difference in a letter changes in the remainder, from the last letter on: the code is linear.
+    var effects = (UInt32(1)..<32).map { $0 }
+    for place in symbols.indices.reversed() {
+      if effects.contains(wanted) { return place / groupSize + 1 }
+      effects = effects.map { step($0, 0) }
+    }
+    return nil
+  }
+}
+
+// MARK: - Secret bytes for apps: a password as it is read, the unlock root as it is kept.
+
+/// Bytes that nobody else may see: in memory of their own that is locked against swapping and left out of core dumps, where the system
+/// grants it (``StoreInfo/memoryNote``), and wiped when the last reference to them goes.
+///
+/// They can't be compared or printed.
+public final class SecretBytes: Sendable {
+  /// The most bytes that one may have.
+  public static let byteCountMax = 4096
+
+  let secret: Secret
+
+  private init(_ secret: consuming Secret) { self.secret = secret }
+
+  /// Takes bytes as they are written into the memory, so that they are never anywhere else.
+  ///
+  /// - Parameters:
+  ///   - capacity: How many bytes there may be: up to ``byteCountMax``.
+  ///   - body: Writes them into memory that is zero, and returns how many they are.
+  /// - Throws: `limitExceeded`, `inputOutput` where there is no memory; what the closure throws.
+  public convenience init(
+    capacity: Int, filling body: (inout MutableRawSpan) throws -> Int
+  ) throws {
+    var whole = try Self.room(for: capacity)
+    var span = whole.mutableBytes
+    let count = try body(&span)
+    precondition((0...capacity).contains(count), "there are no more bytes than there is room for")
+    if count == capacity {
+      self.init(whole)
+    } else {
+      self.init(
+        try naming("making room for a secret") { () throws(CryptoError) in
+          try Secret(copying: whole.bytes.extracting(0..<count))
+        })
+    }
+  }
+
+  /// How many bytes there are.
+  public var byteCount: Int { secret.byteCount }
+
+  /// Takes a copy of bytes that are no secret, with a secret behind them: a message, for instance.
+  ///
+  /// - Parameters:
+  ///   - start: What comes first.
+  ///   - rest: What comes then; nil for nothing.
+  /// - Throws: `limitExceeded`, `inputOutput` where there is no memory.
+  public convenience init(_ start: [UInt8], followedBy rest: SecretBytes? = nil) throws {
+    var whole = try Self.room(for: start.count + (rest?.byteCount ?? 0))
+    whole.fill(start)
+    if let rest { Self.copy(rest.secret, to: &whole, at: start.count) }
+    self.init(whole)
+  }
+
+  private static func room(for byteCount: Int) throws(NotelogError) -> Secret {
+    guard (0...byteCountMax).contains(byteCount) else {
+      throw NotelogError(.limitExceeded, "secret bytes are at most \(byteCountMax)")
+    }
+    return try naming("making room for a secret") { () throws(CryptoError) in
+      try Secret(byteCount: byteCount)
+    }
+  }
+
+  private static func copy(_ source: borrowing Secret, to whole: inout Secret, at offset: Int) {
+    var span = whole.mutableBytes
+    span.copy(source.bytes, at: offset)
+  }
+
+  /// A part of the bytes, in memory of its own.
+  ///
+  /// - Parameter range: Which of them: within 0 and ``byteCount``.
+  /// - Returns: The part.
+  /// - Throws: `inputOutput` where there is no memory.
+  public func extracting(_ range: Range<Int>) throws -> SecretBytes {
+    precondition(range.lowerBound >= 0 && range.upperBound <= byteCount, "a part lies within the whole")
+    return SecretBytes(
+      try naming("making room for a secret") { () throws(CryptoError) in try Self.part(of: secret, range) })
+  }
+
+  private static func part(of secret: borrowing Secret, _ range: Range<Int>) throws(CryptoError) -> Secret {
+    try Secret(copying: secret.bytes.extracting(range))
+  }
+
+  /// Lends the bytes to a closure.
+  ///
+  /// - Parameter body: Reads them.
+  /// - Returns: What the closure returned.
+  /// - Throws: What the closure threw.
+  public func withBytes<Result>(_ body: (RawSpan) throws -> Result) rethrows -> Result {
+    try Self.lend(secret, body)
+  }
+
+  private static func lend<Result>(
+    _ secret: borrowing Secret, _ body: (RawSpan) throws -> Result
+  ) rethrows -> Result {
+    try body(secret.bytes)
+  }
+
+  /// A password's bytes in Unicode's normal form C. Most are already; those that aren't go through a `String`, which stays in ordinary
+  /// memory until that is used again.
+  func normalizedCopy() throws(CryptoError) -> Secret { try Self.normalizedCopy(secret) }
+
+  private static func normalizedCopy(_ secret: borrowing Secret) throws(CryptoError) -> Secret {
+    let bytes = Span<UInt8>(_bytes: secret.bytes)
+    guard var text = try? UTF8Span(validating: bytes) else { return try secret.copy() }
+    if text.checkForNFC(quickCheck: false) { return try secret.copy() }
+    return try Secret(utf8: String(copying: text).precomposedStringWithCanonicalMapping)
+  }
+
+  /// A copy of the unlock root.
+  static func root(of vault: Vault) throws(NotelogError) -> SecretBytes {
+    SecretBytes(try naming("asking for the unlock root") { () throws(CryptoError) in try vault.rootCopy() })
+  }
+}
+
+extension SecretBytes: CustomStringConvertible, CustomReflectable {
+  /// How many bytes there are, and nothing of them.
+  public var description: String { "\(byteCount) secret bytes" }
+  /// Nothing.
+  public var customMirror: Mirror { Mirror(self, children: []) }
 }

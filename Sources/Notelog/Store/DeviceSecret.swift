@@ -3,6 +3,7 @@
 import Foundation
 import NotelogBase
 import NotelogCrypto
+import NotelogFormat
 import NotelogStorage
 
 /// Where this device's secret is. Keys that are to be used on this device only need it, and so do keys that are always open.
@@ -59,5 +60,99 @@ public enum DeviceSecret: Sendable {
     do throws(StorageError) { try SystemStorage(path: path).makeStoreFolder() } catch {
       guard error.errno == SystemErrno.exists else { throw error }
     }
+  }
+}
+
+// MARK: - The file of this device's secret (docs/format-keyring.md 10.4), and what is durable before anything depends on it.
+
+/// This device's secret in a file of its own. What is given out to make keys with is there after a crash too: the file, its name and the
+/// folder's are durable before.
+struct DeviceSecretFile: Sendable {
+  private static let magic: UInt64 = 0x6563_6976_6564_4C4E
+  private static let byteCount = 44
+
+  let storage: any Storage
+  /// The folder that it lies in, made where it is missing; empty for the storage's own.
+  let folder: String
+  let name: String
+  /// Whether it is nobody else's to read.
+  let isPrivate: @Sendable () -> Bool
+
+  private var path: String { folder.isEmpty ? name : folder + "/" + name }
+
+  /// The secret; nil where there is none, and none is to be made.
+  func load(making: Bool) throws(CryptoError) -> Secret? {
+    guard making else { return try read() }
+    do {
+      try makeFolder()
+      if try read() == nil { try makeAlone() }
+      // One that was there may be of a process that died before its name was durable.
+      do throws(StorageError) { try storage.makeNamesDurable(in: folder) } catch {
+        guard error.call == .open else { throw error }
+      }
+      return try read()
+    } catch { throw .noDeviceSecret }
+  }
+
+  /// Makes the folder. One that is there may be of a process that died before its name was durable, or somebody else's, who left us no right
+  /// to sync the folder above.
+  private func makeFolder() throws(StorageError) {
+    if folder.isEmpty { return }
+    var isNew = true
+    do throws(StorageError) { try storage.makeFolder(folder) } catch {
+      guard error.errno == SystemErrno.exists else { throw error }
+      isNew = false
+    }
+    do throws(StorageError) { try storage.makeNamesDurable() } catch {
+      guard !isNew, error.call == .open else { throw error }
+    }
+  }
+
+  private func lock() throws(StorageError) -> any StorageFile {
+    for _ in 0..<2_000 {
+      do throws(StorageError) {
+        return try storage.openLocked(path + ".lock", .createIfMissing, .exclusive)
+      } catch {
+        guard error.errno == SystemErrno.wouldBlock else { throw error }
+        pauseThread(.milliseconds(1))
+      }
+    }
+    throw StorageError(.lock, path, errno: SystemErrno.wouldBlock)
+  }
+
+  /// Reads it; nil where there is no such file.
+  private func read() throws(CryptoError) -> Secret? {
+    let file: any StorageFile
+    do throws(StorageError) { file = try storage.openFile(path, .read) } catch {
+      guard error.isMissing else { throw .noDeviceSecret }
+      return nil
+    }
+    defer { file.close() }
+    var bytes = try Secret(byteCount: Self.byteCount)
+    var target = bytes.mutableBytes
+    guard (try? file.readFully(into: &target, at: 0)) == Self.byteCount, isPrivate(),
+      bytes.bytes.load(UInt64.self, at: 0) == Self.magic,
+      bytes.bytes.load(UInt32.self, at: 40) == Checksum.of(bytes.bytes.extracting(first: 40))
+    else { throw .noDeviceSecret }
+    return try Secret(copying: bytes.bytes.extracting(8..<40))
+  }
+
+  /// Makes it, unless another process does: several may need it at once.
+  private func makeAlone() throws {
+    let lock = try self.lock()
+    defer { lock.close() }
+    if try read() != nil { return }
+    let secret = try Secret.random(byteCount: 32)
+    var bytes = try Secret(byteCount: Self.byteCount)
+    var target = bytes.mutableBytes
+    target.store(Self.magic, at: 0)
+    target.copy(secret.bytes, at: 8)
+    target.store(Checksum.of(target.bytes.extracting(first: 40)), at: 40)
+    let partial = path + FileName.partialSuffix
+    let file = try storage.openEmpty(partial)
+    defer { file.close() }
+    try file.writeAll(bytes.bytes, at: 0)
+    try file.makeDurable()
+    try storage.move(partial, to: path)
   }
 }

@@ -1,9 +1,9 @@
 // The schemas' second copy: the file `schemas`, replaced in one step (FORMAT.md 21.3).
 
 import NotelogBase
+import NotelogCrypto
 import NotelogFormat
 import NotelogStorage
-import NotelogCrypto
 
 /// Reads and replaces the file `schemas`.
 struct SchemaFile: Sendable {
@@ -157,5 +157,192 @@ extension SchemaRegistry.Stored {
   init(_ entry: SchemaFile.Entry, of storeID: ID16) throws(NotelogError) {
     self.init(
       plan: try CollectionPlan(entry.schema, storeID: storeID), bytes: entry.bytes, mac: entry.mac)
+  }
+}
+
+// MARK: - Schemas stand in two places, the log and the file `schemas`: which of the two counts, and what is mended (FORMAT.md 9.3).
+
+/// The schemas of a store as both places have them.
+struct SchemaCopies: Sendable {
+  /// The schemas in force, by the numbers of their collections.
+  private(set) var chosen: [UInt16: SchemaRegistry.Stored] = [:]
+  /// The collections whose schema comes from the file: their records in the log can't be read, are missing, or are older.
+  private(set) var fromFile: Set<UInt16> = []
+  /// How many records of collection 0 the log has that can be read, whatever they hold.
+  private(set) var countInLog = 0
+  /// The revisions of the records of the log, of those too that can't be read.
+  private(set) var revisions: [ID16: UInt64] = [:]
+  private(set) var finding = SchemaFinding()
+
+  /// Reads the schemas of a log, and looks at what the file offers.
+  ///
+  /// - Parameters:
+  ///   - journal: The log.
+  ///   - content: What was found in the file, which is read after the log was opened: then it is never older.
+  ///   - stale: Schemas' records that may not be the newest, beside those that the log itself says it of.
+  /// - Throws: `closed`.
+  init(
+    of journal: Journal, and content: SchemaFile.Content, stale: Set<ID16> = []
+  ) throws(NotelogError) {
+    let storeID = journal.storeID
+    var buffer = ReadBuffer()
+    var possiblyStale: Set<UInt16> = []
+    var unreadable: Set<UInt16> = []
+    for key in journal.listedRecords {
+      do throws(NotelogError) {
+        let found = try journal.read(key, into: &buffer)
+        guard let found else { continue }
+        revisions[key] = found.revision
+        guard found.collection == SchemaRecord.collection else { continue }
+        countInLog += 1
+        let stored = try Self.parse(buffer.body, key, storeID)
+        chosen[stored.plan.number] = stored
+        if found.isPossiblyStale || stale.contains(key) { possiblyStale.insert(stored.plan.number) }
+      } catch {
+        // A schema that can't be read costs its collection at most, and so does what can't be a schema: no key is needed to write that.
+        if error.code == .closed { throw error }
+        revisions[key] = try? journal.revision(of: key)
+        if let number = SchemaRecord.number(key) {
+          unreadable.insert(UInt16(number))
+        } else {
+          finding.strayCount += 1
+        }
+      }
+    }
+    try merge(content, of: storeID, possiblyStale, unreadable)
+  }
+
+  private static func parse(
+    _ body: RawSpan, _ key: ID16, _ storeID: ID16
+  ) throws(NotelogError) -> SchemaRegistry.Stored {
+    guard let entry = try RecordBody(checking: body).find(SchemaRecord.field), entry.type == .bytes,
+      entry.flags.isEmpty
+    else { throw NotelogError(.damaged, "a schema's record doesn't hold a schema") }
+    let stored = try SchemaRegistry.Stored(.init(parsing: body.extracting(entry.range)), of: storeID)
+    guard SchemaRecord.key(stored.plan.number) == key else {
+      throw NotelogError(.tampered, "the schema of \(stored.plan.schema.name) stands in another's place")
+    }
+    return stored
+  }
+
+  private mutating func merge(
+    _ content: SchemaFile.Content, of storeID: ID16, _ possiblyStale: Set<UInt16>,
+    _ unreadable: Set<UInt16>
+  ) throws(NotelogError) {
+    let offered = content.schemas
+    switch content {
+    case .missing where chosen.isEmpty && unreadable.isEmpty: finding.file = .sound
+    case .missing: finding.file = .missing
+    case .unreadable: finding.file = .unreadable
+    case .sound: if chosen.keys.contains(where: { offered[$0] == nil }) { finding.file = .older }
+    }
+    for (number, copy) in offered {
+      guard let logged = chosen[number] else {
+        chosen[number] = try SchemaRegistry.Stored(copy, of: storeID)
+        fromFile.insert(number)
+        continue
+      }
+      let (new, old) = (copy.schema.revision, logged.plan.schema.revision)
+      if new > old, possiblyStale.contains(number) {
+        chosen[number] = try SchemaRegistry.Stored(copy, of: storeID)
+        fromFile.insert(number)
+      } else if new < old, finding.file == .sound {
+        finding.file = .older
+      } else if new == old, copy.bytes != logged.bytes || copy.mac != logged.mac {
+        finding.file = .different
+      }
+    }
+    finding.servedByFile = unreadable.intersection(fromFile).sorted()
+    finding.lost = unreadable.subtracting(fromFile).sorted()
+  }
+
+  /// Those in force, in order of their collections, for their MACs to be checked.
+  var sealed: [SealedSchema] {
+    chosen.sorted { $0.key < $1.key }.map { SealedSchema(bytes: $0.value.bytes, mac: $0.value.mac) }
+  }
+
+  /// Makes both places whole again in a store that is open for writing, as far as that can be done now: what can't, the next
+  /// opening tries again.
+  ///
+  /// - Returns: Whether records were written.
+  func mend(_ journal: Journal, _ file: SchemaFile, of storeID: ID16) -> Bool {
+    guard journal.holdsLock, (try? journal.checkWritable()) != nil else { return false }
+    if !fromFile.isEmpty { try? storeFromFile(in: journal) }
+    // What is unreadable now, and may hold what is lost, is not written over.
+    if finding.file.isMendedAtOpening, finding.lost.isEmpty {
+      try? file.replace(with: Array(chosen.values), of: storeID)
+    }
+    return !fromFile.isEmpty
+  }
+
+  /// Writes the records of schemas that came from the file.
+  func storeFromFile(in journal: Journal) throws(NotelogError) {
+    var batch = Batch()
+    for number in fromFile.sorted() { chosen[number]?.put(in: &batch) }
+    _ = try journal.commit(&batch)
+  }
+}
+
+/// What the two places of the schemas were like when the store was opened.
+struct SchemaFinding: Sendable, Equatable {
+  /// What the file is like.
+  enum File: Sendable {
+    case sound
+    case missing
+    case unreadable
+    /// It lacks a schema that the log has, or has an earlier one.
+    case older
+    /// It has another schema of the same revision.
+    case different
+
+    /// Whether the next opening for writing replaces it. What differs without a reason is left for somebody to look at.
+    var isMendedAtOpening: Bool { self == .missing || self == .unreadable || self == .older }
+  }
+
+  var file = File.sound
+  /// The collections whose schema can't be read in the log, and is served by the file.
+  var servedByFile: [UInt16] = []
+  /// The collections whose schema can't be read at all.
+  var lost: [UInt16] = []
+  /// How many records of collection 0 have ids that are no schema's.
+  var strayCount = 0
+
+  /// Whether it is more than a change that reached one of the places only.
+  var isDamage: Bool {
+    (file != .sound && file != .older) || !servedByFile.isEmpty || !lost.isEmpty || strayCount > 0
+  }
+
+  /// The finding in words.
+  var words: String {
+    var parts: [String] = []
+    switch file {
+    case .sound: break
+    case .missing: parts.append("\(SchemaFile.name) is missing")
+    case .unreadable: parts.append("\(SchemaFile.name) is unreadable")
+    case .older: parts.append("\(SchemaFile.name) is older")
+    case .different: parts.append("\(SchemaFile.name) and the log disagree")
+    }
+    if !servedByFile.isEmpty {
+      parts.append("of \(Self.list(servedByFile)) damaged in the log, \(SchemaFile.name) serves")
+    }
+    if !lost.isEmpty { parts.append("of \(Self.list(lost)) lost") }
+    if strayCount > 0 { parts.append("records of collection 0 that are no schemas: \(strayCount)") }
+    return parts.isEmpty ? "sound" : parts.joined(separator: "; ")
+  }
+
+  /// Some collections' numbers: the first ten, and how many more.
+  private static func list(_ numbers: [UInt16]) -> String {
+    let more = numbers.count > 10 ? " and \(numbers.count - 10) more" : ""
+    let shown = numbers.prefix(10).map(String.init).joined(separator: ", ")
+    return (numbers.count == 1 ? "collection " : "collections ") + shown + more
+  }
+}
+
+extension SchemaRegistry.Stored {
+  /// Puts the schema's record into a batch.
+  func put(in batch: inout Batch) {
+    batch.put(
+      SchemaRecord.key(plan.number), collection: SchemaRecord.collection, bodyByteCount: bodyByteCount
+    ) { write(into: &$0) }
   }
 }

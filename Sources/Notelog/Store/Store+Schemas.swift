@@ -1,8 +1,9 @@
 // Stored schemas: loading, checking, and following what code declares (FORMAT.md 9).
 
-import NotelogFormat
 import NotelogBase
 import NotelogCrypto
+import NotelogFormat
+import Synchronization
 
 extension Store {
   /// Makes the schemas known that were read when the store was opened. Their MACs can't be checked before it is unlocked.
@@ -208,5 +209,113 @@ extension SchemaRegistry.Stored {
       SchemaRecord.field, .bytes, [], 0, length: bytes.count + mac.count, into: &body)
     body.copy(bytes.rawSpan, at: range.lowerBound)
     body.copy(mac.rawSpan, at: range.lowerBound + bytes.count)
+  }
+}
+
+// MARK: - The schemas of an open store: as stored, and as code declares them.
+
+/// The collections of an open store.
+struct SchemaRegistry: Sendable {
+  /// A collection as it is stored.
+  struct Stored: Sendable {
+    let plan: CollectionPlan
+    let bytes: [UInt8]
+    let mac: [UInt8]
+  }
+
+  private(set) var byNumber: [UInt16: Stored] = [:]
+  /// What the revisions of all schemas add up to.
+  private(set) var revisions: UInt64 = 0
+  /// The collections whose schemas can't be read: their numbers are taken all the same.
+  var lost: Set<UInt16> = []
+  /// Readers whose plans agree with what is stored.
+  let readers: RecordReaders
+
+  init(_ readers: RecordReaders) { self.readers = readers }
+
+  /// The collection that a declaration means, by its name or a former one.
+  func find(_ declared: CollectionDescription) -> Stored? {
+    declared.allNames.lazy.compactMap { find($0) }.first
+  }
+
+  /// The collection of a name.
+  func find(_ name: String) -> Stored? {
+    byNumber.values.first { $0.plan.schema.name == name }
+      ?? byNumber.values.first { $0.plan.schema.firstName == name }
+  }
+
+  /// Keeps the reader of a record type, unless the schema it was made of has been replaced meanwhile.
+  func keep<R: Record>(_ reader: RecordReader<R>) {
+    let collection = reader.plan.collection
+    guard byNumber[collection.number]?.plan === collection else { return }
+    readers.keep(reader)
+  }
+
+  /// Makes a stored schema known; readers made of an older version no longer hold.
+  mutating func register(_ stored: Stored) {
+    lost.remove(stored.plan.number)
+    if let former = byNumber.updateValue(stored, forKey: stored.plan.number) {
+      revisions -= UInt64(former.plan.schema.revision)
+    }
+    revisions += UInt64(stored.plan.schema.revision)
+    readers.removeAll()
+  }
+
+  /// All schemas, in order of their collections, for their MACs to be checked.
+  var sealed: [SealedSchema] {
+    byNumber.sorted { $0.key < $1.key }.map { SealedSchema(bytes: $0.value.bytes, mac: $0.value.mac) }
+  }
+
+  /// The number that the next collection gets: higher than that of any schema and than `pending`, and none that others have.
+  func nextNumber(after pending: UInt16 = 0, besides taken: Set<UInt16> = []) throws(NotelogError) -> UInt16 {
+    var next = Int(max(byNumber.keys.max() ?? 0, lost.max() ?? 0, pending)) + 1
+    while next <= Limits.collections, taken.contains(UInt16(next)) { next += 1 }
+    guard next <= Limits.collections else {
+      throw NotelogError(.limitExceeded, "the store has \(Limits.collections) collections already")
+    }
+    return UInt16(next)
+  }
+}
+
+// MARK: - Record types compared with the stored schemas, before any of them is used.
+
+extension Store {
+  /// Refuses record types that don't fit the stored schemas, and collections that were renamed unsaid. Nothing is stored.
+  func compareSchemas(of types: [any Record.Type]) throws(NotelogError) {
+    if types.isEmpty { return }
+    let declarations = types.map { declaration(of: $0) }
+    var unclaimed = registry.withLock { $0.byNumber.mapValues(\.plan.schema) }
+    var new: [CollectionDescription] = []
+    for declared in declarations {
+      guard var schema = registry.withLock({ $0.find(declared)?.plan.schema }) else {
+        new.append(declared)
+        continue
+      }
+      unclaimed[schema.collection] = nil
+      try schema.evolve(
+        to: declared, key: { name throws(NotelogError) in try self.keyReference(name) },
+        newKey: { name throws(NotelogError) in try self.keyReference(name) ?? UInt32.max })
+    }
+    for declared in new {
+      guard let type = declared.typeName, let old = unclaimed.values.first(where: declared.hasAllFields)
+      else { continue }
+      throw NotelogError(
+        .schemaConflict,
+        "\(type) declares collection \(declared.name), which is new, and no type declares the stored \(old.name), all of whose fields it has: if it was renamed, add formerly: \"\(old.name)\" to its schema"
+      )
+    }
+  }
+
+  private func declaration<R: Record>(of type: R.Type) -> CollectionDescription { R.schema.description }
+}
+
+extension CollectionDescription {
+  /// Whether all fields in use of a stored schema are declared, of the same type and sealed alike.
+  fileprivate func hasAllFields(of schema: StoredSchema) -> Bool {
+    let inUse = schema.fields.filter { !$0.isRetired && !$0.isDigest }
+    return !inUse.isEmpty
+      && inUse.allSatisfy { old in
+        fields.contains { $0.name == old.name && $0.type == old.type && $0.isSealed == old.isSealed }
+      }
   }
 }

@@ -116,3 +116,113 @@ extension [UInt8] {
     return try body(&part)
   }
 }
+
+// MARK: - Little-endian integers in spans of bytes.
+
+// Public for the optimiser alone (docs/decisions/0076).
+
+extension RawSpan {
+  /// The integer at an offset; out of bounds is a programmer's mistake and traps.
+  @inlinable
+  @inline(__always)
+  public func load<Value: FixedWidthInteger & BitwiseCopyable>(_ type: Value.Type, at offset: Int) -> Value {
+    // SAFETY: `unsafeLoadUnaligned` checks the bounds; any bit pattern is a valid integer.
+    Value(littleEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: Value.self))
+  }
+
+  /// The byte at an offset.
+  @inlinable
+  @inline(__always)
+  public func byte(at offset: Int) -> UInt8 { load(UInt8.self, at: offset) }
+
+  /// Whether every byte is zero.
+  @inlinable
+  public var isZero: Bool {
+    var offset = 0
+    while offset + 8 <= byteCount {
+      if load(UInt64.self, at: offset) != 0 { return false }
+      offset += 8
+    }
+    while offset < byteCount {
+      if byte(at: offset) != 0 { return false }
+      offset += 1
+    }
+    return true
+  }
+}
+
+extension MutableRawSpan {
+  /// Writes the integer at an offset.
+  @inlinable
+  @inline(__always)
+  @_lifetime(self: copy self)
+  public mutating func store<Value: FixedWidthInteger & BitwiseCopyable>(_ value: Value, at offset: Int) {
+    storeBytes(of: value.littleEndian, toByteOffset: offset, as: Value.self)
+  }
+}
+
+// MARK: - Looking things up in arrays that are in ascending order of a number.
+
+// Public for the optimiser alone (docs/decisions/0076).
+
+extension Array {
+  /// The first place whose number is not less than the one looked for.
+  @inlinable
+  @inline(__always)
+  public func firstPlace(notBelow number: UInt32, by numberOf: (Element) -> UInt32) -> Int {
+    var lower = 0
+    var upper = count
+    while lower < upper {
+      let middle = (lower + upper) / 2
+      if numberOf(self[middle]) < number { lower = middle + 1 } else { upper = middle }
+    }
+    return lower
+  }
+
+  /// The element of a number, if there is one.
+  @inlinable
+  @inline(__always)
+  public func find(_ number: UInt32, by numberOf: (Element) -> UInt32) -> Element? {
+    let place = firstPlace(notBelow: number, by: numberOf)
+    return place < count && numberOf(self[place]) == number ? self[place] : nil
+  }
+}
+
+// MARK: - A stored property by its offset: what `MemoryLayout.offset(of:)` is for, at a fraction of a key path's cost.
+
+// Public for the optimiser alone (docs/decisions/0076).
+
+/// Reads the stored property of type `Value` at `offset`, which `MemoryLayout.offset(of:)` gave for `root`'s type.
+@inlinable
+public func loadProperty<Root, Value>(_ type: Value.Type, of root: borrowing Root, at offset: Int) -> Value {
+  // SAFETY: the offset is that of an initialised stored property of this very type, so it is aligned and bound to it.
+  unsafe withUnsafePointer(to: root) { pointer in
+    unsafe (UnsafeRawPointer(pointer) + offset).assumingMemoryBound(to: Value.self).pointee
+  }
+}
+
+/// Sets the stored property at `offset`, which `MemoryLayout.offset(of:)` gave for `root`'s type.
+@inlinable
+public func storeProperty<Root, Value>(_ value: Value, to root: inout Root, at offset: Int) {
+  // SAFETY: as above; the access to `root` is exclusive.
+  unsafe withUnsafeMutablePointer(to: &root) { pointer in
+    unsafe (UnsafeMutableRawPointer(pointer) + offset).assumingMemoryBound(to: Value.self).pointee = value
+  }
+}
+
+// MARK: - A few bytes on the stack to read into.
+
+// Public for the optimiser alone (docs/decisions/0076).
+
+/// Calls `body` with 48 zeroed bytes: room for a frame's header and the beginning of its envelope.
+@inlinable
+@inline(__always)
+public func withScratch<Result, Failure: Error>(
+  _ body: (inout MutableRawSpan) throws(Failure) -> Result
+) throws(Failure) -> Result {
+  var bytes = InlineArray<6, UInt64>(repeating: 0)
+  var words = bytes.mutableSpan
+  // SAFETY: integers may hold any bit pattern.
+  var raw = unsafe words.mutableBytes
+  return try body(&raw)
+}

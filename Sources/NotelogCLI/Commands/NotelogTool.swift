@@ -1,4 +1,5 @@
 // The tool's entry: reads the arguments, runs the command they name, and answers with an exit code.
+
 import Foundation
 
 @main
@@ -37,5 +38,81 @@ enum NotelogTool {
     console.say("error", error.message)
     if let hint = error.hint { console.say("hint", hint) }
     return error.code
+  }
+}
+
+// MARK: - The commands of the tool, in the order in which help lists them.
+
+extension CommandTable {
+  static let standard: CommandTable = CommandTable([
+    .initialize, .add, .get, .set, .remove, .list, .search, .dump, .watch, .importRecords, .export, .verify,
+    .compact,
+    .info,
+    .salvage, .backup, .restore, .accept,
+    .unlock, .lock, .agentStatus, .agentLock, .agentStop, .agent,
+    .passwordAdd, .passwordChange, .passwordRemove, .keyList, .keyAdd, .keyRotate,
+    .keyShred, .keyRecovery, .keyGrant, .generateMan, .generateCompletions,
+  ])
+}
+
+// MARK: - `notelog help [COMMAND]` and `--help`; `--version`.
+
+extension Command {
+  /// Help on everything, on a command, or on the commands that share a first word.
+  static let help: Command = Command(
+    words: ["help"], summary: "show help",
+    positionals: [Positional(name: "COMMAND", isOptional: true, repeats: true, help: "the command")],
+    run: showHelp)
+
+  static let version: Command = Command(words: ["--version"], summary: "show the version") {
+    (_, console) throws(ToolError) in
+    try console.out.write("notelog \(NotelogTool.version)\n")
+    return .done
+  }
+}
+
+@Sendable
+private func showHelp(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+  let table = CommandTable.standard
+  var words = invocation.positionals
+  guard let first = words.first else {
+    try console.out.write(table.overview)
+    return .done
+  }
+  guard table.firstWords.contains(first) else {
+    let near = Suggestion.nearest(to: first, among: table.firstWords)
+    throw .usage(
+      "there is no command '\(first)'", hint: near.map { "did you mean '\($0)'?" } ?? "see notelog help")
+  }
+  // `notelog list STORE --help` is help on `list`: what comes after the command's words does not matter.
+  while table.commands(beginning: words).isEmpty { words.removeLast() }
+  try console.out.write(table.commands(beginning: words).map(\.helpPage).joined(separator: "\n"))
+  return .done
+}
+
+// MARK: - `notelog generate man` and `notelog generate completions SHELL`.
+
+extension Command {
+  static let generateMan: Command = Command(
+    words: ["generate", "man"], summary: "print the man page, in roff"
+  ) { (_, console) throws(ToolError) in
+    try console.out.write(CommandTable.standard.manPage(version: NotelogTool.version))
+    return .done
+  }
+
+  static let generateCompletions: Command = Command(
+    words: ["generate", "completions"], summary: "print the completions for a shell",
+    positionals: [
+      Positional(
+        name: "SHELL", completion: .words(Shell.allCases.map(\.rawValue)),
+        help: Shell.allCases.map(\.rawValue).joined(separator: ", "))
+    ]
+  ) { (invocation, console) throws(ToolError) in
+    let name = invocation.positionals[0]
+    guard let shell = Shell(rawValue: name) else {
+      throw .usage("there are no completions for '\(name)'", hint: "there are some for bash, zsh and fish")
+    }
+    try console.out.write(CommandTable.standard.completions(for: shell))
+    return .done
   }
 }

@@ -58,3 +58,62 @@ extension JSONValue: ExpressibleByDictionaryLiteral {
     self = .object(members.compactMap { name, value in value.map { Member(name: name, value: $0.json) } })
   }
 }
+
+// MARK: - JSON going out, a value on a line of its own.
+
+extension JSONValue {
+  /// The value's text, without line breaks.
+  var text: [UInt8] {
+    var bytes: [UInt8] = []
+    write(into: &bytes)
+    return bytes
+  }
+
+  private func write(into bytes: inout [UInt8]) {
+    switch self {
+    case .null: bytes += "null".utf8
+    case .boolean(let value): bytes += (value ? "true" : "false").utf8
+    case .number(let text): bytes += text.utf8
+    case .string(let text): Self.write(text, into: &bytes)
+    case .array(let values):
+      Self.write(values, between: ("[", "]"), into: &bytes) { $0.write(into: &$1) }
+    case .object(let members):
+      Self.write(members, between: ("{", "}"), into: &bytes) { member, bytes in
+        Self.write(member.name, into: &bytes)
+        bytes.append(UInt8(ascii: ":"))
+        member.value.write(into: &bytes)
+      }
+    }
+  }
+
+  private static func write<Element>(
+    _ elements: [Element], between ends: (first: Unicode.Scalar, last: Unicode.Scalar),
+    into bytes: inout [UInt8], _ write: (Element, inout [UInt8]) -> Void
+  ) {
+    bytes.append(UInt8(ascii: ends.first))
+    for (index, element) in elements.enumerated() {
+      if index > 0 { bytes.append(UInt8(ascii: ",")) }
+      write(element, &bytes)
+    }
+    bytes.append(UInt8(ascii: ends.last))
+  }
+
+  private static func write(_ text: String, into bytes: inout [UInt8]) {
+    bytes.append(UInt8(ascii: "\""))
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"": bytes += "\\\"".utf8
+      case "\\": bytes += "\\\\".utf8
+      case "\n": bytes += "\\n".utf8
+      case "\r": bytes += "\\r".utf8
+      case "\t": bytes += "\\t".utf8
+      // More than JSON asks for, as it reaches terminals too; all of them have four digits at most.
+      case _ where Escaping.isUnsafe(scalar):
+        bytes += ("\\u" + String(0x10000 + scalar.value, radix: 16).dropFirst()).utf8
+      case _ where scalar.isASCII: bytes.append(UInt8(truncatingIfNeeded: scalar.value))
+      default: bytes += scalar.utf8
+      }
+    }
+    bytes.append(UInt8(ascii: "\""))
+  }
+}

@@ -1,5 +1,7 @@
 // Where a command's words go: data to stdout, everything else to stderr.
+
 import Foundation
+import Synchronization
 
 /// The tool's outside: its outputs and what they are connected to.
 struct Console: Sendable {
@@ -50,4 +52,121 @@ struct Console: Sendable {
 /// `1 segment`, `2 segments`.
 func counted(_ count: Int, _ noun: String) -> String {
   "\(count) \(noun)\(count == 1 ? "" : "s")"
+}
+
+// MARK: - A buffered stream onto a descriptor, whose every failure is heard of.
+
+/// Standard output: written in pieces of 64 KiB, and when flushed.
+final class Output: Sendable {
+  private let descriptor: Int32
+  private let buffer = Mutex<[UInt8]>([])
+  private static let capacity = 64 << 10
+
+  init(descriptor: Int32) { self.descriptor = descriptor }
+
+  func write(_ text: String) throws(ToolError) {
+    try write(bytes: Array(text.utf8))
+  }
+
+  func write(bytes: [UInt8]) throws(ToolError) {
+    let isFull = buffer.withLock { buffer in
+      buffer += bytes
+      return buffer.count >= Self.capacity
+    }
+    if isFull { try flush() }
+  }
+
+  /// Writes what has been collected.
+  func flush() throws(ToolError) {
+    let rest = buffer.withLock { buffer in
+      defer { buffer.removeAll(keepingCapacity: true) }
+      return buffer
+    }
+    try send(rest)
+  }
+
+  /// Writes a text at once, where nothing has been collected before it.
+  func writeNow(_ text: String) throws(ToolError) {
+    try send(Array(text.utf8))
+  }
+
+  private func send(_ bytes: [UInt8]) throws(ToolError) {
+    var sent = 0
+    while sent < bytes.count {
+      // SAFETY: the pointer and count describe the part of `bytes` not yet sent, which outlives the call.
+      let count = unsafe bytes.withUnsafeBytes {
+        unsafe Foundation.write(descriptor, $0.baseAddress?.advanced(by: sent), $0.count - sent)
+      }
+      if count >= 0 {
+        sent += count
+      } else if errno == EPIPE {
+        throw .closedPipe
+      } else if errno != EINTR {
+        throw ToolError(.failed, "cannot write to standard output: \(SystemError.text(errno))")
+      }
+    }
+  }
+}
+
+// MARK: - Progress of long work: one line on stderr that rewrites itself, on a terminal only.
+
+/// Shows how far a piece of work has come, and hears of Ctrl-C meanwhile.
+final class Progress: Sendable {
+  private let output: Output?
+  private let what: String
+  private let shown = Mutex<String?>(nil)
+
+  /// Begins; `what` is being done, `checking` for instance.
+  ///
+  /// Work that prints as it goes is its own progress, if that is seen on a terminal: `besideOutput` says so.
+  init(_ what: String, on console: Console, besideOutput: Bool = false) {
+    self.what = what
+    let isSeen = console.errorIsTerminal && !(besideOutput && console.outIsTerminal)
+    output = isSeen ? Output(descriptor: 2) : nil
+  }
+
+  /// Shows that `done` of `total` is done; only a change by a whole percent is written.
+  ///
+  /// - Returns: Whether to go on: not if Ctrl-C was typed.
+  func update(_ done: Int, of total: Int) -> Bool {
+    if output != nil, total > 0 { show("\(min(100, done / max(1, total / 100))) %") }
+    return !Interrupt.isRequested
+  }
+
+  /// Shows how many there are so far, where nobody knows how many will come.
+  func count(_ done: Int) {
+    if output != nil { show("\(done)") }
+  }
+
+  private func show(_ text: String) {
+    shown.withLock { shown in
+      guard text != shown else { return }
+      shown = text
+      // Progress that cannot be shown is no reason to stop.
+      try? output?.writeNow("\r\u{1B}[K\(what) \(text)")
+    }
+  }
+
+  /// Wipes the line, so that what follows stands alone.
+  func finish() {
+    shown.withLock { shown in
+      guard shown != nil else { return }
+      shown = nil
+      try? output?.writeNow("\r\u{1B}[K")
+    }
+  }
+}
+
+extension Console {
+  /// Runs long work of the library, which tells how far it has come, and turns its errors into the tool's.
+  func withProgress<Result>(
+    _ what: String, missing: ToolError? = nil, taken: ToolError? = nil, into target: String? = nil,
+    _ body: (@escaping (Int, Int) -> Bool) throws -> Result
+  ) throws(ToolError) -> Result {
+    let progress = Progress(what, on: self)
+    defer { progress.finish() }
+    return try asking(missing: missing, taken: taken, into: target) {
+      try body { done, total in progress.update(done, of: total) }
+    }
+  }
 }

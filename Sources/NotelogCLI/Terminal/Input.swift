@@ -1,6 +1,8 @@
 // Reading a file, a pipe or a terminal as its bytes come, without being deaf to Ctrl-C meanwhile.
+
 import Foundation
 import Notelog
+import Synchronization
 
 /// An open file to read from.
 final class Input {
@@ -145,6 +147,156 @@ final class Input {
       // A signal ends the wait, and is looked for once more: `read` would wait without looking.
       if count == 0 || count < 0 && errno == EINTR { continue }
       return
+    }
+  }
+}
+
+// MARK: - Asks for a password on the controlling terminal, whatever stdin and stdout are connected to.
+
+enum PasswordPrompt {
+  /// The most bytes a password may have.
+  static let bytesMax = 1024
+
+  /// Asks once; `hint` is what can be done where there is no terminal.
+  static func ask(_ question: String, hint: String) throws(ToolError) -> SecretBytes {
+    // SAFETY: the path is a literal, and the flags ask for no mode argument.
+    let terminal = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC)
+    guard terminal >= 0 else {
+      throw ToolError(.locked, "a \(question) is needed, and there is no terminal to ask on", hint: hint)
+    }
+    defer { close(terminal) }
+    return try TerminalEcho.off(on: terminal) { () throws(ToolError) in
+      try Output(descriptor: terminal).writeNow(question + ": ")
+      let input = Input(borrowing: terminal, name: "the terminal")
+      guard let line = try input.readSecretLine(upTo: bytesMax) else {
+        throw ToolError(.locked, "no password was given")
+      }
+      guard line.byteCount <= bytesMax else { throw tooLong }
+      return line
+    }
+  }
+
+  /// Asks for a new password, and once more to be sure.
+  static func askTwice(_ question: String, hint: String) throws(ToolError) -> SecretBytes {
+    let first = try ask(question, hint: hint)
+    guard first.byteCount > 0 else { throw ToolError(.failed, "an empty password protects nothing") }
+    let second = try ask("the same again", hint: hint)
+    let areEqual = first.withBytes { first in
+      second.withBytes { second in
+        let (first, second) = (Span<UInt8>(_bytes: first), Span<UInt8>(_bytes: second))
+        return first.count == second.count && first.indices.allSatisfy { first[$0] == second[$0] }
+      }
+    }
+    guard areEqual else { throw ToolError(.failed, "the two passwords differ") }
+    return first
+  }
+
+  static let tooLong = ToolError(.failed, "a password has at most \(bytesMax) bytes")
+}
+
+// MARK: - The echo of the controlling terminal, switched off for a password and always switched on again.
+
+/// Remembers how the terminal was, where a signal handler can find it.
+enum TerminalEcho {
+  // SAFETY: allocated once before any handler runs and never freed; written only while `descriptor` is -1,
+  // read only while it is not.
+  private nonisolated(unsafe) static let before = UnsafeMutablePointer<termios>.allocate(capacity: 1)
+  private static let descriptor = Atomic<Int32>(-1)
+
+  /// Makes the globals, so that a signal handler finds them made.
+  static func prepare() {
+    // SAFETY: the memory was just allocated for one termios, and nothing reads it yet.
+    unsafe before.initialize(to: termios())
+    descriptor.store(-1, ordering: .releasing)
+  }
+
+  /// Runs `body` with the echo of `terminal` off, and Ctrl-Z asleep, since a stopped tool could not restore it.
+  static func off<Result>(
+    on terminal: Int32, _ body: () throws(ToolError) -> Result
+  ) throws(ToolError) -> Result {
+    // SAFETY: `before` points to one initialised termios that no handler reads yet.
+    guard unsafe tcgetattr(terminal, before) == 0 else {
+      throw ToolError(.failed, "cannot read the terminal's settings: \(SystemError.text(errno))")
+    }
+    // SAFETY: as above.
+    var silent = unsafe before.pointee
+    silent.c_lflag &= ~tcflag_t(ECHO)
+    silent.c_lflag |= tcflag_t(ICANON | ISIG | ECHONL)
+    descriptor.store(terminal, ordering: .releasing)
+    let stop = signal(SIGTSTP, SIG_IGN)
+    defer {
+      restore()
+      signal(SIGTSTP, stop)
+    }
+    // SAFETY: the pointer is to a local copy that outlives the call.
+    guard unsafe tcsetattr(terminal, TCSAFLUSH, &silent) == 0 else {
+      throw ToolError(.failed, "cannot switch off the terminal's echo: \(SystemError.text(errno))")
+    }
+    return try body()
+  }
+
+  /// Puts the terminal back; safe in a signal handler.
+  static func restore() {
+    let terminal = descriptor.exchange(-1, ordering: .acquiringAndReleasing)
+    // SAFETY: `before` was filled before `descriptor` was set, and tcsetattr may be called in a handler.
+    if terminal >= 0 { _ = unsafe tcsetattr(terminal, TCSAFLUSH, before) }
+  }
+}
+
+// MARK: - A descriptor that is closed when its owner goes.
+
+/// Owns a descriptor.
+struct Descriptor: ~Copyable, Sendable {
+  let number: Int32
+
+  /// Takes over a descriptor that was just opened; nil where there is none.
+  init?(owning number: Int32) {
+    guard number >= 0 else { return nil }
+    self.number = number
+  }
+
+  deinit { close(number) }
+}
+
+/// Both ends of a pipe, which no other program inherits.
+struct Ends: ~Copyable {
+  let reader: Descriptor
+  let writer: Descriptor
+
+  init() throws(ToolError) {
+    var ends: [Int32] = [-1, -1]
+    // SAFETY: the array has room for the two descriptors.
+    guard unsafe pipe(&ends) == 0, let reader = Descriptor(owning: ends[0]),
+      let writer = Descriptor(owning: ends[1])
+    else { throw ToolError(.failed, "cannot make a pipe: \(SystemError.text(errno))") }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    self.reader = reader
+    self.writer = writer
+  }
+}
+
+// MARK: - The arguments as the system gave them: bytes, that need not be UTF-8.
+
+enum ProcessArguments {
+  typealias Word = [UInt8]
+
+  /// The process's arguments, without its own name.
+  static func read() -> [Word] {
+    // SAFETY: the system passes argc pointers to strings that end in a zero and live as long as the process.
+    (1..<max(1, Int(CommandLine.argc))).compactMap { index in
+      unsafe CommandLine.unsafeArgv[index].map { word in
+        unsafe Array(UnsafeBufferPointer(start: word, count: strlen(word))).map(UInt8.init(bitPattern:))
+      }
+    }
+  }
+
+  /// The arguments as text.
+  static func texts(_ words: [Word]) throws(ToolError) -> [String] {
+    try words.map { word throws(ToolError) in
+      guard let text = String(validating: word, as: UTF8.self) else {
+        throw ToolError.usage("'\(Escaping.line(String(decoding: word, as: UTF8.self)))' is not UTF-8")
+      }
+      return text
     }
   }
 }

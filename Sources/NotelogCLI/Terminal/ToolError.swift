@@ -1,4 +1,44 @@
-// What the tool says when it cannot go on: a message, perhaps a hint, and the exit code.
+// The exit codes that scripts rely on.
+
+import Foundation
+import Notelog
+
+/// How the tool ended. The numbers never change.
+enum ExitCode: Int32, CaseIterable, Sendable {
+  case done = 0
+  case no = 1
+  case failed = 2
+  case damage = 3
+  case leftOut = 4
+  case noStore = 10
+  case busy = 11
+  case locked = 12
+  case usage = 64
+  case interrupted = 130
+
+  /// Takes in how a part of the work ended: damage is said before all else, and what was left out before what went well.
+  mutating func meet(_ part: ExitCode) {
+    if part == .damage || part == .leftOut && self != .damage { self = part }
+  }
+
+  /// What the code means, as help and man page say it.
+  var meaning: String {
+    switch self {
+    case .done: "done"
+    case .no: "answered no: nothing found, or verify found damage"
+    case .failed: "failed"
+    case .damage: "damage was met; what is sound was still served"
+    case .leftOut: "done, but for values of more than 16 MiB, which only 'get' brings, one at a time"
+    case .noStore: "there is no store at this path"
+    case .busy: "another process is writing to the store"
+    case .locked: "a password or key is needed, or it was wrong"
+    case .usage: "the command line was not understood"
+    case .interrupted: "interrupted"
+    }
+  }
+}
+
+// MARK: - What the tool says when it cannot go on: a message, perhaps a hint, and the exit code.
 
 /// An error for the person at the terminal; the message is lower case and without a full stop.
 struct ToolError: Error, Equatable, Sendable {
@@ -23,4 +63,124 @@ struct ToolError: Error, Equatable, Sendable {
   static let closedPipe = ToolError(.done, "the reader of standard output went away")
 
   static let interrupted = ToolError(.interrupted, "interrupted")
+}
+
+// MARK: - The library's errors as the tool says them: the same words, an exit code and a hint.
+
+extension ToolError {
+  /// What the library threw.
+  init(_ error: NotelogError) {
+    let message = Self.words(for: error.code) ?? Self.lowerCase(Self.shown(error)) + Self.place(of: error)
+    let isUnproven = error.damage?.verdict == .unproven
+    self.init(
+      Self.code(of: error.code), message,
+      hint: isUnproven
+        ? "'notelog salvage STORE --to NEW' saves what is left; list and dump still show it"
+        : Self.hint(for: error.code))
+    isOutcomeUnknown = error.outcome == .unknown
+    guard isOutcomeUnknown else { return }
+    self.message = "it is not known whether this was done: " + message
+    hint = "it is done as a whole or not at all: look again before you repeat it"
+  }
+
+  /// What a closure of ours threw through the library.
+  init(any error: any Error) {
+    switch error {
+    case let error as ToolError: self = error
+    case let error as NotelogError: self.init(error)
+    default: self.init(.failed, "\(error)")
+    }
+  }
+
+  /// The message, without the folder in front: whoever typed the command has named it.
+  private static func shown(_ error: NotelogError) -> String {
+    guard let path = error.path, error.message.hasPrefix("'\(path)': ") else { return error.message }
+    return String(error.message.dropFirst(path.count + 4))
+  }
+
+  private static func code(of code: NotelogError.Code) -> ExitCode {
+    switch code {
+    case .notFound: .no
+    case .locked, .wrongPassword, .missingKey: .locked
+    case .tampered, .damaged: .damage
+    case .busy: .busy
+    case .cancelled: .interrupted
+    default: .failed
+    }
+  }
+
+  /// The tool's own words, where they are plainer.
+  private static func words(for code: NotelogError.Code) -> String? {
+    code == .wrongPassword ? "the password or key does not open this store" : nil
+  }
+
+  /// Where it happened, and what the system said of it.
+  private static func place(of error: NotelogError) -> String {
+    var place = ""
+    if let segment = error.segment {
+      place = " (segment \(segment)" + (error.offset.map { ", offset \($0)" } ?? "") + ")"
+    }
+    // Most messages say already why the system's call failed.
+    if let number = error.errno, error.code == .inputOutput, !error.message.contains(" failed: ") {
+      place += ": \(SystemError.text(number))"
+    }
+    return place
+  }
+
+  private static func hint(for code: NotelogError.Code) -> String? {
+    switch code {
+    case .locked: "give the password with --password-file FILE, or run it on a terminal"
+    case .busy: "another process is writing to the store; try again later, or wait for it with --wait SECONDS"
+    case .damaged, .tampered: "'notelog verify STORE' says what is damaged"
+    case .full: "remove something, or compact, and go on"
+    default: nil
+    }
+  }
+
+  /// A message as part of a line: in lower case, unless its first word is a name.
+  private static func lowerCase(_ message: String) -> String {
+    let word = message.prefix { $0 != " " }
+    guard word.dropFirst().allSatisfy(\.isLowercase) else { return message }
+    return message.prefix(1).lowercased() + message.dropFirst()
+  }
+}
+
+/// Runs what calls the library, and turns its errors into the tool's.
+///
+/// - Parameters:
+///   - missing: What is said where there is nothing at a path.
+///   - taken: What is said where a folder that should be new is not.
+///   - locked: What is said where a key is not open.
+///   - target: The folder that is written to, where it is another one than the store: what is said where its disk is full.
+///   - body: What calls the library.
+/// - Returns: What it returned.
+/// - Throws: What it threw, as the tool says it.
+func asking<Result>(
+  missing: ToolError? = nil, taken: ToolError? = nil, locked: ToolError? = nil, into target: String? = nil,
+  _ body: () throws -> Result
+) throws(ToolError) -> Result {
+  do {
+    return try body()
+  } catch {
+    switch (error as? NotelogError)?.code {
+    case .notFound: throw missing ?? ToolError(any: error)
+    case .alreadyExists: throw taken ?? ToolError(any: error)
+    case .locked: throw locked ?? ToolError(any: error)
+    case .full where target != nil:
+      throw ToolError(
+        .failed, ToolError(any: error).message,
+        hint: "the disk of '\(target ?? "")' is full: make room there, or name a folder on another disk")
+    default: throw ToolError(any: error)
+    }
+  }
+}
+
+// MARK: - The system's own words for an error number.
+
+enum SystemError {
+  static func text(_ number: Int32) -> String {
+    // SAFETY: strerror returns a string that ends in a zero and is copied before any other call.
+    let text = unsafe String(cString: strerror(number))
+    return text.prefix(1).lowercased() + text.dropFirst()
+  }
 }

@@ -1,6 +1,6 @@
 // A data key, ready to seal and to open (FORMAT.md 11).
 
-import NotelogBase
+package import NotelogBase
 import Synchronization
 
 /// One data key with the contexts that use it.
@@ -210,4 +210,102 @@ extension MutableRawSpan {
       unsafe withUnsafeMutableBytes { $0.baseAddress }
     }
   }
+}
+
+// MARK: - Digests by which equal values of one field are told, under a data key (FORMAT.md 11.3).
+
+extension SealingKey {
+  package static let digestByteCount = 16
+
+  /// The digest of a value: the same for the same value of the same field, under this key only.
+  package func digest(of value: RawSpan, field: ID16, store: ID16) throws(CryptoError) -> [UInt8] {
+    guard SecretMemory.shared.isOriginalProcess else { throw .forked }
+    return try key.withLock { key throws(CryptoError) in
+      switch key {
+      case .none: throw .locked(accessClass)
+      case .some(let key):
+        let info = Array("NL1/equality".utf8) + field.array
+        let derived = try Crypto.hkdfSHA256(key.bytes, salt: store.array, info: info)
+        return Array(try Crypto.hmacSHA256(key: derived.bytes, value).prefix(Self.digestByteCount))
+      }
+    }
+  }
+}
+
+// MARK: - One thread's place in a sealing key.
+
+/// A sealing context and who may use it now.
+///
+/// A lane fills two cache lines, so that threads on neighbouring lanes don't slow each other down.
+@safe struct SealingLane: ~Copyable {
+  private enum Use {
+    static let free: UInt32 = 0
+    static let taken: UInt32 = 1
+    /// The key was wiped: taken for good.
+    static let closed: UInt32 = 2
+  }
+
+  private let use = Atomic<UInt32>(Use.free)
+  /// The context's address. It belongs to whoever holds the lane, and is atomic only because to change a plain property would be
+  /// to claim the whole lane, `use` included, at which other threads look meanwhile.
+  private let address = Atomic<UInt>(0)
+  private let padding = InlineArray<14, UInt64>(repeating: 0)
+
+  /// The context, once whoever holds the lane has made one.
+  @inline(__always) var context: UnsafeMutablePointer<SealingContext>? {
+    // SAFETY: the address came from a pointer to a context, which lives until `wipe`.
+    unsafe UnsafeMutablePointer(bitPattern: address.load(ordering: .relaxed))
+  }
+
+  /// Leaves a context in the lane, which has none. By whoever holds the lane.
+  borrowing func keep(_ context: UInt) { address.store(context, ordering: .relaxed) }
+
+  /// Takes the lane, where it is free.
+  @inline(__always) borrowing func acquire() -> Bool {
+    use.compareExchange(expected: Use.free, desired: Use.taken, ordering: .acquiring).exchanged
+  }
+
+  /// Gives the lane back: a plain store, because nobody else writes while it is taken.
+  @inline(__always) borrowing func giveBack() { use.store(Use.free, ordering: .releasing) }
+
+  /// Takes the lane for good, once whoever holds it has given it back. To be called once.
+  borrowing func close() {
+    while !use.compareExchange(expected: Use.free, desired: Use.closed, ordering: .acquiring).exchanged {
+      Platform.yield()
+    }
+  }
+
+  /// Frees the lane's context, which cleanses page and key schedules. After `close`.
+  borrowing func wipe() {
+    // SAFETY: made by `SealingKey` with one allocation and one initialisation; nobody else points to it.
+    guard let wiped = unsafe context else { return }
+    address.store(0, ordering: .relaxed)
+    unsafe wiped.deinitialize(count: 1)
+    unsafe wiped.deallocate()
+  }
+}
+
+// MARK: - The sizes of a sealed value (FORMAT.md 11.1).
+
+/// The layout of a sealed value: `salt 12 | IV 12 | ciphertext | tag 16`.
+package enum SealedValue {
+  package static let saltSize = 12
+  package static let initialisationVectorSize = 12
+  package static let tagSize = Crypto.tagSize
+  /// Salt and IV together are the 24-byte nonce of XAES-256-GCM.
+  package static let nonceSize = saltSize + initialisationVectorSize
+  /// What sealing adds to a plaintext.
+  package static let overhead = nonceSize + tagSize
+  /// The longest plaintext that is sealed in one piece; longer ones are chunked.
+  package static let plaintextMax = 16 << 20
+  /// The longest additional data.
+  package static let additionalDataMax = 4096
+}
+
+/// The cipher of a sealed value; the number is part of its additional data.
+package enum Suite: UInt8, Sendable {
+  /// XAES-256-GCM: fields and chunks.
+  case fields = 1
+  /// KC-XAES-256-GCM, key-committing: wrapped keys.
+  case wraps = 2
 }

@@ -1,6 +1,6 @@
 // Writes a whole segment under a temporary name: recovery's and compaction's output. FORMAT.md §22 line 9, §24.
 
-import NotelogBase
+package import NotelogBase
 package import NotelogStorage
 
 /// A segment in the making: frames are appended, then it is finished and published.
@@ -97,5 +97,149 @@ package struct SegmentBuilder: ~Copyable {
     file.close()
     // What stays behind is deleted at the next opening.
     try? storage.unlink(temporaryName)
+  }
+}
+
+// MARK: - Collects a segment's footer while its frames are written: FORMAT.md §21.1.
+
+/// The entries of a footer in the making.
+///
+/// A segment of small records lists many: their entries are kept in pieces, so that they take no more memory than they have
+/// bytes, and leave pieces behind that the next footer fits into.
+package struct FooterBuilder: ~Copyable {
+  /// Entries that fill a piece of memory.
+  private final class Piece: Sendable {
+    let bytes: Buffer
+    init(_ bytes: consuming Buffer) { self.bytes = bytes }
+  }
+
+  private static let pieceByteCount = 256 << 10
+
+  private var fullPieces: [Piece] = []
+  private var lastPiece = Buffer()
+  /// The bytes of all entries.
+  private var entriesByteCount = 0
+  package private(set) var entryCount = 0
+  private var lastSequence: UInt64 = 0
+  /// Whether frames were lost that it should list.
+  private var isIncomplete = false
+
+  package init() {}
+
+  /// The bytes that the footer frame and the trailer take now.
+  package var byteCount: Int {
+    aligned(Layout.frameHeaderByteCount + Layout.footerPrefixByteCount + entriesByteCount)
+      + Layout.trailerByteCount
+  }
+
+  /// Takes in a frame that was written.
+  package mutating func note(_ header: FrameHeader, at place: Int, payload: RawSpan) {
+    guard header.kind.isContent else { return }
+    let entry = FooterEntry(header, offset: place, payload: payload)
+    add(entry, envelope: payload.extracting(0..<entry.envelopeByteCount))
+  }
+
+  /// Takes in an entry as it is.
+  package mutating func add(_ entry: FooterEntry, envelope: RawSpan) {
+    lastSequence = max(lastSequence, entry.sequence)
+    if lastPiece.count + entry.entryByteCount > Self.pieceByteCount { startPiece() }
+    entry.append(to: &lastPiece, envelope: envelope)
+    entriesByteCount += entry.entryByteCount
+    entryCount += 1
+  }
+
+  /// Takes in what the frames of a file say, up to a limit; where they say nothing, something was lost. What the file lacks is
+  /// lost too.
+  package mutating func addFrames(of file: any StorageFile, salt: SegmentSalt, to limit: Int)
+    throws(StorageError)
+  {
+    let end = min(limit, try file.byteCount())
+    if end < limit { isIncomplete = true }
+    var reader = SegmentReader(file, salt: salt, end: end)
+    try reader.forEachContentFrame(from: Layout.firstFrameOffset, to: end, checkingPayloads: false) {
+      finding, envelope in
+      switch finding {
+      case .content(let entry, _): add(entry, envelope: envelope)
+      case .lost: isIncomplete = true
+      }
+    }
+  }
+
+  private mutating func startPiece() {
+    var full = Buffer(capacity: Self.pieceByteCount)
+    swap(&full, &lastPiece)
+    fullPieces.append(Piece(full))
+  }
+
+  /// Calls `body` with the bytes of all entries, a piece at a time.
+  private func forEachPiece<Failure: Error>(_ body: (RawSpan) throws(Failure) -> Void) throws(Failure) {
+    for piece in fullPieces { try Self.pass(piece.bytes, to: body) }
+    try Self.pass(lastPiece, to: body)
+  }
+
+  /// A span of an object's buffer can be lent from here only.
+  private static func pass<Failure: Error>(
+    _ piece: borrowing Buffer, to body: (RawSpan) throws(Failure) -> Void
+  ) throws(Failure) {
+    try body(piece.bytes)
+  }
+
+  /// What stands before and behind the entries in a finished segment.
+  package struct Frame: ~Copyable {
+    /// The footer frame's header, and what of its payload precedes the entries.
+    package var start = Buffer(capacity: Layout.frameHeaderByteCount + Layout.footerPrefixByteCount)
+    /// Padding and trailer.
+    package var end = Buffer(capacity: 8 + Layout.trailerByteCount)
+    package fileprivate(set) var checksum: UInt32 = 0
+
+    package init() {}
+  }
+
+  /// The frame around the entries, for a footer that starts at `place` of the segment.
+  package func frame(at place: Int, header: SegmentHeader, salt: SegmentSalt) -> Frame {
+    var frame = Frame()
+    frame.start.appendZeros(Layout.frameHeaderByteCount + Layout.footerPrefixByteCount)
+    var bytes = frame.start.mutableBytes
+    header.write(into: &bytes, at: Layout.frameHeaderByteCount)
+    bytes.store(UInt32(entryCount), at: Layout.frameHeaderByteCount + Layout.headerByteCount)
+    bytes.store(UInt32(isIncomplete ? 1 : 0), at: Layout.frameHeaderByteCount + Layout.headerByteCount + 4)
+    var checksum = Checksum()
+    checksum.update(bytes.bytes.extracting(droppingFirst: Layout.frameHeaderByteCount))
+    forEachPiece { checksum.update($0) }
+    FrameHeader(
+      .footer, payloadByteCount: Layout.footerPrefixByteCount + entriesByteCount, sequence: lastSequence,
+      payloadChecksum: checksum.value
+    ).write(into: &bytes, at: 0, salt: salt, place: place)
+    frame.checksum = checksum.value
+    let frameByteCount = byteCount - Layout.trailerByteCount
+    let paddingByteCount = frameByteCount - frame.start.count - entriesByteCount
+    frame.end.appendZeros(paddingByteCount)
+    Trailer(footerOffset: place, footerByteCount: frameByteCount, footerChecksum: checksum.value).append(
+      to: &frame.end)
+    return frame
+  }
+
+  /// Writes a footer where its frame says, without putting it together in memory: entries can be many.
+  package func write(_ frame: borrowing Frame, to file: any StorageFile, at place: Int) throws(StorageError) {
+    try file.writeAll(frame.start.bytes, at: place)
+    var place = place + frame.start.count
+    try forEachPiece { piece throws(StorageError) in
+      try file.writeAll(piece, at: place)
+      place += piece.byteCount
+    }
+    try file.writeAll(frame.end.bytes, at: place)
+  }
+
+  /// Appends footer frame and trailer to a buffer whose end will be at `place` of the segment.
+  ///
+  /// - Returns: The footer checksum.
+  package func append(to buffer: inout Buffer, at place: Int, header: SegmentHeader, salt: SegmentSalt)
+    -> UInt32
+  {
+    let frame = frame(at: place, header: header, salt: salt)
+    buffer.append(frame.start.bytes)
+    forEachPiece { buffer.append($0) }
+    buffer.append(frame.end.bytes)
+    return frame.checksum
   }
 }

@@ -200,7 +200,10 @@ import Testing
     let target = SimulatedDisk()
     let saved = try Journal.salvage(from: disk, to: target)
     #expect(saved.chunkCount == 4)
-    #expect(Set(saved.losses.filter { $0.kind == .largeValue }.compactMap(\.record?.bytes)) == [Self.record, key(2)])
+    #expect(
+      Set(saved.losses.filter { $0.kind == .largeValue }.compactMap(\.record?.bytes)) == [
+        Self.record, key(2),
+      ])
   }
 
   @Test func `salvage saves the chunks of what it saves, and no others`() throws {

@@ -24,7 +24,7 @@ enum LayoutRules {
 
   /// The engine: the rooms of the library that know no keys, no fields and no Foundation. Nothing else may be called for each record.
   static let engineRooms = [
-    "Segments", "Cache", "Index", "Catalog", "Compaction", "Log", "Orders", "Open", "Journal", "Salvage",
+    "Segments", "Cache", "Index", "Catalog", "Compaction", "Log", "Open", "Journal", "Salvage",
     "Verify", "Backup",
   ]
 

@@ -1,1 +1,0 @@
-../../../../Sources/NotelogCLI/JSON/JSONValue+Text.swift
