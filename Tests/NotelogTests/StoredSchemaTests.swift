@@ -36,6 +36,19 @@ private func parse(_ bytes: [UInt8]) throws(NotelogError) -> StoredSchema {
     #expect(throws: NotelogError(.damaged, "")) { try parse(bytes + [0]) }
   }
 
+  @Test func `the number that is kept for seals of records is no field's`() throws {
+    var schema = try note()
+    schema.fields.append(field(Limits.maximumFieldNumber))
+    #expect(try parse(schema.encoded()) == schema)
+    schema.fields[schema.fields.count - 1] = field(.max)
+    #expect(throws: NotelogError(.damaged, "")) { try parse(schema.encoded()) }
+    func field(_ number: UInt16) -> StoredField {
+      StoredField(
+        number: number, type: .boolean, firstName: "last", name: "last", flags: [], isIndexed: false,
+        isRetired: false, keys: [])
+    }
+  }
+
   @Test(arguments: 0..<4) func `a damaged schema never traps`(seed: Int) throws {
     var generator = SeededGenerator(seed: UInt64(seed))
     let bytes = try note().encoded()

@@ -30,6 +30,8 @@ public enum Limits {
   public static var largeValueBytes: Int {
     FormatLimits.maximumChunks * FormatLimits.chunkByteCount
   }
+  /// The highest number of a field: one more is kept for seals of records.
+  static let maximumFieldNumber: UInt16 = 65_534
   /// The longest envelope of a record.
   static var envelopeBytes: Int { FormatLimits.maximumEnvelopeByteCount }
   /// The most keys that a field was ever sealed under, and that records choose among for one.

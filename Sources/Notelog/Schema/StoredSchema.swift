@@ -120,8 +120,8 @@ extension StoredSchema {
     fields = []
     for _ in 0..<count {
       let field = try StoredField(parsing: &cursor)
-      guard field.number > fields.last?.number ?? 0 else {
-        throw NotelogError(.damaged, "the fields of schema \(name) don't ascend")
+      guard field.number > fields.last?.number ?? 0, field.number <= Limits.maximumFieldNumber else {
+        throw NotelogError(.damaged, "the fields of schema \(name) don't ascend, or one has no field's number")
       }
       fields.append(field)
     }
@@ -400,7 +400,7 @@ extension StoredSchema {
     _ field: FieldDescription, key: (String) throws(NotelogError) -> UInt32?
   ) throws(NotelogError) {
     let lastNumber = fields.last?.number ?? 0
-    guard fields.count < Limits.fields, lastNumber < .max else {
+    guard fields.count < Limits.fields, lastNumber < Limits.maximumFieldNumber else {
       throw NotelogError(
         .limitExceeded, "\(name) has \(Limits.fields) fields already, retired ones among them")
     }
