@@ -19,7 +19,7 @@ import Testing
   static func command(_ name: String, _ positionals: [Positional]) -> Command {
     Command(
       words: name.split(separator: " ").map(String.init), summary: "", positionals: positionals,
-      options: [limit, quiet, field], run: { (_, _) throws(ToolError) in .done })
+      options: [limit, quiet, field], run: { _ in .done })
   }
 
   @Test(arguments: [
@@ -84,7 +84,7 @@ import Testing
         Self.parser.table.commands + [
           Command(
             words: ["pack"], summary: "", options: [Option(long: "dry-run", help: "")],
-            run: { (_, _) throws(ToolError) in .done })
+            run: { _ in .done })
         ]), help: .help, version: .version)
     #expect(throws: ToolError.usage("'list' has no option --dry-run", hint: "see notelog help list")) {
       try parser.parse(["list", "s", "--dry-run"])
@@ -111,7 +111,7 @@ import Testing
     await #expect(processExitsWith: .failure) {
       let other = Option(long: "password-file", help: "a flag here, a value everywhere else")
       _ = CommandTable([
-        Command(words: ["x"], summary: "", options: [other], run: { (_, _) throws(ToolError) in .done })
+        Command(words: ["x"], summary: "", options: [other], run: { _ in .done })
       ])
     }
   }

@@ -19,7 +19,7 @@ struct AgentPlace: Sendable {
   }
 
   /// The same, where there must be one.
-  static func required() throws(ToolError) -> AgentPlace {
+  static func required() throws -> AgentPlace {
     guard let place = AgentPlace() else {
       throw ToolError(
         .failed, "no agent can be reached: XDG_RUNTIME_DIR is not set",
@@ -39,9 +39,9 @@ enum AgentClient {
   ///
   /// - Returns: Its answer; nil where there is no agent.
   /// - Throws: Where what listens there may not be asked, or does not answer.
-  static func ask(_ request: AgentRequest) throws(ToolError) -> AgentReply? {
+  static func ask(_ request: AgentRequest) throws -> AgentReply? {
     guard let place = AgentPlace() else { return nil }
-    let message = try asking { try request.message() }
+    let message = try request.message()
     // One that was about to end answers nobody; where it was, there is nobody then, or another one.
     for _ in 0..<2 {
       guard let folder = try PrivateFolder.open(place.folder),
@@ -60,7 +60,7 @@ enum AgentClient {
   }
 
   /// Starts an agent that goes on by itself, and ends when it keeps nothing any more.
-  static func start() throws(ToolError) {
+  static func start() throws {
     let tool = Bundle.main.executablePath ?? ProcessInfo.processInfo.arguments[0]
     let program = try Program.start([tool, "agent", "--until-empty"], isDetached: true)
     // One line says that it listens. Where it ends without one, another agent may have been faster.
@@ -78,14 +78,14 @@ enum RootKeeper: String, CaseIterable, Sendable {
   /// The root that is kept of a store; nil where nobody keeps one. What stands in the way is said, and no reason to stop: there is the
   /// password.
   static func find(_ store: RecordID) -> SecretBytes? {
-    do throws(ToolError) {
+    do {
       if case .root(let root) = try AgentClient.ask(.root(store)) { return root }
-    } catch { Console().say("warning", error.message) }
+    } catch { Console.say("warning", ToolError(any: error).message) }
     return KernelKeyring.find(kernelPrefix + store.description, byteCount: AgentMessage.rootSize)
   }
 
   /// Keeps a store's root for so long.
-  func keep(_ root: SecretBytes, of store: RecordID, seconds: UInt32) throws(ToolError) {
+  func keep(_ root: SecretBytes, of store: RecordID, seconds: UInt32) throws {
     switch self {
     case .kernel:
       try KernelKeyring.keep(root, named: Self.kernelPrefix + store.description, seconds: seconds)
@@ -109,7 +109,7 @@ enum RootKeeper: String, CaseIterable, Sendable {
   }
 
   /// Has both forget a store's root, or all.
-  static func forget(_ store: RecordID?) throws(ToolError) {
+  static func forget(_ store: RecordID?) throws {
     // The kernel first: whatever the agent says, that is done.
     let name = kernelPrefix + (store?.description ?? "")
     if KernelKeyring.refusal == nil { try KernelKeyring.forget(name, isPrefix: store == nil) }

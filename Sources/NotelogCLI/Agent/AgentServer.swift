@@ -30,7 +30,7 @@ struct AgentServer: ~Copyable {
   ///   - secondsMax: For how long a root is kept at most, whatever is asked.
   ///   - endsWhenEmpty: Whether it ends when it keeps nothing any more.
   /// - Throws: Where an agent is running there, or the folder is not the user's alone.
-  init(at place: AgentPlace, secondsMax: UInt32, endsWhenEmpty: Bool) throws(ToolError) {
+  init(at place: AgentPlace, secondsMax: UInt32, endsWhenEmpty: Bool) throws {
     Platform.refuseInspection()
     guard let folder = try PrivateFolder.open(place.folder, creating: true) else {
       throw ToolError(.failed, "the folder '\(place.folder)' went away")

@@ -18,10 +18,10 @@ struct Invocation: Sendable {
   /// The option's value as a number within `range`.
   func number<N: FixedWidthInteger>(
     of option: Option, in range: ClosedRange<N>
-  ) throws(ToolError) -> N? {
+  ) throws -> N? {
     guard let text = value(of: option) else { return nil }
     guard let number = N(text), range.contains(number) else {
-      throw .usage(
+      throw ToolError.usage(
         "--\(option.long) takes a number from \(range.lowerBound) to \(range.upperBound), not '\(text)'")
     }
     return number
@@ -31,19 +31,19 @@ struct Invocation: Sendable {
   var store: String { positionals[0] }
 
   /// The option's value as a time in seconds: `90s`, `15m` or `2h`.
-  func seconds(of option: Option, in range: ClosedRange<UInt32>) throws(ToolError) -> UInt32? {
+  func seconds(of option: Option, in range: ClosedRange<UInt32>) throws -> UInt32? {
     guard let text = value(of: option) else { return nil }
     let units: [Character: UInt32] = ["s": 1, "m": 60, "h": 3600]
     guard let unit = text.last.flatMap({ units[$0] }), let number = UInt32(text.dropLast()),
       case (let seconds, false) = number.multipliedReportingOverflow(by: unit), range.contains(seconds)
     else {
-      throw .usage("--\(option.long) takes a time like 90s, 15m or 2h, up to 24h, not '\(text)'")
+      throw ToolError.usage("--\(option.long) takes a time like 90s, 15m or 2h, up to 24h, not '\(text)'")
     }
     return seconds
   }
 
   /// The option's value as a number of bytes: `65536`, `64K`, `4M` or `1G`.
-  func byteCount(of option: Option, in range: ClosedRange<Int>) throws(ToolError) -> Int? {
+  func byteCount(of option: Option, in range: ClosedRange<Int>) throws -> Int? {
     guard let text = value(of: option) else { return nil }
     let units: [Character: Int] = ["K": 1 << 10, "M": 1 << 20, "G": 1 << 30]
     let unit = text.last.flatMap { units[$0] }
@@ -52,7 +52,7 @@ struct Invocation: Sendable {
       range.contains(count)
     else {
       let bounds = "from \(range.lowerBound >> 10)K to \(range.upperBound >> 20)M"
-      throw .usage("--\(option.long) takes a number of bytes \(bounds), not '\(text)'")
+      throw ToolError.usage("--\(option.long) takes a number of bytes \(bounds), not '\(text)'")
     }
     return count
   }

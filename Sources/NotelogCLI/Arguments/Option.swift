@@ -113,7 +113,7 @@ struct Command: Sendable {
   var options: [Option] = []
   /// A command line as one would type it, with what it does.
   var examples: [Example] = []
-  var run: @Sendable (Invocation, Console) throws(ToolError) -> ExitCode
+  var run: @Sendable (Invocation) throws -> ExitCode
 
   struct Example: Sendable {
     var line: String

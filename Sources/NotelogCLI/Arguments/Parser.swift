@@ -11,7 +11,7 @@ struct Parser: Sendable {
   ///
   /// Options may stand anywhere, before the command's name too, so the words and the options are told apart
   /// first and checked against the command afterwards.
-  func parse(_ arguments: [String]) throws(ToolError) -> Invocation {
+  func parse(_ arguments: [String]) throws -> Invocation {
     var options: [(option: Option, spelling: String, value: String)] = []
     var words: [String] = []
     var rest = arguments[...]
@@ -38,12 +38,12 @@ struct Parser: Sendable {
     var invocation = try command(words)
     for (option, spelling, value) in options {
       guard invocation.command.allOptions.contains(where: { $0.long == option.long }) else {
-        throw .usage(
+        throw ToolError.usage(
           "'\(invocation.command.name)' has no option \(spelling)",
           hint: "see notelog help \(invocation.command.name)")
       }
       guard option.repeats || option.value == nil || invocation.values[option.long] == nil else {
-        throw .usage("\(spelling) is given twice")
+        throw ToolError.usage("\(spelling) is given twice")
       }
       invocation.values[option.long, default: []].append(value)
     }
@@ -55,31 +55,31 @@ struct Parser: Sendable {
   /// `--opt`, `--opt=value`, or `--opt` with the next argument as its value.
   private func long(
     _ argument: String, _ rest: inout ArraySlice<String>
-  ) throws(ToolError) -> (Option, value: String) {
+  ) throws -> (Option, value: String) {
     let body = argument.dropFirst(2)
     let name = body.prefix { $0 != "=" }
     let attached = name.endIndex == body.endIndex ? nil : String(body[body.index(after: name.endIndex)...])
     guard let option = table.options.first(where: { $0.long == name }) else {
       let near = Suggestion.nearest(to: String(name), among: table.options.map(\.long))
-      throw .usage("there is no option --\(name)", hint: near.map { "did you mean --\($0)?" })
+      throw ToolError.usage("there is no option --\(name)", hint: near.map { "did you mean --\($0)?" })
     }
     guard option.value != nil else {
-      if attached != nil { throw .usage("--\(name) takes no value") }
+      if attached != nil { throw ToolError.usage("--\(name) takes no value") }
       return (option, "")
     }
-    guard let value = attached ?? rest.popFirst() else { throw .usage("--\(name) needs a value") }
+    guard let value = attached ?? rest.popFirst() else { throw ToolError.usage("--\(name) needs a value") }
     return (option, value)
   }
 
   /// `-f`, several flags together, or an option whose value is the rest of the word or the next argument.
   private func short(
     _ argument: String, _ rest: inout ArraySlice<String>
-  ) throws(ToolError) -> [(Option, value: String)] {
+  ) throws -> [(Option, value: String)] {
     var found: [(Option, value: String)] = []
     var letters = argument.dropFirst()
     while let letter = letters.popFirst() {
       guard let option = table.options.first(where: { $0.short == letter }) else {
-        throw .usage("there is no option -\(letter)", hint: "'notelog help' lists what there is")
+        throw ToolError.usage("there is no option -\(letter)", hint: "'notelog help' lists what there is")
       }
       if option.value == nil {
         found.append((option, ""))
@@ -89,7 +89,7 @@ struct Parser: Sendable {
       } else if let value = rest.popFirst() {
         found.append((option, value))
       } else {
-        throw .usage("-\(letter) needs a value")
+        throw ToolError.usage("-\(letter) needs a value")
       }
     }
     return found
@@ -98,20 +98,20 @@ struct Parser: Sendable {
   // MARK: - Words
 
   /// Finds the command that `words` begin with, and checks the number of arguments left.
-  private func command(_ words: [String]) throws(ToolError) -> Invocation {
+  private func command(_ words: [String]) throws -> Invocation {
     guard let first = words.first else {
-      throw .usage("a command is missing", hint: "'notelog help' lists the commands")
+      throw ToolError.usage("a command is missing", hint: "'notelog help' lists the commands")
     }
     let candidates = table.commands(beginning: [first])
     guard !candidates.isEmpty else {
       let near = Suggestion.nearest(to: first, among: table.firstWords + ["help"])
       let hint = near.map { "did you mean '\($0)'?" } ?? "'notelog help' lists the commands"
-      throw .usage("there is no command '\(first)'", hint: hint)
+      throw ToolError.usage("there is no command '\(first)'", hint: hint)
     }
     guard let command = candidates.first(where: { words.starts(with: $0.words) }) else {
       let seconds = candidates.map { $0.words[1] }
       let near = words.dropFirst().first.flatMap { Suggestion.nearest(to: $0, among: seconds) }
-      throw .usage(
+      throw ToolError.usage(
         "'\(first)' needs one of: \(seconds.joined(separator: ", "))",
         hint: near.map { "did you mean '\(first) \($0)'?" })
     }
@@ -120,14 +120,14 @@ struct Parser: Sendable {
     return Invocation(command: command, positionals: arguments)
   }
 
-  private func check(_ arguments: [String], of command: Command) throws(ToolError) {
+  private func check(_ arguments: [String], of command: Command) throws {
     let hint = "usage: \(command.synopsis)"
     let required = command.positionals.filter { !$0.isOptional }
     if arguments.count < required.count {
-      throw .usage("\(required[arguments.count].name) is missing", hint: hint)
+      throw ToolError.usage("\(required[arguments.count].name) is missing", hint: hint)
     }
     if arguments.count > command.positionals.count, command.positionals.last?.repeats != true {
-      throw .usage("'\(arguments[command.positionals.count])' is one argument too many", hint: hint)
+      throw ToolError.usage("'\(arguments[command.positionals.count])' is one argument too many", hint: hint)
     }
   }
 }

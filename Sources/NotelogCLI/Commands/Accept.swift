@@ -14,16 +14,15 @@ extension Command {
     positionals: [.store], options: [.yes], run: acceptSchemas)
 }
 
-@Sendable
-private func acceptSchemas(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+private func acceptSchemas(_ invocation: Invocation) throws -> ExitCode {
   try invocation.withStore(
     .required,
     asking: { store in
       guard store.missingSchemaRevisions > 0 else { throw ToolError(.no, "no schema is missing") }
       for collection in store.collections {
-        console.say("note", "collection \(collection.name): \(collection.words)")
+        Console.say("note", "collection \(collection.name): \(collection.words)")
       }
-      if !invocation.has(.yes) { try console.confirm("take these collections as all there are?") }
+      if !invocation.has(.yes) { try Console.confirm("take these collections as all there are?") }
     }
   ) { store, _, _ in
     try store.acceptSchemas()

@@ -39,14 +39,13 @@ extension Command {
     + "processes of the machine. A date is RFC 3339, as 2026-11-26T10:00:00Z, a day alone, which is its midnight in UTC, or 'now'."
 }
 
-@Sendable
-private func addRecord(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+private func addRecord(_ invocation: Invocation) throws -> ExitCode {
   var arguments = invocation.positionals.dropFirst()
   let name = arguments.first.flatMap { $0.contains("=") ? nil : $0 }
   if name != nil { arguments.removeFirst() }
   let assignments = try Assignment.all(arguments)
   guard !assignments.isEmpty else {
-    throw .usage("NAME=VALUE is missing", hint: "usage: \(invocation.command.synopsis)")
+    throw ToolError.usage("NAME=VALUE is missing", hint: "usage: \(invocation.command.synopsis)")
   }
   let id = RecordID()
   try invocation.withStore(.required) { store in
@@ -64,17 +63,17 @@ private func addRecord(_ invocation: Invocation, _ console: Console) throws(Tool
       if error.isOutcomeUnknown { error.message += ": record \(id.shown)" }
       throw error
     }
-    do throws(ToolError) {
-      try console.out.writeNow(id.shown + "\n")
+    do {
+      try Console.out.writeNow(id.shown + "\n")
     } catch {
-      throw ToolError(.failed, "record \(id.shown) is added, and its id can't be printed: \(error.message)")
+      throw ToolError(
+        .failed, "record \(id.shown) is added, and its id can't be printed: \(ToolError(any: error).message)")
     }
   }
   return .done
 }
 
-@Sendable
-private func setFields(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+private func setFields(_ invocation: Invocation) throws -> ExitCode {
   let id = try RecordID(argument: invocation.positionals[1])
   let assignments = try Assignment.all(invocation.positionals.dropFirst(2))
   try invocation.withStore(.required) { store in

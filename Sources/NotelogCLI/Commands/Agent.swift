@@ -37,22 +37,20 @@ extension Command {
     long: "for", value: "TIME", help: "keep nothing longer than TIME, whatever is asked; 24h unless given")
 }
 
-@Sendable
-private func runAgent(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+private func runAgent(_ invocation: Invocation) throws -> ExitCode {
   let seconds = try invocation.seconds(of: Command.agentFor, in: Command.keepSeconds)
   let place = try AgentPlace.required()
   Descriptor.closeInherited()
   var server = try AgentServer(
     at: place, secondsMax: seconds ?? Command.keepSeconds.upperBound,
     endsWhenEmpty: invocation.has(Command.untilEmpty))
-  try console.out.writeNow("listening at \(console.line(place.socket))\n")
+  try Console.out.writeNow("listening at \(Escaping.line(place.socket))\n")
   Descriptor.letGoOfStreams()
   server.run()
   return .done
 }
 
-@Sendable
-private func showKept(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+private func showKept(_ invocation: Invocation) throws -> ExitCode {
   let store = invocation.positionals.isEmpty ? nil : try invocation.storeID()
   var kept: [Kept] = []
   let reply = try AgentClient.ask(.list)
@@ -63,14 +61,13 @@ private func showKept(_ invocation: Invocation, _ console: Console) throws(ToolE
     Kept(store: String($0.dropFirst(RootKeeper.kernelPrefix.count)), secondsLeft: nil, keeper: .kernel)
   }
   if let store { kept = kept.filter { $0.store == store.description } }
-  for one in kept { try invocation.print(console.line(one.text) + "\n", or: one.json, on: console) }
+  for one in kept { try invocation.print(Escaping.line(one.text) + "\n", or: one.json) }
   guard kept.isEmpty else { return .done }
   _ = try AgentPlace.required()
   throw ToolError(.no, reply == nil ? "nothing is kept, and no agent is running" : "nothing is kept")
 }
 
-@Sendable
-private func stopAgent(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+private func stopAgent(_ invocation: Invocation) throws -> ExitCode {
   _ = try AgentPlace.required()
   guard let reply = try AgentClient.ask(.stop) else { throw ToolError(.no, "no agent is running") }
   guard case .done = reply else { throw ToolError(.failed, "the agent refused to end") }

@@ -52,12 +52,11 @@ extension Command {
     options: [.json], run: restoreBackup)
 }
 
-@Sendable
-private func backUp(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+private func backUp(_ invocation: Invocation) throws -> ExitCode {
   try invocation.checkPath()
   let credential = try SecretSource(invocation).given()
-  let done = try Interrupt.deferred { () throws(ToolError) in
-    try console.withProgress("backing up", missing: invocation.noStore, into: invocation.positionals[1]) {
+  let done = try Interrupt.deferred {
+    try withProgress("backing up", missing: invocation.noStore, into: invocation.positionals[1]) {
       progress in
       try Store.backup(
         of: invocation.store, to: invocation.positionals[1], unlocking: credential,
@@ -71,33 +70,33 @@ private func backUp(_ invocation: Invocation, _ console: Console) throws(ToolErr
     or: [
       "segmentsCopied": done.copiedSegments, "segmentsKept": done.keptSegments,
       "segmentsHealed": done.healedSegments, "bytesCopied": done.copiedByteCount, "findings": done.findings,
-    ], on: console)
+    ])
   if done.keysWithoutTheirFile > 0 {
-    console.say(
+    Console.say(
       "note",
       "\(counted(done.keysWithoutTheirFile, "key")) can be shredded: the backup leaves out the effaceable files, without which "
         + "nothing under them opens")
   }
-  return console.sayFindings(done.findings)
+  return sayFindings(done.findings)
 }
 
-@Sendable
-private func restoreBackup(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+private func restoreBackup(_ invocation: Invocation) throws -> ExitCode {
   let given = try SecretSource(invocation).given()
-  do { return try restoreBackup(invocation, console, given) } catch {
+  do { return try restoreBackup(invocation, given) } catch {
     // Which of several keyrings is the store's, the password tells.
+    let error = ToolError(any: error)
     guard error.code == .locked, given == nil else { throw error }
-    console.say("note", error.message)
-    return try restoreBackup(invocation, console, try SecretSource.ask())
+    Console.say("note", error.message)
+    return try restoreBackup(invocation, try SecretSource.ask())
   }
 }
 
 private func restoreBackup(
-  _ invocation: Invocation, _ console: Console, _ credential: Credential?
-) throws(ToolError) -> ExitCode {
+  _ invocation: Invocation, _ credential: Credential?
+) throws -> ExitCode {
   let (backup, store) = (invocation.positionals[0], invocation.positionals[1])
-  let findings = try Interrupt.deferred { () throws(ToolError) in
-    try console.withProgress(
+  let findings = try Interrupt.deferred {
+    try withProgress(
       "restoring",
       missing: ToolError(
         .noStore, "there is no backup at '\(backup)'",
@@ -112,14 +111,12 @@ private func restoreBackup(
   try invocation.print(
     findings.filter(\.isDamage).isEmpty
       ? "restored and verified\n" : "restored, with \(counted(findings.count, "finding"))\n",
-    or: ["findings": findings], on: console)
-  return console.sayFindings(findings)
+    or: ["findings": findings])
+  return sayFindings(findings)
 }
 
-extension Console {
-  /// Says what does not check, and what that means for the exit code.
-  fileprivate func sayFindings(_ findings: [Finding]) -> ExitCode {
-    for finding in findings { say(finding.isDamage ? "error" : "note", finding.words) }
-    return findings.contains(where: \.isDamage) ? .damage : .done
-  }
+/// Says what does not check, and what that means for the exit code.
+private func sayFindings(_ findings: [Finding]) -> ExitCode {
+  for finding in findings { Console.say(finding.isDamage ? "error" : "note", finding.words) }
+  return findings.contains(where: \.isDamage) ? .damage : .done
 }

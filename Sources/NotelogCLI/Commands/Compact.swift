@@ -14,19 +14,18 @@ extension Command {
     long: "dry-run", help: "only say how much would be freed, about; nothing is written")
 }
 
-@Sendable
-private func compactStore(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
-  if invocation.has(Command.dryRun) { return try forecast(invocation, console) }
+private func compactStore(_ invocation: Invocation) throws -> ExitCode {
+  if invocation.has(Command.dryRun) { return try forecast(invocation) }
   var byteCountBefore = 0
   let done = try invocation.withStore(.ifGiven) { store -> CompactionSummary? in
     byteCountBefore = store.info.byteCount
     // Another segment takes something by itself: the store must not become larger.
     if store.compactionForecast.segments.isEmpty { return nil }
-    return try Interrupt.deferred { () throws(ToolError) in
-      try console.withProgress("compacting") { progress in try store.compact(progress: progress) }
+    return try Interrupt.deferred {
+      try withProgress("compacting") { progress in try store.compact(progress: progress) }
     }
   }
-  if Interrupt.isRequested { throw .interrupted }
+  if Interrupt.isRequested { throw ToolError.interrupted }
   // An open store holds room to write into; what was gained shows once it is closed.
   let byteCountAfter = try invocation.withStore(.never, readOnly: true) { store in store.info.byteCount }
   try invocation.print(
@@ -36,18 +35,18 @@ private func compactStore(_ invocation: Invocation, _ console: Console) throws(T
       "bytesBefore": byteCountBefore, "bytesAfter": byteCountAfter,
       "segmentsRemoved": done?.removedSegments ?? 0, "segmentsAdded": done?.addedSegments ?? 0,
       "segmentsDamaged": done?.damagedSegments ?? [],
-    ], on: console)
+    ])
   guard let done else { return .done }
   if done.isUnfinished {
-    console.say("warning", "the disk is full, and not all was compacted: compact again")
+    Console.say("warning", "the disk is full, and not all was compacted: compact again")
   }
   for number in done.damagedSegments {
-    console.say("error", "segment \(number) is damaged and was left as it is")
+    Console.say("error", "segment \(number) is damaged and was left as it is")
   }
   return done.damagedSegments.isEmpty ? .done : .damage
 }
 
-private func forecast(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+private func forecast(_ invocation: Invocation) throws -> ExitCode {
   let forecast = try invocation.withStore(.never, readOnly: true) { store in store.compactionForecast }
   try invocation.print(
     "would free about \(forecast.freedByteCount) bytes: \(counted(forecast.segments.count, "segment")), of which "
@@ -55,6 +54,6 @@ private func forecast(_ invocation: Invocation, _ console: Console) throws(ToolE
     or: [
       "bytesFreed": forecast.freedByteCount, "bytesCopied": forecast.copiedByteCount,
       "segments": forecast.segments,
-    ], on: console)
+    ])
   return .done
 }

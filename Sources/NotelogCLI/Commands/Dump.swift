@@ -29,24 +29,25 @@ extension Command {
     long: "frames", help: "show every frame of every file instead, with its offset")
 }
 
-@Sendable
-private func dumpStore(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+private func dumpStore(_ invocation: Invocation) throws -> ExitCode {
   if invocation.has(Command.frames) {
-    if invocation.has(.unlock) { throw .usage("--frames opens nothing, and --unlock is for records") }
-    return try dumpFrames(invocation, console)
+    if invocation.has(.unlock) {
+      throw ToolError.usage("--frames opens nothing, and --unlock is for records")
+    }
+    return try dumpFrames(invocation)
   }
   return try invocation.withStore(.ifGiven, readOnly: true) { store in
-    let progress = Progress("dumping", on: console, besideOutput: true)
+    let progress = Progress("dumping", besideOutput: true)
     defer { progress.finish() }
     let total = store.info.recordCount
     var done = 0
-    let outcome = try ReadingOutcome(of: store, console, store.hasAllSchemas(console) ? .done : .damage)
+    let outcome = try ReadingOutcome(of: store, store.hasAllSchemas() ? .done : .damage)
     // What was given may open some keys only.
     let isOpening = try store.isUnlocked || SecretSource(invocation).place != nil
     for collection in store.collections {
       try collection.forEach { entry in
         let shown = RecordShown(entry, opening: isOpening)
-        try invocation.print(shown.text(console), or: shown.json, on: console)
+        try invocation.print(shown.text(), or: shown.json)
         outcome.note(shown)
         done += 1
         return progress.update(done, of: total)
@@ -58,13 +59,13 @@ private func dumpStore(_ invocation: Invocation, _ console: Console) throws(Tool
   }
 }
 
-private func dumpFrames(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+private func dumpFrames(_ invocation: Invocation) throws -> ExitCode {
   try invocation.checkPath()
   var isSound = true
   try asking(missing: invocation.noStore) {
     try Store.forEachPiece(at: invocation.store) { piece in
       if !piece.isSound { isSound = false }
-      try invocation.print(console.line(piece.line) + "\n", or: piece.json, on: console)
+      try invocation.print(Escaping.line(piece.line) + "\n", or: piece.json)
     }
   }
   return isSound ? .done : .damage

@@ -32,11 +32,10 @@ extension Command {
     long: "as", value: "FORMAT", help: "sql, csv or jsonl; sql unless given")
 }
 
-@Sendable
-private func exportRecords(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+private func exportRecords(_ invocation: Invocation) throws -> ExitCode {
   let name = invocation.value(of: Command.format) ?? "sql"
   guard let format = ExportFormat(rawValue: name) else {
-    throw .usage("--as takes sql, csv or jsonl, not '\(name)'")
+    throw ToolError.usage("--as takes sql, csv or jsonl, not '\(name)'")
   }
   return try invocation.withStore(.required, readOnly: true) { store in
     var collections = store.collections
@@ -50,25 +49,25 @@ private func exportRecords(_ invocation: Invocation, _ console: Console) throws(
         hint: "name one of \(collections.map(\.name).joined(separator: ", "))")
     }
     let outcome = try ReadingOutcome(
-      of: store, console, store.hasAllSchemas(console) ? .done : .damage, isExport: true)
+      of: store, store.hasAllSchemas() ? .done : .damage, isExport: true)
     // All names are looked at before anything is printed.
-    let tables = try format.names(collections.map(\.name), areTables: true, console)
+    let tables = try format.names(collections.map(\.name), areTables: true)
     let fieldsOfAll = collections.map(\.fieldsInUse)
-    let columns = try fieldsOfAll.map { try format.names($0.map(\.name), console) }
+    let columns = try fieldsOfAll.map { try format.names($0.map(\.name)) }
     for (index, collection) in collections.enumerated() {
       let (table, fields) = (tables[index], fieldsOfAll[index])
-      try console.out.write(format.beginning(table, columns[index], fields))
+      try Console.out.write(format.beginning(table, columns[index], fields))
       try collection.forEach { entry in
         let shown = RecordShown(entry, opening: true)
         if outcome.note(shown) != .damage {
-          try console.out.write(format.line(shown.exported, fields, of: table))
+          try Console.out.write(format.line(shown.exported, fields, of: table))
         }
         return !Interrupt.isRequested
       } damaged: {
         outcome.noteUnreadable($0, $1)
       }
       if Interrupt.isRequested { throw ToolError.interrupted }
-      try console.out.write(format.end)
+      try Console.out.write(format.end)
     }
     return outcome.end()
   }

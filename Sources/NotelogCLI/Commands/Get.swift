@@ -28,8 +28,7 @@ extension Command {
     positionals: [.store, Positional(name: "ID", repeats: true, help: "a record's id")], run: removeRecords)
 }
 
-@Sendable
-private func getRecord(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+private func getRecord(_ invocation: Invocation) throws -> ExitCode {
   let id = try RecordID(argument: invocation.positionals[1])
   return try invocation.withStore(.ifGiven, readOnly: true) { store in
     let entry = try store.entry(id)
@@ -41,10 +40,10 @@ private func getRecord(_ invocation: Invocation, _ console: Console) throws(Tool
       let longByteCount = try entry.fields.first { $0.name == field.name }.flatMap(entry.longByteCount)
       // Pieces are bytes: that a value is no text or JSON shows where it is read whole.
       if field.isSealed, field.type == .bytes || longByteCount != nil && [.text, .json].contains(field.type),
-        !invocation.has(.json), !console.outIsTerminal
+        !invocation.has(.json), !Console.outIsTerminal
       {
         guard let content = try entry.content(of: field.name) else { throw none }
-        try content.forEachPiece { try console.out.write(bytes: $0) }
+        try content.forEachPiece { try Console.out.write(bytes: $0) }
         return .done
       }
       if let count = longByteCount {
@@ -55,41 +54,39 @@ private func getRecord(_ invocation: Invocation, _ console: Console) throws(Tool
       let value = try entry.value(field.name)
       if value == .missing { throw none }
       if invocation.has(.json) {
-        try console.print(value.json)
-      } else if console.outIsTerminal {
-        try console.out.write(Escaping.text(value.shown) + "\n")
+        try Console.print(value.json)
+      } else if Console.outIsTerminal {
+        try Console.out.write(Escaping.text(value.shown) + "\n")
       } else {
-        try console.out.write(bytes: value.raw)
+        try Console.out.write(bytes: value.raw)
       }
       return .done
     }
     try invocation.unlock(store, toRead: entry.fields.map(\.name), of: collection)
     let shown = RecordShown(entry, opening: true)
-    try invocation.print(shown.text(console), or: shown.json, on: console)
-    let outcome = ReadingOutcome(of: store, console)
+    try invocation.print(shown.text(), or: shown.json)
+    let outcome = ReadingOutcome(of: store)
     outcome.note(shown)
     return outcome.end()
   }
 }
 
-@Sendable
-private func removeRecords(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+private func removeRecords(_ invocation: Invocation) throws -> ExitCode {
   var ids: [RecordID] = []
   for argument in invocation.positionals.dropFirst() { ids.append(try RecordID(argument: argument)) }
   return try invocation.withStore(.ifGiven) { store in
     let collections = store.collections
     let missing: [RecordID]
-    do throws(ToolError) {
-      missing = try asking {
-        try store.write { tx in
-          try ids.filter { id in try !collections.contains { try tx.delete(in: $0, id) } }
-        }
+    do {
+      missing = try store.write { tx in
+        try ids.filter { id in try !collections.contains { try tx.delete(in: $0, id) } }
       }
     } catch {
+      let error = ToolError(any: error)
       if error.isOutcomeUnknown { throw error }
       throw ToolError(error.code, "nothing was removed: \(error.message)", hint: error.hint)
     }
-    for id in missing { console.say("error", "there is no record \(id.shown)") }
+    for id in missing { Console.say("error", "there is no record \(id.shown)") }
     return missing.isEmpty ? .done : .no
   }
 }

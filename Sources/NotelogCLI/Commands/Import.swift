@@ -73,20 +73,19 @@ extension Command {
     long: "ack", help: "print each id on a line of its own, once its commit has reached its durability")
 }
 
-@Sendable
-private func importLines(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
-  if let kind = invocation.value(of: Command.from) { return try importTable(kind, invocation, console) }
+private func importLines(_ invocation: Invocation) throws -> ExitCode {
+  if let kind = invocation.value(of: Command.from) { return try importTable(kind, invocation) }
   let batchCount = try invocation.number(of: Command.batch, in: 1...100_000) ?? 1000
   var reader = try LineReader(path: invocation.positionals.dropFirst().first ?? "-")
   return try invocation.withStore(.required) { store in
     var batch = ImportBatch(
       store: store, durability: invocation.has(Command.durable) ? .durable : .flushed,
-      acknowledging: invocation.has(Command.ack) ? console : nil)
+      isAcknowledging: invocation.has(Command.ack))
     // Acknowledgements on a terminal show how far it is.
-    let progress = Progress("importing", on: console, besideOutput: invocation.has(Command.ack))
+    let progress = Progress("importing", besideOutput: invocation.has(Command.ack))
     defer { progress.finish() }
-    try Interrupt.deferred { () throws(ToolError) in
-      do throws(ToolError) {
+    try Interrupt.deferred {
+      do {
         while !Interrupt.isRequested, let line = try reader.next() {
           if line.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { continue }
           try batch.add(line, number: reader.lineNumber)
@@ -96,6 +95,7 @@ private func importLines(_ invocation: Invocation, _ console: Console) throws(To
         }
         try batch.commit(upTo: reader.lineNumber)
       } catch {
+        let error = ToolError(any: error)
         // The lines before the wrong one are good, and are kept.
         if !batch.hasFailed { try batch.commit(upTo: reader.lineNumber - 1) }
         if error.code == .interrupted { throw error }
@@ -107,8 +107,8 @@ private func importLines(_ invocation: Invocation, _ console: Console) throws(To
           : "line \(reader.lineNumber)"
         throw ToolError(error.code, "\(place): \(error.message)", hint: error.hint ?? hint)
       }
-      try asking { try store.finishImport() }
-      if Interrupt.isRequested { throw .interrupted }
+      try store.finishImport()
+      if Interrupt.isRequested { throw ToolError.interrupted }
     }
     return .done
   }
@@ -127,33 +127,33 @@ extension Store {
 }
 
 private func importTable(
-  _ kind: String, _ invocation: Invocation, _ console: Console
-) throws(ToolError) -> ExitCode {
+  _ kind: String, _ invocation: Invocation
+) throws -> ExitCode {
   guard let path = invocation.positionals.dropFirst().first, path != "-" else {
-    throw .usage("--from takes a file, which is read more than once")
+    throw ToolError.usage("--from takes a file, which is read more than once")
   }
   var table = try sourceTable(kind, path, invocation)
   let sealed = invocation.value(of: Command.seal)?.split(separator: ",").map(String.init) ?? []
   let plain = invocation.value(of: Command.plain)?.split(separator: ",").map(String.init)
   let proposal = try TableProposal(
     &table, as: invocation.value(of: Command.into), sealing: sealed, plain: plain
-  ) { name throws(ToolError) in try knownFields(of: name, invocation) }
+  ) { name in try knownFields(of: name, invocation) }
   // What was a collection with sealed fields may have been taken away by somebody without a key.
   if invocation.has(Command.yes), !proposal.isKnown, plain == nil, sealed.isEmpty {
-    throw .usage(
+    throw ToolError.usage(
       "there is no collection '\(proposal.collection)', and --yes does not say what may be in the clear in a new one",
       hint: "--plain A,B leaves these columns in the clear and seals the others; --seal A,B seals these only")
   }
   let isAsking = !invocation.has(Command.yes) && !invocation.has(Command.propose)
-  if isAsking, isatty(STDIN_FILENO) != 1 || !console.outIsTerminal {
-    throw .usage("without a terminal to ask, --yes takes it")
+  if isAsking, isatty(STDIN_FILENO) != 1 || !Console.outIsTerminal {
+    throw ToolError.usage("without a terminal to ask, --yes takes it")
   }
   let samples = isAsking || invocation.has(Command.propose) ? try table.samples() : nil
-  try console.out.write(proposal.text(table, samples: samples, console))
+  try Console.out.write(proposal.text(table, samples: samples))
   if invocation.has(Command.propose) { return .done }
   if isAsking {
-    try console.out.write("take it? [y/N] ")
-    try console.out.flush()
+    try Console.out.write("take it? [y/N] ")
+    try Console.out.flush()
     guard ["y", "yes"].contains(readLine()?.lowercased()) else {
       throw ToolError(.no, "nothing was imported")
     }
@@ -161,44 +161,44 @@ private func importTable(
   let source = table
   return try invocation.withStore(.required) { store in
     var taken = TableImport(source, into: try proposal.collection(in: store), of: store)
-    let progress = Progress("importing", on: console)
+    let progress = Progress("importing")
     defer { progress.finish() }
-    try Interrupt.deferred { () throws(ToolError) in
+    try Interrupt.deferred {
       try taken.run(progress)
-      try asking { try store.finishImport() }
+      try store.finishImport()
     }
-    try console.out.write(
+    try Console.out.write(
       "imported   \(taken.newCount) records\(taken.knownCount > 0 ? ", \(taken.knownCount) were there" : "")\n"
     )
     let count = try taken.compare()
-    try console.out.write(TableProposal.outcome(source, count, console))
+    try Console.out.write(TableProposal.outcome(source, count))
     return .done
   }
 }
 
 private func sourceTable(
   _ kind: String, _ path: String, _ invocation: Invocation
-) throws(ToolError) -> any SourceTable {
+) throws -> any SourceTable {
   switch kind {
   case "sqlite":
     guard let name = invocation.value(of: Command.tableName) else {
-      throw .usage("--from sqlite needs --table")
+      throw ToolError.usage("--from sqlite needs --table")
     }
     return try SQLiteTable(path, table: name)
   case "csv": return try CSVTable(path)
   case "jsonl": return try JSONLinesTable(path)
-  default: throw .usage("--from takes sqlite, csv or jsonl, not '\(kind)'")
+  default: throw ToolError.usage("--from takes sqlite, csv or jsonl, not '\(kind)'")
   }
 }
 
 /// The fields in use of a collection, where it is there. Something can be proposed without a store.
-private func knownFields(of name: String, _ invocation: Invocation) throws(ToolError) -> [FieldInfo]? {
-  do throws(ToolError) {
+private func knownFields(of name: String, _ invocation: Invocation) throws -> [FieldInfo]? {
+  do {
     return try invocation.withStore(.never, readOnly: true) { store in
       store.collections.first { $0.name == name }?.fieldsInUse
     }
   } catch {
-    if error.code == .noStore, invocation.has(Command.propose) { return nil }
+    if ToolError(any: error).code == .noStore, invocation.has(Command.propose) { return nil }
     throw error
   }
 }
@@ -207,8 +207,8 @@ private func knownFields(of name: String, _ invocation: Invocation) throws(ToolE
 private struct ImportBatch {
   let store: Store
   let durability: Durability
-  /// Where ids are printed, if they are.
-  let acknowledging: Console?
+  /// Whether ids are printed.
+  let isAcknowledging: Bool
   var records: [(collection: DynamicCollection, id: RecordID, values: [String: DynamicValue])] = []
   var ids: Set<RecordID> = []
   /// The collections met so far, by the name that lines give them.
@@ -222,7 +222,7 @@ private struct ImportBatch {
   /// A transaction holds 64 MiB at most, so a batch ends before that too.
   func isFull(_ count: Int) -> Bool { records.count >= count || byteCount >= 16 << 20 }
 
-  mutating func add(_ line: [UInt8], number: Int) throws(ToolError) {
+  mutating func add(_ line: [UInt8], number: Int) throws {
     let json = try JSONReader.read(line, errorPrefix: "")
     guard case .object(let members) = json else { throw ToolError(.failed, "a record is an object") }
     for member in members where !["id", "collection", "revision", "fields"].contains(member.name) {
@@ -261,7 +261,7 @@ private struct ImportBatch {
 
   private mutating func collection(
     given name: String?
-  ) throws(ToolError) -> (DynamicCollection, [String: FieldInfo]) {
+  ) throws -> (DynamicCollection, [String: FieldInfo]) {
     if let found = known[name] { return found }
     let collection = try store.collection(given: name)
     let found = (collection, collection.fieldsInUseByName)
@@ -269,8 +269,7 @@ private struct ImportBatch {
     return found
   }
 
-  private static func value(_ member: JSONValue.Member, _ field: FieldInfo) throws(ToolError) -> DynamicValue
-  {
+  private static func value(_ member: JSONValue.Member, _ field: FieldInfo) throws -> DynamicValue {
     if let value = DynamicValue(json: member.value, as: field.type) { return value }
     if member.value["sealed"] != nil {
       throw ToolError(.failed, "\(field.name) is sealed in this dump", hint: "dump again with the password")
@@ -286,27 +285,26 @@ private struct ImportBatch {
     throw ToolError(.failed, "\(field.name) takes \(field.type.named) value")
   }
 
-  mutating func commit(upTo line: Int) throws(ToolError) {
+  mutating func commit(upTo line: Int) throws {
     guard !records.isEmpty else { return }
     let records = self.records
     hasFailed = true
-    try asking {
-      try store.write(durability) { tx in
-        for record in records { try tx.put(in: record.collection, record.id, record.values) }
-      }
+    try store.write(durability) { tx in
+      for record in records { try tx.put(in: record.collection, record.id, record.values) }
     }
     hasFailed = false
     committedLine = line
     self.records.removeAll(keepingCapacity: true)
     ids.removeAll(keepingCapacity: true)
     byteCount = 0
-    guard let console = acknowledging else { return }
-    do throws(ToolError) {
-      for record in records { try console.out.write(record.id.shown + "\n") }
-      try console.out.flush()
+    guard isAcknowledging else { return }
+    do {
+      for record in records { try Console.out.write(record.id.shown + "\n") }
+      try Console.out.flush()
     } catch {
       // Not a quiet end, as of a listing that was read far enough: what is left would not be imported.
-      throw error == .closedPipe ? ToolError(.failed, "the reader of the acknowledgements went away") : error
+      throw ToolError(any: error) == .closedPipe
+        ? ToolError(.failed, "the reader of the acknowledgements went away") : error
     }
   }
 }

@@ -17,10 +17,9 @@ extension Command {
 /// How large a store may be of which all records are read, to count what is sealed under each key.
 private let countedByteCount = 32 << 20
 
-@Sendable
-private func showInfo(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+private func showInfo(_ invocation: Invocation) throws -> ExitCode {
   try invocation.withStore(.ifGiven, readOnly: true) { store in
-    let isWhole = try store.hasAllSchemas(console)
+    let isWhole = try store.hasAllSchemas()
     let collections = store.collections
     // Of the only one the index knows it.
     let counts =
@@ -30,10 +29,10 @@ private func showInfo(_ invocation: Invocation, _ console: Console) throws(ToolE
     // Afterwards: counting may have come upon damage.
     let info = store.info
     try invocation.print(
-      text(info, store.damage, counts, counted, console),
-      or: json(info, store.damage, counts, counted), on: console)
+      text(info, store.damage, counts, counted),
+      or: json(info, store.damage, counts, counted))
     if info.condition == .damaged, store.damage.verdict == .sound {
-      console.say("hint", "'notelog verify \(invocation.store)' says what is damaged")
+      Console.say("hint", "'notelog verify \(invocation.store)' says what is damaged")
     }
     return isWhole && info.condition != .damaged ? .done : .damage
   }
@@ -42,7 +41,7 @@ private func showInfo(_ invocation: Invocation, _ console: Console) throws(ToolE
 private func text(
   _ info: StoreInfo, _ damage: DamageReport,
   _ collections: [(collection: DynamicCollection, recordCount: Int)],
-  _ sealed: SealedValueCounts?, _ console: Console
+  _ sealed: SealedValueCounts?
 ) -> String {
   var text = """
     store       \(info.id)
@@ -63,12 +62,13 @@ private func text(
       "damage      \(damage.verdict.rawValue), \(counted(damage.lostRecordCount, "record")) known to be lost\(damage.verdict == .unproven ? ", and others that nothing names" : "")\n"
   }
   for (collection, count) in collections {
-    text += console.line("collection  \(collection.name): \(counted(count, "record")) of \(collection.words)")
+    text += Escaping.line(
+      "collection  \(collection.name): \(counted(count, "record")) of \(collection.words)")
     text += "\n"
   }
-  text += info.slots.map { console.line("slot        \($0.words)") + "\n" }.joined()
+  text += info.slots.map { Escaping.line("slot        \($0.words)") + "\n" }.joined()
   for key in info.keys {
-    let name = key.name.map(console.line) ?? "its name is sealed"
+    let name = key.name.map(Escaping.line) ?? "its name is sealed"
     text += "key         \(key.number), \(name), \(key.keyClass), \(key.words(sealed))\n"
   }
   let largest = info.segments.map(\.byteCount).max() ?? 1
@@ -77,7 +77,7 @@ private func text(
     text +=
       "segment     \(segment.number), \(segment.kind): \(segment.byteCount) bytes, \(segment.liveByteCount) live\(head)"
     // The bar's length says how large the segment is, its filled part how much of it is live.
-    if console.outIsTerminal {
+    if Console.outIsTerminal {
       let length = max(1, segment.byteCount * 20 / max(1, largest))
       let filled = segment.liveByteCount * length / max(1, segment.byteCount)
       text += "  " + String(repeating: "█", count: filled) + String(repeating: "░", count: length - filled)

@@ -31,17 +31,16 @@ extension Command {
     long: "schema", value: "FILE", completion: .file, help: "take the collections and fields from FILE")
 }
 
-@Sendable
-private func makeStore(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+private func makeStore(_ invocation: Invocation) throws -> ExitCode {
   let file = invocation.value(of: Command.schemaFile)
   if file != nil, invocation.has(Command.empty) {
-    throw .usage("--schema and --empty are both given, and one is enough")
+    throw ToolError.usage("--schema and --empty are both given, and one is enough")
   }
   let collections =
-    try file.map { path throws(ToolError) in try InitialSchema.read(path) }
+    try file.map { path in try InitialSchema.read(path) }
     ?? (invocation.has(Command.empty) ? [] : InitialSchema.standard)
   var options = Store.Options()
-  if let work = try invocation.passwordWork(console) { options.passwordWork = work }
+  if let work = try invocation.passwordWork() { options.passwordWork = work }
   options.segmentByteCount = try invocation.segmentByteCount()
   options.keepsCommitTimes = invocation.has(Command.commitTimes)
   if let path = invocation.value(of: .deviceSecret) { options.deviceSecret = .file(path) }
@@ -54,11 +53,9 @@ private func makeStore(_ invocation: Invocation, _ console: Console) throws(Tool
       .failed, "the folder '\(invocation.store)' is not empty", hint: "make the store in another one")
   }
   let credential = try source.requireNew(.passwordFile)
-  try asking {
-    let store = try Store.create(at: invocation.store, unlocking: credential, options: options) { store in
-      try store.createCollections(collections.map { ($0.name, $0.fields) })
-    }
-    try store.close()
+  let store = try Store.create(at: invocation.store, unlocking: credential, options: options) { store in
+    try store.createCollections(collections.map { ($0.name, $0.fields) })
   }
+  try store.close()
   return .done
 }

@@ -76,18 +76,17 @@ extension Positional {
   fileprivate static let keyName = Positional(name: "NAME", help: "the key's name")
 }
 
-@Sendable
-private func listKeys(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+private func listKeys(_ invocation: Invocation) throws -> ExitCode {
   try invocation.withStore(.ifGiven, readOnly: true) { store in
     let counted = try store.countSealedValues()
     for key in store.info.keys {
-      let name = key.name.map(console.line) ?? "its name is sealed"
+      let name = key.name.map(Escaping.line) ?? "its name is sealed"
       try invocation.print(
-        "\(key.number)  \(key.keyClass)  \(key.words(counted))  \(name)\n", or: key.json(counted), on: console
+        "\(key.number)  \(key.keyClass)  \(key.words(counted))  \(name)\n", or: key.json(counted)
       )
     }
     if !counted.isExact {
-      console.say("warning", "something can't be read: there may be more values than counted")
+      Console.say("warning", "something can't be read: there may be more values than counted")
     }
     return .done
   }
@@ -117,18 +116,17 @@ extension StoreInfo.Key {
   }
 }
 
-@Sendable
-private func addKey(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+private func addKey(_ invocation: Invocation) throws -> ExitCode {
   let name = invocation.value(of: Command.keyClass) ?? "whenUnlocked"
   guard let keyClass = KeyClass(rawValue: name) else {
     let names = KeyClass.allCases.map(\.rawValue).joined(separator: ", ")
-    throw .usage("there is no class '\(name)'", hint: "the classes are \(names)")
+    throw ToolError.usage("there is no class '\(name)'", hint: "the classes are \(names)")
   }
   let isShreddable = invocation.has(Command.shreddable)
   return try invocation.withStore(.required) { store in
     try store.createKey(invocation.positionals[1], keyClass, isShreddable: isShreddable)
     if isShreddable {
-      console.say(
+      Console.say(
         "note", "backups leave the key's effaceable file out; who loses it loses what is sealed under the key"
       )
     }
@@ -136,25 +134,24 @@ private func addKey(_ invocation: Invocation, _ console: Console) throws(ToolErr
   }
 }
 
-@Sendable
-private func rotateKey(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+private func rotateKey(_ invocation: Invocation) throws -> ExitCode {
   let name = invocation.positionals[1]
   return try invocation.withStore(
     .required,
     asking: { store in
-      try invocation.confirm("rotate '\(name)', and leave these in force?", of: store, console)
+      try invocation.confirm("rotate '\(name)', and leave these in force?", of: store)
     }
   ) { store, _, _ in
     if invocation.has(Command.startAnew) { try store.beginRotation(of: name) }
     let total = try store.countSealedValues().counts.values.reduce(0, +)
     var (resealed, retired): (Int, [UInt32]) = (0, [])
-    let last = try console.withProgress("sealing anew") { progress in
+    let last = try withProgress("sealing anew") { progress in
       while true {
         let step: RotationStep
         do { step = try store.rotate(name, .bytes(1 << 20)) } catch let error as NotelogError
           where error.code == .full || error.code == .inputOutput
         {
-          console.say(
+          Console.say(
             "note", "what is sealed anew stays so: 'key list' says how much is left, and 'key rotate' goes on"
           )
           throw error
@@ -165,7 +162,7 @@ private func rotateKey(_ invocation: Invocation, _ console: Console) throws(Tool
         if step.isFinished || isStuck || !progress(resealed, total) { return step }
       }
     }
-    if last.isFinished { _ = try console.withProgress("compacting") { try store.purge(progress: $0) } }
+    if last.isFinished { _ = try withProgress("compacting") { try store.purge(progress: $0) } }
     if Interrupt.isRequested { throw ToolError.interrupted }
     let numbers = retired.map(String.init).joined(separator: ", ")
     let given =
@@ -175,65 +172,61 @@ private func rotateKey(_ invocation: Invocation, _ console: Console) throws(Tool
       "\(counted(resealed, "value")) sealed anew under generation \(last.generation)\(given)\n",
       or: [
         "resealed": resealed, "generation": last.generation, "retired": retired, "finished": last.isFinished,
-      ],
-      on: console)
+      ])
     if last.failedCount > 0, let obstacle = last.obstacle {
       // They are sound, and closed.
-      console.say("error", "\(counted(last.failedCount, "record")) could not be sealed anew: \(obstacle)")
+      Console.say("error", "\(counted(last.failedCount, "record")) could not be sealed anew: \(obstacle)")
       return .locked
     }
-    if let obstacle = last.obstacle { console.say("warning", "\(obstacle): rotate again later") }
+    if let obstacle = last.obstacle { Console.say("warning", "\(obstacle): rotate again later") }
     if last.failedCount > 0 {
-      console.say(
+      Console.say(
         "error", "\(counted(last.failedCount, "record")) could not be sealed anew: verify the store")
     }
-    console.say("note", "copies of the store that were made before still open with the old key")
+    Console.say("note", "copies of the store that were made before still open with the old key")
     return last.failedCount > 0 ? .damage : .done
   }
 }
 
-@Sendable
-private func shredKey(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+private func shredKey(_ invocation: Invocation) throws -> ExitCode {
   let name = invocation.positionals[1]
   return try invocation.withStore(
     .required,
     asking: { store in
       // Its file is overwritten again all the same where one came back.
-      try invocation.confirm("shred '\(name)', and leave these in force?", of: store, console)
+      try invocation.confirm("shred '\(name)', and leave these in force?", of: store)
     }
   ) { store, _, _ in
     let wasShredded = store.info.keys.contains { $0.name == name && $0.state == .shredded }
     try store.shredKey(name)
     if wasShredded { throw ToolError(.no, "the key '\(name)' was shredded before") }
-    console.say("note", Store.shreddingLimits)
+    Console.say("note", Store.shreddingLimits)
     return .done
   }
 }
 
-@Sendable
-private func makeRecoveryKey(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+private func makeRecoveryKey(_ invocation: Invocation) throws -> ExitCode {
   try invocation.withStore(.credential) { store in
     let text = try store.addRecoveryKey()
-    do throws(ToolError) {
-      try console.out.writeNow(text + "\n")
+    do {
+      try Console.out.writeNow(text + "\n")
     } catch {
       let slot = store.info.slots.map(\.number).max() ?? 0
       throw ToolError(
-        .failed, "a recovery key is added that nobody has seen: \(error.message)",
+        .failed, "a recovery key is added that nobody has seen: \(ToolError(any: error).message)",
         hint: "'notelog password remove \(invocation.store) \(slot)' takes it away")
     }
-    console.say("note", "this is shown once: write it down, and keep it apart from the store")
+    Console.say("note", "this is shown once: write it down, and keep it apart from the store")
     return .done
   }
 }
 
-@Sendable
-private func grantKeys(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
-  let work = try invocation.passwordWork(console) ?? 17
+private func grantKeys(_ invocation: Invocation) throws -> ExitCode {
+  let work = try invocation.passwordWork() ?? 17
   return try invocation.withStore(
     .credential,
     asking: { store in
-      try invocation.confirm("add a grant, and leave these in force?", of: store, console)
+      try invocation.confirm("add a grant, and leave these in force?", of: store)
       return try invocation.newPassword()
     }
   ) { store, _, new in

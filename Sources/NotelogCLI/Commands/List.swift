@@ -33,22 +33,21 @@ extension Command {
     long: "sort", short: "s", value: "FIELD[:desc]", help: "in order of this field, or the opposite order")
 }
 
-@Sendable
-private func listRecords(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+private func listRecords(_ invocation: Invocation) throws -> ExitCode {
   let limit = try invocation.number(of: .limit, in: 0...Int.max)
   let name = invocation.positionals.dropFirst().first
   return try invocation.withStore(.ifGiven, readOnly: true) { store in
     let known = store.collections
     let isThere = name.map { name in known.contains { $0.name == name } } ?? !known.isEmpty
     // Who asks for the first few has nothing else gone through.
-    let isWhole = try limit != nil && isThere || store.hasAllSchemas(console)
+    let isWhole = try limit != nil && isThere || store.hasAllSchemas()
     // The one that is meant may be the one that is lost.
     if !isWhole, !isThere { return .damage }
     let collection = try store.collection(given: name)
     let conditions = try (invocation.values[Command.whereOption.long] ?? []).map { text in
       try FieldFilter(text, in: collection)
     }
-    for warning in conditions.compactMap(\.warning) { console.say("warning", warning) }
+    for warning in conditions.compactMap(\.warning) { Console.say("warning", warning) }
     let named = invocation.values[Option.field.long]
     for name in named ?? [] { _ = try collection.field(name) }
     let fields = named ?? collection.fieldsToList
@@ -56,14 +55,14 @@ private func listRecords(_ invocation: Invocation, _ console: Console) throws(To
     let order = try order(invocation, collection)
     try invocation.unlock(
       store, toRead: fields + conditions.map(\.name) + [order.field].compactMap(\.self), of: collection)
-    let outcome = ReadingOutcome(of: store, console, isWhole ? .done : .damage)
+    let outcome = ReadingOutcome(of: store, isWhole ? .done : .damage)
     try collection.forEach(
       sortedBy: order.field, order.direction, limit: limit,
       where: conditions.isEmpty
         ? nil : { entry in try conditions.allSatisfy { try $0.holds(for: entry) } },
       { entry in
         let shown = RecordShown(entry, opening: true, only: only)
-        try shown.list(fields, on: console, asJSON: invocation.has(.json))
+        try shown.list(fields, asJSON: invocation.has(.json))
         outcome.note(shown)
       },
       damaged: { outcome.noteUnreadable($0, $1) })
@@ -73,7 +72,7 @@ private func listRecords(_ invocation: Invocation, _ console: Console) throws(To
 
 private func order(
   _ invocation: Invocation, _ collection: DynamicCollection
-) throws(ToolError) -> (field: String?, direction: SortDirection) {
+) throws -> (field: String?, direction: SortDirection) {
   guard let sort = invocation.value(of: Command.sort) else {
     let dates = collection.fieldsInUse.filter { $0.type == .date && !$0.isSealed }
     return ((dates.first { $0.name == "time" } ?? dates.first)?.name, .descending)
@@ -81,6 +80,8 @@ private func order(
   let isDescending = sort.hasSuffix(":desc")
   let name = isDescending ? String(sort.dropLast(5)) : sort
   let field = try collection.field(name)
-  guard field.type.isSortable else { throw .usage("\(field.type.name) values like '\(name)' have no order") }
+  guard field.type.isSortable else {
+    throw ToolError.usage("\(field.type.name) values like '\(name)' have no order")
+  }
   return (name, isDescending ? .descending : .ascending)
 }

@@ -11,32 +11,32 @@ enum NotelogTool {
     Platform.refuseCoreDumps()
     Platform.refuseBacktraces()
     Interrupt.install()
-    let console = Console()
-    exit(run(arguments: ProcessArguments.read(), console).rawValue)
+    exit(run(arguments: ProcessArguments.read()).rawValue)
   }
 
   /// Runs one command line to its end: the command's own answer, or the error it ended with, said on stderr.
-  private static func run(arguments: [ProcessArguments.Word], _ console: Console) -> ExitCode {
+  private static func run(arguments: [ProcessArguments.Word]) -> ExitCode {
     let invocation: Invocation
-    do throws(ToolError) {
+    do {
       invocation = try Parser(table: .standard, help: .help, version: .version).parse(
         try ProcessArguments.texts(arguments))
-    } catch { return report(error, console) }
+    } catch { return report(error) }
     var code: ExitCode
-    do throws(ToolError) {
-      code = try invocation.command.run(invocation, console)
-      try console.out.flush()
-    } catch { code = report(error, console) }
-    return invocation.damage.say(on: console, after: code, invocation.positionals.first ?? "STORE")
+    do {
+      code = try invocation.command.run(invocation)
+      try Console.out.flush()
+    } catch { code = report(error) }
+    return invocation.damage.say(after: code, invocation.positionals.first ?? "STORE")
   }
 
-  private static func report(_ error: ToolError, _ console: Console) -> ExitCode {
+  private static func report(_ thrown: any Error) -> ExitCode {
+    let error = ToolError(any: thrown)
     if error == .closedPipe { return .done }
     if error.code == .interrupted { return .interrupted }
     // What was printed before the error is still data; a second failure to print it adds nothing.
-    try? console.out.flush()
-    console.say("error", error.message)
-    if let hint = error.hint { console.say("hint", hint) }
+    try? Console.out.flush()
+    Console.say("error", error.message)
+    if let hint = error.hint { Console.say("hint", hint) }
     return error.code
   }
 }
@@ -65,28 +65,27 @@ extension Command {
     run: showHelp)
 
   static let version: Command = Command(words: ["--version"], summary: "show the version") {
-    (_, console) throws(ToolError) in
-    try console.out.write("notelog \(NotelogTool.version)\n")
+    (_) in
+    try Console.out.write("notelog \(NotelogTool.version)\n")
     return .done
   }
 }
 
-@Sendable
-private func showHelp(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+private func showHelp(_ invocation: Invocation) throws -> ExitCode {
   let table = CommandTable.standard
   var words = invocation.positionals
   guard let first = words.first else {
-    try console.out.write(table.overview)
+    try Console.out.write(table.overview)
     return .done
   }
   guard table.firstWords.contains(first) else {
     let near = Suggestion.nearest(to: first, among: table.firstWords)
-    throw .usage(
+    throw ToolError.usage(
       "there is no command '\(first)'", hint: near.map { "did you mean '\($0)'?" } ?? "see notelog help")
   }
   // `notelog list STORE --help` is help on `list`: what comes after the command's words does not matter.
   while table.commands(beginning: words).isEmpty { words.removeLast() }
-  try console.out.write(table.commands(beginning: words).map(\.helpPage).joined(separator: "\n"))
+  try Console.out.write(table.commands(beginning: words).map(\.helpPage).joined(separator: "\n"))
   return .done
 }
 
@@ -95,8 +94,8 @@ private func showHelp(_ invocation: Invocation, _ console: Console) throws(ToolE
 extension Command {
   static let generateMan: Command = Command(
     words: ["generate", "man"], summary: "print the man page, in roff"
-  ) { (_, console) throws(ToolError) in
-    try console.out.write(CommandTable.standard.manPage(version: NotelogTool.version))
+  ) { (_) in
+    try Console.out.write(CommandTable.standard.manPage(version: NotelogTool.version))
     return .done
   }
 
@@ -107,12 +106,13 @@ extension Command {
         name: "SHELL", completion: .words(Shell.allCases.map(\.rawValue)),
         help: Shell.allCases.map(\.rawValue).joined(separator: ", "))
     ]
-  ) { (invocation, console) throws(ToolError) in
+  ) { (invocation) in
     let name = invocation.positionals[0]
     guard let shell = Shell(rawValue: name) else {
-      throw .usage("there are no completions for '\(name)'", hint: "there are some for bash, zsh and fish")
+      throw ToolError.usage(
+        "there are no completions for '\(name)'", hint: "there are some for bash, zsh and fish")
     }
-    try console.out.write(CommandTable.standard.completions(for: shell))
+    try Console.out.write(CommandTable.standard.completions(for: shell))
     return .done
   }
 }

@@ -40,33 +40,31 @@ extension Option {
 
 extension Invocation {
   /// The new password: from its file, or asked for twice.
-  func newPassword() throws(ToolError) -> Credential {
+  func newPassword() throws -> Credential {
     try SecretSource(passwordFile: value(of: .newPasswordFile)).requireNew(.newPasswordFile)
   }
 }
 
-@Sendable
-private func addPassword(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
-  let work = try invocation.passwordWork(console) ?? 17
+private func addPassword(_ invocation: Invocation) throws -> ExitCode {
+  let work = try invocation.passwordWork() ?? 17
   try invocation.withStore(.credential, asking: { _ in try invocation.newPassword() }) { store, _, new in
     try store.addCredential(new, work: work)
   }
   return .done
 }
 
-@Sendable
-private func changePassword(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
-  let (work, isRekeying) = (try invocation.passwordWork(console) ?? 17, invocation.has(Command.rekey))
+private func changePassword(_ invocation: Invocation) throws -> ExitCode {
+  let (work, isRekeying) = (try invocation.passwordWork() ?? 17, invocation.has(Command.rekey))
   try invocation.withStore(
     .credential,
     asking: { store in
-      if isRekeying { try invocation.confirmNewRoot(of: store, console) }
+      if isRekeying { try invocation.confirmNewRoot(of: store) }
       return try invocation.newPassword()
     }
   ) { store, old, new in
     guard let old else { return }
     if isRekeying {
-      try makeNewRoot(of: store, old, to: new, work: work, console)
+      try makeNewRoot(of: store, old, to: new, work: work)
     } else {
       try store.changeCredential(old, to: new, work: work)
     }
@@ -76,30 +74,30 @@ private func changePassword(_ invocation: Invocation, _ console: Console) throws
 
 /// Makes a new unlock root, which takes all keys along.
 private func makeNewRoot(
-  of store: Store, _ old: Credential, to new: Credential, work: UInt8, _ console: Console
+  of store: Store, _ old: Credential, to new: Credential, work: UInt8
 ) throws {
   let gone = store.info.slots.count - 1
   do { try store.rekey(old, to: new, work: work) } catch {
     guard let error = error as? NotelogError, error.outcome == .done else { throw error }
-    console.say(
+    Console.say(
       "warning",
       "the new password is in force, and unlocking does what is left: \(ToolError(error).message)")
   }
   // An agent's root opens nothing any more.
-  do throws(ToolError) { try RootKeeper.forget(store.id) } catch { console.say("warning", error.message) }
+  do { try RootKeeper.forget(store.id) } catch { Console.say("warning", ToolError(any: error).message) }
   if gone > 0 {
-    console.say("note", "\(counted(gone, "other way")) to open the store, or a part of it, went")
+    Console.say("note", "\(counted(gone, "other way")) to open the store, or a part of it, went")
   }
-  console.say(
+  Console.say(
     "note", "what was written before is under keys that the old password leads to, until 'notelog key rotate'"
   )
 }
 
 extension Invocation {
   /// A new unlock root takes all keys along: whether they are there is said before anything is asked.
-  fileprivate func confirmNewRoot(of store: Store, _ console: Console) throws(ToolError) {
+  fileprivate func confirmNewRoot(of store: Store) throws {
     if let key = store.info.keys.first(where: { $0.state == .elsewhere || $0.state == .missingFile }) {
-      let name = key.name.map(console.line) ?? "\(key.number)"
+      let name = key.name.map(Escaping.line) ?? "\(key.number)"
       let (reason, hint) =
         key.state == .missingFile
         ? (
@@ -113,15 +111,16 @@ extension Invocation {
       throw ToolError(
         .locked, "nothing is changed: \(reason), and a new root takes all keys along", hint: hint)
     }
-    try confirm("make a new root, and leave only the new password in force?", of: store, console)
+    try confirm("make a new root, and leave only the new password in force?", of: store)
   }
 }
 
-@Sendable
-private func removePassword(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+private func removePassword(_ invocation: Invocation) throws -> ExitCode {
   let slot = invocation.positionals.dropFirst().first
   let number = slot.flatMap { UInt32($0) }
-  if let slot, number == nil { throw .usage("'\(slot)' is no slot's number", hint: "info lists the slots") }
+  if let slot, number == nil {
+    throw ToolError.usage("'\(slot)' is no slot's number", hint: "info lists the slots")
+  }
   try invocation.withStore(.credential, asking: { _ in }) { store, given, _ in
     if let number {
       try store.removeSlot(number)

@@ -33,39 +33,39 @@ extension Command {
   )
 }
 
-@Sendable
-private func salvageStore(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+private func salvageStore(_ invocation: Invocation) throws -> ExitCode {
   guard let new = invocation.value(of: Command.to) else {
-    throw .usage("--to is missing", hint: "usage: notelog salvage STORE --to NEW")
+    throw ToolError.usage("--to is missing", hint: "usage: notelog salvage STORE --to NEW")
   }
   var storeID: RecordID?
   if let text = invocation.value(of: Command.storeID) { storeID = try RecordID(argument: text) }
   // What is wrong with the password is said before the work is done.
   let credential = try SecretSource(invocation).given()
   try invocation.checkPath()
-  let report = try Interrupt.deferred { () throws(ToolError) in
-    let summary = try save(invocation, to: new, credential, storeID, console)
-    do throws(ToolError) {
+  let report = try Interrupt.deferred {
+    let summary = try save(invocation, to: new, credential, storeID)
+    do {
       // What was saved is looked at again, as whoever goes on with it would.
-      let found = try console.withProgress("verifying") { progress in
+      let found = try withProgress("verifying") { progress in
         try Store.verify(at: new, unlocking: credential, progress: progress)
       }
       return SalvageOutput(summary: summary, found: found)
     } catch {
-      if error.code == .interrupted { console.say("note", "'\(new)' is whole, and was not verified") }
+      if ToolError(any: error).code == .interrupted {
+        Console.say("note", "'\(new)' is whole, and was not verified")
+      }
       throw error
     }
   }
-  try invocation.print(report.text(new, console), or: report.json, on: console)
+  try invocation.print(report.text(new), or: report.json)
   return report.isComplete ? .done : .damage
 }
 
 /// Saves what can be read into the new store.
 private func save(
-  _ invocation: Invocation, to new: String, _ credential: Credential?, _ storeID: RecordID?,
-  _ console: Console
-) throws(ToolError) -> SalvageSummary {
-  try console.withProgress(
+  _ invocation: Invocation, to new: String, _ credential: Credential?, _ storeID: RecordID?
+) throws -> SalvageSummary {
+  try withProgress(
     "salvaging",
     missing: ToolError(
       .noStore, "there is nothing of a store in '\(invocation.store)'",
@@ -91,20 +91,20 @@ private struct SalvageOutput {
     found.isSound(.keyring) ? max(0, summary.recordCount - found.recordCount) : 0
   }
 
-  func text(_ path: String, _ console: Console) -> String {
+  func text(_ path: String) -> String {
     var lines = [
       "store      \(summary.storeID)",
       "read       \(counted(summary.files.count, "file"))" + remarks,
       "saved      \(counted(summary.recordCount, "record")), \(summary.byteCount) bytes",
       "removed    \(counted(summary.deletedCount, "record")), as they should be",
       "keyring    \(summary.keyring.words)"
-        + (summary.keyringFile.map { ": found as '\(console.line($0))'" } ?? ""),
+        + (summary.keyringFile.map { ": found as '\(Escaping.line($0))'" } ?? ""),
     ]
     lines += summary.furtherKeyrings.map {
       "keyring    another lies beside it as '\($0)': the newest that a given password opens is taken"
     }
     lines += summary.foreignStores.map { "foreign    store \($0): --store-id \($0) saves that one" }
-    lines += summary.losses.map { "lost       \(console.line($0.words))" }
+    lines += summary.losses.map { "lost       \(Escaping.line($0.words))" }
     if summary.lossCount > summary.losses.count {
       lines.append("lost       and \(summary.lossCount - summary.losses.count) places more")
     }
@@ -122,9 +122,9 @@ private struct SalvageOutput {
       lines.append(
         "stale      revisions below \(summary.staleBelow) may have been changed or removed in what is lost")
     }
-    lines += found.parts(console).map { "new store  \($0)" }
+    lines += found.parts().map { "new store  \($0)" }
     let verdict =
-      isComplete ? console.styled("everything was saved", .green) : console.styled("not all was saved", .red)
+      isComplete ? Console.styled("everything was saved", .green) : Console.styled("not all was saved", .red)
     return (lines + ["verdict    \(verdict)"]).joined(separator: "\n") + "\n"
   }
 

@@ -19,15 +19,14 @@ extension Command {
     long: "ignore-case", short: "i", help: "take capital and small letters for the same")
 }
 
-@Sendable
-private func searchRecords(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+private func searchRecords(_ invocation: Invocation) throws -> ExitCode {
   let text = invocation.positionals[1]
   let names = invocation.values[Option.field.long]
   let limit = try invocation.number(of: .limit, in: 0...Int.max) ?? .max
   let options: String.CompareOptions = invocation.has(Command.ignoreCase) ? [.caseInsensitive] : [.literal]
   return try invocation.withStore(.ifGiven, readOnly: true) { store in
     var found = 0
-    let outcome = try ReadingOutcome(of: store, console, store.hasAllSchemas(console) ? .no : .damage)
+    let outcome = try ReadingOutcome(of: store, store.hasAllSchemas() ? .no : .damage)
     for name in names ?? [] where !store.collections.contains(where: { $0.fieldsInUseByName[name] != nil }) {
       // Says which name may have been meant.
       for collection in store.collections { _ = try collection.field(name) }
@@ -52,7 +51,7 @@ private func searchRecords(_ invocation: Invocation, _ console: Console) throws(
         found += 1
         if outcome.code == .no { outcome.code = .done }
         let record = RecordShown(entry, opening: true, only: only)
-        try record.list(shown, on: console, asJSON: invocation.has(.json))
+        try record.list(shown, asJSON: invocation.has(.json))
         outcome.note(record)
         return true
       } damaged: {

@@ -51,12 +51,11 @@ extension Command {
   static let keepSeconds: ClosedRange<UInt32> = 1...86_400
 }
 
-@Sendable
-private func unlockStore(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+private func unlockStore(_ invocation: Invocation) throws -> ExitCode {
   let seconds = try invocation.seconds(of: Command.keepFor, in: Command.keepSeconds) ?? 900
   let name = invocation.value(of: Command.keeper) ?? RootKeeper.agent.rawValue
   guard let keeper = RootKeeper(rawValue: name) else {
-    throw .usage("--keep takes agent or kernel, not '\(name)'")
+    throw ToolError.usage("--keep takes agent or kernel, not '\(name)'")
   }
   // What stands in the way is said before a password is asked for.
   if keeper == .agent { _ = try AgentPlace.required() }
@@ -64,7 +63,7 @@ private func unlockStore(_ invocation: Invocation, _ console: Console) throws(To
     let root = try asking(locked: partly) { try store.unlockRoot() }
     try keeper.keep(root, of: store.id, seconds: seconds)
   }
-  try console.out.write("unlocked for \(Duration.seconds(Int64(seconds)).shown)\n")
+  try Console.out.write("unlocked for \(Duration.seconds(Int64(seconds)).shown)\n")
   return .done
 }
 
@@ -73,8 +72,7 @@ private let partly = ToolError(
   .locked, "this password opens some keys only, and what is kept would open all: nothing is kept",
   hint: "give it to each command with --password-file FILE")
 
-@Sendable
-private func lockStores(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+private func lockStores(_ invocation: Invocation) throws -> ExitCode {
   try RootKeeper.forget(invocation.positionals.isEmpty ? nil : try invocation.storeID())
   // Where nobody says where an agent would be, one may still keep all it has.
   _ = try AgentPlace.required()
@@ -83,7 +81,7 @@ private func lockStores(_ invocation: Invocation, _ console: Console) throws(Too
 
 extension Invocation {
   /// The id of the store on the command line.
-  func storeID() throws(ToolError) -> RecordID { try withStore(.never, readOnly: true) { $0.id } }
+  func storeID() throws -> RecordID { try withStore(.never, readOnly: true) { $0.id } }
 }
 
 extension Duration {

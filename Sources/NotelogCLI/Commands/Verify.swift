@@ -26,8 +26,7 @@ extension Command {
     run: verifyStore)
 }
 
-@Sendable
-private func verifyStore(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+private func verifyStore(_ invocation: Invocation) throws -> ExitCode {
   try invocation.checkPath()
   var credential = try SecretSource(invocation).given()
   if credential == nil, invocation.has(.unlock) {
@@ -35,25 +34,25 @@ private func verifyStore(_ invocation: Invocation, _ console: Console) throws(To
     credential = kept == nil ? try SecretSource.ask() : kept
   }
   let found: Verification
-  do throws(ToolError) {
-    found = try console.withProgress("verifying", missing: invocation.noStore) { progress in
+  do {
+    found = try withProgress("verifying", missing: invocation.noStore) { progress in
       try Store.verify(at: invocation.store, unlocking: credential, progress: progress)
     }
   } catch {
+    let error = ToolError(any: error)
     guard error.code == .damage else { throw error }
     // Nothing more could be looked at; the answer is the same.
     throw ToolError(.no, error.message, hint: invocation.remedy)
   }
   let verdict =
-    found.condition == .damaged ? console.styled("damaged", .red) : console.styled("sound", .green)
+    found.condition == .damaged ? Console.styled("damaged", .red) : Console.styled("sound", .green)
   try invocation.print(
-    (found.parts(console) + ["verdict    \(verdict)"]).joined(separator: "\n") + "\n", or: found.json,
-    on: console)
+    (found.parts() + ["verdict    \(verdict)"]).joined(separator: "\n") + "\n", or: found.json)
   guard found.condition == .damaged else { return .done }
   // What is wrong with an index or a keyring says by itself what can be done.
   let parts: [Finding.Part] = [.structure, .records, .tags]
   if !parts.allSatisfy(found.isSound) {
-    console.say("hint", found.backup == nil ? invocation.remedy : "make another backup")
+    Console.say("hint", found.backup == nil ? invocation.remedy : "make another backup")
   }
   return .no
 }
@@ -76,23 +75,23 @@ extension Invocation {
 
 extension Verification {
   /// Part by part what was checked, then what was found.
-  func parts(_ console: Console) -> [String] {
+  func parts() -> [String] {
     var lines =
       backup.map { backup in
         ["backup     of store \(backup.storeID?.shown ?? "unknown"), \(counted(backup.partCount, "part"))"]
       } ?? []
     lines += [
-      "structure  \(words(.structure, console)): \(counted(segmentCount, "segment")), "
+      "structure  \(words(.structure)): \(counted(segmentCount, "segment")), "
         + "\(counted(frameCount, "frame")), \(byteCount) bytes read",
-      "index      \(words(.index, console))",
-      "keyring    \(words(.keyring, console))",
-      "records    \(words(.records, console)): \(counted(recordCount, "record")) read",
+      "index      \(words(.index))",
+      "keyring    \(words(.keyring))",
+      "records    \(words(.records)): \(counted(recordCount, "record")) read",
     ]
     if !wasUnlocked {
       lines.append("tags       not checked: \(counted(lockedCount, "sealed value")), no key was given")
     } else {
       let locked = lockedCount > 0 ? ", \(lockedCount) under keys that are locked" : ""
-      lines.append("tags       \(words(.tags, console)): \(counted(openedCount, "value")) opened\(locked)")
+      lines.append("tags       \(words(.tags)): \(counted(openedCount, "value")) opened\(locked)")
     }
     if shreddedCount > 0 {
       lines.append(
@@ -103,16 +102,16 @@ extension Verification {
       lines.append(
         "torn       \(tornByteCount) bytes behind what is known to be durable, as a crash leaves them")
     }
-    return lines + findings.map { "finding    \(console.line($0.words))" } + lostLines(console)
+    return lines + findings.map { "finding    \(Escaping.line($0.words))" } + lostLines()
   }
 
   private static let shownLostCount = 20
 
   /// The records that are lost: the first of them by name, the others by their number.
-  private func lostLines(_ console: Console) -> [String] {
+  private func lostLines() -> [String] {
     if lostRecordCount == 0 { return [] }
     var lines = lostRecords.prefix(Self.shownLostCount).map { record in
-      let collection = record.collection.map { " of \(console.line($0))" } ?? ""
+      let collection = record.collection.map { " of \(Escaping.line($0))" } ?? ""
       return "lost       record \(record.id.shown)\(collection), revision \(record.revision)"
     }
     let more = lostRecords.count - lines.count
@@ -126,8 +125,8 @@ extension Verification {
     return lines
   }
 
-  private func words(_ part: Finding.Part, _ console: Console) -> String {
-    isSound(part) ? "sound" : console.styled("damaged", .red)
+  private func words(_ part: Finding.Part) -> String {
+    isSound(part) ? "sound" : Console.styled("damaged", .red)
   }
 
   /// The verification as one JSON object.

@@ -20,22 +20,21 @@ extension Command {
     long: "commits", value: "COUNT", help: "end after so many commits")
 }
 
-@Sendable
-private func watchStore(_ invocation: Invocation, _ console: Console) throws(ToolError) -> ExitCode {
+private func watchStore(_ invocation: Invocation) throws -> ExitCode {
   let limit = try invocation.number(of: Command.commits, in: 1...Int.max) ?? .max
   return try invocation.withStore(.ifGiven, readOnly: true) { store in
     let changes = store.changes()
     // Whoever reads this knows that nothing is missed from here on.
-    console.say("watch", "following '\(invocation.store)' from revision \(store.info.nextRevision) on")
-    let failure = Mutex<ToolError?>(nil)
+    Console.say("watch", "following '\(invocation.store)' from revision \(store.info.nextRevision) on")
+    let failure = Mutex<(any Error)?>(nil)
     let end = DispatchSemaphore(value: 0)
     Task.detached {
       defer { end.signal() }
       var count = 0
       for await change in changes {
-        do throws(ToolError) {
-          try invocation.print(change.text, or: change.json, on: console)
-          try console.out.flush()
+        do {
+          try invocation.print(change.text, or: change.json)
+          try Console.out.flush()
         } catch { return failure.withLock { $0 = error } }
         count += 1
         if count == limit { return }
@@ -44,7 +43,7 @@ private func watchStore(_ invocation: Invocation, _ console: Console) throws(Too
     end.wait()
     if let error = failure.withLock({ $0 }) { throw error }
     // Where it has ended by itself, this says why.
-    _ = try asking { try store.refresh() }
+    _ = try store.refresh()
     return .done
   }
 }

@@ -2,7 +2,7 @@
 
 extension Console {
   /// Prints JSON on a line of its own.
-  func print(_ json: JSONValue) throws(ToolError) {
+  static func print(_ json: JSONValue) throws {
     try out.write(bytes: json.text + [UInt8(ascii: "\n")])
   }
 }
@@ -10,8 +10,8 @@ extension Console {
 extension Invocation {
   /// Prints a result the way it was asked for: as JSON, or as text.
   func print(
-    _ text: @autoclosure () -> String, or json: @autoclosure () -> JSONValue, on console: Console
-  ) throws(ToolError) {
-    if has(.json) { try console.print(json()) } else { try console.out.write(text()) }
+    _ text: @autoclosure () -> String, or json: @autoclosure () -> JSONValue
+  ) throws {
+    if has(.json) { try Console.print(json()) } else { try Console.out.write(text()) }
   }
 }

@@ -25,7 +25,7 @@ struct JSONReader {
   }
 
   /// The same; what is wrong is said behind `errorPrefix`.
-  static func read(_ bytes: [UInt8], errorPrefix: String) throws(ToolError) -> JSONValue {
+  static func read(_ bytes: [UInt8], errorPrefix: String) throws -> JSONValue {
     do { return try read(bytes) } catch {
       throw ToolError(.failed, "\(errorPrefix)\(error.message) (at byte \(error.offset))")
     }

@@ -5,7 +5,7 @@ import Notelog
 
 extension Invocation {
   /// What `--segment-size` asks for.
-  func segmentByteCount() throws(ToolError) -> Int? {
+  func segmentByteCount() throws -> Int? {
     try byteCount(of: .segmentSize, in: Store.Options.segmentByteCounts)
   }
 
@@ -25,7 +25,7 @@ extension Invocation {
   /// command that only reads shows what is left of a store that lost something nobody can name.
   func withStore<Result>(
     _ keyUse: KeyUse, readOnly: Bool = false, _ body: (Store) throws -> Result
-  ) throws(ToolError) -> Result {
+  ) throws -> Result {
     var credential = try givenCredential(keyUse)
     return try withStore(keyUse, readOnly: readOnly, by: &credential, body)
   }
@@ -35,7 +35,7 @@ extension Invocation {
   func withStore<Answer, Result>(
     _ keyUse: KeyUse, asking question: (Store) throws -> Answer,
     _ body: (Store, Credential?, Answer) throws -> Result
-  ) throws(ToolError) -> Result {
+  ) throws -> Result {
     var credential = try givenCredential(keyUse)
     let (answer, slots) = try withStore(keyUse, readOnly: true, isAsking: true, by: &credential) { store in
       (try question(store), store.info.slots.map(\.words))
@@ -50,7 +50,7 @@ extension Invocation {
   }
 
   /// What the command line gives: read before the store is opened, as a program that gives it may take long.
-  private func givenCredential(_ keyUse: KeyUse) throws(ToolError) -> Credential? {
+  private func givenCredential(_ keyUse: KeyUse) throws -> Credential? {
     try checkPath()
     return keyUse == .never ? nil : try SecretSource(self).given()
   }
@@ -58,7 +58,7 @@ extension Invocation {
   private func withStore<Result>(
     _ keyUse: KeyUse, readOnly: Bool, isAsking: Bool = false, by credential: inout Credential?,
     _ body: (Store) throws -> Result
-  ) throws(ToolError) -> Result {
+  ) throws -> Result {
     var options = Store.Options()
     options.isReadOnly = readOnly
     options.acceptsUnprovenDamage = readOnly && !isAsking
@@ -86,38 +86,40 @@ extension Invocation {
       damage.note(opened.damage)
       // The first error is the one to report.
       try? opened.close()
-      throw ToolError(any: error)
+      throw error
     }
     damage.note(opened.damage)
-    do throws(ToolError) { try asking { try opened.close() } } catch {
+    do { try opened.close() } catch {
       // What was acknowledged is on the disk.
-      Console().say("warning", "what was asked for is done, and the next opening recovers: \(error.message)")
+      Console.say(
+        "warning",
+        "what was asked for is done, and the next opening recovers: \(ToolError(any: error).message)")
     }
     return result
   }
 
   /// - Returns: Whether a root was kept, and opened the store. One that doesn't is said and passed over.
-  private func unlockWithKeptRoot(_ store: Store) throws(ToolError) -> Bool {
+  private func unlockWithKeptRoot(_ store: Store) throws -> Bool {
     guard let root = RootKeeper.find(store.id) else { return false }
-    do throws(ToolError) { try asking { try store.unlock(root: root) } } catch {
-      guard error.code == .locked else { throw error }
-      Console().say("warning", "what is kept of this store does not open it any more")
+    do { try store.unlock(root: root) } catch {
+      guard ToolError(any: error).code == .locked else { throw error }
+      Console.say("warning", "what is kept of this store does not open it any more")
       return false
     }
     return true
   }
 
   /// Shows who opens the store, or a part of it, and asks whether to go on: nobody else can say that a slot is one that should have gone.
-  func confirm(_ question: String, of store: Store, _ console: Console) throws(ToolError) {
-    for slot in store.info.slots { console.say("slot", slot.words) }
-    if !has(.yes) { try console.confirm(question) }
+  func confirm(_ question: String, of store: Store) throws {
+    for slot in store.info.slots { Console.say("slot", slot.words) }
+    if !has(.yes) { try Console.confirm(question) }
   }
 
   /// The work that `--scrypt-log-n` asks for, with a warning where it is little.
-  func passwordWork(_ console: Console) throws(ToolError) -> UInt8? {
+  func passwordWork() throws -> UInt8? {
     let work = try number(of: .scryptLogN, in: UInt8(14)...18)
     if let work, work < 16 {
-      console.say("warning", "a password is cheap to guess with --scrypt-log-n below 16")
+      Console.say("warning", "a password is cheap to guess with --scrypt-log-n below 16")
     }
     return work
   }
@@ -125,18 +127,18 @@ extension Invocation {
   /// Unlocks a store that is still locked, where one of the fields is sealed: what is plain needs no key.
   func unlock(
     _ store: Store, toRead names: [String], of collection: DynamicCollection
-  ) throws(ToolError) {
+  ) throws {
     let names = Set(names)
     let isSealed = collection.fields.contains { $0.isSealed && names.contains($0.name) }
     // Where a credential was given, it has opened what it opens.
     guard isSealed, !store.isUnlocked, try SecretSource(self).place == nil, try !unlockWithKeptRoot(store)
     else { return }
     let credential = try SecretSource.ask()
-    try asking { try store.unlock(credential) }
+    try store.unlock(credential)
   }
 
   /// Says in plain words why a path is not a store's, before anything is opened.
-  func checkPath() throws(ToolError) {
+  func checkPath() throws {
     let (isFolder, number) = Platform.look(at: store)
     if number == ENOENT || number == ENOTDIR { throw noStore }
     guard number == 0 else {
@@ -188,10 +190,10 @@ extension Store {
   /// Says which records can't be shown because the schema of their collection is lost.
   ///
   /// - Returns: Whether there is none.
-  func hasAllSchemas(_ console: Console) throws(ToolError) -> Bool {
-    let lost = try asking { try collectionsWithoutSchema() }
+  func hasAllSchemas() throws -> Bool {
+    let lost = try collectionsWithoutSchema()
     for (collection, count) in lost.sorted(by: { $0.key < $1.key }) {
-      console.say(
+      Console.say(
         "error", "\(counted(count, "record")) of collection \(collection) cannot be shown: the schema is lost"
       )
     }
@@ -199,7 +201,7 @@ extension Store {
   }
 
   /// The collection named on the command line, or the only one.
-  func collection(given name: String?) throws(ToolError) -> DynamicCollection {
+  func collection(given name: String?) throws -> DynamicCollection {
     let all = collections
     guard !all.isEmpty else {
       throw ToolError(
@@ -214,24 +216,22 @@ extension Store {
     }
     guard let only = all.first, all.count == 1 else {
       let names = all.map(\.name).joined(separator: ", ")
-      throw .usage("which collection is meant?", hint: "the store has: \(names)")
+      throw ToolError.usage("which collection is meant?", hint: "the store has: \(names)")
     }
     return only
   }
 
   /// The record with an id, in whichever collection it is.
-  func entry(_ id: RecordID) throws(ToolError) -> DynamicEntry {
-    try asking {
-      for collection in collections {
-        if let entry = try collection.get(id) { return entry }
-      }
-      if let lost = try collectionsWithoutSchema().keys.min() {
-        throw ToolError(
-          .damage,
-          "no record \(id.shown) can be shown; it may be one of collection \(lost), whose schema is lost")
-      }
-      throw ToolError(.no, "there is no record \(id.shown)")
+  func entry(_ id: RecordID) throws -> DynamicEntry {
+    for collection in collections {
+      if let entry = try collection.get(id) { return entry }
     }
+    if let lost = try collectionsWithoutSchema().keys.min() {
+      throw ToolError(
+        .damage,
+        "no record \(id.shown) can be shown; it may be one of collection \(lost), whose schema is lost")
+    }
+    throw ToolError(.no, "there is no record \(id.shown)")
   }
 }
 
@@ -240,7 +240,7 @@ extension Store {
 enum CommandWords {
   /// Cuts at blanks. Between single quotes everything stands for itself; between double quotes, and outside, a backslash makes the next
   /// character stand for itself. Nothing is expanded, and no shell is started.
-  static func split(_ text: String) throws(ToolError) -> [String] {
+  static func split(_ text: String) throws -> [String] {
     var words: [String] = []
     var word: String?
     var quote: Character?
@@ -255,14 +255,16 @@ enum CommandWords {
         word = word ?? ""
       case ("'", "'"), ("\"", "\""): quote = nil
       case (nil, "\\"), ("\"", "\\"):
-        guard let next = rest.popFirst() else { throw .usage("--password-command ends with a backslash") }
+        guard let next = rest.popFirst() else {
+          throw ToolError.usage("--password-command ends with a backslash")
+        }
         word = (word ?? "") + String(next)
       default: word = (word ?? "") + String(character)
       }
     }
-    guard quote == nil else { throw .usage("--password-command has a quote that is not closed") }
+    guard quote == nil else { throw ToolError.usage("--password-command has a quote that is not closed") }
     if let word { words.append(word) }
-    guard words.first?.isEmpty == false else { throw .usage("--password-command names no program") }
+    guard words.first?.isEmpty == false else { throw ToolError.usage("--password-command names no program") }
     return words
   }
 }

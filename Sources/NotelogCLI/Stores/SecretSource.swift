@@ -15,12 +15,12 @@ struct SecretSource: Sendable {
 
   var place: Place?
 
-  init(_ invocation: Invocation) throws(ToolError) {
+  init(_ invocation: Invocation) throws {
     let given = [
       Option.passwordFile, .passwordDescriptor, .passwordCommand, .keyFile, .recoveryFile,
     ].filter(invocation.has)
     guard given.count <= 1 else {
-      throw .usage("--\(given[0].long) and --\(given[1].long) are both given, and one is enough")
+      throw ToolError.usage("--\(given[0].long) and --\(given[1].long) are both given, and one is enough")
     }
     if let path = invocation.value(of: .passwordFile) { place = .passwordFile(path) }
     if let path = invocation.value(of: .keyFile) { place = .keyFile(path) }
@@ -37,7 +37,7 @@ struct SecretSource: Sendable {
   init(passwordFile path: String?) { place = path.map { .passwordFile($0) } }
 
   /// The credential given on the command line; `nil` without one.
-  func given() throws(ToolError) -> Credential? {
+  func given() throws -> Credential? {
     switch place {
     case .passwordFile(let path): .passwordBytes(try Self.password(in: path))
     case .passwordDescriptor(let number): .passwordBytes(try Self.password(from: number))
@@ -49,7 +49,7 @@ struct SecretSource: Sendable {
   }
 
   /// The password, asked for.
-  static func ask() throws(ToolError) -> Credential {
+  static func ask() throws -> Credential {
     .passwordBytes(
       try checked(
         try PasswordPrompt.ask(
@@ -58,7 +58,7 @@ struct SecretSource: Sendable {
   }
 
   /// The credential given, or a new password asked for twice; `option` is what gives one without a terminal.
-  func requireNew(_ option: Option) throws(ToolError) -> Credential {
+  func requireNew(_ option: Option) throws -> Credential {
     if let given = try given() { return given }
     return .passwordBytes(
       try Self.checked(
@@ -67,7 +67,7 @@ struct SecretSource: Sendable {
 }
 
 extension SecretSource {
-  private static func password(in path: String) throws(ToolError) -> SecretBytes {
+  private static func password(in path: String) throws -> SecretBytes {
     let contents = try contents(path, what: "password file")
     let password = try contents.droppingNewline()
     guard password.byteCount > 0 else { throw ToolError(.failed, "the password file '\(path)' is empty") }
@@ -75,7 +75,7 @@ extension SecretSource {
   }
 
   /// The first line that a descriptor gives; what is behind it stays there.
-  private static func password(from descriptor: Int32) throws(ToolError) -> SecretBytes {
+  private static func password(from descriptor: Int32) throws -> SecretBytes {
     let input = Input(borrowing: descriptor, name: "descriptor \(descriptor)")
     guard let line = try input.readSecretLine(upTo: PasswordPrompt.bytesMax), line.byteCount > 0 else {
       throw ToolError(.failed, "descriptor \(descriptor) gives no password")
@@ -87,7 +87,7 @@ extension SecretSource {
   private static let printedMax = 64 << 10
 
   /// The first line that a program prints.
-  private static func password(of words: [String]) throws(ToolError) -> SecretBytes {
+  private static func password(of words: [String]) throws -> SecretBytes {
     let program = try Program.start(words)
     let output = Input(borrowing: program.output.number, name: "what '\(words[0])' prints")
     let line = try output.readSecretLine(upTo: PasswordPrompt.bytesMax)
@@ -110,7 +110,7 @@ extension SecretSource {
   }
 
   /// The 32 bytes of `--key-file`.
-  private static func key(in path: String) throws(ToolError) -> SecretBytes {
+  private static func key(in path: String) throws -> SecretBytes {
     let contents = try contents(path, what: "key file")
     // A key that happens to end in the byte of a newline is whole as it is.
     let key = contents.byteCount == 33 ? try contents.droppingNewline() : contents
@@ -121,26 +121,26 @@ extension SecretSource {
   }
 
   /// The letters of `--recovery-file`.
-  private static func recoveryKey(in path: String) throws(ToolError) -> Credential {
+  private static func recoveryKey(in path: String) throws -> Credential {
     let contents = try contents(path, what: "recovery key's file")
     let text = contents.withBytes { bytes in
       guard let text = try? UTF8Span(validating: Span<UInt8>(_bytes: bytes)) else { return "" }
       return String(copying: text)
     }
-    return try asking { () throws -> Credential in try .recoveryKey(text: text) }
+    return try .recoveryKey(text: text)
   }
 
   /// A secret's file: read no further than a secret can reach.
-  private static func contents(_ path: String, what: String) throws(ToolError) -> SecretBytes {
+  private static func contents(_ path: String, what: String) throws -> SecretBytes {
     let input = try Input(path: path, what: what)
     if input.isReadableByOthers {
-      Console().say("warning", "others may read the \(input.name): chmod go= '\(path)'")
+      Console.say("warning", "others may read the \(input.name): chmod go= '\(path)'")
     }
     return try input.readSecret(upTo: PasswordPrompt.bytesMax + 1)
   }
 
   /// A password that the tool takes: not too long, and UTF-8.
-  private static func checked(_ password: SecretBytes) throws(ToolError) -> SecretBytes {
+  private static func checked(_ password: SecretBytes) throws -> SecretBytes {
     guard password.byteCount <= PasswordPrompt.bytesMax else { throw PasswordPrompt.tooLong }
     let isText = password.withBytes { (try? UTF8Span(validating: Span<UInt8>(_bytes: $0))) != nil }
     guard isText else { throw ToolError(.failed, "the password is not UTF-8") }
@@ -150,12 +150,12 @@ extension SecretSource {
 
 extension SecretBytes {
   /// The same without one newline at its end.
-  fileprivate func droppingNewline() throws(ToolError) -> SecretBytes {
+  fileprivate func droppingNewline() throws -> SecretBytes {
     let count = withBytes { bytes in
       let bytes = Span<UInt8>(_bytes: bytes)
       return !bytes.isEmpty && bytes[bytes.count - 1] == UInt8(ascii: "\n") ? bytes.count - 1 : bytes.count
     }
     if count == byteCount { return self }
-    return try asking { try extracting(0..<count) }
+    return try extracting(0..<count)
   }
 }

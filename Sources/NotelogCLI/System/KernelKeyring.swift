@@ -11,7 +11,7 @@ enum KernelKeyring {
   }
 
   /// Keeps a secret under a name for so many seconds, in place of what has that name.
-  static func keep(_ secret: SecretBytes, named name: String, seconds: UInt32) throws(ToolError) {
+  static func keep(_ secret: SecretBytes, named name: String, seconds: UInt32) throws {
     let isKept = secret.withBytes { bytes in
       // SAFETY: name and bytes outlive the call, which copies them.
       unsafe bytes.withUnsafeBytes { unsafe kernel_key_keep(name, $0.baseAddress, $0.count, seconds) == 0 }
@@ -38,7 +38,7 @@ enum KernelKeyring {
   static func names(beginning prefix: String) -> [String] { keys(beginning: prefix).map(\.name) }
 
   /// Forgets the key of a name, and all of them where their names begin with it and `isPrefix` says so.
-  static func forget(_ name: String, isPrefix: Bool = false) throws(ToolError) {
+  static func forget(_ name: String, isPrefix: Bool = false) throws {
     for key in keys(beginning: name) where isPrefix || key.name == name {
       guard kernel_key_forget(key.number) == 0 else { throw failure }
     }

@@ -5,7 +5,7 @@ import Notelog
 
 enum LocalSocket {
   /// Listens at a path at which there is nothing; only the user may connect.
-  static func listen(at path: String) throws(ToolError) -> Descriptor {
+  static func listen(at path: String) throws -> Descriptor {
     guard let listener = Descriptor(owning: local_socket()) else { throw failure("make a socket") }
     let mask = umask(0o177)
     defer { umask(mask) }

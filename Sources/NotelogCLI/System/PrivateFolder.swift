@@ -9,7 +9,7 @@ enum PrivateFolder {
   ///   - creating: Whether it is made where it is missing.
   /// - Returns: The folder; nil where there is none.
   /// - Throws: Where it is a link, a file, somebody else's, or open to others.
-  static func open(_ path: String, creating: Bool = false) throws(ToolError) -> Descriptor? {
+  static func open(_ path: String, creating: Bool = false) throws -> Descriptor? {
     // SAFETY: the path outlives the call.
     if creating, unsafe mkdir(path, 0o700) != 0, errno != EEXIST {
       throw ToolError(.failed, "cannot make the folder '\(path)': \(SystemError.text(errno))")

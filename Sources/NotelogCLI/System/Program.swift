@@ -19,7 +19,7 @@ struct Program: ~Copyable {
   ///   - isDetached: Whether it goes on by itself: in a session of its own, and with nobody listening to its stderr.
   /// - Returns: The program.
   /// - Throws: Where it can't be started.
-  static func start(_ words: [String], isDetached: Bool = false) throws(ToolError) -> Program {
+  static func start(_ words: [String], isDetached: Bool = false) throws -> Program {
     let output = try Ends()
     let errors = try Ends()
     let end = try Ends()

@@ -3,29 +3,27 @@
 import Foundation
 import Synchronization
 
-/// The tool's outside: its outputs and what they are connected to.
-struct Console: Sendable {
-  let out = Output(descriptor: STDOUT_FILENO)
-  let outIsTerminal = isatty(STDOUT_FILENO) == 1
-  let errorIsTerminal = isatty(STDERR_FILENO) == 1
+/// The process's outputs, and what they are connected to.
+enum Console {
+  static let out = Output(descriptor: STDOUT_FILENO)
+  static let outIsTerminal = isatty(STDOUT_FILENO) == 1
+  static let errorIsTerminal = isatty(STDERR_FILENO) == 1
   /// Colour only on a terminal that has it, and only if the user did not refuse it.
-  let outHasColour: Bool
-
-  init() {
+  private static let outHasColour: Bool = {
     let environment = ProcessInfo.processInfo.environment
-    outHasColour = outIsTerminal && (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
-  }
+    return outIsTerminal && (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
+  }()
 
   /// One line on stderr, `notelog: error: …` for instance. It is for people: what is kept in a log reaches a terminal later.
-  func say(_ kind: String, _ message: String) {
+  static func say(_ kind: String, _ message: String) {
     // Nothing can be done where even stderr is gone.
     try? Output(descriptor: STDERR_FILENO).writeNow("notelog: \(kind): \(Escaping.line(message))\n")
   }
 
   /// Asks on the terminal whether to go on: whatever is no yes is a no.
-  func confirm(_ question: String) throws(ToolError) {
+  static func confirm(_ question: String) throws {
     guard isatty(STDIN_FILENO) == 1, errorIsTerminal else {
-      throw .usage("without a terminal to ask, --yes goes on")
+      throw ToolError.usage("without a terminal to ask, --yes goes on")
     }
     try Output(descriptor: STDERR_FILENO).writeNow(Escaping.line(question) + " [y/N] ")
     guard ["y", "yes"].contains(readLine()?.lowercased()) else {
@@ -33,11 +31,8 @@ struct Console: Sendable {
     }
   }
 
-  /// Stored text for one line of output, its control characters escaped: what programs read is JSON.
-  func line(_ text: String) -> String { Escaping.line(text) }
-
   /// `text` in an ANSI style, where the terminal has colour.
-  func styled(_ text: String, _ style: Style) -> String {
+  static func styled(_ text: String, _ style: Style) -> String {
     outHasColour ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
   }
 
@@ -64,11 +59,11 @@ final class Output: Sendable {
 
   init(descriptor: Int32) { self.descriptor = descriptor }
 
-  func write(_ text: String) throws(ToolError) {
+  func write(_ text: String) throws {
     try write(bytes: Array(text.utf8))
   }
 
-  func write(bytes: [UInt8]) throws(ToolError) {
+  func write(bytes: [UInt8]) throws {
     let isFull = buffer.withLock { buffer in
       buffer += bytes
       return buffer.count >= Self.capacity
@@ -77,7 +72,7 @@ final class Output: Sendable {
   }
 
   /// Writes what has been collected.
-  func flush() throws(ToolError) {
+  func flush() throws {
     let rest = buffer.withLock { buffer in
       defer { buffer.removeAll(keepingCapacity: true) }
       return buffer
@@ -86,11 +81,11 @@ final class Output: Sendable {
   }
 
   /// Writes a text at once, where nothing has been collected before it.
-  func writeNow(_ text: String) throws(ToolError) {
+  func writeNow(_ text: String) throws {
     try send(Array(text.utf8))
   }
 
-  private func send(_ bytes: [UInt8]) throws(ToolError) {
+  private func send(_ bytes: [UInt8]) throws {
     var sent = 0
     while sent < bytes.count {
       // SAFETY: the pointer and count describe the part of `bytes` not yet sent, which outlives the call.
@@ -100,7 +95,7 @@ final class Output: Sendable {
       if count >= 0 {
         sent += count
       } else if errno == EPIPE {
-        throw .closedPipe
+        throw ToolError.closedPipe
       } else if errno != EINTR {
         throw ToolError(.failed, "cannot write to standard output: \(SystemError.text(errno))")
       }
@@ -119,9 +114,9 @@ final class Progress: Sendable {
   /// Begins; `what` is being done, `checking` for instance.
   ///
   /// Work that prints as it goes is its own progress, if that is seen on a terminal: `besideOutput` says so.
-  init(_ what: String, on console: Console, besideOutput: Bool = false) {
+  init(_ what: String, besideOutput: Bool = false) {
     self.what = what
-    let isSeen = console.errorIsTerminal && !(besideOutput && console.outIsTerminal)
+    let isSeen = Console.errorIsTerminal && !(besideOutput && Console.outIsTerminal)
     output = isSeen ? Output(descriptor: 2) : nil
   }
 
@@ -157,16 +152,14 @@ final class Progress: Sendable {
   }
 }
 
-extension Console {
-  /// Runs long work of the library, which tells how far it has come, and turns its errors into the tool's.
-  func withProgress<Result>(
-    _ what: String, missing: ToolError? = nil, taken: ToolError? = nil, into target: String? = nil,
-    _ body: (@escaping (Int, Int) -> Bool) throws -> Result
-  ) throws(ToolError) -> Result {
-    let progress = Progress(what, on: self)
-    defer { progress.finish() }
-    return try asking(missing: missing, taken: taken, into: target) {
-      try body { done, total in progress.update(done, of: total) }
-    }
+/// Runs long work of the library, which tells how far it has come; what is said of its errors is as `asking` has it.
+func withProgress<Result>(
+  _ what: String, missing: ToolError? = nil, taken: ToolError? = nil, into target: String? = nil,
+  _ body: (@escaping (Int, Int) -> Bool) throws -> Result
+) throws -> Result {
+  let progress = Progress(what)
+  defer { progress.finish() }
+  return try asking(missing: missing, taken: taken, into: target) {
+    try body { done, total in progress.update(done, of: total) }
   }
 }

@@ -19,15 +19,15 @@ final class DamageHeard: Sendable {
   func note(keyring reason: String) { keyring.withLock { $0 = reason } }
 
   /// Says on stderr what was met, and makes of a command's answer the one that says so too.
-  func say(on console: Console, after code: ExitCode, _ store: String) -> ExitCode {
+  func say(after code: ExitCode, _ store: String) -> ExitCode {
     let (reason, report) = (keyring.withLock { $0 }, report.withLock { $0 })
     if reason == nil, report == nil { return code }
-    if let reason { console.say("error", reason) }
+    if let reason { Console.say("error", reason) }
     if let report {
-      console.say("error", report.words)
+      Console.say("error", report.words)
       switch report.verdict {
-      case .unproven: console.say("hint", "'notelog salvage \(store) --to NEW' saves what is left")
-      case .contained, .sound: console.say("hint", "'notelog verify \(store)' says what is damaged")
+      case .unproven: Console.say("hint", "'notelog salvage \(store) --to NEW' saves what is left")
+      case .contained, .sound: Console.say("hint", "'notelog verify \(store)' says what is damaged")
       }
     }
     return code == .done || code == .no || code == .leftOut ? .damage : code

@@ -1,7 +1,7 @@
 // Stored text made safe to show: no control character reaches a terminal.
 
 enum Escaping {
-  /// Text for one line of a listing: control characters, line ends too, as `\n`, `\u{1B}`.
+  /// Stored text for one line of output: control characters, line ends too, as `\n`, `\u{1B}`. What programs read is JSON.
   static func line(_ text: String) -> String { escaped(text, keeping: []) }
 
   /// Whether a text has control characters, which no name may have: programs that read one take them for something else.

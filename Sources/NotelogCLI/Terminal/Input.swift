@@ -15,7 +15,7 @@ final class Input {
   convenience init() { self.init(borrowing: STDIN_FILENO, name: "standard input") }
 
   /// Opens a file; `what` says in an error what it should have held.
-  init(path: String, what: String = "") throws(ToolError) {
+  init(path: String, what: String = "") throws {
     name = what + (what.isEmpty ? "" : " ") + "'\(path)'"
     // SAFETY: the path outlives the call, and the flags ask for no mode argument.
     descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
@@ -49,7 +49,7 @@ final class Input {
   }
 
   /// What comes next, up to `count` bytes; empty at the end.
-  func read(upTo count: Int) throws(ToolError) -> [UInt8] {
+  func read(upTo count: Int) throws -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     while true {
       try waitForBytes()
@@ -68,12 +68,12 @@ final class Input {
   }
 
   /// What comes next, as much as there is room for; 0 at the end.
-  func read(into memory: inout MutableRawSpan) throws(ToolError) -> Int {
+  func read(into memory: inout MutableRawSpan) throws -> Int {
     try readOn(into: &memory, at: 0, upTo: memory.byteCount)
   }
 
   /// All bytes up to the end; one more than `count` where there are more than that.
-  func readAll(upTo count: Int) throws(ToolError) -> [UInt8] {
+  func readAll(upTo count: Int) throws -> [UInt8] {
     var bytes: [UInt8] = []
     while bytes.count <= count {
       let piece = try read(upTo: min(1 << 20, count + 1 - bytes.count))
@@ -84,45 +84,41 @@ final class Input {
   }
 
   /// All bytes up to the end, in memory for secrets; one more than `count` where there are more than that.
-  func readSecret(upTo count: Int) throws(ToolError) -> SecretBytes {
-    try asking {
-      try SecretBytes(capacity: count + 1) { memory in
-        var filled = 0
-        while filled <= count {
-          let read = try readOn(into: &memory, at: filled, upTo: count + 1 - filled)
-          if read == 0 { break }
-          filled += read
-        }
-        return filled
+  func readSecret(upTo count: Int) throws -> SecretBytes {
+    try SecretBytes(capacity: count + 1) { memory in
+      var filled = 0
+      while filled <= count {
+        let read = try readOn(into: &memory, at: filled, upTo: count + 1 - filled)
+        if read == 0 { break }
+        filled += read
       }
+      return filled
     }
   }
 
   /// The bytes up to the next line end, and none behind it, in memory for secrets; one more than `count` where there are more than that,
   /// nil at the end.
-  func readSecretLine(upTo count: Int) throws(ToolError) -> SecretBytes? {
+  func readSecretLine(upTo count: Int) throws -> SecretBytes? {
     var isAtEnd = false
-    let line = try asking {
-      try SecretBytes(capacity: count + 1) { memory in
-        for filled in 0...count {
-          guard try readOn(into: &memory, at: filled, upTo: 1) == 1 else {
-            isAtEnd = filled == 0
-            return filled
-          }
-          // SAFETY: a byte is a byte, and this one was just read.
-          if unsafe memory.bytes.unsafeLoad(fromByteOffset: filled, as: UInt8.self) == UInt8(ascii: "\n") {
-            return filled
-          }
+    let line = try SecretBytes(capacity: count + 1) { memory in
+      for filled in 0...count {
+        guard try readOn(into: &memory, at: filled, upTo: 1) == 1 else {
+          isAtEnd = filled == 0
+          return filled
         }
-        return count + 1
+        // SAFETY: a byte is a byte, and this one was just read.
+        if unsafe memory.bytes.unsafeLoad(fromByteOffset: filled, as: UInt8.self) == UInt8(ascii: "\n") {
+          return filled
+        }
       }
+      return count + 1
     }
     return isAtEnd ? nil : line
   }
 
   private func readOn(
     into memory: inout MutableRawSpan, at offset: Int, upTo count: Int
-  ) throws(ToolError) -> Int {
+  ) throws -> Int {
     while true {
       try waitForBytes()
       // SAFETY: the memory has `count` bytes behind the offset.
@@ -138,10 +134,10 @@ final class Input {
 
   /// Waits until there is something to read; a wait that a Ctrl-C just missed would last until the next byte, so
   /// it looks up from time to time.
-  private func waitForBytes() throws(ToolError) {
+  private func waitForBytes() throws {
     var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     while true {
-      if Interrupt.isRequested { throw .interrupted }
+      if Interrupt.isRequested { throw ToolError.interrupted }
       // SAFETY: the pointer is to one local.
       let count = unsafe poll(&waiting, 1, 200)
       // A signal ends the wait, and is looked for once more: `read` would wait without looking.
@@ -158,14 +154,14 @@ enum PasswordPrompt {
   static let bytesMax = 1024
 
   /// Asks once; `hint` is what can be done where there is no terminal.
-  static func ask(_ question: String, hint: String) throws(ToolError) -> SecretBytes {
+  static func ask(_ question: String, hint: String) throws -> SecretBytes {
     // SAFETY: the path is a literal, and the flags ask for no mode argument.
     let terminal = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC)
     guard terminal >= 0 else {
       throw ToolError(.locked, "a \(question) is needed, and there is no terminal to ask on", hint: hint)
     }
     defer { close(terminal) }
-    return try TerminalEcho.off(on: terminal) { () throws(ToolError) in
+    return try TerminalEcho.off(on: terminal) {
       try Output(descriptor: terminal).writeNow(question + ": ")
       let input = Input(borrowing: terminal, name: "the terminal")
       guard let line = try input.readSecretLine(upTo: bytesMax) else {
@@ -177,7 +173,7 @@ enum PasswordPrompt {
   }
 
   /// Asks for a new password, and once more to be sure.
-  static func askTwice(_ question: String, hint: String) throws(ToolError) -> SecretBytes {
+  static func askTwice(_ question: String, hint: String) throws -> SecretBytes {
     let first = try ask(question, hint: hint)
     guard first.byteCount > 0 else { throw ToolError(.failed, "an empty password protects nothing") }
     let second = try ask("the same again", hint: hint)
@@ -212,8 +208,8 @@ enum TerminalEcho {
 
   /// Runs `body` with the echo of `terminal` off, and Ctrl-Z asleep, since a stopped tool could not restore it.
   static func off<Result>(
-    on terminal: Int32, _ body: () throws(ToolError) -> Result
-  ) throws(ToolError) -> Result {
+    on terminal: Int32, _ body: () throws -> Result
+  ) throws -> Result {
     // SAFETY: `before` points to one initialised termios that no handler reads yet.
     guard unsafe tcgetattr(terminal, before) == 0 else {
       throw ToolError(.failed, "cannot read the terminal's settings: \(SystemError.text(errno))")
@@ -263,7 +259,7 @@ struct Ends: ~Copyable {
   let reader: Descriptor
   let writer: Descriptor
 
-  init() throws(ToolError) {
+  init() throws {
     var ends: [Int32] = [-1, -1]
     // SAFETY: the array has room for the two descriptors.
     guard unsafe pipe(&ends) == 0, let reader = Descriptor(owning: ends[0]),
@@ -291,8 +287,8 @@ enum ProcessArguments {
   }
 
   /// The arguments as text.
-  static func texts(_ words: [Word]) throws(ToolError) -> [String] {
-    try words.map { word throws(ToolError) in
+  static func texts(_ words: [Word]) throws -> [String] {
+    try words.map { word in
       guard let text = String(validating: word, as: UTF8.self) else {
         throw ToolError.usage("'\(Escaping.line(String(decoding: word, as: UTF8.self)))' is not UTF-8")
       }

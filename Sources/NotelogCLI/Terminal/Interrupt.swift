@@ -17,8 +17,8 @@ enum Interrupt {
 
   /// Runs `body`, during which the first Ctrl-C only makes `isRequested` true.
   static func deferred<Result>(
-    _ body: () throws(ToolError) -> Result
-  ) throws(ToolError) -> Result {
+    _ body: () throws -> Result
+  ) throws -> Result {
     deferring.store(true, ordering: .relaxed)
     defer { deferring.store(false, ordering: .relaxed) }
     return try body()
@@ -27,7 +27,7 @@ enum Interrupt {
   /// From now on a signal that would end the tool makes a descriptor readable, and whoever waits for it ends in order.
   ///
   /// - Returns: The descriptor to wait for.
-  static func heard() throws(ToolError) -> Descriptor {
+  static func heard() throws -> Descriptor {
     var ends: [Int32] = [-1, -1]
     // SAFETY: the array has room for the two descriptors.
     guard unsafe pipe(&ends) == 0, let reader = Descriptor(owning: ends[0]) else {

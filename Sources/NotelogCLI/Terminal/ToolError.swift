@@ -83,7 +83,7 @@ extension ToolError {
     hint = "it is done as a whole or not at all: look again before you repeat it"
   }
 
-  /// What a closure of ours threw through the library.
+  /// What a command threw: the tool's own error, or the library's.
   init(any error: any Error) {
     switch error {
     case let error as ToolError: self = error
@@ -145,7 +145,7 @@ extension ToolError {
   }
 }
 
-/// Runs what calls the library, and turns its errors into the tool's.
+/// Runs what calls the library, with words of the tool's own for some of its errors.
 ///
 /// - Parameters:
 ///   - missing: What is said where there is nothing at a path.
@@ -154,23 +154,22 @@ extension ToolError {
 ///   - target: The folder that is written to, where it is another one than the store: what is said where its disk is full.
 ///   - body: What calls the library.
 /// - Returns: What it returned.
-/// - Throws: What it threw, as the tool says it.
+/// - Throws: What it threw, or what is said instead.
 func asking<Result>(
   missing: ToolError? = nil, taken: ToolError? = nil, locked: ToolError? = nil, into target: String? = nil,
   _ body: () throws -> Result
-) throws(ToolError) -> Result {
-  do {
-    return try body()
-  } catch {
-    switch (error as? NotelogError)?.code {
-    case .notFound: throw missing ?? ToolError(any: error)
-    case .alreadyExists: throw taken ?? ToolError(any: error)
-    case .locked: throw locked ?? ToolError(any: error)
-    case .full where target != nil:
+) throws -> Result {
+  do { return try body() } catch let error as NotelogError {
+    switch error.code {
+    case .notFound: throw missing ?? error
+    case .alreadyExists: throw taken ?? error
+    case .locked: throw locked ?? error
+    case .full:
+      guard let target else { throw error }
       throw ToolError(
-        .failed, ToolError(any: error).message,
-        hint: "the disk of '\(target ?? "")' is full: make room there, or name a folder on another disk")
-    default: throw ToolError(any: error)
+        .failed, ToolError(error).message,
+        hint: "the disk of '\(target)' is full: make room there, or name a folder on another disk")
+    default: throw error
     }
   }
 }

@@ -8,7 +8,7 @@ enum ExportFormat: String, CaseIterable {
   /// What collections, or the fields of one, are called for the program that reads this.
   ///
   /// - Throws: Where it would not take one for a name: SQLite's shell ends a line at a zero byte, and what follows may be a command to it.
-  func names(_ names: [String], areTables: Bool = false, _ console: Console) throws(ToolError) -> [String] {
+  func names(_ names: [String], areTables: Bool = false) throws -> [String] {
     if self == .jsonl { return names }
     for name in names
     where Escaping.hasControls(name) || self == .sql && areTables && name.lowercased().hasPrefix("sqlite_") {
@@ -24,7 +24,7 @@ enum ExportFormat: String, CaseIterable {
       let new = (2...).lazy.map { "\(name)_\($0)" }.first {
         !all.contains($0.lowercased()) && taken.insert($0.lowercased()).inserted
       }
-      console.say(
+      Console.say(
         "note", "'\(name)' is '\(new ?? name)': SQLite takes capital and small letters for the same")
       return new ?? name
     }

@@ -15,7 +15,7 @@ struct SQLiteTable: SourceTable {
   /// The rows, each a line: its number, and its values as `valueExpression` has them.
   private let query: String
 
-  init(_ path: String, table: String) throws(ToolError) {
+  init(_ path: String, table: String) throws {
     guard FileManager.default.isReadableFile(atPath: path) else {
       throw ToolError(.failed, "cannot read '\(path)'")
     }
@@ -33,7 +33,7 @@ struct SQLiteTable: SourceTable {
     let found = try Self.lines(
       path,
       "SELECT hex(name), hex(type), pk, hidden FROM pragma_table_xinfo(\(Self.text(table))) ORDER BY cid"
-    ).map { line throws(ToolError) in try Self.declaration(line) }
+    ).map { line in try Self.declaration(line) }
     let isCoreData = found.contains { $0.name == "Z_PK" }
     let taken = found.filter { !$0.isComputed && (!isCoreData || !Self.bookkeeping.contains($0.name)) }
     dropped = found.map(\.name).filter { name in !taken.contains { $0.name == name } }
@@ -61,7 +61,7 @@ struct SQLiteTable: SourceTable {
   }
 
   /// That a column holds bytes and other values, and where the first of these is.
-  private static func mixedBytes(_ path: String, _ table: String, _ column: String) throws(ToolError)
+  private static func mixedBytes(_ path: String, _ table: String, _ column: String) throws
     -> ToolError
   {
     let (name, from) = (quoted(column), quoted(table))
@@ -90,7 +90,7 @@ struct SQLiteTable: SourceTable {
     }
   }
 
-  private static func declaration(_ line: String) throws(ToolError) -> Declaration {
+  private static func declaration(_ line: String) throws -> Declaration {
     let parts = line.split(separator: "|", omittingEmptySubsequences: false)
     guard parts.count == 4, let name = bytes(hex: parts[0].utf8), let type = bytes(hex: parts[1].utf8),
       let place = Int(parts[2])
@@ -100,7 +100,7 @@ struct SQLiteTable: SourceTable {
       keyPlace: place, isComputed: parts[3] != "0")
   }
 
-  private static func type(_ column: Declaration, _ kinds: ColumnKinds, _ isCoreData: Bool) throws(ToolError)
+  private static func type(_ column: Declaration, _ kinds: ColumnKinds, _ isCoreData: Bool) throws
     -> FieldType
   {
     let type = try kinds.type(of: column.name)
@@ -115,7 +115,7 @@ struct SQLiteTable: SourceTable {
   }
 
   /// How many rows there are, and what the columns' values are.
-  private static func counts(_ path: String, _ table: String, _ columns: [String]) throws(ToolError) -> (
+  private static func counts(_ path: String, _ table: String, _ columns: [String]) throws -> (
     rows: Int, kinds: [ColumnKinds]
   ) {
     var sums = ["count(*)"]
@@ -166,19 +166,19 @@ struct SQLiteTable: SourceTable {
     """
   }
 
-  func forEachRow(_ body: (Int64, [DynamicValue]) throws(ToolError) -> Void) throws(ToolError) {
-    try Self.forEachLine(path, query) { line throws(ToolError) in
+  func forEachRow(_ body: (Int64, [DynamicValue]) throws -> Void) throws {
+    try Self.forEachLine(path, query) { line in
       let parts = line.split(separator: UInt8(ascii: "|"), omittingEmptySubsequences: false)
       guard parts.count == columns.count + 1, let number = Int64(String(decoding: parts[0], as: UTF8.self))
       else { throw Self.unexpected }
-      let values = try zip(parts.dropFirst(), columns).map { part, column throws(ToolError) in
+      let values = try zip(parts.dropFirst(), columns).map { part, column in
         try Self.value(part, column, number)
       }
       try body(number, values)
     }
   }
 
-  private static func value(_ part: ArraySlice<UInt8>, _ column: SourceColumn, _ row: Int64) throws(ToolError)
+  private static func value(_ part: ArraySlice<UInt8>, _ column: SourceColumn, _ row: Int64) throws
     -> DynamicValue
   {
     let rest = part.dropFirst()
@@ -218,15 +218,15 @@ struct SQLiteTable: SourceTable {
   static func quoted(_ name: String) -> String { "\"" + name.replacing("\"", with: "\"\"") + "\"" }
   private static func text(_ text: String) -> String { "'" + text.replacing("'", with: "''") + "'" }
 
-  private static func lines(_ path: String, _ sql: String) throws(ToolError) -> [String] {
+  private static func lines(_ path: String, _ sql: String) throws -> [String] {
     var lines: [String] = []
     try forEachLine(path, sql) { lines.append(String(decoding: $0, as: UTF8.self)) }
     return lines
   }
 
   private static func forEachLine(
-    _ path: String, _ sql: String, _ body: (ArraySlice<UInt8>) throws(ToolError) -> Void
-  ) throws(ToolError) {
+    _ path: String, _ sql: String, _ body: (ArraySlice<UInt8>) throws -> Void
+  ) throws {
     // A path is never taken for an option, nor for a URI.
     let file = path.hasPrefix("/") ? path : "./" + path
     let program: Program
@@ -235,11 +235,11 @@ struct SQLiteTable: SourceTable {
         "sqlite3", "-init", "/dev/null", "-safe", "-readonly", "-batch", "-noheader", "-list", file, sql,
       ])
     } catch {
-      throw ToolError(error.code, "cannot run 'sqlite3'", hint: "install it: apt-get install sqlite3")
+      throw ToolError(.failed, "cannot run 'sqlite3'", hint: "install it: apt-get install sqlite3")
     }
     var reader = LineReader(Input(borrowing: program.output.number, name: "sqlite3's answer"))
     while let line = try reader.next() {
-      if Interrupt.isRequested { throw .interrupted }
+      if Interrupt.isRequested { throw ToolError.interrupted }
       try body(line[...])
     }
     guard program.wait() == 0 else { throw ToolError(.failed, "sqlite3 could not read '\(path)'") }

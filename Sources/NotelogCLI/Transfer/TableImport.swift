@@ -16,7 +16,7 @@ protocol SourceTable {
   /// How many rows there are.
   var rowCount: Int { get }
   /// Goes through all rows: a number that is the row's own, and a value of its type for each column, or none where it is optional.
-  func forEachRow(_ body: (Int64, [DynamicValue]) throws(ToolError) -> Void) throws(ToolError)
+  func forEachRow(_ body: (Int64, [DynamicValue]) throws -> Void) throws
 }
 
 extension SourceTable {
@@ -155,7 +155,7 @@ struct ColumnKinds: Equatable, Sendable {
   }
 
   /// The type that holds all of them: numbers become text beside text.
-  func type(of column: String) throws(ToolError) -> FieldType {
+  func type(of column: String) throws -> FieldType {
     let others = integers + doubles + booleans + texts
     if bytes > 0 || documents > 0 {
       guard others == 0, bytes == 0 || documents == 0 else {
@@ -184,15 +184,15 @@ struct TableProposal {
   /// `known` tells by its fields, the columns learn which of them take them.
   init(
     _ table: inout any SourceTable, as name: String?, sealing sealed: [String], plain: [String]?,
-    known: (String) throws(ToolError) -> [FieldInfo]?
-  ) throws(ToolError) {
+    known: (String) throws -> [FieldInfo]?
+  ) throws {
     let names = table.columns.map(\.name)
     func named(_ given: [String]) -> [String] {
       given.map { given in table.columns.first { $0.source == given }?.name ?? given }
     }
     let (sealed, plain) = (named(sealed), plain.map(named))
     if let name = plain?.first(where: sealed.contains) {
-      throw .usage("the column '\(name)' is named by --plain and by --seal")
+      throw ToolError.usage("the column '\(name)' is named by --plain and by --seal")
     }
     for name in sealed + (plain ?? []) where !names.contains(name) {
       let near = Suggestion.nearest(to: name, among: names).map { "did you mean '\($0)'?" }
@@ -224,7 +224,7 @@ struct TableProposal {
   /// The field of a collection that takes a column.
   private static func field(
     _ name: String, of collection: String, _ fields: [FieldInfo], sealing: Bool
-  ) throws(ToolError) -> FieldInfo {
+  ) throws -> FieldInfo {
     guard let field = fields.first(where: { $0.name == name }) else {
       let near =
         Suggestion.nearest(to: name, among: fields.map(\.name)).map { "did you mean '\($0)'? " } ?? ""
@@ -241,20 +241,20 @@ struct TableProposal {
   }
 
   /// As people read it, and as `init --schema` takes it; with a value of each column where some are given.
-  func text(_ table: any SourceTable, samples: [String]? = nil, _ console: Console) -> String {
+  func text(_ table: any SourceTable, samples: [String]? = nil) -> String {
     let width = fields.map(\.name.count).max() ?? 0
     var text =
-      "collection \(console.line(collection))\(isKnown ? ", which is there" : ""), \(table.rowCount) rows\n"
+      "collection \(Escaping.line(collection))\(isKnown ? ", which is there" : ""), \(table.rowCount) rows\n"
     for (index, field) in fields.enumerated() {
       let words = [field.type.name, field.isSealed ? "sealed" : "plain", field.isOptional ? "optional" : nil]
-      text += "  \(console.line(field.name))\(String(repeating: " ", count: width - field.name.count))  "
+      text += "  \(Escaping.line(field.name))\(String(repeating: " ", count: width - field.name.count))  "
       text += words.compactMap { $0 }.joined(separator: ", ")
       if let changes = table.columns[index].changes { text += "; \(changes)" }
-      if let samples, !samples[index].isEmpty { text += "; for instance \(console.line(samples[index]))" }
+      if let samples, !samples[index].isEmpty { text += "; for instance \(Escaping.line(samples[index]))" }
       text += "\n"
     }
     if !table.dropped.isEmpty {
-      text += "  left out: \(console.line(table.dropped.joined(separator: ", ")))\n"
+      text += "  left out: \(Escaping.line(table.dropped.joined(separator: ", ")))\n"
     }
     return text
   }
@@ -265,21 +265,21 @@ struct TableProposal {
   }
 
   /// What is said when all rows were compared with their records.
-  static func outcome(_ table: any SourceTable, _ count: Int, _ console: Console) -> String {
+  static func outcome(_ table: any SourceTable, _ count: Int) -> String {
     let changes = table.columns.compactMap { column in
-      column.changes.map { "  \(console.line(column.name)): \($0)\n" }
+      column.changes.map { "  \(Escaping.line(column.name)): \($0)\n" }
     }
     return "compared   \(count) rows and as many records: "
       + (changes.isEmpty ? "all the same\n" : "the same, but for\n\(changes.joined())")
-      + (table.dropped.isEmpty ? "" : "left out   \(console.line(table.dropped.joined(separator: ", ")))\n")
+      + (table.dropped.isEmpty ? "" : "left out   \(Escaping.line(table.dropped.joined(separator: ", ")))\n")
   }
 }
 
 extension SourceTable {
   /// The first value of each column, as it is printed; nothing where it has none.
-  func samples() throws(ToolError) -> [String] {
+  func samples() throws -> [String] {
     var samples: [String?] = columns.map { _ in nil }
-    try forEachRow { _, values throws(ToolError) in
+    try forEachRow { _, values in
       for (index, value) in values.enumerated() where samples[index] == nil && value != .missing {
         samples[index] = value == .text("") ? "\"\"" : SourceColumn.short(value.shown)
       }
@@ -310,19 +310,19 @@ struct TableImport {
 
   /// Compares the rows whose records are there, and writes the others: none where one differs, or does not fit its field. What was interrupted
   /// goes on when it is run again.
-  mutating func run(_ progress: Progress) throws(ToolError) {
-    if try asking({ try collection.count }) > 0 {
+  mutating func run(_ progress: Progress) throws {
+    if try collection.count > 0 {
       knownCount = try compare(isBefore: true)
     } else if table.columns.contains(where: { $0.field != nil }) {
       // What does not fit is said before anything is written.
-      try table.forEachRow { _, _ throws(ToolError) in }
+      try table.forEachRow { _, _ in }
     }
     let names = table.columns.map(\.name)
     // The closure changes a copy: the table it is called by is a part of this.
     var state = self
-    try table.forEachRow { row, values throws(ToolError) in
+    try table.forEachRow { row, values in
       let id = state.id(row)
-      let there = state.knownCount > 0 ? try asking { try state.collection.get(id) } : nil
+      let there = state.knownCount > 0 ? try state.collection.get(id) : nil
       if there == nil {
         state.batch.append((id, Dictionary(zip(names, values)) { first, _ in first }))
         state.byteCount += values.reduce(0) { $0 + $1.roughByteCount }
@@ -336,12 +336,10 @@ struct TableImport {
 
   private func id(_ row: Int64) -> RecordID { RecordID(high: idPrefix, low: UInt64(bitPattern: row)) }
 
-  private mutating func commit() throws(ToolError) {
+  private mutating func commit() throws {
     let (batch, collection) = (batch, collection)
-    try asking {
-      try store.write(.flushed) { tx in
-        for record in batch { try tx.put(in: collection, record.id, record.values) }
-      }
+    try store.write(.flushed) { tx in
+      for record in batch { try tx.put(in: collection, record.id, record.values) }
     }
     newCount += batch.count
     self.batch.removeAll(keepingCapacity: true)
@@ -353,15 +351,15 @@ struct TableImport {
   /// - Parameter isBefore: Whether nothing was written yet: then rows may have no record.
   /// - Returns: How many records there are.
   /// - Throws: The first difference, with its row; what stood in the way of reading.
-  func compare(isBefore: Bool = false) throws(ToolError) -> Int {
+  func compare(isBefore: Bool = false) throws -> Int {
     let names = table.columns.map(\.name)
     let outcome = isBefore ? "; nothing was imported" : ""
     let hint = "another table goes --into another collection; "
     var left = try idsOfTable()
     let count = left.count
-    try table.forEachRow { row, values throws(ToolError) in
+    try table.forEachRow { row, values in
       let id = id(row)
-      guard left.remove(id) != nil, let entry = try asking({ try collection.get(id) }) else {
+      guard left.remove(id) != nil, let entry = try collection.get(id) else {
         if isBefore { return }
         throw ToolError(.failed, "the record of row \(row) is gone already", hint: "import again")
       }
@@ -379,27 +377,23 @@ struct TableImport {
     return count
   }
 
-  private func idsOfTable() throws(ToolError) -> Set<RecordID> {
+  private func idsOfTable() throws -> Set<RecordID> {
     var ids: Set<RecordID> = []
-    try asking {
-      try collection.forEach { entry in
-        if entry.id.high == idPrefix { ids.insert(entry.id) }
-        return !Interrupt.isRequested
-      }
+    try collection.forEach { entry in
+      if entry.id.high == idPrefix { ids.insert(entry.id) }
+      return !Interrupt.isRequested
     }
-    if Interrupt.isRequested { throw .interrupted }
+    if Interrupt.isRequested { throw ToolError.interrupted }
     return ids
   }
 
   private func firstDifference(
     _ entry: DynamicEntry, _ names: [String], _ values: [DynamicValue]
-  ) throws(ToolError) -> String? {
+  ) throws -> String? {
     let present = Set(entry.fields.map(\.name))
-    return try asking {
-      try zip(names, values).first { name, value in
-        !(present.contains(name) ? try entry.value(name) : .missing).isIdentical(to: value)
-      }?.0
-    }
+    return try zip(names, values).first { name, value in
+      !(present.contains(name) ? try entry.value(name) : .missing).isIdentical(to: value)
+    }?.0
   }
 }
 

@@ -9,7 +9,7 @@ struct CSVTable: SourceTable {
   let rowCount: Int
   private let path: String
 
-  init(_ path: String) throws(ToolError) {
+  init(_ path: String) throws {
     self.path = path
     name = Self.name(of: path)
     identity = "csv \(name)"
@@ -37,20 +37,20 @@ struct CSVTable: SourceTable {
       count += 1
     }
     rowCount = count
-    columns = try zip(names, kinds).map { name, kinds throws(ToolError) in
+    columns = try zip(names, kinds).map { name, kinds in
       SourceColumn(name: name, type: try kinds.type(of: name), kinds)
     }
   }
 
-  func forEachRow(_ body: (Int64, [DynamicValue]) throws(ToolError) -> Void) throws(ToolError) {
+  func forEachRow(_ body: (Int64, [DynamicValue]) throws -> Void) throws {
     var reader = try CSVReader(path: path)
     _ = try reader.next()
     var number: Int64 = 0
     while let row = try reader.next() {
-      if Interrupt.isRequested { throw .interrupted }
+      if Interrupt.isRequested { throw ToolError.interrupted }
       number += 1
       guard row.count == columns.count else { throw ToolError(.failed, "'\(path)' changes while it is read") }
-      let values = try zip(row, columns).map { cell, column throws(ToolError) in
+      let values = try zip(row, columns).map { cell, column in
         try cell.value(as: column, row: number)
       }
       try body(number, values)
@@ -81,7 +81,7 @@ extension ColumnKinds {
 }
 
 extension CSVReader.Cell {
-  fileprivate func value(as column: SourceColumn, row: Int64) throws(ToolError) -> DynamicValue {
+  fileprivate func value(as column: SourceColumn, row: Int64) throws -> DynamicValue {
     if !isNothing {
       if let value = column.value(text) { return value }
       throw column.refusal(text, row: row)
@@ -111,10 +111,10 @@ struct CSVReader {
   /// The line that was read last.
   var lineNumber: Int { lines.lineNumber }
 
-  init(path: String) throws(ToolError) { lines = try LineReader(path: path) }
+  init(path: String) throws { lines = try LineReader(path: path) }
 
   /// The next row; nil at the end. Lines without anything are passed over.
-  mutating func next() throws(ToolError) -> [Cell]? {
+  mutating func next() throws -> [Cell]? {
     while var line = try lines.next() {
       if isFirst, line.starts(with: [0xEF, 0xBB, 0xBF]) { line.removeFirst(3) }
       isFirst = false
@@ -123,7 +123,7 @@ struct CSVReader {
     return nil
   }
 
-  private mutating func row(_ first: [UInt8]) throws(ToolError) -> [Cell] {
+  private mutating func row(_ first: [UInt8]) throws -> [Cell] {
     var line = first
     var (cells, at): ([Cell], Int) = ([], 0)
     while true {
@@ -181,14 +181,14 @@ struct JSONLinesTable: SourceTable {
   let rowCount: Int
   private let path: String
 
-  init(_ path: String) throws(ToolError) {
+  init(_ path: String) throws {
     self.path = path
     name = CSVTable.name(of: path)
     identity = "jsonl \(name)"
     var names: [String] = []
     var kinds: [String: ColumnKinds] = [:]
     var count = 0
-    try Self.forEachObject(path) { _, members throws(ToolError) in
+    try Self.forEachObject(path) { _, members in
       count += 1
       for member in members {
         if kinds[member.name] == nil {
@@ -210,10 +210,10 @@ struct JSONLinesTable: SourceTable {
     self.columns = columns
   }
 
-  func forEachRow(_ body: (Int64, [DynamicValue]) throws(ToolError) -> Void) throws(ToolError) {
-    try Self.forEachObject(path) { number, members throws(ToolError) in
+  func forEachRow(_ body: (Int64, [DynamicValue]) throws -> Void) throws {
+    try Self.forEachObject(path) { number, members in
       let known = Dictionary(members.map { ($0.name, $0.value) }) { first, _ in first }
-      let values = try columns.map { column throws(ToolError) in
+      let values = try columns.map { column in
         try Self.value(known[column.name] ?? .null, column, row: number)
       }
       try body(number, values)
@@ -222,7 +222,7 @@ struct JSONLinesTable: SourceTable {
 
   private static func value(
     _ json: JSONValue, _ column: SourceColumn, row: Int64
-  ) throws(ToolError) -> DynamicValue {
+  ) throws -> DynamicValue {
     let value: DynamicValue? =
       switch (json, column.type) {
       case (.null, _): column.isOptional ? .missing : nil
@@ -241,11 +241,11 @@ struct JSONLinesTable: SourceTable {
   }
 
   private static func forEachObject(
-    _ path: String, _ body: (Int64, [JSONValue.Member]) throws(ToolError) -> Void
-  ) throws(ToolError) {
+    _ path: String, _ body: (Int64, [JSONValue.Member]) throws -> Void
+  ) throws {
     var reader = try LineReader(path: path)
     while let line = try reader.next() {
-      if Interrupt.isRequested { throw .interrupted }
+      if Interrupt.isRequested { throw ToolError.interrupted }
       if line.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { continue }
       let place = "line \(reader.lineNumber): "
       guard case .object(let members) = try JSONReader.read(line, errorPrefix: place) else {

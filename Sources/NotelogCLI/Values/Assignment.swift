@@ -17,10 +17,10 @@ struct Assignment: Sendable {
   static let bytesMax = 16 << 20
 
   /// Understands `name=value`.
-  init(_ argument: String) throws(ToolError) {
+  init(_ argument: String) throws {
     let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2, !parts[0].isEmpty else {
-      throw .usage("'\(argument)' is not of the form name=value")
+      throw ToolError.usage("'\(argument)' is not of the form name=value")
     }
     name = String(parts[0])
     let value = String(parts[1])
@@ -28,15 +28,17 @@ struct Assignment: Sendable {
   }
 
   /// Understands all of `arguments`, of which one may read standard input.
-  static func all(_ arguments: some Sequence<String>) throws(ToolError) -> [Assignment] {
+  static func all(_ arguments: some Sequence<String>) throws -> [Assignment] {
     var assignments: [Assignment] = []
     var names: Set<String> = []
     var takesInput = false
     for argument in arguments {
       let assignment = try Assignment(argument)
-      guard names.insert(assignment.name).inserted else { throw .usage("\(assignment.name) is given twice") }
+      guard names.insert(assignment.name).inserted else {
+        throw ToolError.usage("\(assignment.name) is given twice")
+      }
       if case .input = assignment.source {
-        guard !takesInput else { throw .usage("standard input can be only one field's value") }
+        guard !takesInput else { throw ToolError.usage("standard input can be only one field's value") }
         takesInput = true
       }
       assignments.append(assignment)
@@ -45,7 +47,7 @@ struct Assignment: Sendable {
   }
 
   /// The value, as the field's type reads it.
-  func value(as type: FieldType) throws(ToolError) -> DynamicValue {
+  func value(as type: FieldType) throws -> DynamicValue {
     switch source {
     case .text(let text): try parse(text, as: type)
     case .file(let path): try parse(try Self.contents(of: try Input(path: path)), as: type)
@@ -54,7 +56,7 @@ struct Assignment: Sendable {
   }
 
   /// Where the value comes from, if it may be too long to be held and the field takes it piece by piece.
-  func stream(into field: FieldInfo) throws(ToolError) -> Input? {
+  func stream(into field: FieldInfo) throws -> Input? {
     guard field.isStreamable else { return nil }
     switch source {
     case .text: return nil
@@ -65,7 +67,7 @@ struct Assignment: Sendable {
     }
   }
 
-  private func parse(_ bytes: [UInt8], as type: FieldType) throws(ToolError) -> DynamicValue {
+  private func parse(_ bytes: [UInt8], as type: FieldType) throws -> DynamicValue {
     if type == .bytes { return .bytes(bytes) }
     guard var text = String(validating: bytes, as: UTF8.self) else {
       throw ToolError(.failed, "the value of \(name) is not UTF-8")
@@ -75,7 +77,7 @@ struct Assignment: Sendable {
     return try parse(text, as: type)
   }
 
-  private func parse(_ text: String, as type: FieldType) throws(ToolError) -> DynamicValue {
+  private func parse(_ text: String, as type: FieldType) throws -> DynamicValue {
     if type == .bytes { return .bytes(Array(text.utf8)) }
     // The text is not quoted: it may have been meant for a sealed field, or come from a file.
     let refusal = ToolError.usage("\(name) takes \(type.named) value", hint: type.formHint)
@@ -87,7 +89,7 @@ struct Assignment: Sendable {
     do { return try DynamicValue(text: text, as: type) } catch { throw refusal }
   }
 
-  private static func contents(of input: Input) throws(ToolError) -> [UInt8] {
+  private static func contents(of input: Input) throws -> [UInt8] {
     let bytes = try input.readAll(upTo: bytesMax)
     guard bytes.count <= bytesMax else {
       throw ToolError(

@@ -19,7 +19,7 @@ struct FieldFilter: Sendable {
   }
 
   /// Understands `NAME=VALUE`, or another sign between them.
-  init(_ text: String, in collection: DynamicCollection) throws(ToolError) {
+  init(_ text: String, in collection: DynamicCollection) throws {
     let signs = Comparison.allCases.compactMap { sign in
       text.firstRange(of: sign.rawValue).map { (sign: sign, range: $0) }
     }
@@ -29,7 +29,8 @@ struct FieldFilter: Sendable {
         ($0.range.lowerBound, -$0.sign.rawValue.count) < ($1.range.lowerBound, -$1.sign.rawValue.count)
       }), found.range.lowerBound > text.startIndex
     else {
-      throw .usage("'\(text)' is no condition", hint: "a condition is NAME=VALUE, or with != < <= > >=")
+      throw ToolError.usage(
+        "'\(text)' is no condition", hint: "a condition is NAME=VALUE, or with != < <= > >=")
     }
     name = String(text[..<found.range.lowerBound])
     comparison = found.sign

@@ -30,14 +30,14 @@ enum InitialSchema {
   /// The most bytes that a schema's file may have.
   private static let bytesMax = 1 << 20
 
-  static func read(_ path: String) throws(ToolError) -> [Collection] {
+  static func read(_ path: String) throws -> [Collection] {
     let bytes = try Input(path: path, what: "schema").readAll(upTo: bytesMax)
     guard bytes.count <= bytesMax else { throw ToolError(.failed, "the schema '\(path)' is too large") }
     return try collections(try JSONReader.read(bytes, errorPrefix: "the schema '\(path)' is not JSON: "))
   }
 
   /// Understands the document.
-  static func collections(_ json: JSONValue) throws(ToolError) -> [Collection] {
+  static func collections(_ json: JSONValue) throws -> [Collection] {
     guard case .object(let members) = json, members.map(\.name) == ["collections"],
       case .array(let rows)? = json["collections"]
     else {
@@ -71,7 +71,7 @@ enum InitialSchema {
     return collections
   }
 
-  private static func description(of json: JSONValue, _ place: String) throws(ToolError) -> FieldDescription {
+  private static func description(of json: JSONValue, _ place: String) throws -> FieldDescription {
     let known: Set<String> = [
       "name", "type", "indexed", "sealed", "key", "keyFrom", "keys", "padded", "compressed", "optional",
     ]
@@ -113,7 +113,7 @@ enum InitialSchema {
   /// The field that names the key of each record's value, and the keys that it may name.
   private static func keyChoice(
     of json: JSONValue, _ place: String
-  ) throws(ToolError) -> (field: String, keys: [String])? {
+  ) throws -> (field: String, keys: [String])? {
     if json["keyFrom"] == nil, json["keys"] == nil { return nil }
     guard case .string(let field)? = json["keyFrom"], case .array(let names)? = json["keys"] else {
       throw ToolError(
@@ -129,7 +129,7 @@ enum InitialSchema {
     return (field, keys)
   }
 
-  private static func flag(_ name: String, of json: JSONValue, _ place: String) throws(ToolError) -> Bool {
+  private static func flag(_ name: String, of json: JSONValue, _ place: String) throws -> Bool {
     switch json[name] {
     case nil: return false
     case .boolean(let value)?: return value
@@ -137,7 +137,7 @@ enum InitialSchema {
     }
   }
 
-  private static func check(_ json: JSONValue, has known: Set<String>, _ place: String) throws(ToolError) {
+  private static func check(_ json: JSONValue, has known: Set<String>, _ place: String) throws {
     guard case .object(let members) = json else { throw ToolError(.failed, "\(place) is not an object") }
     for member in members where !known.contains(member.name) {
       throw ToolError(

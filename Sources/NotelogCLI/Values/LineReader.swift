@@ -14,7 +14,7 @@ struct LineReader {
   private var readByteCount = 0
 
   /// Opens a file; `-` is standard input.
-  init(path: String) throws(ToolError) {
+  init(path: String) throws {
     self.init(path == "-" ? Input() : try Input(path: path))
   }
 
@@ -22,7 +22,7 @@ struct LineReader {
   init(_ file: Input) { self.file = file }
 
   /// The next line, without its end; `nil` after the last.
-  mutating func next() throws(ToolError) -> [UInt8]? {
+  mutating func next() throws -> [UInt8]? {
     var searched = start
     while true {
       if let end = bytes[searched...].firstIndex(of: UInt8(ascii: "\n")) {
@@ -44,7 +44,7 @@ struct LineReader {
     }
   }
 
-  private mutating func line(to end: Int) throws(ToolError) -> [UInt8] {
+  private mutating func line(to end: Int) throws -> [UInt8] {
     lineNumber += 1
     guard end - start <= Self.bytesMax else {
       throw ToolError(.failed, "the line is longer than \(Self.bytesMax >> 20) MiB")

@@ -7,7 +7,6 @@ final class ReadingOutcome {
   private static let shownCount = 10
 
   private let store: Store
-  private let console: Console
   private let isExport: Bool
   /// What the command exits with, as far as it has come.
   var code: ExitCode
@@ -17,8 +16,8 @@ final class ReadingOutcome {
   private var valueCounts: [UInt32: Int] = [:]
 
   /// Begins with a code. What an export leaves out is no success, as what it prints is to be all there is.
-  init(of store: Store, _ console: Console, _ code: ExitCode = .done, isExport: Bool = false) {
-    (self.store, self.console, self.code, self.isExport) = (store, console, code, isExport)
+  init(of store: Store, _ code: ExitCode = .done, isExport: Bool = false) {
+    (self.store, self.code, self.isExport) = (store, code, isExport)
   }
 
   /// Notes what is wrong with a record that was read, and its values that are sealed under keys which can't be had; for an export, each value
@@ -34,7 +33,7 @@ final class ReadingOutcome {
       default: break
       }
     }
-    let part = shown.exitCode(console)
+    let part = shown.exitCode()
     code.meet(part)
     return part
   }
@@ -45,7 +44,7 @@ final class ReadingOutcome {
   func noteUnreadable(_ id: RecordID, _ error: NotelogError) -> Bool {
     unreadableCount += 1
     if unreadableCount <= Self.shownCount {
-      console.say("error", "record \(id.shown) cannot be read: \(ToolError(error).message)")
+      Console.say("error", "record \(id.shown) cannot be read: \(ToolError(error).message)")
     }
     return true
   }
@@ -65,16 +64,16 @@ final class ReadingOutcome {
   /// - Returns: What the command exits with.
   func end() -> ExitCode {
     if unreadableCount > Self.shownCount {
-      console.say("error", "and \(unreadableCount - Self.shownCount) more records cannot be read")
+      Console.say("error", "and \(unreadableCount - Self.shownCount) more records cannot be read")
     }
     if unreadableCount > 0 { code = .damage }
     for (key, count) in valueCounts.sorted(by: { $0.key < $1.key }) {
       let values = counted(count, "value")
       if let why = reason(key) {
-        console.say(isExport ? "error" : "note", "\(values) can't be opened: key \(key) \(why)")
+        Console.say(isExport ? "error" : "note", "\(values) can't be opened: key \(key) \(why)")
         if isExport { code = .damage }
       } else {
-        console.say(
+        Console.say(
           "error",
           "\(values) can't be opened: the keyring lacks key \(key), under which \(count == 1 ? "it was" : "they were") sealed"
         )

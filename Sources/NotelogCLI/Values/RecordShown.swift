@@ -78,26 +78,26 @@ struct RecordShown {
   }
 
   /// A line for the record and a line for each field.
-  func text(_ console: Console) -> String {
+  func text() -> String {
     let width = fields.map(\.name.count).max() ?? 0
     var text =
-      "\(console.styled(console.line(collection), .bold)) \(id.shown) revision \(revision)\(isPossiblyStale ? ", possibly older than it was" : "")\n"
+      "\(Console.styled(Escaping.line(collection), .bold)) \(id.shown) revision \(revision)\(isPossiblyStale ? ", possibly older than it was" : "")\n"
     for (name, content) in fields {
       let padding = String(repeating: " ", count: width - name.count)
-      text += "  \(console.line(name))\(padding)  \(Self.text(content, console))\n"
+      text += "  \(Escaping.line(name))\(padding)  \(Self.text(content))\n"
     }
     return text
   }
 
-  static func text(_ content: Content, _ console: Console) -> String {
+  static func text(_ content: Content) -> String {
     switch content {
-    case .value(.missing): console.styled("none", .dim)
+    case .value(.missing): Console.styled("none", .dim)
     case .value(let value): Escaping.line(value.shown)
     case .sealed(let byteCount, let key), .keyMissing(let byteCount, let key):
-      console.styled("sealed under key \(key), \(byteCount) bytes", .dim)
-    case .unknown(let byteCount): console.styled("\(byteCount) bytes, not in the schema", .dim)
-    case .long(let byteCount): console.styled("\(byteCount) bytes, too long to be shown", .dim)
-    case .failed(let error): console.styled("error: \(Escaping.line(error.description))", .red)
+      Console.styled("sealed under key \(key), \(byteCount) bytes", .dim)
+    case .unknown(let byteCount): Console.styled("\(byteCount) bytes, not in the schema", .dim)
+    case .long(let byteCount): Console.styled("\(byteCount) bytes, too long to be shown", .dim)
+    case .failed(let error): Console.styled("error: \(Escaping.line(error.description))", .red)
     }
   }
 }
@@ -117,22 +117,22 @@ extension RecordID {
   var shown: String { uuid.uuidString.lowercased() }
 
   /// Reads an id from the command line.
-  init(argument: String) throws(ToolError) {
-    guard let id = RecordID(argument) else { throw .usage("'\(argument)' is not an id") }
+  init(argument: String) throws {
+    guard let id = RecordID(argument) else { throw ToolError.usage("'\(argument)' is not an id") }
     self = id
   }
 }
 
 extension RecordShown {
   /// `damage` if a field failed, of which the first is said; `leftOut` if one is too long. Both are said on stderr.
-  func exitCode(_ console: Console) -> ExitCode {
+  func exitCode() -> ExitCode {
     for case (_, .failed(let error)) in fields {
-      console.say("error", "record \(id.shown): \(ToolError(error).message)")
+      Console.say("error", "record \(id.shown): \(ToolError(error).message)")
       return .damage
     }
     var code = ExitCode.done
     for case (let name, .long(let byteCount)) in fields {
-      console.say("warning", "record \(id.shown): \(name) is left out, as it has \(byteCount) bytes")
+      Console.say("warning", "record \(id.shown): \(name) is left out, as it has \(byteCount) bytes")
       code = .leftOut
     }
     return code
@@ -151,17 +151,17 @@ extension RecordShown {
   }
 
   /// Prints the record as one line: the id and a value for each of some fields, a dash where there is none; or JSON.
-  func list(_ names: [String], on console: Console, asJSON: Bool) throws(ToolError) {
-    if asJSON { return try console.print(json) }
+  func list(_ names: [String], asJSON: Bool) throws {
+    if asJSON { return try Console.print(json) }
     let contents = Dictionary(fields.map { ($0.name, $0.content) }) { first, _ in first }
     let values = names.map { name in
       switch contents[name] {
       case nil, .value(.missing)?: "-"
-      case let content?: Self.text(content, console)
+      case let content?: Self.text(content)
       }
     }
     let note = isPossiblyStale ? ["(possibly older than it was)"] : []
-    try console.out.write(([console.styled(id.shown, .dim)] + values + note).joined(separator: "  ") + "\n")
+    try Console.out.write(([Console.styled(id.shown, .dim)] + values + note).joined(separator: "  ") + "\n")
   }
 }
 
@@ -177,7 +177,7 @@ extension DynamicCollection {
   }
 
   /// The field in use of a name.
-  func field(_ name: String) throws(ToolError) -> FieldInfo {
+  func field(_ name: String) throws -> FieldInfo {
     if let field = fieldsInUse.first(where: { $0.name == name }) { return field }
     let names = fieldsInUse.map(\.name)
     let near = Suggestion.nearest(to: name, among: names).map { "did you mean '\($0)'?" }
@@ -187,7 +187,7 @@ extension DynamicCollection {
   }
 
   /// The values of assignments, each of its field's type.
-  func values(_ assignments: [Assignment]) throws(ToolError) -> [String: DynamicValue] {
+  func values(_ assignments: [Assignment]) throws -> [String: DynamicValue] {
     let known = fieldsInUseByName
     var values: [String: DynamicValue] = [:]
     for assignment in assignments {
