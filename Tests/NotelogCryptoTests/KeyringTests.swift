@@ -36,18 +36,11 @@ import Testing
     #expect(read.dataKey(KeyReference(rawValue: 4)) == nil)
   }
 
-  @Test func `every bit of a keyring flipped, the copy serves and the damage is reported`() throws {
-    let keyring = try Self.makeKeyring()
-    let bytes = keyring.bytes
+  @Test func `every bit of a keyring flipped is reported as damage`() throws {
+    let bytes = try Self.makeKeyring().bytes
     for bit in 0..<(8 * bytes.count) {
       let damaged = Self.flip(bytes, bit)
-      let first = try Keyring.choose(damaged, copy: bytes, storeID: Self.storeID)
-      #expect(
-        first.keyring == keyring && first.finding == .keyringUnreadable(Self.damage(bit)))
-      let second = try Keyring.choose(bytes, copy: damaged, storeID: Self.storeID)
-      #expect(
-        second.keyring == keyring && second.finding == .copyUnreadable(Self.damage(bit)))
-      #expect(throws: Self.damage(bit)) { try Keyring.choose(damaged, copy: damaged) }
+      #expect(throws: Self.damage(bit)) { try Keyring(parsing: damaged) }
     }
   }
 
@@ -65,16 +58,14 @@ import Testing
     for bit in 0..<(8 * (bytes.count - Keyring.digestSize)) {
       let forged = try Self.fixDigest(Self.flip(bytes, bit))
       let error = #expect(throws: CryptoError.self, "bit \(bit)") {
-        let choice = try Keyring.choose(forged, copy: nil)
-        try Vault(choice).unlock(Self.rawKey(1))
+        try Vault(Keyring(parsing: forged)).unlock(Self.rawKey(1))
       }
       #expect(error == Self.forgery(of: bit / 8, error), "bit \(bit)")
     }
     // The MAC's first byte: both copies are sound as files and disagree; the other one unlocks.
     let mac = bytes.count - 64
-    let choice = try Keyring.choose(Self.fixDigest(Self.flip(bytes, 8 * mac)), copy: bytes)
-    #expect(choice.finding == .disagree)
-    let vault = Vault(choice)
+    let vault = Vault(
+      try Keyring(parsing: Self.fixDigest(Self.flip(bytes, 8 * mac))), other: try Keyring(parsing: bytes))
     try vault.unlock(Self.rawKey(1))
     #expect(vault.isServedByOtherCopy && vault.keyring == keyring)
   }
@@ -194,48 +185,6 @@ import Testing
     try again.unlock(Self.rawKey(1))
     #expect(again.name(ofKey: 1) == "two")
     for reference in 1...3 { _ = try again.sealingKey(KeyReference(rawValue: UInt32(reference))) }
-  }
-
-  /// INV-K4: where two of the same generation differ, see the forged bits above.
-  @Test func `the newer of two copies wins, and it is reported`() throws {
-    let vault = try Keyring.create(storeID: Self.storeID, credential: Self.rawKey(1))
-    let old = vault.keyring.bytes
-    vault.adopt(try vault.addingKey(named: "one", class: .whenUnlocked))
-    let new = vault.keyring.bytes
-    #expect(try Keyring.choose(new, copy: new).finding == .bothSound)
-    #expect(try Keyring.choose(new, copy: old).finding == .copyOlder)
-    #expect(try Keyring.choose(old, copy: new).finding == .keyringOlder)
-    for choice in [try Keyring.choose(new, copy: old), try Keyring.choose(old, copy: new)] {
-      #expect(choice.keyring == vault.keyring && choice.other?.bytes == old && !choice.isSound)
-    }
-    #expect(try Keyring.choose(new, copy: nil).finding == .copyUnreadable(nil))
-    #expect(try Keyring.choose(nil, copy: new).finding == .keyringUnreadable(nil))
-    #expect(throws: CryptoError.damagedKeyring(.length)) { try Keyring.choose(nil, copy: nil) }
-    #expect(throws: CryptoError.damagedKeyring(.otherStore)) {
-      try Keyring.choose(new, copy: old, storeID: ID16.zero)
-    }
-  }
-
-  /// INV-K5. Both files are replaced one after the other; a crash leaves any of these pairs.
-  @Test func `whatever a crash leaves of a password change opens with the old or the new password`() throws {
-    let vault = try Keyring.create(
-      storeID: Self.storeID, credential: password("old"), work: .forTests)
-    let old = vault.keyring.bytes
-    let new = try vault.changingSlots([0], to: password("new"), work: .forTests).bytes
-    let torn = Array(new.prefix(100)) + [UInt8](repeating: 0, count: new.count - 100)
-    let pairs: [([UInt8]?, [UInt8]?, String)] = [
-      (old, old, "old"), (torn, old, "old"), (nil, old, "old"), (new, old, "new"), (new, torn, "new"),
-      (new, nil, "new"), (new, new, "new"), (old, torn, "old"), (old, new, "new"),
-    ]
-    for (first, second, expected) in pairs {
-      let choice = try Keyring.choose(first, copy: second)
-      let opened = Vault(choice)
-      try opened.unlock(password(expected))
-      opened.lock(.everything)
-      #expect(throws: CryptoError.wrongPassword) {
-        try opened.unlock(password(expected == "old" ? "new" : "old"))
-      }
-    }
   }
 
   private static func flip(_ bytes: [UInt8], _ bit: Int) -> [UInt8] {

@@ -20,8 +20,7 @@ import Testing
   }
 
   private func reopen(_ vault: Vault) throws -> Vault {
-    let bytes = vault.keyring.bytes
-    return Vault(try Keyring.choose(bytes, copy: bytes))
+    Vault(try Keyring(parsing: vault.keyring.bytes))
   }
 
   @Test func `each kind of credential unlocks its slot, and no other`() throws {
@@ -71,7 +70,7 @@ import Testing
       var forged = Array(bytes.dropLast(32))
       forged[offset] ^= 1
       forged += try Crypto.sha256(forged)
-      return Vault(try Keyring.choose(forged, copy: nil))
+      return Vault(try Keyring(parsing: forged))
     }
     #expect(throws: CryptoError.wrongPassword) { try forge(72 + 24).unlock(password("password")) }
     #expect(throws: CryptoError.tamperedSlot(0)) { try forge(72 + 40 + 24).unlock(password("password")) }

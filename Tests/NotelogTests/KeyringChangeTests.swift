@@ -61,7 +61,7 @@ import Testing
     // Nothing can take the place of a folder that isn't empty.
     try FileManager.default.createDirectory(atPath: copy + "/inside", withIntermediateDirectories: true)
     try store.changeCredential(TemporaryFolder.key, to: Self.second)
-    #expect(store.keyringFinding.withLock { $0 } == .copyOlder)
+    #expect(store.keyringFinding.withLock { $0 } == TwinFinding(copy: .older))
     try store.close()
     #expect(throws: NotelogError(.wrongPassword, "")) { try folder.open() }
     let reopened = try folder.open(Self.second)

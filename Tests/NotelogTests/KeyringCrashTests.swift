@@ -126,7 +126,7 @@ import Testing
       bytes[bytes.count / 2] ^= 1
       image.replace(name, with: bytes)
       let store = try Store.open(in: image, unlocking: Self.new, options: Store.Options())
-      #expect(store.keyringFinding.withLock { $0 } != .bothSound)
+      #expect(store.keyringFinding.withLock { $0 } != TwinFinding())
       try store.close()
     }
   }

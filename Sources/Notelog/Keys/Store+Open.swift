@@ -136,8 +136,9 @@ extension Store {
     let journal = try Journal.create(
       in: storage, storeID: id.bytes, options: options.journal(telling: events))
     let store = Store(
-      journal: journal, storage: storage, vault: vault, finding: .bothSound,
-      schemas: try SchemaCopies(of: journal, and: .missing), events: events)
+      journal: journal, storage: storage, vault: vault, finding: TwinFinding(),
+      schemas: try SchemaCopies(of: journal, and: SchemaFile(storage: storage).read(of: id.bytes)),
+      events: events)
     store.trustSchemas(true)
     store.beginFollowing()
     store.beginSharing(options)
@@ -161,16 +162,15 @@ extension Store {
     let journal = try Journal.open(in: storage, options: options.journal(telling: events))
     do {
       let storeID = journal.storeID
-      let keyrings = KeyringFiles(storage: storage)
-      let choice =
-        try options.isReadOnly ? keyrings.loadForReading(storeID: storeID) : keyrings.load(storeID: storeID)
+      let found = try KeyringFiles(storage: storage).load(of: storeID, forReading: options.isReadOnly)
       let vault = Vault(
-        choice, outside: OutsideFiles(storage: storage, storeID: storeID, device: options.deviceSecret))
+        found.keyring, other: found.other,
+        outside: OutsideFiles(storage: storage, storeID: storeID, device: options.deviceSecret))
       // The log is read before the file, which is then never older.
       let file = SchemaFile(storage: storage)
       let schemas = try SchemaCopies(of: journal, and: file.read(of: storeID))
       let store = Store(
-        journal: journal, storage: storage, vault: vault, finding: choice.finding,
+        journal: journal, storage: storage, vault: vault, finding: found.finding,
         schemas: schemas, events: events)
       store.beginFollowing()
       try unlock(store)

@@ -103,7 +103,7 @@ extension Store {
     var failure: NotelogError?
     var keyring: [Finding] = []
     func countedSchemas() -> UInt64? {
-      (try? KeyringFiles(storage: source).contents().choose())?.keyring.schemaRevisions
+      KeyringFiles(storage: source).read().newest?.schemaRevisions
     }
     // A schema is in the log before the keyring counts it: what is counted now, the copy of the log has.
     var counted = countedSchemas()
@@ -126,8 +126,7 @@ extension Store {
       copiedSegments: report.copiedSegments, keptSegments: report.keptSegments,
       healedSegments: report.healedSegments, copiedByteCount: report.copiedByteCount,
       findings: report.damages + keyring,
-      keysWithoutTheirFile: (try? KeyringFiles(storage: target).contents().choose())?.keyring.effaceableKeys
-        .count ?? 0)
+      keysWithoutTheirFile: KeyringFiles(storage: target).read().newest?.effaceableKeys.count ?? 0)
   }
 
   /// A folder that is there.
@@ -150,38 +149,38 @@ extension Store {
   private static func backUpKeyring(
     _ source: any Storage, to target: any Storage, of id: ID16, _ vouches: (Keyring) -> Bool
   ) throws(NotelogError) -> [Finding] {
-    try SchemaFile(storage: source).copy(to: target, of: id)
+    let schemas = SchemaFile(storage: source).read(of: id)
+    try schemas.copy(to: target)
     var findings: [Finding] = []
-    if case .unreadable = SchemaFile(storage: source).read(of: id) {
+    if schemas.state == .unreadable {
       findings.append(.init("schemas: the store's second copy does not check"))
     }
-    let found = KeyringFiles(storage: source).contents()
+    let found = KeyringFiles(storage: source).read(of: id)
     let files = KeyringFiles(storage: target)
-    let kept = try? files.contents().choose(storeID: id)
-    let choice: Keyring.Choice
-    do { choice = try found.choose(storeID: id) } catch {
-      guard kept != nil else { throw found.failure ?? NotelogError(crypto: error, "reading the keyring") }
+    let kept = files.read(of: id)
+    guard found.newest != nil else {
+      guard kept.newest != nil else {
+        throw found.failure ?? NotelogError(crypto: .damagedKeyring(.length), "reading the keyring")
+      }
       return findings + [.init("keyring: neither of the store's two can be read; the backup keeps its own")]
     }
-    guard let kept else {
-      try found.copy(to: target, choosing: choice)
-      return findings + choice.finding.whatWasMended
+    guard let newestKept = kept.newest else {
+      try found.copy(to: target)
+      return findings + found.whatWasMended
     }
-    let own = [choice.keyring, choice.other].compactMap(\.self)
-    if let vouched = own.first(where: vouches), vouched.generation >= kept.keyring.generation {
+    let own = [found.newest, found.other].compactMap(\.self)
+    if let vouched = own.first(where: vouches), vouched.generation >= newestKept.generation {
       let before = files.all(of: id).filter { $0.keyring.generation <= vouched.generation }
       try files.replace(with: vouched.bytes)
       // One that can't be removed is no harm.
       for old in before where !KeyringFiles.isOwn(old.name) { try? target.unlink(old.name) }
     } else {
       // Of the backup's own, one that does not check is made of the other.
-      try files.contents().copy(to: target, choosing: kept)
+      try kept.copy(to: target)
       for keyring in own where !files.contains(keyring, of: id) { try files.keepBeside(keyring) }
     }
-    return findings + choice.finding.whatWasMended
-      + files.all(of: id).filter { !KeyringFiles.isOwn($0.name) }.map {
-        Finding(further: $0.name)
-      }
+    return findings + found.whatWasMended
+      + files.all(of: id).filter { !KeyringFiles.isOwn($0.name) }.map { Finding(further: $0.name) }
   }
 
   /// What of a backup's keyrings is to be restored: the newest that a credential opens; nil where there is none but the two files.
@@ -206,13 +205,14 @@ extension Store {
   static func restoreKeyring(
     _ backup: any Storage, to target: any Storage, choosing chosen: Keyring? = nil
   ) throws(NotelogError) -> [Finding] {
-    let found = KeyringFiles(storage: backup).contents(choosing: chosen)
-    let choice = try? found.choose()
-    try found.copy(to: target, choosing: choice)
-    guard let choice else { return [.init("keyring: neither of the backup's two can be read")] }
-    try SchemaFile(storage: backup).copy(to: target, of: choice.keyring.storeID)
-    return choice.finding.whatWasMended
-      + choice.keyring.effaceableKeys.map { key in
+    let found = KeyringFiles(storage: backup).read(choosing: chosen)
+    try found.copy(to: target)
+    guard let keyring = found.newest else {
+      return [.init("keyring: neither of the backup's two can be read")]
+    }
+    try SchemaFile(storage: backup).read(of: keyring.storeID).copy(to: target)
+    return found.whatWasMended
+      + keyring.effaceableKeys.map { key in
         Finding(
           note:
             "key \(key.current.rawValue) opens with its file \(FileName.effaceable(key.number)) only, which no backup has: put it here if you kept it"
@@ -226,17 +226,12 @@ extension Keyring {
   fileprivate var effaceableKeys: [NamedKey] { namedKeys.filter { $0.isEffaceable && !$0.isShredded } }
 }
 
-extension Keyring.Choice.Finding {
+extension TwinFile<Keyring> {
   /// What was mended in the copy, and what could not be.
   fileprivate var whatWasMended: [Finding] {
-    switch self {
-    case .bothSound, .copyOlder, .keyringOlder: []
-    case .noneServes(let reason): [.init("keyring: \(reason)")]
-    case .disagree: [.init("keyring: it and its copy differ")]
-    case .copyUnreadable:
-      [.init("keyring: keyring.copy is missing or does not check; it was made of keyring")]
-    case .keyringUnreadable:
-      [.init("keyring: keyring is missing or does not check; it was made of keyring.copy")]
+    if finding.copy == .different { return [.init("keyring: it and its copy differ")] }
+    return [(first, copy), (copy, first)].filter { $0.0.content == nil }.map { own, other in
+      .init("keyring: \(own.name) is missing or does not check; it was made of \(other.name)")
     }
   }
 }

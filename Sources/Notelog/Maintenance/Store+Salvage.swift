@@ -49,13 +49,18 @@ extension Store {
     do throws(NotelogError) {
       // The keyring first, as in a store that is created: the journal is what makes the folder a store.
       let keyrings = KeyringFiles(storage: source)
-      let id = try storeToSalvage(in: source, given: storeID, keyrings.contents())
+      // The store that is meant: the one that was asked for, or the one that files and keyring speak for.
+      var id = storeID?.bytes
+      if id == nil {
+        id = try Journal.storeToSalvage(in: source, keyring: keyrings.read().newest?.storeID)
+      }
       let all = keyrings.all(of: id, underAnyName: true)
       let opened = credential.flatMap { try? KeyringFiles.newest(of: all, openedBy: $0) }
       let isOwnSound = all.first.map { KeyringFiles.isOwn($0.name) } ?? true
       let chosen = opened ?? (isOwnSound ? nil : all.max { $0.keyring.generation < $1.keyring.generation })
-      let found = keyrings.contents(choosing: chosen?.keyring)
-      let keyring = try salvageKeyring(found, to: target, of: id)
+      let keyring = try salvageKeyring(
+        keyrings.read(of: id, choosing: chosen?.keyring), isForeign: keyrings.read().newest != nil, to: target
+      )
       try EffaceableFile.copyAll(from: source, to: target)
       var summary = try Journal.salvage(
         from: source, to: target, storeID: id, keepsPossiblyStale: keepsOlderVersions, progress: progress)
@@ -118,33 +123,17 @@ extension Store {
     return try body(journal)
   }
 
-  /// The store that is meant: the one that was asked for, or the one that files and keyring speak for.
-  private static func storeToSalvage(
-    in source: any Storage, given storeID: RecordID?, _ keyring: KeyringContents
-  ) throws(NotelogError) -> ID16? {
-    if let storeID { return storeID.bytes }
-    return try Journal.storeToSalvage(in: source, keyring: (try? keyring.choose())?.keyring.storeID)
-  }
-
   /// Brings the keyring along, unless it is another store's.
   private static func salvageKeyring(
-    _ found: KeyringContents, to target: any Storage, of storeID: ID16?
+    _ found: TwinFile<Keyring>, isForeign: Bool, to target: any Storage
   ) throws(NotelogError) -> SalvageSummary.KeyringOutcome {
-    guard found.keyring?.isEmpty == false || found.copy?.isEmpty == false else {
+    guard [found.first, found.copy].contains(where: { $0.bytes?.isEmpty == false }) else {
       return found.failure == nil ? .missing : .unreadable
     }
-    let choice: Keyring.Choice
-    do { choice = try found.choose(storeID: storeID) } catch {
-      if error == .damagedKeyring(.otherStore) { return .foreign }
-      try found.copy(to: target)
-      return .damaged
-    }
-    try found.copy(to: target, choosing: choice)
-    return switch choice.finding {
-    case .bothSound, .copyOlder, .keyringOlder: .sound
-    case .disagree, .noneServes: .damaged
-    case .copyUnreadable, .keyringUnreadable: .mended
-    }
+    if found.newest == nil, isForeign { return .foreign }
+    try found.copy(to: target)
+    if found.newest == nil || found.finding.copy == .different { return .damaged }
+    return found.finding.isDamage ? .mended : .sound
   }
 }
 

@@ -87,7 +87,7 @@ extension Store {
     do { return (try open(in: storage, unlocking: credential, options: options), nil) } catch {
       guard error.code == .wrongPassword || error.code == .damaged else { throw error }
       let store = try open(in: storage, unlocking: nil, options: options)
-      if store.keyringFinding.withLock({ $0.isDamage }) { return (store, error) }
+      if store.keyringFinding.withLock({ $0.isDamage || $0.refusal != nil }) { return (store, error) }
       try? store.close()
       throw error
     }
@@ -102,9 +102,9 @@ extension Store {
       note(message, .structure, true)
     }
     let finding = keyringFinding.withLock { $0 }
-    if case .noneServes(let reason) = finding {
-      note(reason, .keyring, true)
-    } else if finding != .bothSound || vault.isServedByOtherCopy {
+    if let refusal = finding.refusal {
+      note(refusal, .keyring, true)
+    } else if finding != TwinFinding() || vault.isServedByOtherCopy {
       note("keyring: \(keyringWords)", .keyring, finding.isDamage || vault.isServedByOtherCopy)
     }
     if schemaFinding != SchemaFinding() {
@@ -155,16 +155,6 @@ extension Verification {
     }
     let known = try? store?.journal.lostRecordCount(in: report.damages)
     lostRecordCount = max(lostRecords.count, known ?? 0)
-  }
-}
-
-extension Keyring.Choice.Finding {
-  /// Whether it is more than a change that reached one of the files only.
-  fileprivate var isDamage: Bool {
-    switch self {
-    case .bothSound, .copyOlder, .keyringOlder: false
-    case .copyUnreadable, .keyringUnreadable, .disagree, .noneServes: true
-    }
   }
 }
 

@@ -175,9 +175,22 @@ extension Store {
     return schemaFinding == SchemaFinding() ? missing : schemaFinding.words + "; " + missing
   }
 
-  /// What the keyring's files were like, in words.
+  /// What the keyring's files were like, in words, and whether the one that was chosen turned out to be altered.
   var keyringWords: String {
-    keyringFinding.withLock { $0 }.words(isServedByOther: vault.isServedByOtherCopy)
+    let (name, copy) = (KeyringFiles.name, KeyringFiles.copyName)
+    let finding = keyringFinding.withLock { $0 }
+    if let refusal = finding.refusal { return refusal }
+    if vault.isServedByOtherCopy {
+      return finding.first == .older
+        ? "\(copy) was altered, \(name) serves" : "\(name) was altered, \(copy) serves"
+    }
+    if finding.first != .sound { return "\(name) is \(finding.first), \(copy) serves" }
+    switch finding.copy {
+    case .sound: return "sound"
+    case .older: return "sound, \(copy) is older"
+    case .missing, .unreadable: return "\(copy) is \(finding.copy)"
+    case .different: return "\(name) and \(copy) disagree: one of them was altered"
+    }
   }
 
   /// Whether anything is damaged, in the log or beside it.
@@ -224,25 +237,6 @@ extension Keyring.Slot.Kind {
     case .password: "password"
     case .rawKey: "key"
     case .recoveryKey: "recovery key"
-    }
-  }
-}
-
-extension Keyring.Choice.Finding {
-  /// The finding in words, and whether the copy that was chosen turned out to be altered.
-  func words(isServedByOther: Bool) -> String {
-    switch self {
-    case .keyringOlder where isServedByOther: "keyring.copy was altered, keyring serves"
-    case _ where isServedByOther: "keyring was altered, keyring.copy serves"
-    case .bothSound: "sound"
-    case .copyOlder: "sound, keyring.copy is older"
-    case .keyringOlder: "keyring is older, keyring.copy serves"
-    case .copyUnreadable(nil): "keyring.copy is missing"
-    case .copyUnreadable: "keyring.copy is unreadable"
-    case .keyringUnreadable(nil): "keyring is missing, keyring.copy serves"
-    case .keyringUnreadable: "keyring is unreadable, keyring.copy serves"
-    case .noneServes(let reason): reason
-    case .disagree: "keyring and keyring.copy disagree: one of them was altered"
     }
   }
 }

@@ -14,25 +14,44 @@ struct KeyringFiles: Sendable {
 
   let storage: any Storage
 
-  /// Reads both files and chooses the one that counts.
-  func load(storeID: ID16) throws(NotelogError) -> Keyring.Choice {
-    let files = contents()
-    guard files.keyring != nil || files.copy != nil else {
-      throw NotelogError(
-        .damaged, "the store has neither keyring nor keyring.copy; restore one from a backup")
-    }
-    do { return try files.choose(storeID: storeID) } catch {
-      // Where neither serves, why one can't be read is the better thing to know.
-      throw files.failure ?? NotelogError(crypto: error, "reading the keyring")
+  /// Reads both files.
+  ///
+  /// - Parameter storeID: The store that they must belong to; nil where it is not known.
+  func read(of storeID: ID16? = nil) -> TwinFile<Keyring> {
+    TwinFile(Self.name, Self.copyName, in: storage, upTo: Self.maximumByteCount) {
+      bytes throws(NotelogError) in try Self.parse(bytes, of: storeID)
     }
   }
 
-  /// The same for an opening that only reads: where neither file serves, nothing sealed opens, and all that is plain is there.
-  func loadForReading(storeID: ID16) throws(NotelogError) -> Keyring.Choice {
-    do { return try load(storeID: storeID) } catch {
-      guard error.code == .damaged else { throw error }
-      return Keyring.none(of: storeID, because: error.message)
+  /// The same or, where another keyring was chosen than they make, that one twice.
+  func read(of storeID: ID16? = nil, choosing chosen: Keyring?) -> TwinFile<Keyring> {
+    let found = read(of: storeID)
+    guard let chosen, chosen != found.newest else { return found }
+    return TwinFile(
+      first: FileCopy(name: Self.name, bytes: chosen.bytes, content: chosen),
+      copy: FileCopy(name: Self.copyName, bytes: chosen.bytes, content: chosen))
+  }
+
+  private static func parse(_ bytes: [UInt8], of storeID: ID16?) throws(NotelogError) -> Keyring {
+    try naming("reading the keyring") { () throws(CryptoError) in
+      let keyring = try Keyring(parsing: bytes)
+      guard storeID == nil || keyring.storeID == storeID else { throw .damagedKeyring(.otherStore) }
+      return keyring
     }
+  }
+
+  /// What an opening goes by. Where neither file serves, one that only reads goes by an empty keyring: nothing sealed opens, and all that is
+  /// plain is there.
+  func load(
+    of storeID: ID16, forReading: Bool = false
+  ) throws(NotelogError) -> (keyring: Keyring, other: Keyring?, finding: TwinFinding) {
+    let found = read(of: storeID)
+    if let keyring = found.newest { return (keyring, found.other, found.finding) }
+    let failure =
+      found.failure
+      ?? NotelogError(.damaged, "the store has neither keyring nor keyring.copy; restore one from a backup")
+    guard forReading, failure.code == .damaged else { throw failure }
+    return (.none(of: storeID), nil, TwinFinding(refusal: failure.message))
   }
 
   /// Whether `keyring` is another one than this, judged by its generation.
@@ -43,21 +62,6 @@ struct KeyringFiles: Sendable {
     let offset = Keyring.generationOffset
     guard (try? buffer.fill(offset + 8, from: file, at: 0)) == offset + 8 else { return false }
     return buffer.bytes.load(UInt64.self, at: offset) != keyring.generation
-  }
-
-  /// What is in both files, whatever it is; nil where there is no such file. One that can't be read has nothing in it: whatever the
-  /// reason, that is what the other is for.
-  func contents() -> KeyringContents {
-    var failure: NotelogError?
-    func bytes(_ name: String) -> [UInt8]? {
-      do throws(StorageError) { return try storage.readWhole(name, upTo: Self.maximumByteCount) } catch {
-        if error.errno == SystemErrno.notFound { return nil }
-        failure = failure ?? NotelogError(error, "reading \(name)")
-        return []
-      }
-    }
-    let (keyring, copy) = (bytes(Self.name), bytes(Self.copyName))
-    return KeyringContents(keyring: keyring, copy: copy, failure: failure)
   }
 
   /// The sound keyrings that lie in the folder, each once: those of the two files first, then those that lie beside them.
@@ -75,19 +79,12 @@ struct KeyringFiles: Sendable {
     var found: [(name: String, keyring: Keyring)] = []
     for name in [Self.name, Self.copyName] + others.sorted() {
       guard let bytes = try? storage.readWhole(name, upTo: Self.maximumByteCount),
-        let keyring = (try? Keyring.choose(bytes, copy: bytes, storeID: storeID))?.keyring,
+        let keyring = try? Self.parse(bytes, of: storeID),
         !found.contains(where: { $0.keyring == keyring })
       else { continue }
       found.append((name, keyring))
     }
     return found
-  }
-
-  /// What is in both files or, where another keyring was chosen than they make, that one.
-  func contents(choosing chosen: Keyring?) -> KeyringContents {
-    let contents = contents()
-    guard let chosen, chosen != (try? contents.choose())?.keyring else { return contents }
-    return KeyringContents(keyring: chosen.bytes, copy: chosen.bytes, failure: nil)
   }
 
   /// Whether a keyring is in the folder.
@@ -126,7 +123,7 @@ struct KeyringFiles: Sendable {
   func keepBeside(_ keyring: Keyring) throws(NotelogError) -> String {
     let fingerprint = try naming("naming a keyring") { () throws(CryptoError) in try keyring.fingerprint() }
     let name = FileName.furtherKeyring(keyring.generation, fingerprint)
-    try keep(keyring.bytes, as: name)
+    try storage.keepCopy(keyring.bytes, as: name)
     return name
   }
 
@@ -139,49 +136,13 @@ struct KeyringFiles: Sendable {
       && buffer.bytes.array() == Keyring.magic
   }
 
-  /// Replaces both files; a crash at any moment leaves each of them old or new, and one of them whole.
+  /// Replaces both files. `keyring` is the first: from then on it is the one that counts.
   func replace(with bytes: [UInt8]) throws(NotelogError) {
-    try keep(bytes, as: Self.name)
-    try keep(bytes, as: Self.copyName)
-  }
-
-  /// Replaces one file, by whatever it is. Of the two `keyring` is the first: from then on it is the one that counts.
-  func keep(_ bytes: [UInt8], as name: String) throws(NotelogError) {
-    do { try storage.replaceWhole(name, with: bytes) } catch {
-      throw NotelogError(error, "writing \(name)")
-    }
+    for name in [Self.name, Self.copyName] { try storage.keepCopy(bytes, as: name) }
   }
 }
 
-/// What is in the keyring's two files of a folder.
-struct KeyringContents {
-  let keyring: [UInt8]?
-  let copy: [UInt8]?
-  /// Why one of them can't be read.
-  let failure: NotelogError?
-
-  /// The one that counts.
-  func choose(storeID: ID16? = nil) throws(CryptoError) -> Keyring.Choice {
-    try Keyring.choose(keyring, copy: copy, storeID: storeID)
-  }
-
-  /// Copies both into another folder: each that checks, or, where one does not, the other twice; as they are, where none was chosen.
-  func copy(to storage: any Storage, choosing choice: Keyring.Choice? = nil) throws(NotelogError) {
-    var files = [keyring, copy]
-    if let choice {
-      let other = choice.other ?? choice.keyring
-      files = [choice.keyring.bytes, other.bytes]
-      switch choice.finding {
-      case .keyringOlder, .keyringUnreadable: files.reverse()
-      default: break
-      }
-    }
-    for case (let name, let bytes?) in zip([KeyringFiles.name, KeyringFiles.copyName], files)
-    where !bytes.isEmpty {
-      try KeyringFiles(storage: storage).keep(bytes, as: name)
-    }
-  }
-}
+extension Keyring: Generational {}
 
 // MARK: - The secret without which a named key's wraps don't open, in a file of its own that can be overwritten (docs/format-keyring.md 10.10).
 

@@ -25,22 +25,6 @@ struct SchemaFile: Sendable {
     }
   }
 
-  /// What is found under the file's name.
-  enum Content: Sendable {
-    /// There is no such file.
-    case missing
-    /// It can't be read, or does not check, or is another store's.
-    case unreadable
-    /// The schemas in it, by the numbers of their collections.
-    case sound([UInt16: Entry])
-
-    /// The schemas that it offers.
-    var schemas: [UInt16: Entry] {
-      guard case .sound(let schemas) = self else { return [:] }
-      return schemas
-    }
-  }
-
   static let name = FileName.schemas
   private static let magic: [UInt8] = Array("NLschm\r\n".utf8)
   private static let version: UInt16 = 1
@@ -49,35 +33,16 @@ struct SchemaFile: Sendable {
 
   let storage: any Storage
 
-  /// Reads the file. Whatever stands in the way is no error: it is the second copy.
-  func read(of storeID: ID16) -> Content {
-    guard let bytes = contents() else { return .missing }
-    guard let schemas = try? Self.parse(bytes.rawSpan, of: storeID) else { return .unreadable }
-    return .sound(schemas)
+  /// Reads the file: the schemas in it, by the numbers of their collections. What is wrong with it is no error: it is the second copy.
+  func read(of storeID: ID16) -> FileCopy<[UInt16: Entry]> {
+    FileCopy(Self.name, in: storage, upTo: Limits.schemaFileBytes) { bytes throws(NotelogError) in
+      try Self.parse(bytes.rawSpan, of: storeID)
+    }
   }
 
   /// Replaces the file, durably. A crash at any moment leaves the old one or the new one.
   func replace(with schemas: [SchemaRegistry.Stored], of storeID: ID16) throws(NotelogError) {
-    try keep(try Self.encoded(schemas, of: storeID))
-  }
-
-  /// Brings the file along to another folder, where it is sound; what is there stays otherwise.
-  func copy(to target: any Storage, of storeID: ID16) throws(NotelogError) {
-    guard let bytes = contents(), (try? Self.parse(bytes.rawSpan, of: storeID)) != nil else { return }
-    try SchemaFile(storage: target).keep(bytes)
-  }
-
-  private func keep(_ bytes: [UInt8]) throws(NotelogError) {
-    do { try storage.replaceWhole(Self.name, with: bytes) } catch {
-      throw NotelogError(error, "writing the schemas' second copy")
-    }
-  }
-
-  /// The file's bytes; none where it can't be read, nil where there is none.
-  private func contents() -> [UInt8]? {
-    do throws(StorageError) { return try storage.readWhole(Self.name, upTo: Limits.schemaFileBytes) } catch {
-      return error.errno == SystemErrno.notFound ? nil : []
-    }
+    try storage.keepCopy(try Self.encoded(schemas, of: storeID), as: Self.name)
   }
 }
 
@@ -178,11 +143,11 @@ struct SchemaCopies: Sendable {
   ///
   /// - Parameters:
   ///   - journal: The log.
-  ///   - content: What was found in the file, which is read after the log was opened: then it is never older.
+  ///   - file: The file as it was found, which is read after the log was opened: then it is never older.
   ///   - stale: Schemas' records that may not be the newest, beside those that the log itself says it of.
   /// - Throws: `closed`.
   init(
-    of journal: Journal, and content: SchemaFile.Content, stale: Set<ID16> = []
+    of journal: Journal, and file: FileCopy<[UInt16: SchemaFile.Entry]>, stale: Set<ID16> = []
   ) throws(NotelogError) {
     let storeID = journal.storeID
     var buffer = ReadBuffer()
@@ -209,7 +174,7 @@ struct SchemaCopies: Sendable {
         }
       }
     }
-    try merge(content, of: storeID, possiblyStale, unreadable)
+    try merge(file, of: storeID, possiblyStale, unreadable)
   }
 
   private static func parse(
@@ -226,16 +191,13 @@ struct SchemaCopies: Sendable {
   }
 
   private mutating func merge(
-    _ content: SchemaFile.Content, of storeID: ID16, _ possiblyStale: Set<UInt16>,
+    _ file: FileCopy<[UInt16: SchemaFile.Entry]>, of storeID: ID16, _ possiblyStale: Set<UInt16>,
     _ unreadable: Set<UInt16>
   ) throws(NotelogError) {
-    let offered = content.schemas
-    switch content {
-    case .missing where chosen.isEmpty && unreadable.isEmpty: finding.file = .sound
-    case .missing: finding.file = .missing
-    case .unreadable: finding.file = .unreadable
-    case .sound: if chosen.keys.contains(where: { offered[$0] == nil }) { finding.file = .older }
-    }
+    let offered = file.content ?? [:]
+    let isEmpty = chosen.isEmpty && unreadable.isEmpty
+    if file.state != .missing || !isEmpty { finding.file = file.state }
+    if finding.file == .sound, chosen.keys.contains(where: { offered[$0] == nil }) { finding.file = .older }
     for (number, copy) in offered {
       guard let logged = chosen[number] else {
         chosen[number] = try SchemaRegistry.Stored(copy, of: storeID)
@@ -269,7 +231,8 @@ struct SchemaCopies: Sendable {
     guard journal.holdsLock, (try? journal.checkWritable()) != nil else { return false }
     if !fromFile.isEmpty { try? storeFromFile(in: journal) }
     // What is unreadable now, and may hold what is lost, is not written over.
-    if finding.file.isMendedAtOpening, finding.lost.isEmpty {
+    // What differs without a reason is left for somebody to look at.
+    if finding.file != .sound, finding.file != .different, finding.lost.isEmpty {
       try? file.replace(with: Array(chosen.values), of: storeID)
     }
     return !fromFile.isEmpty
@@ -285,21 +248,8 @@ struct SchemaCopies: Sendable {
 
 /// What the two places of the schemas were like when the store was opened.
 struct SchemaFinding: Sendable, Equatable {
-  /// What the file is like.
-  enum File: Sendable {
-    case sound
-    case missing
-    case unreadable
-    /// It lacks a schema that the log has, or has an earlier one.
-    case older
-    /// It has another schema of the same revision.
-    case different
-
-    /// Whether the next opening for writing replaces it. What differs without a reason is left for somebody to look at.
-    var isMendedAtOpening: Bool { self == .missing || self == .unreadable || self == .older }
-  }
-
-  var file = File.sound
+  /// What the file is like: older where it lacks a schema that the log has, or has an earlier one.
+  var file = CopyState.sound
   /// The collections whose schema can't be read in the log, and is served by the file.
   var servedByFile: [UInt16] = []
   /// The collections whose schema can't be read at all.
@@ -309,7 +259,7 @@ struct SchemaFinding: Sendable, Equatable {
 
   /// Whether it is more than a change that reached one of the places only.
   var isDamage: Bool {
-    (file != .sound && file != .older) || !servedByFile.isEmpty || !lost.isEmpty || strayCount > 0
+    file.isDamage || !servedByFile.isEmpty || !lost.isEmpty || strayCount > 0
   }
 
   /// The finding in words.
@@ -317,9 +267,7 @@ struct SchemaFinding: Sendable, Equatable {
     var parts: [String] = []
     switch file {
     case .sound: break
-    case .missing: parts.append("\(SchemaFile.name) is missing")
-    case .unreadable: parts.append("\(SchemaFile.name) is unreadable")
-    case .older: parts.append("\(SchemaFile.name) is older")
+    case .older, .missing, .unreadable: parts.append("\(SchemaFile.name) is \(file)")
     case .different: parts.append("\(SchemaFile.name) and the log disagree")
     }
     if !servedByFile.isEmpty {

@@ -80,7 +80,7 @@ extension Store {
     _ place: String, _ unlock: ([SealedSchema]) throws(NotelogError) -> Void
   ) throws(NotelogError) {
     guard !journal.isClosed else { throw NotelogError(.closed, "the store is closed") }
-    if case .noneServes(let reason) = keyringFinding.withLock({ $0 }) { throw NotelogError(.damaged, reason) }
+    if let refusal = keyringFinding.withLock({ $0.refusal }) { throw NotelogError(.damaged, refusal) }
     try unlock(registry.withLock { $0.sealed })
     // What another process has stored since they were listed.
     do throws(CryptoError) { try vault.check(registry.withLock { $0.sealed }) } catch {
@@ -148,19 +148,19 @@ extension Store {
   /// older, which is reported, and is replaced with the next change.
   func putInForce(_ change: Vault.Change) throws(NotelogError) {
     func keep(_ name: String) throws(NotelogError) {
-      try withReserve { () throws(NotelogError) in try keyringFiles.keep(change.bytes, as: name) }
+      try withReserve { () throws(NotelogError) in try storage.keepCopy(change.bytes, as: name) }
     }
     do { try keep(KeyringFiles.name) } catch {
       // It has its name, and is what others go by.
       if error.outcome == .unknown {
         vault.adopt(change)
-        keyringFinding.withLock { $0 = .copyOlder }
+        keyringFinding.withLock { $0 = TwinFinding(copy: .older) }
       }
       throw error
     }
     vault.adopt(change)
     let isCopied = (try? keep(KeyringFiles.copyName)) != nil
-    keyringFinding.withLock { $0 = isCopied ? .bothSound : .copyOlder }
+    keyringFinding.withLock { $0 = TwinFinding(copy: isCopied ? .sound : .older) }
   }
 
   /// Replaces a file. On a full disk the reserve has room for it; once it has taken the other's place, that room is there again.

@@ -85,10 +85,10 @@ extension Store {
   private func followOthers() -> Bool {
     defer { hub.settle() }
     var isAnother = false
-    if keyringFiles.mayDiffer(from: vault.keyring), let choice = try? keyringFiles.load(storeID: storeID) {
+    if keyringFiles.mayDiffer(from: vault.keyring), let found = try? keyringFiles.load(of: storeID) {
       keyringChange.withLock { _ in
-        isAnother = vault.follow(choice)
-        if isAnother { keyringFinding.withLock { $0 = choice.finding } }
+        isAnother = vault.follow(found.keyring, other: found.other)
+        if isAnother { keyringFinding.withLock { $0 = found.finding } }
       }
     }
     let revisions = currentSchemaRevisions()

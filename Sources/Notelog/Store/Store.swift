@@ -30,7 +30,7 @@ public final class Store: Sendable {
   /// Held while the keyring is changed, so that changes follow one another.
   let keyringChange = Lock(())
   /// What the keyring's two files are like: as they were found, or as the last change left them.
-  let keyringFinding: Lock<Keyring.Choice.Finding>
+  let keyringFinding: Lock<TwinFinding>
   /// Whether somebody with the unlock root has checked the stored schemas since the store was opened, and no other has come since.
   let schemasAreVerified = Flag(false)
   /// How far rotations of keys are, by the keys' numbers; held while one of them goes on.
@@ -46,7 +46,7 @@ public final class Store: Sendable {
 
   init(
     journal: Journal, storage: any Storage, vault: Vault,
-    finding: Keyring.Choice.Finding,
+    finding: TwinFinding,
     schemas: SchemaCopies, events: EventTeller? = nil
   ) {
     self.events = events

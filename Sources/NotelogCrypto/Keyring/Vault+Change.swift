@@ -347,8 +347,7 @@ extension Vault {
   /// with, and the keys. A keyring that this root did not make locks everything.
   ///
   /// - Returns: Whether it is another one than before.
-  package func follow(_ choice: Keyring.Choice) -> Bool {
-    let keyring = choice.keyring
+  package func follow(_ keyring: Keyring, other: Keyring?) -> Bool {
     guard keyring.generation > self.keyring.generation else { return false }
     var names: [UInt16: String] = [:]
     var wrappingKeys: [UInt32: SharedSecret] = [:]
@@ -363,7 +362,7 @@ extension Vault {
     state.withLock { state in
       // Whoever is unlocking has checked the one before.
       if state.root == nil { epoch.add(1, ordering: .acquiringAndReleasing) }
-      install(keyring, other: choice.other, &state)
+      install(keyring, other: other, &state)
       if state.root != nil { (state.names, state.wrappingKeys) = (names, wrappingKeys) }
     }
     return true

@@ -46,17 +46,17 @@ package final class Vault: Sendable {
   /// A locked vault.
   ///
   /// - Parameters:
-  ///   - choice: The keyring that counts, and the one to fall back on.
+  ///   - keyring: The keyring that counts.
+  ///   - other: The one to fall back on where that one turns out, at unlocking, to be tampered with.
   ///   - outside: Where the secrets are that no keyring has.
-  package convenience init(_ choice: Keyring.Choice, outside: any OutsideSecrets = NoOutsideSecrets()) {
-    self.init(choice.keyring, other: choice.other, outside: outside)
+  package convenience init(
+    _ keyring: Keyring, other: Keyring? = nil, outside: any OutsideSecrets = NoOutsideSecrets()
+  ) {
+    self.init(keyring, other: other, root: nil, outside: outside)
   }
 
-  init(
-    _ keyring: Keyring, other: Keyring? = nil, root: SharedSecret? = nil,
-    wrappingKeys: [UInt32: SharedSecret] = [:], outside: any OutsideSecrets = NoOutsideSecrets()
-  ) {
-    state = Lock(State(keyring: keyring, other: other, root: root, wrappingKeys: wrappingKeys))
+  init(_ keyring: Keyring, other: Keyring? = nil, root: SharedSecret?, outside: any OutsideSecrets) {
+    state = Lock(State(keyring: keyring, other: other, root: root))
     self.outside = outside
   }
 

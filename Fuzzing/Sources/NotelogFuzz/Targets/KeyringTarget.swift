@@ -34,7 +34,6 @@ enum KeyringTarget: FuzzTarget {
     let bytes = try fitted(Array(input.dropFirst()), flags)
     let keyring = try Keyring(parsing: bytes)
     expect(bytes.starts(with: keyring.bytes), "a keyring is written as other bytes than it was read from")
-    _ = try? Keyring.choose(bytes, copy: Array(bytes.dropLast()), storeID: keyring.storeID)
     let vault = Vault(keyring)
     try vault.unlock(try credential(flags & 4 == 0 ? keyByte : 5))
     use(vault)
