@@ -340,7 +340,7 @@ extension CheckpointHead {
 
 // MARK: - The blocks of the checkpoint file: docs/format-derived.md §31.
 
-/// 4 KiB with a checksum that holds at one place of one file only.
+/// A block, 4 KiB with a checksum that holds at one place of one file only.
 enum CheckpointBlock {
   static let byteCount = 4096
   static let contentByteCount = 4080

@@ -121,7 +121,8 @@ extension StoredSchema {
     for _ in 0..<count {
       let field = try StoredField(parsing: &cursor)
       guard field.number > fields.last?.number ?? 0, field.number <= Limits.maximumFieldNumber else {
-        throw NotelogError(.damaged, "the fields of schema \(name) don't ascend, or one has no field's number")
+        throw NotelogError(
+          .damaged, "the fields of schema \(name) don't ascend, or one has no field's number")
       }
       fields.append(field)
     }

@@ -14,9 +14,7 @@ struct KeyringFiles: Sendable {
 
   let storage: any Storage
 
-  /// Reads both files.
-  ///
-  /// - Parameter storeID: The store that they must belong to; nil where it is not known.
+  /// Reads both files, which must belong to a store where it is known.
   func read(of storeID: ID16? = nil) -> TwinFile<Keyring> {
     TwinFile(Self.name, Self.copyName, in: storage, upTo: Self.maximumByteCount) {
       bytes throws(NotelogError) in try Self.parse(bytes, of: storeID)

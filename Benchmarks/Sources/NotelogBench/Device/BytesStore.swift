@@ -21,7 +21,8 @@ private struct Bytes: Record {
     mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
     mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
     mixed ^= mixed >> 31
-    let id = withUnsafeBytes(of: (mixed, UInt64(truncatingIfNeeded: number))) { Array($0) }
+    let words = [mixed, UInt64(truncatingIfNeeded: number)]
+    let id = words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) } }
     return RecordID(
       UUID(
         uuid: (
