@@ -251,7 +251,7 @@ inline begin_look() {
   keep_open()
 }
 
-/* A file that was named is gone: another process goes on. Journal+Refresh `follow`. */
+/* A file that was named is gone: another process goes on. Journal+Lend `follow`. */
 inline look_again() {
   printf("the follower looks again\n");
   /* Where nobody does, it would look for ever. */
@@ -366,7 +366,7 @@ inline frames_in(f, result) {
 #define IS_READABLE(s) k_entry[s]
 #endif
 
-/* A compacted segment whose frames are those of its sources. Catalog+Follow `adopt`, `moves`. `g_u` becomes 0 where they are not. */
+/* A compacted segment whose frames are those of its sources. Follower `adopt`, `moves`. `g_u` becomes 0 where they are not. */
 inline adopt(s) {
   g_set = 0;
   g_u = (file[f_file[s]].kind == COMPACTED);
@@ -399,7 +399,7 @@ inline adopt(s) {
   fi
 }
 
-/* Forgets what still stands in a segment from a slot on. Catalog+Follow `forgetFrames`. */
+/* Forgets what still stands in a segment from a slot on. Follower `forgetFrames`. */
 inline forget_frames(s, from) {
   for (g_r : 0 .. RECORDS - 1) {
     if
@@ -563,7 +563,7 @@ inline ask_fate() {
   fi
 }
 
-/* Follower `run`, in the loop of Journal+Refresh `follow`: what is found is in its place. */
+/* Follower `run`, in the loop of Journal+Lend `follow`: what is found is in its place. */
 inline finish_look() {
   exchange();
   k_gaps = (f_gap -> k_gaps | ((BIT(k_next) - 1) & ~(BIT(f_gap) - 1)) : k_gaps);
@@ -574,7 +574,7 @@ inline finish_look() {
   wasQuiet = true
 }
 
-/* Journal+Refresh `refresh`. Each of the first options is one call to the system. */
+/* Journal+Lend `refresh`. Each of the first options is one call to the system. */
 proctype Follower() {
   do
   :: atomic {

@@ -78,7 +78,7 @@ proctype Compactor() {
   od
 }
 
-/* Recovery+Sources `finishSources`: what stays of a segment above the floor is elsewhere; its name goes, or another file gets it. */
+/* Recovery `finishSources`: what stays of a segment above the floor is elsewhere; its name goes, or another file gets it. */
 proctype Recovery() {
   d_step { hasRecovered = true; live = live & ~BIT(HEAD); there = there & ~BIT(HEAD); printf("the head's name goes\n") }
 }

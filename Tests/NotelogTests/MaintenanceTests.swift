@@ -1,6 +1,7 @@
 // Verify, compact, info: what needs no key.
 
 @testable import NotelogBase
+import NotelogFormat
 import NotelogStorage
 import Foundation
 @testable import Notelog
@@ -38,6 +39,30 @@ extension TemporaryFolder {
     #expect(throws: NotelogError(.wrongPassword, "")) {
       try Store.verify(at: folder.path, unlocking: .password("no"))
     }
+  }
+
+  /// The bug: a tail that was there when the store was opened, and whole when it was looked at again, has the same next revision.
+  @Test func `what a writer has not finished is no torn tail, and what nobody finishes is one`() throws {
+    let folder = try TemporaryFolder()
+    _ = try filled(folder)
+    let storage = SystemStorage(path: folder.path)
+    let segment = try storage.openFile("000000000001.journal", .update)
+    defer { segment.close() }
+    let end = try segment.byteCount()
+    let tail = [UInt8](repeating: 7, count: 784)
+    try segment.writeAll(tail.rawSpan, at: end)
+    let torn = try Store.verify(at: folder.path)
+    #expect(torn.condition == .torn && torn.tornByteCount == 784)
+    // Who writes holds the lock.
+    let lock = try storage.openLocked(FileName.lock, .lock, .exclusive)
+    #expect(try Store.verify(at: folder.path).condition == .sound)
+    lock.close()
+    // It is gone when the work is done: the transaction was finished meanwhile.
+    let finished = try Store.verify(at: folder.path) { _, _ in
+      try? segment.writeAll([UInt8](repeating: 0, count: 784).rawSpan, at: end)
+      return true
+    }
+    #expect(finished.condition == .sound && finished.tornByteCount == 0)
   }
 
   @Test func `a flipped bit in a record is found, and the other records are still read`() throws {

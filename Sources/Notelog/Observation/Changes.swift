@@ -18,8 +18,6 @@
 public struct Changes: AsyncSequence, Sendable {
   /// What one commit changed, or several.
   public typealias Element = RecordChanges
-  /// Never: an observer only waits.
-  public typealias Failure = Never
 
   private let subscription: ChangeSubscription
 

@@ -100,9 +100,7 @@ struct ReadingAttempts: ~Copyable {
   /// Whether bytes behind the last whole transaction are a torn tail. Otherwise they are a transaction that is under way, or was until now: who
   /// begins to write cuts the tail first.
   func isTorn(_ byteCount: Int) -> Bool {
-    guard byteCount > 0, Moment(storage) == moment, storage.lockHolder(of: FileName.lock) == nil else {
-      return false
-    }
+    guard byteCount > 0, storage.lockHolder(of: FileName.lock) == nil else { return false }
     let torn = (try? Examination.stable(storage))?.report.torn ?? []
     return torn.reduce(0) { $0 + $1.byteCount } >= byteCount
   }

@@ -15,3 +15,12 @@ extension Invocation {
     if has(.json) { try Console.print(json()) } else { try Console.out.write(text()) }
   }
 }
+
+extension JSONReader {
+  /// Reads one value; what is wrong is said behind `errorPrefix`.
+  static func read(_ bytes: [UInt8], errorPrefix: String) throws -> JSONValue {
+    do { return try read(bytes) } catch {
+      throw ToolError(.failed, "\(errorPrefix)\(error.message) (at byte \(error.offset))")
+    }
+  }
+}

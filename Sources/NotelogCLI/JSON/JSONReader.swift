@@ -24,13 +24,6 @@ struct JSONReader {
     return value
   }
 
-  /// The same; what is wrong is said behind `errorPrefix`.
-  static func read(_ bytes: [UInt8], errorPrefix: String) throws -> JSONValue {
-    do { return try read(bytes) } catch {
-      throw ToolError(.failed, "\(errorPrefix)\(error.message) (at byte \(error.offset))")
-    }
-  }
-
   private init(bytes: [UInt8]) { self.bytes = bytes }
 
   private var peek: UInt8? { offset < bytes.count ? bytes[offset] : nil }

@@ -3,7 +3,6 @@
 @testable import NotelogBase
 @testable import NotelogStorage
 @testable import NotelogFormat
-@testable import Notelog
 @testable import NotelogCrypto
 
 /// Reads a keyring whose digest, and whose MAC if it opens, are made to fit; opens it with a key, the right one or a wrong one.
@@ -25,7 +24,7 @@ enum KeyringTarget: FuzzTarget {
     return seeds.flatMap { keyring in [0, 3, 7].map { [$0] + keyring } }
   }
 
-  private static func credential(_ byte: UInt8) throws -> Credential {
+  private static func credential(_ byte: UInt8) throws -> NotelogCrypto.Credential {
     .rawKey(try Secret(copying: [UInt8](repeating: byte, count: 32).rawSpan))
   }
 
