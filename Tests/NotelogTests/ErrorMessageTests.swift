@@ -269,6 +269,9 @@ private struct Registered: Record {
     let folder = try TemporaryFolder()
     let store = try folder.create()
     try store.write { tx in try tx.put(Note(title: "one")) }
+    let nested = try error { try store.write { _ in try store.suspend() } }
+    #expect(
+      nested.code == .busy && nested.message.hasPrefix("'\(folder.path)': a write closure"), "\(nested)")
     try store.suspend()
     let suspended = try error { _ = try store.write { tx in try tx.put(Note(title: "two")) } }
     #expect(suspended.code == .suspended && suspended.message.contains("'\(folder.path)'"), "\(suspended)")

@@ -59,7 +59,7 @@ public struct Finding: Sendable, Hashable {
   }
 
   /// The part that it is found in.
-  public let part: Finding.Part
+  public let part: Part
   /// Whether it is damage, and not merely something to know.
   public let isDamage: Bool
   /// The segment, where it is about one.
@@ -110,13 +110,13 @@ public struct Finding: Sendable, Hashable {
   }
 
   /// What an error says.
-  init(_ error: NotelogError, _ part: Finding.Part, _ record: RecordID? = nil) {
+  init(_ error: NotelogError, _ part: Part, _ record: RecordID? = nil) {
     (self.part, isDamage, kind, byteCount) = (part, true, .other, 0)
     (segment, offset, self.record, words) = (error.segment, error.offset, record, error.message)
   }
 
   /// Something that is about no place in the log.
-  init(_ message: String, _ part: Finding.Part, isDamage: Bool) {
+  init(_ message: String, _ part: Part, isDamage: Bool) {
     (self.part, self.isDamage, kind, byteCount) = (part, isDamage, .other, 0)
     (segment, offset, words) = (nil, nil, message)
   }

@@ -14,7 +14,7 @@ extension Journal {
   /// - Throws: `busy` while a large value is being uploaded, `poisoned`: then the lock is kept. Otherwise what stood in the way of closing
   ///   in order: the lock is given back all the same, and who takes it next recovers.
   func suspend() throws(NotelogError) {
-    if log.turn.isHeldByThisThread { throw Self.insideWrite }
+    if log.turn.isHeldByThisThread { throw insideWrite }
     log.turn.enter()
     defer { log.turn.leave() }
     keeping.enter()
@@ -87,7 +87,7 @@ extension Journal {
     try log.waitUntilQuiet()
     guard !catalog.chunks.hasUploads else {
       throw NotelogError(
-        .busy, "a large value is being uploaded: others would take what there is of it for dead")
+        .busy, "a large value is being uploaded: others would take what there is of it for dead", in: path)
     }
     compactor.abandon()
     holdFiles()
@@ -109,7 +109,7 @@ extension Journal {
   /// - Parameter patience: How long to wait for somebody else's lock.
   /// - Throws: `busy` where somebody else has it for longer; what opening throws. Then the store stays suspended.
   func resume(waiting patience: Duration = .zero) throws(NotelogError) {
-    if log.turn.isHeldByThisThread { throw Self.insideWrite }
+    if log.turn.isHeldByThisThread { throw insideWrite }
     log.turn.enter()
     defer { log.turn.leave() }
     try takeBack(waiting: patience)
@@ -217,9 +217,10 @@ extension Journal {
     return (found, closing)
   }
 
-  static var insideWrite: NotelogError {
+  /// Why nothing else is asked of the store inside a write closure.
+  var insideWrite: NotelogError {
     var error = NotelogError(
-      .busy, "a write closure of this thread is running: use its transaction, not the store")
+      .busy, "a write closure of this thread is running: use its transaction, not the store", in: path)
     error.sentence = "It is being written to already."
     return error
   }

@@ -292,7 +292,7 @@ extension Journal {
   /// - Throws: What stood in the way. The lock is given back all the same, and the next opening recovers.
   func close() throws(NotelogError) {
     // In the order in which writers take them: one that waits for room waits for whoever compacts.
-    if log.turn.isHeldByThisThread { throw Self.insideWrite }
+    if log.turn.isHeldByThisThread { throw insideWrite }
     log.turn.enter()
     defer { log.turn.leave() }
     keeping.enter()
