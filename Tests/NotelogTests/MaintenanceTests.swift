@@ -65,6 +65,23 @@ extension TemporaryFolder {
     #expect(finished.condition == .sound && finished.tornByteCount == 0)
   }
 
+  @Test func `salvage leaves another store's keyring, and brings along one that may be this store's`() throws
+  {
+    let (folder, other, target) = (try TemporaryFolder(), try TemporaryFolder(), try TemporaryFolder())
+    _ = try filled(folder)
+    try other.create().close()
+    let foreign = try Data(contentsOf: URL(filePath: other.path + "/keyring"))
+    try folder.alter("keyring.copy") { $0 = foreign }
+    try folder.alter("keyring") { $0[40] ^= 1 }
+    let damaged = try Data(contentsOf: URL(filePath: folder.path + "/keyring"))
+    #expect(try Store.salvage(from: folder.path, to: target.path).keyring == .damaged)
+    #expect(try Data(contentsOf: URL(filePath: target.path + "/keyring")) == damaged)
+    try folder.alter("keyring") { $0 = foreign }
+    let second = try TemporaryFolder()
+    #expect(try Store.salvage(from: folder.path, to: second.path).keyring == .foreign)
+    #expect(!FileManager.default.fileExists(atPath: second.path + "/keyring"))
+  }
+
   @Test func `a flipped bit in a record is found, and the other records are still read`() throws {
     let folder = try TemporaryFolder()
     let notes = try filled(folder)

@@ -59,8 +59,7 @@ extension Store {
       let isOwnSound = all.first.map { KeyringFiles.isOwn($0.name) } ?? true
       let chosen = opened ?? (isOwnSound ? nil : all.max { $0.keyring.generation < $1.keyring.generation })
       let keyring = try salvageKeyring(
-        keyrings.read(of: id, choosing: chosen?.keyring), isForeign: keyrings.read().newest != nil, to: target
-      )
+        keyrings.read(of: id, choosing: chosen?.keyring), ofAny: keyrings.read(), to: target)
       try EffaceableFile.copyAll(from: source, to: target)
       var summary = try Journal.salvage(
         from: source, to: target, storeID: id, keepsPossiblyStale: keepsOlderVersions, progress: progress)
@@ -123,14 +122,15 @@ extension Store {
     return try body(journal)
   }
 
-  /// Brings the keyring along, unless it is another store's.
+  /// Brings the keyring along, unless all there is of it is another store's. A file that does not check may be this store's.
   private static func salvageKeyring(
-    _ found: TwinFile<Keyring>, isForeign: Bool, to target: any Storage
+    _ found: TwinFile<Keyring>, ofAny any: TwinFile<Keyring>, to target: any Storage
   ) throws(NotelogError) -> SalvageSummary.KeyringOutcome {
     guard [found.first, found.copy].contains(where: { $0.bytes?.isEmpty == false }) else {
       return found.failure == nil ? .missing : .unreadable
     }
-    if found.newest == nil, isForeign { return .foreign }
+    let isAnySound = any.newest != nil && ![any.first.state, any.copy.state].contains(.unreadable)
+    if found.newest == nil, isAnySound { return .foreign }
     try found.copy(to: target)
     if found.newest == nil || found.finding.copy == .different { return .damaged }
     return found.finding.isDamage ? .mended : .sound
