@@ -79,7 +79,7 @@ byte k_old[RECORDS], k_oldFile[RECORDS];
 /* One look at the log: the struct Follower. */
 mtype = { WALK, LIST, OPEN, DECIDE, ASK, TAKE, FINISH };
 mtype f_step = WALK;              /* what it does next */
-byte f_first, f_gap;              /* `Journal.followDebt`: from where on transactions can't be told one by one; this stays when a look fails */
+byte f_gap;                       /* `Journal.unfinishedFollow`: from where on transactions can't be told one by one; this stays when a look fails */
 bool f_isExact = true;            /* and whether all that came was known to be copies */
 bool f_isFinished;                /* the segment that was read is finished */
 byte f_in;                        /* the segment in which the log goes on */
@@ -409,7 +409,7 @@ inline forget_frames(s, from) {
          g_u = g_u || (g_j >= from && file[k_file[s]].slot[g_j] == k_newest[g_r])
        }
        if
-       :: g_u -> note_old(g_r, f_first); k_newest[g_r] = 0; k_where[g_r] = 0
+       :: g_u -> note_old(g_r, (f_gap -> f_gap : k_next)); k_newest[g_r] = 0; k_where[g_r] = 0
        :: else
        fi
     :: else
@@ -569,7 +569,7 @@ inline finish_look() {
   k_gaps = (f_gap -> k_gaps | ((BIT(k_next) - 1) & ~(BIT(f_gap) - 1)) : k_gaps);
   printf("the follower knows all before transaction %d\n", k_next);
   check_followed();
-  f_gap = 0; f_isExact = true; isArranging = false; f_first = k_next;
+  f_gap = 0; f_isExact = true; isArranging = false;
   begin_look();
   wasQuiet = true
 }
@@ -669,7 +669,7 @@ init {
       markFloor[1] = AT(1, 0); markFloor[2] = AT(1, 1);
       does[1] = PUT_X;
       history = BIT(1) | BIT(2);
-      k_place = AT(2, 2); k_next = 3; f_first = 3; wasQuiet = true; k_told = BIT(1) | BIT(2);
+      k_place = AT(2, 2); k_next = 3; wasQuiet = true; k_told = BIT(1) | BIT(2);
       k_live[1] = 2; k_file[1] = 1; k_entry[1] = 2; k_file[2] = 2
     };
     if

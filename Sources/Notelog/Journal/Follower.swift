@@ -17,9 +17,8 @@ struct Follower: ~Copyable {
 
   /// Where the next unit is looked for.
   private(set) var place: LogPosition
-  /// The sequence number that is expected next, and the one that was when the look began.
+  /// The sequence number that is expected next.
   private var next: UInt64
-  private(set) var first: UInt64
   /// Whether all segments that came were known to be copies of others.
   var isExact = true
   /// Whether anything was taken in.
@@ -41,9 +40,8 @@ struct Follower: ~Copyable {
     storage = journal.storage
     keeper = journal.orderKeeper.withLock { $0 }
     (place, next) = log.state.withLock(waking: .nobody) { ($0.visibleEnd, $0.nextVisible) }
-    first = next
-    let debt = journal.followDebt.withLock { $0 }
-    if let debt { (first, gap, isExact) = (debt.first, debt.gap, debt.isExact) }
+    let unfinished = journal.unfinishedFollow.withLock { $0 }
+    if let unfinished { (gap, isExact) = (unfinished.gap, unfinished.isExact) }
   }
 
   /// Takes in what there is.
@@ -310,6 +308,8 @@ extension Follower {
       if !arrivals.new.isEmpty, try !catalog.adopt(arrivals.new) { isExact = false }
       if gap != nil { keeper?.distrustAll() }
       if !isExact || gap != nil {
+        // What a gap deleted, snapshots from before the gap still have.
+        let first = gap ?? next
         catalog.chunks.forget()
         for segment in removed { try catalog.forgetFrames(of: segment, deletedBy: first) }
         for (old, found, _) in arrivals.recut {

@@ -336,7 +336,7 @@ extension Journal {
         try follower.run()
         if follower.isArranging { catalog.arrangement.leave() }
         isArranging = false
-        followDebt.withLock { $0 = nil }
+        unfinishedFollow.withLock { $0 = nil }
         if let gap = follower.gap { tellGap(from: gap) }
         hasNews = hasNews || follower.hasNews
         if followed.withLock({ $0 })?() == true, attempt < Self.maximumAttempts { continue }
@@ -344,7 +344,7 @@ extension Journal {
       } catch {
         isArranging = follower.isArranging
         if follower.gap != nil || !follower.isExact {
-          followDebt.withLock { $0 = (follower.first, follower.gap, follower.isExact) }
+          unfinishedFollow.withLock { $0 = (follower.gap, follower.isExact) }
         }
         hasNews = hasNews || follower.hasNews
         if error.cause?.errno == SystemErrno.inputOutput, attempt < Self.maximumReadAttempts { continue }

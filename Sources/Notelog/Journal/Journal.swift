@@ -30,8 +30,8 @@ final class Journal: Sendable {
   let keeping = Gate()
   /// What is told when something was taken in that others have committed, before anything is written; it says whether to look again.
   let followed = Lock<(@Sendable () -> Bool)?>(nil)
-  /// What a look at the log that failed half-way leaves for the next one.
-  let followDebt = Lock<(first: UInt64, gap: UInt64?, isExact: Bool)?>(nil)
+  /// State of a failed follow; the next one starts here.
+  let unfinishedFollow = Lock<(gap: UInt64?, isExact: Bool)?>(nil)
   /// One thread at a time takes in what others have committed.
   let following = Gate()
   /// Held by a reader that can't keep all files open.

@@ -187,6 +187,17 @@ private func contents(_ journal: Journal) throws -> [ID16: [UInt8]] {
   return contents
 }
 
+/// What a snapshot has of each record.
+private func contents(_ snapshot: Snapshot) throws -> [ID16: [UInt8]] {
+  var contents: [ID16: [UInt8]] = [:]
+  var buffer = ReadBuffer()
+  for number in 0..<10 where try snapshot.read(key(number), into: &buffer) != nil {
+    contents[key(number)] = buffer.body.array()
+  }
+  #expect(try snapshot.records() == contents.keys.sorted())
+  return contents
+}
+
 @Suite struct `Model of an interrupted look` {
   /// The bugs: a transaction that was committed between two calls of a look went by, unheard or unseen, where its writer died before the
   /// third and the next process had recovered by then, or several segments had come and gone.
@@ -232,6 +243,69 @@ private func contents(_ journal: Journal) throws -> [ID16: [UInt8]] {
     }
     Issue.record("seed \(seed): a look of so many calls")
   }
+
+  /// The bug: a look came to a gap behind transactions that it had taken in itself. A snapshot made between two of those no longer had
+  /// what was deleted in the gap.
+  @Test(arguments: TestEffort.sample(0..<1000, 51))
+  func `a snapshot that is made between two transactions of a look stays as it was`(seed: Int) throws {
+    for passing in 0..<200 {
+      let bench = try Bench(seed: UInt64(seed))
+      for _ in 0..<bench.random.pick(1..<6) { try bench.write(.durable) }
+      var options = JournalOptions.small
+      options.isReadOnly = true
+      let follower = try Journal.open(in: bench.disk, options: options)
+      let keeper = SnapshotKeeper(follower, passing: passing)
+      follower.keepOrders(of: keeper)
+      for _ in 0..<bench.random.pick(1..<9) { try bench.act() }
+      try follower.refresh()
+      let kept = keeper.kept
+      if let kept {
+        try #require(try contents(kept.snapshot) == kept.contents, "seed \(seed), transaction \(passing)")
+      }
+      try follower.close()
+      try bench.writer().close()
+      if kept == nil { return }
+    }
+    Issue.record("seed \(seed): a look of so many transactions")
+  }
+}
+
+/// Makes a snapshot behind one of the transactions that a look takes in.
+private final class SnapshotKeeper: OrderKeeper {
+  private struct State {
+    var passing: Int
+    var kept: (snapshot: Snapshot, contents: [ID16: [UInt8]])?
+  }
+
+  private unowned let journal: Journal
+  private let state: Lock<State>
+
+  init(_ journal: Journal, passing: Int) {
+    self.journal = journal
+    state = Lock(State(passing: passing))
+  }
+
+  /// The snapshot, and what it had when it was made.
+  var kept: (snapshot: Snapshot, contents: [ID16: [UInt8]])? { state.withLock { $0.kept } }
+
+  func end(_ ticket: UInt64) {
+    // Who wants a snapshot now waits until all is in its place.
+    if journal.catalog.arrangement.isHeldByThisThread { return }
+    let isDue = state.withLock { state in
+      state.passing -= 1
+      return state.passing == -1
+    }
+    guard isDue else { return }
+    let snapshot = journal.snapshot()
+    guard let contents = try? contents(snapshot) else { return }
+    state.withLock { $0.kept = (snapshot, contents) }
+  }
+
+  func begin(_ frames: [PendingFrame], _ bytes: RawSpan) -> UInt64 { 0 }
+  var unstored: [OrderName] { [] }
+  func storeUnstored(of journal: Journal) {}
+  func distrustAll() {}
+  func storeAll(of journal: Journal, carrying: [StoredOrder]) {}
 }
 
 @Suite struct `Openings in the middle of a recovery` {
