@@ -61,7 +61,7 @@ private func showKept(_ invocation: Invocation) throws -> ExitCode {
     Kept(store: String($0.dropFirst(RootKeeper.kernelPrefix.count)), secondsLeft: nil, keeper: .kernel)
   }
   if let store { kept = kept.filter { $0.store == store.description } }
-  for one in kept { try invocation.print(Escaping.line(one.text) + "\n", or: one.json) }
+  for one in kept { try invocation.print(Escaping.line(one.text), or: one.json) }
   guard kept.isEmpty else { return .done }
   _ = try AgentPlace.required()
   throw ToolError(.no, reply == nil ? "nothing is kept, and no agent is running" : "nothing is kept")

@@ -66,7 +66,7 @@ private func backUp(_ invocation: Invocation) throws -> ExitCode {
   let healed = done.healedSegments > 0 ? " (\(done.healedSegments) damaged in the backup)" : ""
   try invocation.print(
     "\(counted(done.copiedSegments, "segment")) copied\(healed), \(done.keptSegments) there already; "
-      + "\(done.copiedByteCount) bytes copied and verified\n",
+      + "\(done.copiedByteCount) bytes copied and verified",
     or: [
       "segmentsCopied": done.copiedSegments, "segmentsKept": done.keptSegments,
       "segmentsHealed": done.healedSegments, "bytesCopied": done.copiedByteCount, "findings": done.findings,
@@ -110,7 +110,7 @@ private func restoreBackup(
   }
   try invocation.print(
     findings.filter(\.isDamage).isEmpty
-      ? "restored and verified\n" : "restored, with \(counted(findings.count, "finding"))\n",
+      ? "restored and verified" : "restored, with \(counted(findings.count, "finding"))",
     or: ["findings": findings])
   return sayFindings(findings)
 }

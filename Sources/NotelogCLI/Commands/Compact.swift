@@ -30,7 +30,7 @@ private func compactStore(_ invocation: Invocation) throws -> ExitCode {
   let byteCountAfter = try invocation.withStore(.never, readOnly: true) { store in store.info.byteCount }
   try invocation.print(
     "\(byteCountBefore) bytes before, \(byteCountAfter) after; "
-      + "\(counted(done?.removedSegments ?? 0, "segment")) became \(done?.addedSegments ?? 0)\n",
+      + "\(counted(done?.removedSegments ?? 0, "segment")) became \(done?.addedSegments ?? 0)",
     or: [
       "bytesBefore": byteCountBefore, "bytesAfter": byteCountAfter,
       "segmentsRemoved": done?.removedSegments ?? 0, "segmentsAdded": done?.addedSegments ?? 0,
@@ -50,7 +50,7 @@ private func forecast(_ invocation: Invocation) throws -> ExitCode {
   let forecast = try invocation.withStore(.never, readOnly: true) { store in store.compactionForecast }
   try invocation.print(
     "would free about \(forecast.freedByteCount) bytes: \(counted(forecast.segments.count, "segment")), of which "
-      + "\(forecast.copiedByteCount) bytes would be copied\n",
+      + "\(forecast.copiedByteCount) bytes would be copied",
     or: [
       "bytesFreed": forecast.freedByteCount, "bytesCopied": forecast.copiedByteCount,
       "segments": forecast.segments,

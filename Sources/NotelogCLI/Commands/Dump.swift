@@ -47,7 +47,7 @@ private func dumpStore(_ invocation: Invocation) throws -> ExitCode {
     for collection in store.collections {
       try collection.forEach { entry in
         let shown = RecordShown(entry, opening: isOpening)
-        try invocation.print(shown.text(), or: shown.json)
+        try invocation.print(shown.lines, or: shown.json)
         outcome.note(shown)
         done += 1
         return progress.update(done, of: total)
@@ -65,7 +65,7 @@ private func dumpFrames(_ invocation: Invocation) throws -> ExitCode {
   try asking(missing: invocation.noStore) {
     try Store.forEachPiece(at: invocation.store) { piece in
       if !piece.isSound { isSound = false }
-      try invocation.print(Escaping.line(piece.line) + "\n", or: piece.json)
+      try invocation.print(Escaping.line(piece.line), or: piece.json)
     }
   }
   return isSound ? .done : .damage

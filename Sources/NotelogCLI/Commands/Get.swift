@@ -64,7 +64,7 @@ private func getRecord(_ invocation: Invocation) throws -> ExitCode {
     }
     try invocation.unlock(store, toRead: entry.fields.map(\.name), of: collection)
     let shown = RecordShown(entry, opening: true)
-    try invocation.print(shown.text(), or: shown.json)
+    try invocation.print(shown.lines, or: shown.json)
     let outcome = ReadingOutcome(of: store)
     outcome.note(shown)
     return outcome.end()

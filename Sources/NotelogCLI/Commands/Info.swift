@@ -28,9 +28,7 @@ private func showInfo(_ invocation: Invocation) throws -> ExitCode {
     let counted = store.info.byteCount <= countedByteCount ? try store.countSealedValues() : nil
     // Afterwards: counting may have come upon damage.
     let info = store.info
-    try invocation.print(
-      text(info, store.damage, counts, counted),
-      or: json(info, store.damage, counts, counted))
+    try invocation.print(report(info, store.damage, counts, counted))
     if info.condition == .damaged, store.damage.verdict == .sound {
       Console.say("hint", "'notelog verify \(invocation.store)' says what is damaged")
     }
@@ -38,58 +36,79 @@ private func showInfo(_ invocation: Invocation) throws -> ExitCode {
   }
 }
 
-private func text(
+private func report(
   _ info: StoreInfo, _ damage: DamageReport,
   _ collections: [(collection: DynamicCollection, recordCount: Int)],
   _ sealed: SealedValueCounts?
-) -> String {
-  var text = """
-    store       \(info.id)
-    branch      \(info.branch)\(info.keepsCommitTimes ? ", commits have their times" : "")
-    condition   \(info.condition.rawValue), \(info.wasClosed ? "closed in order" : "not closed in order")
-    format      version \(info.formatVersion)
-    floor       segment \(info.floor.segment), offset \(info.floor.offset)
-    keyring     \(info.keyring)
-    schemas     \(info.schemas)
-    memory      \(info.memoryNote ?? "secrets are locked in memory, out of core dumps, and wiped in forked children"); OpenSSL's copies of keys are ordinary memory
-    records     \(info.recordCount)\(lostWords(damage)), next revision \(info.nextRevision)
-    size        \(info.byteCount) bytes, of which \(info.liveByteCount) are live and compaction can free \(info.deadByteCount)
-    space       \(info.usedByteCount) bytes used by all files, \(info.reservedByteCount) set aside
-
-    """
+) -> Report {
+  var report = Report(width: 12)
+  report.row("store", info.id, ["id": info.id])
+  let times = info.keepsCommitTimes ? ", commits have their times" : ""
+  report.row("branch", info.branch + times, ["branch": info.branch, "commitTimes": info.keepsCommitTimes])
+  let verdict: JSONValue = [
+    "verdict": damage.verdict.rawValue, "lostRecords": damage.lostRecordCount,
+    "staleBelow": damage.staleBelow,
+  ]
+  report.row(
+    "condition", "\(info.condition.rawValue), \(info.wasClosed ? "closed in order" : "not closed in order")",
+    ["condition": info.condition.rawValue, "damage": verdict, "closedInOrder": info.wasClosed])
+  report.row("format", "version \(info.formatVersion)")
+  report.row("floor", "segment \(info.floor.segment), offset \(info.floor.offset)")
+  report.row("keyring", info.keyring, ["keyring": info.keyring])
+  report.row("schemas", info.schemas, ["schemas": info.schemas])
+  let memory =
+    info.memoryNote
+    ?? "secrets are locked in memory, out of core dumps, and wiped in forked children"
+  report.row("memory", memory + "; OpenSSL's copies of keys are ordinary memory")
+  let lost = damage.lostRecordCount
+  report.row(
+    "records",
+    "\(info.recordCount)\(lost == 0 ? "" : ", of which \(lost) can't be read"), next revision \(info.nextRevision)",
+    ["records": info.recordCount, "nextRevision": info.nextRevision])
+  report.row(
+    "size",
+    "\(info.byteCount) bytes, of which \(info.liveByteCount) are live and compaction can free \(info.deadByteCount)",
+    ["bytes": info.byteCount, "liveBytes": info.liveByteCount, "deadBytes": info.deadByteCount])
+  report.row(
+    "space", "\(info.usedByteCount) bytes used by all files, \(info.reservedByteCount) set aside",
+    ["usedBytes": info.usedByteCount, "reservedBytes": info.reservedByteCount])
+  let floor: JSONValue = ["segment": info.floor.segment, "offset": info.floor.offset]
+  report.add(["formatVersion": info.formatVersion, "floor": floor, "memoryNote": info.memoryNote])
   if damage.verdict != .sound {
-    text +=
-      "damage      \(damage.verdict.rawValue), \(counted(damage.lostRecordCount, "record")) known to be lost\(damage.verdict == .unproven ? ", and others that nothing names" : "")\n"
+    let others = damage.verdict == .unproven ? ", and others that nothing names" : ""
+    report.row(
+      "damage", "\(damage.verdict.rawValue), \(counted(lost, "record")) known to be lost\(others)")
   }
-  for (collection, count) in collections {
-    text += Escaping.line(
-      "collection  \(collection.name): \(counted(count, "record")) of \(collection.words)")
-    text += "\n"
-  }
-  text += info.slots.map { Escaping.line("slot        \($0.words)") + "\n" }.joined()
-  for key in info.keys {
-    let name = key.name.map(Escaping.line) ?? "its name is sealed"
-    text += "key         \(key.number), \(name), \(key.keyClass), \(key.words(sealed))\n"
-  }
+  report.rows(
+    "collection",
+    collections.map {
+      Escaping.line("\($0.name): \(counted($1, "record")) of \($0.words)")
+    },
+    [
+      "collections": collections.map { collection, count -> JSONValue in
+        ["name": collection.name, "records": count, "fields": collection.fieldsInUse]
+      }
+    ])
+  report.rows("slot", info.slots.map { Escaping.line($0.words) }, ["slots": info.slots])
+  report.rows(
+    "key", info.keys.map { "\($0.number), \($0.shownName), \($0.keyClass), \($0.words(sealed))" },
+    ["keys": info.keys.map { $0.json(sealed) }])
   let largest = info.segments.map(\.byteCount).max() ?? 1
-  for segment in info.segments {
-    let head = segment.isHead ? ", being written" : ""
-    text +=
-      "segment     \(segment.number), \(segment.kind): \(segment.byteCount) bytes, \(segment.liveByteCount) live\(head)"
-    // The bar's length says how large the segment is, its filled part how much of it is live.
-    if Console.outIsTerminal {
-      let length = max(1, segment.byteCount * 20 / max(1, largest))
-      let filled = segment.liveByteCount * length / max(1, segment.byteCount)
-      text += "  " + String(repeating: "█", count: filled) + String(repeating: "░", count: length - filled)
-    }
-    text += "\n"
-  }
-  return text
+  report.rows("segment", info.segments.map { $0.words(largest) }, ["segments": info.segments])
+  return report
 }
 
-/// How many of the records that are counted can't be read.
-private func lostWords(_ damage: DamageReport) -> String {
-  damage.lostRecordCount == 0 ? "" : ", of which \(damage.lostRecordCount) can't be read"
+extension StoreInfo.Segment {
+  /// Its size, and on a terminal a bar: its length says how large the segment is, its filled part how much of it is live.
+  fileprivate func words(_ largest: Int) -> String {
+    let head = isHead ? ", being written" : ""
+    let words = "\(number), \(kind): \(byteCount) bytes, \(liveByteCount) live\(head)"
+    guard Console.outIsTerminal else { return words }
+    let length = max(1, byteCount * 20 / max(1, largest))
+    let filled = liveByteCount * length / max(1, byteCount)
+    return words + "  " + String(repeating: "█", count: filled)
+      + String(repeating: "░", count: length - filled)
+  }
 }
 
 extension DynamicCollection {
@@ -106,31 +125,6 @@ extension FieldInfo {
     let kind = isSealed ? "sealed under \(key)" : isIndexed ? "plain, indexed" : "plain"
     return "\(type.name), \(kind)\(isOptional ? ", optional" : "")"
   }
-}
-
-private func json(
-  _ info: StoreInfo, _ damage: DamageReport,
-  _ collections: [(collection: DynamicCollection, recordCount: Int)],
-  _ sealed: SealedValueCounts?
-) -> JSONValue {
-  let damage: JSONValue = [
-    "verdict": damage.verdict.rawValue, "lostRecords": damage.lostRecordCount,
-    "staleBelow": damage.staleBelow,
-  ]
-  let floor: JSONValue = ["segment": info.floor.segment, "offset": info.floor.offset]
-  return [
-    "id": info.id, "branch": info.branch, "commitTimes": info.keepsCommitTimes,
-    "condition": info.condition.rawValue, "damage": damage, "closedInOrder": info.wasClosed,
-    "keyring": info.keyring, "schemas": info.schemas, "records": info.recordCount,
-    "nextRevision": info.nextRevision, "bytes": info.byteCount, "liveBytes": info.liveByteCount,
-    "deadBytes": info.deadByteCount, "usedBytes": info.usedByteCount,
-    "reservedBytes": info.reservedByteCount, "formatVersion": info.formatVersion, "floor": floor,
-    "memoryNote": info.memoryNote,
-    "collections": collections.map { collection, count -> JSONValue in
-      ["name": collection.name, "records": count, "fields": collection.fieldsInUse]
-    },
-    "slots": info.slots, "keys": info.keys.map { $0.json(sealed) }, "segments": info.segments,
-  ]
 }
 
 extension StoreInfo.Slot: JSONRepresentable {

@@ -80,10 +80,8 @@ private func listKeys(_ invocation: Invocation) throws -> ExitCode {
   try invocation.withStore(.ifGiven, readOnly: true) { store in
     let counted = try store.countSealedValues()
     for key in store.info.keys {
-      let name = key.name.map(Escaping.line) ?? "its name is sealed"
       try invocation.print(
-        "\(key.number)  \(key.keyClass)  \(key.words(counted))  \(name)\n", or: key.json(counted)
-      )
+        "\(key.number)  \(key.keyClass)  \(key.words(counted))  \(key.shownName)", or: key.json(counted))
     }
     if !counted.isExact {
       Console.say("warning", "something can't be read: there may be more values than counted")
@@ -93,6 +91,8 @@ private func listKeys(_ invocation: Invocation) throws -> ExitCode {
 }
 
 extension StoreInfo.Key {
+  var shownName: String { name.map(Escaping.line) ?? "its name is sealed" }
+
   /// How many values are under it, and what else is to be known of it.
   func words(_ sealed: SealedValueCounts?) -> String {
     func count(_ key: UInt32) -> Int { sealed?.counts[key] ?? 0 }
@@ -169,7 +169,7 @@ private func rotateKey(_ invocation: Invocation) throws -> ExitCode {
       retired.isEmpty
       ? "" : "; \(retired.count == 1 ? "generation \(numbers) is" : "generations \(numbers) are") given up"
     try invocation.print(
-      "\(counted(resealed, "value")) sealed anew under generation \(last.generation)\(given)\n",
+      "\(counted(resealed, "value")) sealed anew under generation \(last.generation)\(given)",
       or: [
         "resealed": resealed, "generation": last.generation, "retired": retired, "finished": last.isFinished,
       ])

@@ -42,14 +42,14 @@ private func salvageStore(_ invocation: Invocation) throws -> ExitCode {
   // What is wrong with the password is said before the work is done.
   let credential = try SecretSource(invocation).given()
   try invocation.checkPath()
-  let report = try Interrupt.deferred {
+  let (summary, found) = try Interrupt.deferred {
     let summary = try save(invocation, to: new, credential, storeID)
     do {
       // What was saved is looked at again, as whoever goes on with it would.
       let found = try withProgress("verifying") { progress in
         try Store.verify(at: new, unlocking: credential, progress: progress)
       }
-      return SalvageOutput(summary: summary, found: found)
+      return (summary, found)
     } catch {
       if ToolError(any: error).code == .interrupted {
         Console.say("note", "'\(new)' is whole, and was not verified")
@@ -57,8 +57,10 @@ private func salvageStore(_ invocation: Invocation) throws -> ExitCode {
       throw error
     }
   }
-  try invocation.print(report.text(new), or: report.json)
-  return report.isComplete ? .done : .damage
+  let withoutSchema = found.isSound(.keyring) ? max(0, summary.recordCount - found.recordCount) : 0
+  let isComplete = summary.isComplete && found.condition != .damaged && withoutSchema == 0
+  try invocation.print(report(summary, found, withoutSchema: withoutSchema, isComplete: isComplete))
+  return isComplete ? .done : .damage
 }
 
 /// Saves what can be read into the new store.
@@ -79,76 +81,67 @@ private func save(
   }
 }
 
-/// What `salvage` prints.
-private struct SalvageOutput {
-  let summary: SalvageSummary
-  /// What the new store is like.
-  let found: Verification
-
-  var isComplete: Bool { summary.isComplete && found.condition != .damaged && withoutSchema == 0 }
-  /// Records of collections that the new store knows nothing of.
-  private var withoutSchema: Int {
-    found.isSound(.keyring) ? max(0, summary.recordCount - found.recordCount) : 0
+/// What was saved, and what the new store is like: `withoutSchema` records are of collections that it knows nothing of.
+private func report(
+  _ summary: SalvageSummary, _ found: Verification, withoutSchema: Int, isComplete: Bool
+) -> Report {
+  var report = Report(width: 11)
+  report.row("store", summary.storeID, ["store": summary.storeID, "complete": isComplete])
+  // What is odd about the files.
+  let remarks = [
+    (summary.headerless, "without a header"), (summary.doubled, "there twice"),
+    (summary.foreign, "of other stores, left out"),
+  ].filter { !$0.0.isEmpty }.map { ", \($0.0.count) \($0.1)" }
+  report.row("read", counted(summary.files.count, "file") + remarks.joined())
+  report.row(
+    "saved", "\(counted(summary.recordCount, "record")), \(summary.byteCount) bytes",
+    ["records": summary.recordCount, "chunks": summary.chunkCount, "bytes": summary.byteCount])
+  report.row(
+    "removed", "\(counted(summary.deletedCount, "record")), as they should be",
+    ["removed": summary.deletedCount])
+  let file = summary.keyringFile.map { ": found as '\(Escaping.line($0))'" } ?? ""
+  report.row(
+    "keyring", summary.keyring.words + file,
+    ["keyring": summary.keyring.rawValue, "keyringFile": summary.keyringFile])
+  report.rows(
+    "keyring",
+    summary.furtherKeyrings.map {
+      "another lies beside it as '\($0)': the newest that a given password opens is taken"
+    }, ["furtherKeyrings": summary.furtherKeyrings])
+  report.add([
+    "staleBelow": summary.staleBelow, "withoutSchema": withoutSchema, "files": summary.files,
+    "headerless": summary.headerless, "doubled": summary.doubled, "foreign": summary.foreign,
+  ])
+  report.rows(
+    "foreign", summary.foreignStores.map { "store \($0): --store-id \($0) saves that one" },
+    ["foreignStores": summary.foreignStores])
+  report.rows("lost", summary.losses.map { Escaping.line($0.words) })
+  let more = summary.lossCount - summary.losses.count
+  report.row("lost", more > 0 ? "and \(more) places more" : nil)
+  let unnamed = summary.unnamedRecordCount
+  report.row(
+    "lost", unnamed > 0 ? "\(counted(unnamed, "more record")): the index has no ids of them" : nil,
+    ["unnamedRecords": unnamed])
+  let older = summary.olderVersions.map(\.shown)
+  report.rows("older", older.map { "record \($0): not its newest version" }, ["olderVersions": older])
+  if withoutSchema > 0 {
+    report.row(
+      "schema",
+      "lost of \(counted(withoutSchema, "record")): they are kept, and nothing can show them; 'notelog accept' before a collection is made"
+    )
   }
-
-  func text(_ path: String) -> String {
-    var lines = [
-      "store      \(summary.storeID)",
-      "read       \(counted(summary.files.count, "file"))" + remarks,
-      "saved      \(counted(summary.recordCount, "record")), \(summary.byteCount) bytes",
-      "removed    \(counted(summary.deletedCount, "record")), as they should be",
-      "keyring    \(summary.keyring.words)"
-        + (summary.keyringFile.map { ": found as '\(Escaping.line($0))'" } ?? ""),
-    ]
-    lines += summary.furtherKeyrings.map {
-      "keyring    another lies beside it as '\($0)': the newest that a given password opens is taken"
-    }
-    lines += summary.foreignStores.map { "foreign    store \($0): --store-id \($0) saves that one" }
-    lines += summary.losses.map { "lost       \(Escaping.line($0.words))" }
-    if summary.lossCount > summary.losses.count {
-      lines.append("lost       and \(summary.lossCount - summary.losses.count) places more")
-    }
-    if summary.unnamedRecordCount > 0 {
-      lines.append(
-        "lost       \(counted(summary.unnamedRecordCount, "more record")): the index has no ids of them")
-    }
-    lines += summary.olderVersions.map { "older      record \($0.shown): not its newest version" }
-    if withoutSchema > 0 {
-      lines.append(
-        "schema     lost of \(counted(withoutSchema, "record")): they are kept, and nothing can show them; 'notelog accept' before a collection is made"
-      )
-    }
-    if summary.staleBelow > 0 {
-      lines.append(
-        "stale      revisions below \(summary.staleBelow) may have been changed or removed in what is lost")
-    }
-    lines += found.parts().map { "new store  \($0)" }
-    let verdict =
-      isComplete ? Console.styled("everything was saved", .green) : Console.styled("not all was saved", .red)
-    return (lines + ["verdict    \(verdict)"]).joined(separator: "\n") + "\n"
-  }
-
-  /// What is odd about the files.
-  private var remarks: String {
-    [
-      (summary.headerless, "without a header"), (summary.doubled, "there twice"),
-      (summary.foreign, "of other stores, left out"),
-    ].filter { !$0.0.isEmpty }.map { ", \($0.0.count) \($0.1)" }.joined()
-  }
-
-  var json: JSONValue {
-    [
-      "store": summary.storeID, "complete": isComplete, "records": summary.recordCount,
-      "chunks": summary.chunkCount, "bytes": summary.byteCount, "removed": summary.deletedCount,
-      "keyring": summary.keyring.rawValue, "keyringFile": summary.keyringFile,
-      "furtherKeyrings": summary.furtherKeyrings,
-      "staleBelow": summary.staleBelow, "withoutSchema": withoutSchema,
-      "files": summary.files, "headerless": summary.headerless, "doubled": summary.doubled,
-      "foreign": summary.foreign, "foreignStores": summary.foreignStores,
-      "unnamedRecords": summary.unnamedRecordCount, "olderVersions": summary.olderVersions.map(\.shown),
-      "lossCount": summary.lossCount, "losses": summary.losses, "newStore": found.json,
-    ]
-  }
+  report.row(
+    "stale",
+    summary.staleBelow > 0
+      ? "revisions below \(summary.staleBelow) may have been changed or removed in what is lost" : nil)
+  let copy = found.report
+  report.rows(
+    "new store", copy.lines,
+    ["lossCount": summary.lossCount, "losses": summary.losses, "newStore": copy.json])
+  report.row(
+    "verdict",
+    isComplete ? Console.styled("everything was saved", .green) : Console.styled("not all was saved", .red))
+  return report
 }
 
 extension SalvageSummary.KeyringOutcome {

@@ -44,10 +44,11 @@ private func verifyStore(_ invocation: Invocation) throws -> ExitCode {
     // Nothing more could be looked at; the answer is the same.
     throw ToolError(.no, error.message, hint: invocation.remedy)
   }
-  let verdict =
-    found.condition == .damaged ? Console.styled("damaged", .red) : Console.styled("sound", .green)
-  try invocation.print(
-    (found.parts() + ["verdict    \(verdict)"]).joined(separator: "\n") + "\n", or: found.json)
+  var report = found.report
+  report.row(
+    "verdict",
+    found.condition == .damaged ? Console.styled("damaged", .red) : Console.styled("sound", .green))
+  try invocation.print(report)
   guard found.condition == .damaged else { return .done }
   // What is wrong with an index or a keyring says by itself what can be done.
   let parts: [Finding.Part] = [.structure, .records, .tags]
@@ -75,74 +76,73 @@ extension Invocation {
 
 extension Verification {
   /// Part by part what was checked, then what was found.
-  func parts() -> [String] {
-    var lines =
-      backup.map { backup in
-        ["backup     of store \(backup.storeID?.shown ?? "unknown"), \(counted(backup.partCount, "part"))"]
-      } ?? []
-    lines += [
-      "structure  \(words(.structure)): \(counted(segmentCount, "segment")), "
-        + "\(counted(frameCount, "frame")), \(byteCount) bytes read",
-      "index      \(words(.index))",
-      "keyring    \(words(.keyring))",
-      "records    \(words(.records)): \(counted(recordCount, "record")) read",
-    ]
-    if !wasUnlocked {
-      lines.append("tags       not checked: \(counted(lockedCount, "sealed value")), no key was given")
-    } else {
-      let locked = lockedCount > 0 ? ", \(lockedCount) under keys that are locked" : ""
-      lines.append("tags       \(words(.tags)): \(counted(openedCount, "value")) opened\(locked)")
+  var report: Report {
+    var report = Report(width: 11)
+    report.row(
+      "backup",
+      backup.map { "of store \($0.storeID?.shown ?? "unknown"), \(counted($0.partCount, "part"))" })
+    let parts = Finding.Part.allCases.map { part in
+      let word = part == .tags && !wasUnlocked ? "unchecked" : isSound(part) ? "sound" : "damaged"
+      return JSONValue.Member(name: part.rawValue, value: .string(word))
     }
-    if shreddedCount > 0 {
-      lines.append(
-        "shredded   \(counted(shreddedCount, "value")) under keys that were shredded, or whose effaceable file is not here"
-      )
-    }
-    if tornByteCount > 0 {
-      lines.append(
-        "torn       \(tornByteCount) bytes behind what is known to be durable, as a crash leaves them")
-    }
-    return lines + findings.map { "finding    \(Escaping.line($0.words))" } + lostLines()
+    report.add([
+      "condition": condition.rawValue, "backupOf": backup.map { $0.storeID?.shown ?? "" },
+      "backupParts": backup?.partCount, "parts": JSONValue.object(parts),
+    ])
+    report.row(
+      "structure",
+      "\(words(.structure)): \(counted(segmentCount, "segment")), \(counted(frameCount, "frame")), \(byteCount) bytes read",
+      ["segments": segmentCount, "frames": frameCount, "bytes": byteCount])
+    report.row("index", words(.index))
+    report.row("keyring", words(.keyring))
+    report.row(
+      "records", "\(words(.records)): \(counted(recordCount, "record")) read", ["records": recordCount])
+    let locked = lockedCount > 0 ? ", \(lockedCount) under keys that are locked" : ""
+    report.row(
+      "tags",
+      wasUnlocked
+        ? "\(words(.tags)): \(counted(openedCount, "value")) opened\(locked)"
+        : "not checked: \(counted(lockedCount, "sealed value")), no key was given",
+      ["opened": openedCount, "locked": lockedCount])
+    let shredded = counted(shreddedCount, "value")
+    report.row(
+      "shredded",
+      shreddedCount > 0
+        ? "\(shredded) under keys that were shredded, or whose effaceable file is not here" : nil,
+      ["shredded": shreddedCount])
+    report.row(
+      "torn",
+      tornByteCount > 0
+        ? "\(tornByteCount) bytes behind what is known to be durable, as a crash leaves them" : nil,
+      ["tornBytes": tornByteCount])
+    report.rows("finding", findings.map { Escaping.line($0.words) })
+    let nameless = lostRecordCount - lostRecords.count
+    report.rows(
+      "lost", lostWords(nameless),
+      ["lostRecords": lostRecordCount, "lostWithoutID": nameless, "lost": lostRecords])
+    report.add(["findings": findings])
+    return report
   }
 
   private static let shownLostCount = 20
 
   /// The records that are lost: the first of them by name, the others by their number.
-  private func lostLines() -> [String] {
-    if lostRecordCount == 0 { return [] }
-    var lines = lostRecords.prefix(Self.shownLostCount).map { record in
+  private func lostWords(_ nameless: Int) -> [String] {
+    var words = lostRecords.prefix(Self.shownLostCount).map { record in
       let collection = record.collection.map { " of \(Escaping.line($0))" } ?? ""
-      return "lost       record \(record.id.shown)\(collection), revision \(record.revision)"
+      return "record \(record.id.shown)\(collection), revision \(record.revision)"
     }
-    let more = lostRecords.count - lines.count
-    if more > 0 { lines.append("lost       and \(more) more, which --json names") }
-    let nameless = lostRecordCount - lostRecords.count
+    let more = lostRecords.count - words.count
+    if more > 0 { words.append("and \(more) more, which --json names") }
     if nameless > 0 {
-      lines.append(
-        "lost       \(counted(nameless, "record")) whose ids are not known: the index has only fingerprints of ids"
-      )
+      words.append(
+        "\(counted(nameless, "record")) whose ids are not known: the index has only fingerprints of ids")
     }
-    return lines
+    return words
   }
 
   private func words(_ part: Finding.Part) -> String {
     isSound(part) ? "sound" : Console.styled("damaged", .red)
-  }
-
-  /// The verification as one JSON object.
-  var json: JSONValue {
-    let parts = Finding.Part.allCases.map { part in
-      let word = part == .tags && !wasUnlocked ? "unchecked" : isSound(part) ? "sound" : "damaged"
-      return JSONValue.Member(name: part.rawValue, value: .string(word))
-    }
-    return [
-      "condition": condition.rawValue, "backupOf": backup.map { $0.storeID?.shown ?? "" },
-      "backupParts": backup?.partCount, "parts": JSONValue.object(parts), "segments": segmentCount,
-      "frames": frameCount, "bytes": byteCount, "records": recordCount, "opened": openedCount,
-      "locked": lockedCount, "shredded": shreddedCount, "tornBytes": tornByteCount,
-      "lostRecords": lostRecordCount,
-      "lostWithoutID": lostRecordCount - lostRecords.count, "lost": lostRecords, "findings": findings,
-    ]
   }
 }
 

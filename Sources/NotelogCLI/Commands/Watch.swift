@@ -33,7 +33,7 @@ private func watchStore(_ invocation: Invocation) throws -> ExitCode {
       var count = 0
       for await change in changes {
         do {
-          try invocation.print(change.text, or: change.json)
+          try invocation.print(change.lines, or: change.json)
           try Console.out.flush()
         } catch { return failure.withLock { $0 = error } }
         count += 1
@@ -50,13 +50,13 @@ private func watchStore(_ invocation: Invocation) throws -> ExitCode {
 
 extension RecordChanges {
   /// A line for each record.
-  fileprivate var text: String {
+  fileprivate var lines: [String] {
     let revision =
       revisions.count == 1 ? "\(revisions.lowerBound)" : "\(revisions.lowerBound)-\(revisions.upperBound)"
     var lines = written.map(\.shown).sorted().map { "\(revision)  written  \($0)" }
     lines += deleted.map(\.shown).sorted().map { "\(revision)  deleted  \($0)" }
     if !isComplete { lines.append("\(revision)  more") }
-    return lines.map { $0 + "\n" }.joined()
+    return lines
   }
 
   fileprivate var json: JSONValue {

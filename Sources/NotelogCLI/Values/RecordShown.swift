@@ -78,15 +78,15 @@ struct RecordShown {
   }
 
   /// A line for the record and a line for each field.
-  func text() -> String {
+  var lines: [String] {
     let width = fields.map(\.name.count).max() ?? 0
-    var text =
-      "\(Console.styled(Escaping.line(collection), .bold)) \(id.shown) revision \(revision)\(isPossiblyStale ? ", possibly older than it was" : "")\n"
-    for (name, content) in fields {
-      let padding = String(repeating: " ", count: width - name.count)
-      text += "  \(Escaping.line(name))\(padding)  \(Self.text(content))\n"
-    }
-    return text
+    let name = Console.styled(Escaping.line(collection), .bold)
+    let note = isPossiblyStale ? ", possibly older than it was" : ""
+    return ["\(name) \(id.shown) revision \(revision)\(note)"]
+      + fields.map { name, content in
+        let padding = String(repeating: " ", count: width - name.count)
+        return "  \(Escaping.line(name))\(padding)  \(Self.text(content))"
+      }
   }
 
   static func text(_ content: Content) -> String {
