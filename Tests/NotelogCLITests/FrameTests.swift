@@ -78,7 +78,7 @@ import Testing
     let page = try bench.run("notelog generate man").out
     for command in table.commands {
       #expect(page.contains(roff(command.synopsis)))
-      for text in [sentence(command.summary)] + command.discussion + command.examples.map(\.line) {
+      for text in [sentence(command.summary)] + command.paragraphs + command.examples.map(\.line) {
         #expect(page.contains(roff(text)), "\(command.name)")
       }
       for option in command.allOptions {
@@ -88,7 +88,7 @@ import Testing
       // And help says all that the table holds.
       let words = { (text: String) in text.split { $0 == " " || $0 == "\n" }.joined(separator: " ") }
       let help = words(command.helpPage)
-      let texts = command.allOptions.map(\.help) + command.positionals.map(\.help) + command.discussion
+      let texts = command.allOptions.map(\.help) + command.positionals.map(\.help) + command.paragraphs
       for text in texts { #expect(help.contains(words(text))) }
     }
     for code in ExitCode.allCases { #expect(page.contains(".B \(code.rawValue)\n\(roff(code.meaning))")) }

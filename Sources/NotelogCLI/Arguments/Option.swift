@@ -107,8 +107,8 @@ struct Command: Sendable {
   var words: [String]
   /// One line, in lower case, without a full stop.
   var summary: String
-  /// Paragraphs, for `--help` and the man page.
-  var discussion: [String] = []
+  /// Paragraphs, for `--help` and the man page, with an empty line between them.
+  var discussion = ""
   var positionals: [Positional] = []
   var options: [Option] = []
   /// A command line as one would type it, with what it does.
@@ -118,6 +118,10 @@ struct Command: Sendable {
   struct Example: Sendable {
     var line: String
     var does: String
+  }
+
+  var paragraphs: [String] {
+    discussion.split(separator: "\n\n").map { String($0.replacing("\n", with: " ")) }
   }
 
   var name: String { words.joined(separator: " ") }

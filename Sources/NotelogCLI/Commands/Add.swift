@@ -5,11 +5,13 @@ import Notelog
 extension Command {
   static let add: Command = Command(
     words: ["add"], summary: "add a record, and print its id",
-    discussion: [
-      assignmentHelp,
-      "The collection may be left out where there is only one. Of what is not optional, a date is now and a text empty unless given; the others have to be given.",
-      keyHelp,
-    ],
+    discussion: """
+      \(assignmentHelp)
+
+      The collection may be left out where there is only one. Of what is not optional, a date is now and a text empty unless given; the others have to be given.
+
+      \(keyHelp)
+      """,
     positionals: [
       .store, Positional(name: "COLLECTION", isOptional: true, help: "the record's collection"),
       Positional(name: "NAME=VALUE", repeats: true, help: "a field and its value"),
@@ -20,13 +22,16 @@ extension Command {
 
   static let set: Command = Command(
     words: ["set"], summary: "change fields of a record",
-    discussion: [
-      assignmentHelp, "Fields that are not named stay as they are, sealed ones unopened.",
-      """
-      A value has 16 MiB at most, but for one from a file or standard input, for a sealed field of bytes that is not padded, compressed or unique: that has \
+    discussion: """
+      \(assignmentHelp)
+
+      Fields that are not named stay as they are, sealed ones unopened.
+
+      A value has 16 MiB at most, but for one from a file or standard input, for a sealed field of bytes that is not padded, compressed or unique: that has
       any length.
-      """, keyHelp,
-    ],
+
+      \(keyHelp)
+      """,
     positionals: [
       .store, Positional(name: "ID", help: "the record's id"),
       Positional(name: "NAME=VALUE", repeats: true, help: "a field and its new value"),

@@ -4,18 +4,16 @@ import Notelog
 extension Command {
   static let agent: Command = Command(
     words: ["agent"], summary: "keep stores unlocked for a while, in this process",
-    discussion: [
-      """
-      It listens at $XDG_RUNTIME_DIR/notelog/agent, a socket in a folder that only the user can enter, and answers processes of the \
-      same user only. When it listens it prints one line, and is silent from then on. 'notelog unlock' starts one where none is running, \
+    discussion: """
+      It listens at $XDG_RUNTIME_DIR/notelog/agent, a socket in a folder that only the user can enter, and answers processes of the
+      same user only. When it listens it prints one line, and is silent from then on. 'notelog unlock' starts one where none is running,
       and gives it what it keeps.
-      """,
-      """
-      It forgets a store when its time is over, on 'notelog lock', and all of them when it ends: on 'notelog agent stop', SIGTERM or Ctrl-C. \
+
+      It forgets a store when its time is over, on 'notelog lock', and all of them when it ends: on 'notelog agent stop', SIGTERM or Ctrl-C.
       It writes nothing to a disk, is left out of core dumps, and on Linux can't be looked into by other processes of the user.
+
+      \(agentWarning)
       """,
-      agentWarning,
-    ],
     options: [agentFor, untilEmpty],
     examples: [
       .init(line: "notelog agent --for 1h &", does: "an agent that keeps nothing longer than an hour")
@@ -24,7 +22,7 @@ extension Command {
 
   static let agentStatus: Command = Command(
     words: ["agent", "status"], summary: "say which stores are kept unlocked, and for how long",
-    discussion: ["It exits 1 where nothing is kept, or nothing of STORE."],
+    discussion: "It exits 1 where nothing is kept, or nothing of STORE.",
     positionals: [optionalStore], options: [.json], run: showKept)
 
   static let agentStop: Command = Command(

@@ -4,21 +4,17 @@ import Notelog
 extension Command {
   static let backup: Command = Command(
     words: ["backup"], summary: "bring a backup up to date, while the store is in use",
-    discussion: [
-      """
-      Only what the backup lacks is copied, and every copy is read back and verified before it counts. Interrupted, the \
+    discussion: """
+      Only what the backup lacks is copied, and every copy is read back and verified before it counts. Interrupted, the
       backup is still the one before. No key is needed; the keyring comes along, so old passwords open old backups.
-      """,
-      """
-      Without a password, a keyring that was changed since goes beside the backup's, as nobody can tell it from a forged \
+
+      Without a password, a keyring that was changed since goes beside the backup's, as nobody can tell it from a forged
       one, and 'notelog restore' then asks for the password. With one, it is checked and takes their place.
-      """,
-      """
-      What does not check in the store is named; then it exits 3. It never takes the place of what the backup holds: a \
-      good copy stays, and everything of the last backup of a sound store does until there is another one. The bytes of \
+
+      What does not check in the store is named; then it exits 3. It never takes the place of what the backup holds: a
+      good copy stays, and everything of the last backup of a sound store does until there is another one. The bytes of
       segments that the backup has already are not read again: --check reads them in the backup, 'notelog verify' in both.
       """,
-    ],
     positionals: [
       .store,
       Positional(name: "DEST", completion: .folder, help: "the backup's folder; made if it is missing"),
@@ -34,17 +30,14 @@ extension Command {
 
   static let restore: Command = Command(
     words: ["restore"], summary: "make a store of a backup",
-    discussion: [
-      """
-      Every byte of the new store is verified. If something does not check, in the backup or in what the backup was made \
-      of, everything that is there is restored all the same; what does not check is named, and it exits 3. Then 'notelog \
+    discussion: """
+      Every byte of the new store is verified. If something does not check, in the backup or in what the backup was made
+      of, everything that is there is restored all the same; what does not check is named, and it exits 3. Then 'notelog
       salvage' makes a sound store of it.
-      """,
-      """
-      Where the backup holds several keyrings, the newest is taken that the password opens, and there has to be one: \
+
+      Where the backup holds several keyrings, the newest is taken that the password opens, and there has to be one:
       'notelog salvage BACKUP --to NEW' brings all of them along without.
       """,
-    ],
     positionals: [
       Positional(name: "BACKUP", completion: .folder, help: "the backup's folder"),
       Positional(name: "STORE", completion: .folder, help: "the new store's folder, missing or empty"),

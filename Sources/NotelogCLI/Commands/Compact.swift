@@ -4,10 +4,11 @@ import Notelog
 extension Command {
   static let compact: Command = Command(
     words: ["compact"], summary: "give back the space of what was changed or removed",
-    discussion: [
-      "No key is needed: sealed bytes are copied as they are. It may be interrupted at any moment.",
-      "A damaged segment is left as it is, and named; then it exits 3.",
-    ],
+    discussion: """
+      No key is needed: sealed bytes are copied as they are. It may be interrupted at any moment.
+
+      A damaged segment is left as it is, and named; then it exits 3.
+      """,
     positionals: [.store], options: [dryRun, .segmentSize, .json], run: compactStore)
 
   fileprivate static let dryRun = Option(

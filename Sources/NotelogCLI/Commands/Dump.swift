@@ -4,20 +4,18 @@ import Notelog
 extension Command {
   static let dump: Command = Command(
     words: ["dump"], summary: "print all records",
-    discussion: [
-      """
-      Without a key, sealed fields are shown as sealed, with their size and the number of their key, also where an agent keeps the store \
-      unlocked: --unlock opens them. With --json \
-      each record is one line: {"id":…,"collection":…,"revision":…,"fields":{…}}. Dates are RFC 3339; bytes are \
-      {"base64":…}, JSON documents {"json":…}, a field not opened {"sealed":…,"key":…}, one that is not in the schema \
+    discussion: """
+      Without a key, sealed fields are shown as sealed, with their size and the number of their key, also where an agent keeps the store
+      unlocked: --unlock opens them. With --json
+      each record is one line: {"id":…,"collection":…,"revision":…,"fields":{…}}. Dates are RFC 3339; bytes are
+      {"base64":…}, JSON documents {"json":…}, a field not opened {"sealed":…,"key":…}, one that is not in the schema
       {"unknown":…}, one that failed {"error":…}; the sizes are in bytes, as stored.
-      """,
-      "All that is sound is printed; if something was not, it exits 3.",
-      """
-      With --frames it shows the files themselves, frame by frame with offsets and lengths, old versions and removed \
+
+      All that is sound is printed; if something was not, it exits 3.
+
+      With --frames it shows the files themselves, frame by frame with offsets and lengths, old versions and removed
       records among them. It opens nothing, recovers nothing and needs no key.
       """,
-    ],
     positionals: [.store], options: [frames, .unlock, .json],
     examples: [
       .init(line: "notelog dump --json my.notelog >notes.jsonl", does: "one record a line, fields sealed"),

@@ -4,21 +4,17 @@ import Notelog
 extension Command {
   static let export: Command = Command(
     words: ["export"], summary: "print records for other programs: SQL, CSV or JSON lines",
-    discussion: [
-      """
-      Everything is opened, and stands in the clear in what is printed. --as sql makes a table for each collection, which sqlite3 reads; \
-      csv has the names in its first line, and takes one collection; jsonl is what dump --json prints, and import takes it. In CSV and SQL bytes \
+    discussion: """
+      Everything is opened, and stands in the clear in what is printed. --as sql makes a table for each collection, which sqlite3 reads;
+      csv has the names in its first line, and takes one collection; jsonl is what dump --json prints, and import takes it. In CSV and SQL bytes
       are base64 and X'…', dates are RFC 3339.
-      """,
-      """
-      What can't be read is left out and said, and it exits 3: a record whole, where one of its values is damaged; and from a record what is sealed \
-      under a key that was not granted, was shredded or is elsewhere. What the other program would not take for a name is refused; of two names that are one \
+
+      What can't be read is left out and said, and it exits 3: a record whole, where one of its values is damaged; and from a record what is sealed
+      under a key that was not granted, was shredded or is elsewhere. What the other program would not take for a name is refused; of two names that are one
       to SQLite, which knows no capital letters, the second gets a number.
-      """,
-      """
+
       A value of more than 16 MiB is left out of its record, which is said, and it exits 4: 'notelog get STORE ID FIELD' writes it to a file.
       """,
-    ],
     positionals: [
       .store, Positional(name: "COLLECTION", isOptional: true, help: "the collection; all without it"),
     ],

@@ -4,13 +4,12 @@ import Notelog
 extension Command {
   static let get: Command = Command(
     words: ["get"], summary: "print a record, or one field of it as it is",
-    discussion: [
-      "A record that does not exist exits 1.",
-      """
-      A field's value goes to a file or a pipe as it is, piece by piece, however long it is: what came out before an error is a part of it. In a whole record, \
+    discussion: """
+      A record that does not exist exits 1.
+
+      A field's value goes to a file or a pipe as it is, piece by piece, however long it is: what came out before an error is a part of it. In a whole record,
       a value of more than 16 MiB is left out and said, and it exits 4.
       """,
-    ],
     positionals: [
       .store, Positional(name: "ID", help: "the record's id"),
       Positional(name: "FIELD", isOptional: true, help: "print this field's value, and nothing else"),
@@ -19,12 +18,10 @@ extension Command {
 
   static let remove: Command = Command(
     words: ["remove"], summary: "remove records",
-    discussion: [
-      """
-      No key is needed. All are removed at once, or, where that fails, none. If one of the records does not exist, the others are \
+    discussion: """
+      No key is needed. All are removed at once, or, where that fails, none. If one of the records does not exist, the others are
       removed, and it exits 1.
-      """
-    ],
+      """,
     positionals: [.store, Positional(name: "ID", repeats: true, help: "a record's id")], run: removeRecords)
 }
 

@@ -6,35 +6,28 @@ extension Command {
   static let importRecords: Command = Command(
     words: ["import"],
     summary: "add or replace records, from the lines of dump --json or from other programs",
-    discussion: [
-      """
-      Each line is {"id":…,"collection":…,"fields":{…}}; the id may be left out, and the collection where there is \
+    discussion: """
+      Each line is {"id":…,"collection":…,"fields":{…}}; the id may be left out, and the collection where there is
       only one. A record whose id exists is replaced. Fields that a dump left sealed are refused.
-      """,
-      """
-      Lines are committed in batches. If a line is wrong, those before it are imported and it says which line it \
+
+      Lines are committed in batches. If a line is wrong, those before it are imported and it says which line it
       was. All that was imported is on the disk before it exits.
-      """,
-      """
-      With --from a table of something else is taken over: sqlite (read by the sqlite3 program, of Core Data too), csv with names in the \
+
+      With --from a table of something else is taken over: sqlite (read by the sqlite3 program, of Core Data too), csv with names in the
       first line, or jsonl, any objects. A collection is proposed and shown, with a value of each column, and taken after a yes or with --yes.
-      """,
-      """
-      CSV has commas between values, and quotation marks around what holds a comma, a quotation mark or a line's end. A column is integer, double or \
-      boolean where each value is written as such a value is printed: 12, 2.5, true; with both 12 and 2.5 it is double. All else is text, as it stands: \
-      007, +5, 1E5, 1.50, and what has more digits than a number keeps. What becomes another kind of value, and which columns are left out, is said. An empty cell is no value, and makes its field optional; "" is an empty text. \
+
+      CSV has commas between values, and quotation marks around what holds a comma, a quotation mark or a line's end. A column is integer, double or
+      boolean where each value is written as such a value is printed: 12, 2.5, true; with both 12 and 2.5 it is double. All else is text, as it stands:
+      007, +5, 1E5, 1.50, and what has more digits than a number keeps. What becomes another kind of value, and which columns are left out, is said. An empty cell is no value, and makes its field optional; "" is an empty text.
       In JSON lines, and in SQLite, a number is a number however it is written, and text where a digit would be lost.
-      """,
-      """
-      Into a collection that is there already, values are read as its fields' types: a date is RFC 3339, as 2026-11-26T10:00:00Z, or a day alone, \
-      which is its midnight in UTC; boolean is true, false, 1 or 0; bytes are base64; an empty cell is an empty text where the field is a text that is not optional. \
+
+      Into a collection that is there already, values are read as its fields' types: a date is RFC 3339, as 2026-11-26T10:00:00Z, or a day alone,
+      which is its midnight in UTC; boolean is true, false, 1 or 0; bytes are base64; an empty cell is an empty text where the field is a text that is not optional.
       Where a value does not fit, nothing is imported, and it says which.
-      """,
-      """
-      What is interrupted goes on when the same is run again. Rows that were imported before are compared with their records first: where one \
+
+      What is interrupted goes on when the same is run again. Rows that were imported before are compared with their records first: where one
       differs, or is gone, nothing is imported. At the end all rows are compared with all records.
       """,
-    ],
     positionals: [
       .store,
       Positional(

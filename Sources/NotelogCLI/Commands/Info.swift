@@ -4,13 +4,13 @@ import Notelog
 extension Command {
   static let info: Command = Command(
     words: ["info"], summary: "show size, records, segments, collections and keys",
-    discussion: [
-      """
+    discussion: """
       Of a store of more than 32 MiB the values under each key are not counted: it would read all records, as 'notelog key list' does.
+
+      No key is needed; with one, or with --unlock, the names of keys are shown as well. What lies before the floor is on the disk for certain.
+
+      On a terminal each segment has a bar: as long as it is large, filled as far as it is live.
       """,
-      "No key is needed; with one, or with --unlock, the names of keys are shown as well. What lies before the floor is on the disk for certain.",
-      "On a terminal each segment has a bar: as long as it is large, filled as far as it is live.",
-    ],
     positionals: [.store], options: [.unlock, .json], run: showInfo)
 }
 

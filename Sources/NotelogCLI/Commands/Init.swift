@@ -5,20 +5,18 @@ import Notelog
 extension Command {
   static let initialize: Command = Command(
     words: ["init"], summary: "make a store",
-    discussion: [
-      "The password is asked for twice, unless --password-file or --key-file gives what opens the store.",
-      """
-      Without --schema the store has one collection, 'note', with a time (plain, indexed), a title and a body \
-      (both sealed). A schema is JSON: {"collections": [{"name": "note", "fields": [{"name": "time", "type": \
-      "date", "indexed": true}, {"name": "title", "type": "text", "sealed": true}]}]}. Types are boolean, \
-      integer, unsigned, double, text, bytes, date, uuid, url and json. A field may be "optional" too, and a \
-      sealed one "padded", "compressed", or under a "key" of its own; or under one of some "keys", which each record \
+    discussion: """
+      The password is asked for twice, unless --password-file or --key-file gives what opens the store.
+
+      Without --schema the store has one collection, 'note', with a time (plain, indexed), a title and a body
+      (both sealed). A schema is JSON: {"collections": [{"name": "note", "fields": [{"name": "time", "type":
+      "date", "indexed": true}, {"name": "title", "type": "text", "sealed": true}]}]}. Types are boolean,
+      integer, unsigned, double, text, bytes, date, uuid, url and json. A field may be "optional" too, and a
+      sealed one "padded", "compressed", or under a "key" of its own; or under one of some "keys", which each record
       names in the plain text field that "keyFrom" names.
-      """,
-      """
+
       With --empty it has no collection: for an app, which makes its own, or for 'import --from', which makes one of a table.
       """,
-    ],
     positionals: [.store], options: [schemaFile, empty, .scryptLogN, .segmentSize, commitTimes],
     examples: [.init(line: "notelog init my.notelog", does: "asks for a password, and makes the store")],
     run: makeStore)

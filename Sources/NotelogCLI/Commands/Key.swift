@@ -4,59 +4,50 @@ import Notelog
 extension Command {
   static let keyList: Command = Command(
     words: ["key", "list"], summary: "list the named keys",
-    discussion: [
-      """
-      Each with its number, when it may be used, and how many values are sealed under it, counted in all records. Without a \
+    discussion: """
+      Each with its number, when it may be used, and how many values are sealed under it, counted in all records. Without a
       password the keys' names stay sealed; --unlock shows them.
-      """
-    ],
+      """,
     positionals: [.store], options: [.unlock, .json], run: listKeys)
 
   static let keyAdd: Command = Command(
     words: ["key", "add"], summary: "make a named key",
-    discussion: [
-      """
-      Keys of the classes ThisDeviceOnly stay behind when the store is moved; keys of the classes always need no password where \
+    discussion: """
+      Keys of the classes ThisDeviceOnly stay behind when the store is moved; keys of the classes always need no password where
       this device's secret is, a file that --device-secret names.
-      """
-    ],
+      """,
     positionals: [.store, .keyName], options: [keyClass, shreddable], run: addKey)
 
   static let keyRotate: Command = Command(
     words: ["key", "rotate"], summary: "seal everything under a key anew, under a new generation of it",
-    discussion: [
-      """
-      New values are under the new generation at once. It may be interrupted, and goes on when it is called again. At the end the \
+    discussion: """
+      New values are under the new generation at once. It may be interrupted, and goes on when it is called again. At the end the
       old generation is given up, and what was sealed under it is compacted away; copies of the store made before still hold it.
-      """
-    ],
+      """,
     positionals: [.store, .keyName], options: [startAnew, .yes, .json], run: rotateKey)
 
   static let keyShred: Command = Command(
     words: ["key", "shred"], summary: "make everything under a key unreadable, in all copies of the store",
-    discussion: [
-      "Only for keys that were added with --shreddable. " + Store.shreddingLimits
-    ],
+    discussion: """
+      Only for keys that were added with --shreddable.
+      \(Store.shreddingLimits)
+      """,
     positionals: [.store, .keyName], options: [.yes], run: shredKey)
 
   static let keyRecovery: Command = Command(
     words: ["key", "recovery"], summary: "make a recovery key, and print it once",
-    discussion: [
-      """
-      It opens the store like a password, is written down and kept elsewhere, and read back with --recovery-file: letters typed \
+    discussion: """
+      It opens the store like a password, is written down and kept elsewhere, and read back with --recovery-file: letters typed
       wrongly or exchanged are found. 'password remove STORE SLOT' takes it away.
-      """
-    ],
+      """,
     positionals: [.store], options: [], run: makeRecoveryKey)
 
   static let keyGrant: Command = Command(
     words: ["key", "grant"], summary: "add a password that opens some keys only",
-    discussion: [
-      """
-      Whoever has it reads what is sealed under these keys, and writes nothing that is sealed. 'password remove STORE SLOT' takes it away, \
+    discussion: """
+      Whoever has it reads what is sealed under these keys, and writes nothing that is sealed. 'password remove STORE SLOT' takes it away,
       but nothing that was read or copied before: rotate the keys then.
-      """
-    ],
+      """,
     positionals: [.store, Positional(name: "NAME", repeats: true, help: "the keys' names")],
     options: [.newPasswordFile, .scryptLogN, .yes], run: grantKeys)
 

@@ -4,16 +4,18 @@ import Notelog
 extension Command {
   static let list: Command = Command(
     words: ["list"], summary: "list the records of a collection",
-    discussion: [
-      """
-      It shows the plain fields and the first sealed text; other sealed fields stay sealed. --field chooses others. A \
+    discussion: """
+      It shows the plain fields and the first sealed text; other sealed fields stay sealed. --field chooses others. A
       password is needed only where a sealed field is shown, sorted by or asked about.
+
+      In a condition, a date is RFC 3339, as 2026-11-26T10:00:00Z, a day alone, which is its midnight in UTC, or 'now'.
+
+      Text is compared and sorted by its bytes, which is the same everywhere, and no language's order.
+
+      Without --sort, records come in order of their field 'time' or, where there is none, of their first plain date, newest first.
+
+      A record that cannot be read is said on stderr, the others are listed, and it exits 3.
       """,
-      "In a condition, a date is RFC 3339, as 2026-11-26T10:00:00Z, a day alone, which is its midnight in UTC, or 'now'.",
-      "Text is compared and sorted by its bytes, which is the same everywhere, and no language's order.",
-      "Without --sort, records come in order of their field 'time' or, where there is none, of their first plain date, newest first.",
-      "A record that cannot be read is said on stderr, the others are listed, and it exits 3.",
-    ],
     positionals: [
       .store,
       Positional(

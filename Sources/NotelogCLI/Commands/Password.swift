@@ -8,14 +8,13 @@ extension Command {
 
   static let passwordChange: Command = Command(
     words: ["password", "change"], summary: "replace the password that is given by another",
-    discussion: [
-      "Only the password's slot is written anew, no record is. An old copy of the store still opens with the old one.",
-      """
-      With --rekey there is a new unlock root too, and new keys: whoever knew the old password and had a copy of the keyring opens nothing that is \
-      written from then on. Other passwords, recovery keys and grants are gone then; 'notelog key rotate' seals anew what is there. All keys have to \
+    discussion: """
+      Only the password's slot is written anew, no record is. An old copy of the store still opens with the old one.
+
+      With --rekey there is a new unlock root too, and new keys: whoever knew the old password and had a copy of the keyring opens nothing that is
+      written from then on. Other passwords, recovery keys and grants are gone then; 'notelog key rotate' seals anew what is there. All keys have to
       be there: where one stayed on another device, or its effaceable file is missing, nothing is changed.
       """,
-    ],
     positionals: [.store], options: [.newPasswordFile, .scryptLogN, rekey, .yes], run: changePassword)
 
   fileprivate static let rekey = Option(
@@ -23,12 +22,10 @@ extension Command {
 
   static let passwordRemove: Command = Command(
     words: ["password", "remove"], summary: "take a password away",
-    discussion: [
-      """
-      The password that is given no longer opens the store; with SLOT it opens the store, and the slot of that number, \
+    discussion: """
+      The password that is given no longer opens the store; with SLOT it opens the store, and the slot of that number,
       as info lists it, goes. The last slot can't be removed. An old copy of the store still opens with the password.
-      """
-    ],
+      """,
     positionals: [.store, Positional(name: "SLOT", isOptional: true, help: "the slot's number")],
     run: removePassword)
 }

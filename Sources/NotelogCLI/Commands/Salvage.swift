@@ -4,19 +4,16 @@ import Notelog
 extension Command {
   static let salvage: Command = Command(
     words: ["salvage"], summary: "save what can be read of a damaged store into a new one",
-    discussion: [
-      """
-      STORE is a folder with a store's files, or with what is left of them: damaged, incomplete, without headers, there \
-      twice or under other names. It is only read. No key is needed, and the keyring comes along, with the files of \
-      keys that can be shredded, so that the new store opens with the same passwords. If there are several keyrings, the \
+    discussion: """
+      STORE is a folder with a store's files, or with what is left of them: damaged, incomplete, without headers, there
+      twice or under other names. It is only read. No key is needed, and the keyring comes along, with the files of
+      keys that can be shredded, so that the new store opens with the same passwords. If there are several keyrings, the
       newest that a given password opens is taken, or else the one with the store's own names, and the others lie beside it.
-      """,
-      """
-      Each record is saved in its newest version, and what was removed stays removed. What could not be saved is named, \
-      place by place; then it exits 3. At last the new store is verified: with a password, every sealed value of it \
+
+      Each record is saved in its newest version, and what was removed stays removed. What could not be saved is named,
+      place by place; then it exits 3. At last the new store is verified: with a password, every sealed value of it
       too.
       """,
-    ],
     positionals: [.store], options: [to, olderVersions, storeID, .json],
     examples: [
       .init(line: "notelog salvage broken.notelog --to saved.notelog", does: "saves what can be read")

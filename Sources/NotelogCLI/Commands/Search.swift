@@ -5,9 +5,7 @@ import Notelog
 extension Command {
   static let search: Command = Command(
     words: ["search"], summary: "list the records that hold a text",
-    discussion: [
-      "It looks into all text fields, or those named by --field. If nothing is found, it exits 1."
-    ],
+    discussion: "It looks into all text fields, or those named by --field. If nothing is found, it exits 1.",
     positionals: [.store, Positional(name: "TEXT", help: "what to look for")],
     options: [.field, ignoreCase, .limit, .json],
     examples: [

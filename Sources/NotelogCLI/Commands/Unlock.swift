@@ -4,18 +4,16 @@ import Notelog
 extension Command {
   static let unlock: Command = Command(
     words: ["unlock"], summary: "keep a store unlocked for a while, for the commands that follow",
-    discussion: [
-      """
-      The password opens the store once. What opens all its keys, the unlock root, is then kept for some time, and every command \
+    discussion: """
+      The password opens the store once. What opens all its keys, the unlock root, is then kept for some time, and every command
       that would ask for the password takes it from there. The password itself is not kept. Commands that change what opens the store ask all the same.
-      """,
-      """
-      It is kept by an agent, a process that is started where none is running (see 'notelog help agent'), or with --keep kernel in the \
-      keyring that the Linux kernel has for the user. It is forgotten when its time is over, and by 'notelog lock'. After 'password change' \
+
+      It is kept by an agent, a process that is started where none is running (see 'notelog help agent'), or with --keep kernel in the
+      keyring that the Linux kernel has for the user. It is forgotten when its time is over, and by 'notelog lock'. After 'password change'
       it still opens the store.
+
+      \(agentWarning)
       """,
-      agentWarning,
-    ],
     positionals: [.store], options: [keepFor, keeper],
     examples: [
       .init(
@@ -26,9 +24,8 @@ extension Command {
 
   static let lock: Command = Command(
     words: ["lock"], summary: "forget what was kept of a store, or of all stores",
-    discussion: [
-      "The agent wipes it from its memory, and the kernel from its keyring. A command that is running keeps what it has."
-    ],
+    discussion:
+      "The agent wipes it from its memory, and the kernel from its keyring. A command that is running keeps what it has.",
     positionals: [optionalStore], run: lockStores)
 
   static let agentLock: Command = Command(

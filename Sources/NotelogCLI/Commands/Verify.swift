@@ -4,21 +4,18 @@ import Notelog
 extension Command {
   static let verify: Command = Command(
     words: ["verify"], summary: "check structure and checksums, and with a key every sealed value",
-    discussion: [
-      """
-      Structure, index, keyring and records are checked without a key; the tags of sealed values with one. Each is \
+    discussion: """
+      Structure, index, keyring and records are checked without a key; the tags of sealed values with one. Each is
       reported by itself.
-      """,
-      """
-      It never writes. A torn tail, as a crash leaves it and nothing says it was durable, is reported and exits 0; so is an intact \
+
+      It never writes. A torn tail, as a crash leaves it and nothing says it was durable, is reported and exits 0; so is an intact
       but older copy of the keyring, and so are values under a key that was shredded. Any damage exits 1.
-      """,
-      """
-      Records that are lost are named, the first of them; with --json all. Of some only the index knows that they were there: they are \
+
+      Records that are lost are named, the first of them; with --json all. Of some only the index knows that they were there: they are
       counted, and get says of their ids that they can't be read.
+
+      A backup's folder is verified as the store that it would be restored to, with all files of the backup.
       """,
-      "A backup's folder is verified as the store that it would be restored to, with all files of the backup.",
-    ],
     positionals: [.store], options: [.unlock, .json],
     examples: [
       .init(line: "notelog verify my.notelog", does: "checks what can be checked without a key")

@@ -6,10 +6,10 @@ import Synchronization
 extension Command {
   static let watch: Command = Command(
     words: ["watch"], summary: "print which records are written and deleted, as it happens",
-    discussion: [
-      "It needs no key, takes no lock, and runs until it is interrupted, or has printed so many commits as --commits says. A line that "
-        + "says 'more' stands for commits that went by too fast to be named one by one."
-    ],
+    discussion: """
+      It needs no key, takes no lock, and runs until it is interrupted, or has printed so many commits as --commits says. A line that
+      says 'more' stands for commits that went by too fast to be named one by one.
+      """,
     positionals: [.store], options: [commits, .json],
     examples: [
       .init(line: "notelog watch my.notelog --json | jq .written", does: "for a script that follows")

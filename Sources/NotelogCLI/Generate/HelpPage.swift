@@ -30,7 +30,7 @@ extension Command {
   /// `notelog help COMMAND`.
   var helpPage: String {
     var lines = ["usage: \(synopsis)", "", wrapped(sentence(summary), width: 80)]
-    for paragraph in discussion { lines += ["", wrapped(paragraph, width: 80)] }
+    for paragraph in paragraphs { lines += ["", wrapped(paragraph, width: 80)] }
     if !positionals.isEmpty {
       lines += ["", "arguments:"] + columns(positionals.map { ($0.name, $0.help) })
     }
@@ -98,7 +98,7 @@ extension CommandTable {
 
   private func section(of command: Command) -> [String] {
     var lines = [".SS \(roff(command.synopsis))", roff(sentence(command.summary))]
-    for paragraph in command.discussion { lines += [".PP", roff(paragraph)] }
+    for paragraph in command.paragraphs { lines += [".PP", roff(paragraph)] }
     for positional in command.positionals {
       lines += [".TP", ".I \(roff(positional.name))", roff(positional.help)]
     }
