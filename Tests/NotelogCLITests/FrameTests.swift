@@ -102,25 +102,90 @@ import Testing
     #expect(roff(".a 'b' -c\\d") == "\\&.a \\(aqb\\(aq \\-c\\ed")
   }
 
-  @Test func `bash accepts its completions and completes commands, options and shells`() throws {
+  @Test func `bash accepts its completions and completes commands, options, values, files and folders`()
+    throws
+  {
     let script = """
       notelog generate completions bash >complete.bash
+      mkdir 'my folder'; touch 'my file'
       bash -c '. ./complete.bash
-      complete_line() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _notelog; echo "${COMPREPLY[*]}"; }
+      complete_line() {
+        COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _notelog
+        for reply in "${COMPREPLY[@]}"; do printf "%s;" "$reply"; done; echo
+      }
       complete_line notelog gen
       complete_line notelog generate ""
-      complete_line notelog generate completions --vers'
+      complete_line notelog generate completions --vers
+      complete_line notelog unlock --keep ""
+      complete_line notelog unlock --keep = k
+      complete_line notelog unlock --keep =
+      complete_line notelog list my
+      complete_line notelog list --password-file my'
       """
-    try bench.expect(script, .init(out: "generate\nman completions\n--version\n"))
+    let lines = """
+      generate;
+      completions;man;
+      --version;
+      agent;kernel;
+      kernel;
+      agent;kernel;
+      my folder;
+
+      """
+    let answer = try bench.run(script)
+    #expect(answer.code == 0 && answer.err.isEmpty && answer.out.hasPrefix(lines), "\(answer)")
+    let files = answer.out.dropFirst(lines.count).split { $0 == ";" || $0 == "\n" }
+    #expect(files.sorted() == ["my file", "my folder"])
   }
 
-  @Test func `every option and command is in every shell's completions`() {
+  @Test func `every command, option and value is a candidate where it may stand`() {
     let table = CommandTable.standard
-    for shell in Shell.allCases {
-      let text = table.completions(for: shell)
-      for option in table.options { #expect(text.contains(option.long), "\(shell)") }
-      for word in table.commands.flatMap(\.words) { #expect(text.contains(word), "\(shell)") }
+    let names = { (words: [String]) in
+      table.candidates(for: words).compactMap { $0.split(separator: "\t").first.map(String.init) }
     }
+    for command in table.commands {
+      for index in command.words.indices {
+        let before = command.words[..<index]
+        #expect(names(before + [""]).contains(command.words[index]))
+        #expect(names(["help"] + before + [""]).contains(command.words[index]))
+        #expect(
+          names(["--wait", "5"] + before + [String(command.words[index].prefix(1))]).contains(
+            command.words[index]))
+      }
+      let found = table.candidates(for: command.words + ["-"])
+      for option in command.allOptions {
+        #expect(found.contains("--\(option.long)\t\(option.help)"))
+        let name = "--\(option.long)"
+        switch option.completion {
+        case .nothing: break
+        case .file: #expect(names(command.words + [name, "x"]) == [":files"])
+        case .folder: #expect(names(command.words + [name, "x"]) == [":folders"])
+        case .words(let words):
+          #expect(names(command.words + [name, ""]) == words)
+          #expect(names(command.words + [name + "="]) == words.map { "\(name)=\($0)" })
+          #expect(names(command.words + [name, "=", String(words[0].dropLast())]).contains(words[0]))
+        }
+      }
+      let arguments = command.positionals.map { _ in "x" }
+      for (index, positional) in command.positionals.enumerated() {
+        let found = names(command.words + arguments[..<index] + [""])
+        if case .words(let words) = positional.completion { #expect(found == words) }
+        #expect(found.contains(":files") == (positional.completion == .file))
+        #expect(found.contains(":folders") == (positional.completion == .folder))
+      }
+      // Behind two dashes nothing is an option.
+      #expect(names(command.words + ["--", "--"]).allSatisfy { $0.hasPrefix(":") })
+    }
+  }
+
+  @Test func `candidates are printed for a line that is not finished, and no store is looked for`() throws {
+    let script = """
+      notelog complete -- list nowhere --js
+      notelog complete -- list --field time --where ""
+      notelog complete -- nothing of the kind
+      notelog help | grep -c '^  complete'
+      """
+    try bench.expect(script, .init(1, out: "--json\tprint JSON\n0\n"))
   }
 
   @Test(arguments: [Shell.zsh, .fish])

@@ -138,11 +138,13 @@ struct Command: Sendable {
 
 /// All commands that the tool has, in the order in which help lists them.
 struct CommandTable: Sendable {
-  var commands: [Command]
+  let commands: [Command]
+  /// What programs call: no list shows it.
+  private let hidden: [Command]
 
   /// - Precondition: an option's name means the same to every command, with a value or without one.
-  init(_ commands: [Command]) {
-    self.commands = commands
+  init(_ commands: [Command], hidden: [Command] = []) {
+    (self.commands, self.hidden) = (commands, hidden)
     var takesValue: [String: Bool] = [:]
     for option in commands.flatMap(\.options) + Option.common {
       let known = takesValue.updateValue(option.value != nil, forKey: option.long)
@@ -164,7 +166,7 @@ struct CommandTable: Sendable {
 
   /// The commands that begin with `words`.
   func commands(beginning words: [String]) -> [Command] {
-    commands.filter { $0.words.starts(with: words) }
+    (commands + hidden).filter { $0.words.starts(with: words) }
   }
 }
 

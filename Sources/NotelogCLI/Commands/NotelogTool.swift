@@ -44,15 +44,14 @@ enum NotelogTool {
 // MARK: - The commands of the tool, in the order in which help lists them.
 
 extension CommandTable {
-  static let standard: CommandTable = CommandTable([
-    .initialize, .add, .get, .set, .remove, .list, .search, .dump, .watch, .importRecords, .export, .verify,
-    .compact,
-    .info,
-    .salvage, .backup, .restore, .accept,
-    .unlock, .lock, .agentStatus, .agentLock, .agentStop, .agent,
-    .passwordAdd, .passwordChange, .passwordRemove, .keyList, .keyAdd, .keyRotate,
-    .keyShred, .keyRecovery, .keyGrant, .generateMan, .generateCompletions,
-  ])
+  static let standard: CommandTable = CommandTable(
+    [
+      .initialize, .add, .get, .set, .remove, .list, .search, .dump, .watch, .importRecords, .export, .verify,
+      .compact, .info, .salvage, .backup, .restore, .accept, .unlock, .lock, .agentStatus, .agentLock,
+      .agentStop, .agent,
+      .passwordAdd, .passwordChange, .passwordRemove, .keyList, .keyAdd, .keyRotate,
+      .keyShred, .keyRecovery, .keyGrant, .generateMan, .generateCompletions,
+    ], hidden: [.complete])
 }
 
 // MARK: - `notelog help [COMMAND]` and `--help`; `--version`.
@@ -112,7 +111,18 @@ extension Command {
       throw ToolError.usage(
         "there are no completions for '\(name)'", hint: "there are some for bash, zsh and fish")
     }
-    try Console.out.write(CommandTable.standard.completions(for: shell))
+    try Console.out.write(shell.script)
+    return .done
+  }
+
+  /// What the shells' scripts ask; help does not name it.
+  static let complete: Command = Command(
+    words: ["complete"], summary: "print what may stand in the last word's place",
+    positionals: [Positional(name: "WORD", isOptional: true, repeats: true, help: "a word")]
+  ) { invocation in
+    for candidate in CommandTable.standard.candidates(for: invocation.positionals) {
+      try Console.out.write(candidate + "\n")
+    }
     return .done
   }
 }

@@ -1,196 +1,141 @@
-// Completions for bash, zsh and fish, from the option table.
+// Completions: what may stand next on a command line, and the shells' scripts, which ask for it.
+
+extension CommandTable {
+  /// What may take the place of the last word, each with a description behind a tab; `:files` or `:folders` where the shell knows more.
+  func candidates(for words: [String]) -> [String] {
+    var arguments: [String] = []
+    var option: Option?
+    var takesOptions = true
+    // bash has the sign between an option and its value as a word.
+    for word in words.dropLast() where word != "=" {
+      if option != nil {
+        option = nil
+      } else if !takesOptions || !word.hasPrefix("-") || word == "-" {
+        arguments.append(word)
+      } else {
+        takesOptions = word != "--"
+        option = valuedOption(word)
+      }
+    }
+    let word = words.last.map { $0 == "=" ? "" : $0 } ?? ""
+    let found =
+      option?.completion.candidates
+      ?? (takesOptions && word.hasPrefix("-")
+        ? optionCandidates(arguments, word) : wordCandidates(arguments))
+    return found.filter { $0.hasPrefix(word) || $0.hasPrefix(":") }
+  }
+
+  /// The option of a name with its dashes, if the next word is its value.
+  private func valuedOption(_ name: String) -> Option? {
+    options.first { option in
+      option.value != nil && ("--" + option.long == name || option.short.map { "-\($0)" } == name)
+    }
+  }
+
+  private func optionCandidates(_ arguments: [String], _ word: String) -> [String] {
+    if let sign = word.firstIndex(of: "="), let option = valuedOption(String(word[..<sign])) {
+      return option.completion.candidates.map { $0.hasPrefix(":") ? $0 : word[...sign] + $0 }
+    }
+    let command = commands.first { arguments.starts(with: $0.words) }
+    return (command?.allOptions ?? Option.common).map { "--\($0.long)\t\($0.help)" }
+  }
+
+  /// The next words of commands, and what the command's next argument may be.
+  private func wordCandidates(_ arguments: [String]) -> [String] {
+    let isHelp = arguments.first == "help"
+    let words = isHelp ? Array(arguments.dropFirst()) : arguments
+    let beginning = commands.filter { $0.words.starts(with: words) && $0.words.count > words.count }
+    var found = Dictionary(grouping: beginning) { $0.words[words.count] }.map { word, commands in
+      let others = commands.map { $0.words.last ?? "" }.joined(separator: ", ")
+      return "\(word)\t\(commands.count == 1 ? commands[0].summary : others)"
+    }.sorted()
+    if isHelp { return found }
+    if words.isEmpty { found.append("help\tshow help") }
+    guard let command = commands.first(where: { words.starts(with: $0.words) }) else { return found }
+    let place = words.count - command.words.count
+    let positional =
+      place < command.positionals.count
+      ? command.positionals[place] : command.positionals.last.flatMap { $0.repeats ? $0 : nil }
+    return found + (positional?.completion.candidates ?? [])
+  }
+}
+
+extension Option.Completion {
+  fileprivate var candidates: [String] {
+    switch self {
+    case .nothing: []
+    case .file: [":files"]
+    case .folder: [":folders"]
+    case .words(let words): words
+    }
+  }
+}
 
 enum Shell: String, CaseIterable, Sendable {
   case bash, zsh, fish
-}
 
-extension CommandTable {
-  /// `notelog generate completions SHELL`.
-  func completions(for shell: Shell) -> String {
-    switch shell {
-    case .bash: bash
-    case .zsh: zsh
-    case .fish: fish
-    }
-  }
-
-  /// Commands of two words by their first: `password` to `add`, `change`, `remove`.
-  private var groups: [(first: String, seconds: [Command])] {
-    firstWords.map { ($0, commands(beginning: [$0]).filter { $0.words.count > 1 }) }.filter { !$0.1.isEmpty }
-  }
-
-  /// Whether a first word that others follow is a command by itself too, whose options come where a second word would: `agent`.
-  private func standsAlone(_ first: String) -> Bool { commands.contains { $0.words == [first] } }
-
-  // MARK: - bash
-
-  private var bash: String {
-    let values = options.filter { $0.value != nil }.map { option in
-      let names = "--\(option.long)" + (option.short.map { "|-\($0)" } ?? "")
-      return "    \(names)) \(bashReply(option.completion)); return ;;"
-    }
-    let seconds = groups.map { first, seconds in
-      let reply = bashReply(.words(seconds.map { $0.words[1] }))
-      return standsAlone(first)
-        ? "    '2 \(first)') [[ $word == -* ]] || { \(reply); return; } ;;"
-        : "    '2 \(first)') \(reply); return ;;"
-    }
-    let longs = commands.map { command in
-      "    '\(command.name) '*) options='\(command.allOptions.map { "--" + $0.long }.joined(separator: " "))' ;;"
-    }
-    return """
-      # bash completion for notelog, made by 'notelog generate completions bash'
+  /// What `notelog generate completions` prints.
+  var script: String {
+    switch self {
+    case .bash:
+      #"""
+      # bash completion for notelog, which is asked for each
       _notelog() {
-        local word=${COMP_WORDS[COMP_CWORD]} options='\(Option.common.map { "--" + $0.long }.joined(separator: " "))'
-        case ${COMP_WORDS[COMP_CWORD-1]} in
-      \(values.joined(separator: "\n"))
-        esac
-        case "$COMP_CWORD ${COMP_WORDS[1]}" in
-          1\\ [!-]*|'1 ') \(bashReply(.words(firstWords + ["help"]))); return ;;
-          '2 help') \(bashReply(.words(firstWords))); return ;;
-      \(seconds.joined(separator: "\n"))
-        esac
-        case "${COMP_WORDS[1]} ${COMP_WORDS[2]} " in
-      \(longs.joined(separator: "\n"))
-        esac
-        if [[ $word == -* ]]; then
-          COMPREPLY=($(compgen -W "$options" -- "$word"))
-        else
-          COMPREPLY=($(compgen -f -- "$word"))
-        fi
+        local IFS=$'\n' line word=${COMP_WORDS[COMP_CWORD]}
+        [[ $word != = ]] || word=
+        COMPREPLY=()
+        while read -r line; do
+          case $line in
+            :files) COMPREPLY+=($(compgen -f -- "$word")) ;;
+            :folders) COMPREPLY+=($(compgen -d -- "$word")) ;;
+            *) COMPREPLY+=("${line%%$'\t'*}") ;;
+          esac
+        done < <(notelog complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
       }
       complete -o filenames -F _notelog notelog
 
-      """
-  }
-
-  private func bashReply(_ completion: Option.Completion) -> String {
-    switch completion {
-    case .nothing: "COMPREPLY=()"
-    case .file: "COMPREPLY=($(compgen -f -- \"$word\"))"
-    case .folder: "COMPREPLY=($(compgen -d -- \"$word\"))"
-    case .words(let words): "COMPREPLY=($(compgen -W '\(words.joined(separator: " "))' -- \"$word\"))"
-    }
-  }
-
-  // MARK: - zsh
-
-  private var zsh: String {
-    let arms = commands.map { command in
-      let options = command.allOptions.map { "'\(zshOption($0))'" }
-      let places = command.positionals.enumerated().map { index, positional in
-        let place = positional.repeats ? "*" : "\(index + 1)"
-        return "'\(place):\(positional.name.lowercased()):\(zshAction(positional.completion))'"
-      }
-      return "    '\(command.name) '*) _arguments -s \((options + places).joined(separator: " ")) ;;"
-    }
-    let described = firstWords.map { first in
-      let matching = commands(beginning: [first])
-      let summary =
-        matching.count == 1
-        ? matching[0].summary : matching.map { $0.words.last ?? "" }.joined(separator: ", ")
-      return "    '\(first):\(zshQuoted(summary))'"
-    }
-    let seconds = groups.map { first, seconds in
-      let rows = seconds.map { "'\($0.words[1]):\(zshQuoted($0.summary))'" }.joined(separator: " ")
-      let words = seconds.map { $0.words[1] }.joined(separator: " ")
-      let (isWord, isSecond) =
-        standsAlone(first)
-        ? (" && [[ $words[3] != -* ]]", "[[ ' \(words) ' == *\" $words[3] \"* ]] && ") : ("", "")
-      return "    \(first)) if (( CURRENT == 3 ))\(isWord); then seconds=(\(rows)); "
-        + "_describe '\(first)' seconds; return; fi; \(isSecond)taken=3 ;;"
-    }
-    return """
+      """#
+    case .zsh:
+      #"""
       #compdef notelog
-      # zsh completion for notelog, made by 'notelog generate completions zsh'
+      # zsh completion for notelog, which is asked for each
       _notelog() {
-        local -a commands seconds
-        local taken=2 name
-        commands=(
-      \(described.joined(separator: "\n"))
-          'help:show help'
-        )
-        if (( CURRENT == 2 )); then
-          _describe 'command' commands
-          return
-        fi
-        case $words[2] in
-      \(seconds.joined(separator: "\n"))
-        esac
-        name="$words[2] ${words[3]:-} "
-        (( CURRENT -= taken - 1 ))
-        shift $(( taken - 1 )) words
-        case $name in
-      \(arms.joined(separator: "\n"))
-        esac
+        local line
+        local -a found
+        for line in "${(@f)$(notelog complete -- "${(@Q)words[2,CURRENT]}" 2>/dev/null)}"; do
+          case $line in
+            :files) compset -P '--*='; _files ;;
+            :folders) compset -P '--*='; _files -/ ;;
+            ?*) line=${line//:/\\:}; found+=("${line/$'\t'/:}") ;;
+          esac
+        done
+        (( ! $#found )) || _describe notelog found
       }
       _notelog "$@"
 
-      """
-  }
+      """#
+    case .fish:
+      #"""
+      # fish completion for notelog, which is asked for each
+      function __notelog_complete
+        set -l word (commandline -ct)
+        set -l words (commandline -opc) "$word"
+        set -l option (string match -r -- '^--[^=]*=' "$word")
+        set -l value (string replace -r -- '^--[^=]*=' '' "$word")
+        for line in (notelog complete -- $words[2..-1] 2>/dev/null)
+          switch $line
+            case :files
+              __fish_complete_path "$value" | string replace -r '^' "$option"
+            case :folders
+              __fish_complete_directories "$value" | string replace -r '^' "$option"
+            case '*'
+              printf '%s\n' $line
+          end
+        end
+      end
+      complete -c notelog -f -a '(__notelog_complete)'
 
-  private func zshOption(_ option: Option) -> String {
-    let repeats = option.repeats ? "*" : ""
-    let value = option.value.map { "=:\($0.lowercased()):\(zshAction(option.completion))" } ?? ""
-    let (equals, action) = (value.isEmpty ? "" : "=", value.dropFirst())
-    return "\(repeats)--\(option.long)\(equals)[\(zshQuoted(option.help))]\(action)"
-  }
-
-  private func zshAction(_ completion: Option.Completion) -> String {
-    switch completion {
-    case .nothing: " "
-    case .file: "_files"
-    case .folder: "_files -/"
-    case .words(let words): "(\(words.joined(separator: " ")))"
+      """#
     }
-  }
-
-  /// Inside single quotes, with the characters that zsh's descriptions give a meaning escaped.
-  private func zshQuoted(_ text: String) -> String {
-    let escaped: [Character: String] = ["'": "'\\''", "[": "\\[", "]": "\\]", ":": "\\:", "\\": "\\\\"]
-    return text.map { escaped[$0] ?? String($0) }.joined()
-  }
-
-  // MARK: - fish
-
-  private var fish: String {
-    var lines = ["# fish completion for notelog, made by 'notelog generate completions fish'"]
-    let first = "complete -c notelog -n __fish_use_subcommand -f"
-    for word in firstWords {
-      let matching = commands(beginning: [word])
-      lines.append("\(first) -a \(word) -d \(fishQuoted(matching.count == 1 ? matching[0].summary : word))")
-    }
-    lines.append("\(first) -a help -d 'show help'")
-    for (word, seconds) in groups {
-      let words = seconds.map { $0.words[1] }.joined(separator: " ")
-      let condition = "__fish_seen_subcommand_from \(word); and not __fish_seen_subcommand_from \(words)"
-      for command in seconds {
-        lines.append(
-          "complete -c notelog -n '\(condition)' -f -a \(command.words[1]) -d \(fishQuoted(command.summary))")
-      }
-    }
-    lines += Option.common.map { "complete -c notelog" + fishOption($0) }
-    for command in commands {
-      let seen = command.words.map { "__fish_seen_subcommand_from \($0)" }.joined(separator: "; and ")
-      lines += command.options.map { "complete -c notelog -n '\(seen)'" + fishOption($0) }
-    }
-    return lines.joined(separator: "\n") + "\n"
-  }
-
-  private func fishOption(_ option: Option) -> String {
-    let short = option.short.map { " -s \($0)" } ?? ""
-    let value =
-      switch (option.value, option.completion) {
-      case (nil, _): ""
-      case (_, .file): " -r -F"
-      case (_, .folder): " -x -a '(__fish_complete_directories)'"
-      case (_, .words(let words)): " -x -a '\(words.joined(separator: " "))'"
-      case (_, .nothing): " -x"
-      }
-    return "\(short) -l \(option.long)\(value) -d \(fishQuoted(option.help))"
-  }
-
-  private func fishQuoted(_ text: String) -> String {
-    "'" + text.replacing("\\", with: "\\\\").replacing("'", with: "\\'") + "'"
   }
 }
