@@ -16,15 +16,24 @@ struct Invocation: Sendable {
   func value(of option: Option) -> String? { values[option.long]?.last }
 
   /// The option's value as a number within `range`.
-  func number<N: FixedWidthInteger>(
-    of option: Option, in range: ClosedRange<N>
-  ) throws -> N? {
+  func number<N: FixedWidthInteger>(of option: Option, in range: ClosedRange<N>) throws -> N? {
     guard let text = value(of: option) else { return nil }
     guard let number = N(text), range.contains(number) else {
       throw ToolError.usage(
         "--\(option.long) takes a number from \(range.lowerBound) to \(range.upperBound), not '\(text)'")
     }
     return number
+  }
+
+  /// The option's value as one of those that a type has.
+  func choice<Choice: RawRepresentable<String> & CaseIterable>(
+    of option: Option, among _: Choice.Type
+  ) throws -> Choice? {
+    guard let text = value(of: option) else { return nil }
+    if let choice = Choice(rawValue: text) { return choice }
+    let words = Choice.allCases.map(\.rawValue)
+    let list = words.dropLast().joined(separator: ", ") + " or " + (words.last ?? "")
+    throw ToolError.usage("--\(option.long) takes \(list), not '\(text)'")
   }
 
   /// The path of the store: the first argument of every command that has one.

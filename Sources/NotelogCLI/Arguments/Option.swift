@@ -112,13 +112,8 @@ struct Command: Sendable {
   var positionals: [Positional] = []
   var options: [Option] = []
   /// A command line as one would type it, with what it does.
-  var examples: [Example] = []
+  var examples: [(line: String, does: String)] = []
   var run: @Sendable (Invocation) throws -> ExitCode
-
-  struct Example: Sendable {
-    var line: String
-    var does: String
-  }
 
   var paragraphs: [String] {
     discussion.split(separator: "\n\n").map { String($0.replacing("\n", with: " ")) }
@@ -173,6 +168,11 @@ struct CommandTable: Sendable {
 // MARK: - Near misses: which known word someone may have meant.
 
 enum Suggestion {
+  /// The question whether the nearest word was meant, if one is near enough.
+  static func hint(for typed: String, among words: [String]) -> String? {
+    nearest(to: typed, among: words).map { "did you mean '\($0)'?" }
+  }
+
   /// The nearest of `words`, if it is near enough to have been meant: a third of its letters wrong at most,
   /// or a beginning of it typed.
   static func nearest(to typed: String, among words: [String]) -> String? {

@@ -12,20 +12,18 @@ struct Parser: Sendable {
   /// Options may stand anywhere, before the command's name too, so the words and the options are told apart
   /// first and checked against the command afterwards.
   func parse(_ arguments: [String]) throws -> Invocation {
-    var options: [(option: Option, spelling: String, value: String)] = []
+    var options: [Given] = []
     var words: [String] = []
     var rest = arguments[...]
     while let argument = rest.popFirst() {
       if argument == "--" {
         words += rest
         break
-      } else if argument.hasPrefix("--") {
-        let (option, value) = try long(argument, &rest)
-        options.append((option, "--\(option.long)", value))
+      }
+      if argument.hasPrefix("--") {
+        options.append(try long(argument, &rest))
       } else if argument.hasPrefix("-"), argument != "-" {
-        for (option, value) in try short(argument, &rest) {
-          options.append((option, "-\(option.short ?? "?")", value))
-        }
+        options += try short(argument, &rest)
       } else {
         words.append(argument)
       }
@@ -35,64 +33,62 @@ struct Parser: Sendable {
     if given.contains(Option.help.long) || words.first == "help" {
       return Invocation(command: help, positionals: words.first == "help" ? Array(words.dropFirst()) : words)
     }
-    var invocation = try command(words)
+    var call = try command(words)
     for (option, spelling, value) in options {
-      guard invocation.command.allOptions.contains(where: { $0.long == option.long }) else {
+      guard call.command.allOptions.contains(where: { $0.long == option.long }) else {
         throw ToolError.usage(
-          "'\(invocation.command.name)' has no option \(spelling)",
-          hint: "see notelog help \(invocation.command.name)")
+          "'\(call.command.name)' has no option \(spelling)",
+          hint: "see notelog help \(call.command.name)")
       }
-      guard option.repeats || option.value == nil || invocation.values[option.long] == nil else {
+      guard option.repeats || option.value == nil || call.values[option.long] == nil else {
         throw ToolError.usage("\(spelling) is given twice")
       }
-      invocation.values[option.long, default: []].append(value)
+      call.values[option.long, default: []].append(value)
     }
-    return invocation
+    return call
   }
 
   // MARK: - Options
 
+  private typealias Given = (option: Option, spelling: String, value: String)
+
   /// `--opt`, `--opt=value`, or `--opt` with the next argument as its value.
-  private func long(
-    _ argument: String, _ rest: inout ArraySlice<String>
-  ) throws -> (Option, value: String) {
-    let body = argument.dropFirst(2)
-    let name = body.prefix { $0 != "=" }
-    let attached = name.endIndex == body.endIndex ? nil : String(body[body.index(after: name.endIndex)...])
+  private func long(_ argument: String, _ rest: inout ArraySlice<String>) throws -> Given {
+    let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    let name = String(parts[0].dropFirst(2))
     guard let option = table.options.first(where: { $0.long == name }) else {
-      let near = Suggestion.nearest(to: String(name), among: table.options.map(\.long))
+      let near = Suggestion.nearest(to: name, among: table.options.map(\.long))
       throw ToolError.usage("there is no option --\(name)", hint: near.map { "did you mean --\($0)?" })
     }
-    guard option.value != nil else {
-      if attached != nil { throw ToolError.usage("--\(name) takes no value") }
-      return (option, "")
-    }
-    guard let value = attached ?? rest.popFirst() else { throw ToolError.usage("--\(name) needs a value") }
-    return (option, value)
+    let attached = parts.count > 1 ? String(parts[1]) : nil
+    if option.value == nil, attached != nil { throw ToolError.usage("--\(name) takes no value") }
+    return try given(option, "--\(name)", attached, &rest)
   }
 
   /// `-f`, several flags together, or an option whose value is the rest of the word or the next argument.
-  private func short(
-    _ argument: String, _ rest: inout ArraySlice<String>
-  ) throws -> [(Option, value: String)] {
-    var found: [(Option, value: String)] = []
+  private func short(_ argument: String, _ rest: inout ArraySlice<String>) throws -> [Given] {
+    var found: [Given] = []
     var letters = argument.dropFirst()
     while let letter = letters.popFirst() {
       guard let option = table.options.first(where: { $0.short == letter }) else {
         throw ToolError.usage("there is no option -\(letter)", hint: "'notelog help' lists what there is")
       }
-      if option.value == nil {
-        found.append((option, ""))
-      } else if !letters.isEmpty {
-        found.append((option, String(letters)))
-        break
-      } else if let value = rest.popFirst() {
-        found.append((option, value))
-      } else {
-        throw ToolError.usage("-\(letter) needs a value")
-      }
+      let attached = option.value == nil || letters.isEmpty ? nil : String(letters)
+      if attached != nil { letters = "" }
+      found.append(try given(option, "-\(letter)", attached, &rest))
     }
     return found
+  }
+
+  /// An option with its value: what is attached to it, or the next argument.
+  private func given(
+    _ option: Option, _ spelling: String, _ attached: String?, _ rest: inout ArraySlice<String>
+  ) throws -> Given {
+    if option.value == nil { return (option, spelling, "") }
+    guard let value = attached ?? rest.popFirst() else {
+      throw ToolError.usage("\(spelling) needs a value")
+    }
+    return (option, spelling, value)
   }
 
   // MARK: - Words
@@ -104,9 +100,9 @@ struct Parser: Sendable {
     }
     let candidates = table.commands(beginning: [first])
     guard !candidates.isEmpty else {
-      let near = Suggestion.nearest(to: first, among: table.firstWords + ["help"])
-      let hint = near.map { "did you mean '\($0)'?" } ?? "'notelog help' lists the commands"
-      throw ToolError.usage("there is no command '\(first)'", hint: hint)
+      let near = Suggestion.hint(for: first, among: table.firstWords + ["help"])
+      throw ToolError.usage(
+        "there is no command '\(first)'", hint: near ?? "'notelog help' lists the commands")
     }
     guard let command = candidates.first(where: { words.starts(with: $0.words) }) else {
       let seconds = candidates.map { $0.words[1] }

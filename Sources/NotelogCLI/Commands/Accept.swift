@@ -12,15 +12,15 @@ extension Command {
     positionals: [.store], options: [.yes], run: acceptSchemas)
 }
 
-private func acceptSchemas(_ invocation: Invocation) throws -> ExitCode {
-  try invocation.withStore(
+private func acceptSchemas(_ call: Invocation) throws -> ExitCode {
+  try call.withStore(
     .required,
     asking: { store in
       guard store.missingSchemaRevisions > 0 else { throw ToolError(.no, "no schema is missing") }
       for collection in store.collections {
         Console.say("note", "collection \(collection.name): \(collection.words)")
       }
-      if !invocation.has(.yes) { try Console.confirm("take these collections as all there are?") }
+      if !call.has(.yes) { try Console.confirm("take these collections as all there are?") }
     }
   ) { store, _, _ in
     try store.acceptSchemas()

@@ -17,7 +17,7 @@ extension Command {
       Positional(name: "NAME=VALUE", repeats: true, help: "a field and its value"),
     ],
     examples: [
-      .init(line: "notelog add my.notelog title=Hello body=@letter.txt", does: "takes the body from a file")
+      (line: "notelog add my.notelog title=Hello body=@letter.txt", does: "takes the body from a file")
     ], run: addRecord)
 
   static let set: Command = Command(
@@ -44,16 +44,16 @@ extension Command {
     + "processes of the machine. A date is RFC 3339, as 2026-11-26T10:00:00Z, a day alone, which is its midnight in UTC, or 'now'."
 }
 
-private func addRecord(_ invocation: Invocation) throws -> ExitCode {
-  var arguments = invocation.positionals.dropFirst()
+private func addRecord(_ call: Invocation) throws -> ExitCode {
+  var arguments = call.positionals.dropFirst()
   let name = arguments.first.flatMap { $0.contains("=") ? nil : $0 }
   if name != nil { arguments.removeFirst() }
   let assignments = try Assignment.all(arguments)
   guard !assignments.isEmpty else {
-    throw ToolError.usage("NAME=VALUE is missing", hint: "usage: \(invocation.command.synopsis)")
+    throw ToolError.usage("NAME=VALUE is missing", hint: "usage: \(call.command.synopsis)")
   }
   let id = RecordID()
-  try invocation.withStore(.required) { store in
+  try call.withStore(.required) { store in
     let collection = try store.collection(given: name)
     var values = try collection.values(assignments)
     // An app would have its initial value for it, which is often the time of each reading.
@@ -78,10 +78,10 @@ private func addRecord(_ invocation: Invocation) throws -> ExitCode {
   return .done
 }
 
-private func setFields(_ invocation: Invocation) throws -> ExitCode {
-  let id = try RecordID(argument: invocation.positionals[1])
-  let assignments = try Assignment.all(invocation.positionals.dropFirst(2))
-  try invocation.withStore(.required) { store in
+private func setFields(_ call: Invocation) throws -> ExitCode {
+  let id = try RecordID(argument: call.positionals[1])
+  let assignments = try Assignment.all(call.positionals.dropFirst(2))
+  try call.withStore(.required) { store in
     let collection = try store.collection(given: try store.entry(id).collection)
     var (held, streamed) = ([Assignment](), [(name: String, input: Input)]())
     for assignment in assignments {

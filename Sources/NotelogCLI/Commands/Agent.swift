@@ -16,7 +16,7 @@ extension Command {
       """,
     options: [agentFor, untilEmpty],
     examples: [
-      .init(line: "notelog agent --for 1h &", does: "an agent that keeps nothing longer than an hour")
+      (line: "notelog agent --for 1h &", does: "an agent that keeps nothing longer than an hour")
     ],
     run: runAgent)
 
@@ -35,53 +35,44 @@ extension Command {
     long: "for", value: "TIME", help: "keep nothing longer than TIME, whatever is asked; 24h unless given")
 }
 
-private func runAgent(_ invocation: Invocation) throws -> ExitCode {
-  let seconds = try invocation.seconds(of: Command.agentFor, in: Command.keepSeconds)
+private func runAgent(_ call: Invocation) throws -> ExitCode {
+  let seconds = try call.seconds(of: Command.agentFor, in: Command.keepSeconds)
   let place = try AgentPlace.required()
   Descriptor.closeInherited()
   var server = try AgentServer(
     at: place, secondsMax: seconds ?? Command.keepSeconds.upperBound,
-    endsWhenEmpty: invocation.has(Command.untilEmpty))
+    endsWhenEmpty: call.has(Command.untilEmpty))
   try Console.out.writeNow("listening at \(Escaping.line(place.socket))\n")
   Descriptor.letGoOfStreams()
   server.run()
   return .done
 }
 
-private func showKept(_ invocation: Invocation) throws -> ExitCode {
-  let store = invocation.positionals.isEmpty ? nil : try invocation.storeID()
-  var kept: [Kept] = []
+private func showKept(_ call: Invocation) throws -> ExitCode {
+  let store = call.positionals.isEmpty ? nil : try call.storeID()
+  var kept: [(store: String, seconds: UInt32?, keeper: RootKeeper)] = []
   let reply = try AgentClient.ask(.list)
   if case .list(let stores) = reply {
-    kept = stores.map { Kept(store: $0.store.description, secondsLeft: $0.seconds, keeper: .agent) }
+    kept = stores.map { ($0.store.description, $0.seconds, .agent) }
   }
   kept += KernelKeyring.names(beginning: RootKeeper.kernelPrefix).map {
-    Kept(store: String($0.dropFirst(RootKeeper.kernelPrefix.count)), secondsLeft: nil, keeper: .kernel)
+    (String($0.dropFirst(RootKeeper.kernelPrefix.count)), nil, .kernel)
   }
   if let store { kept = kept.filter { $0.store == store.description } }
-  for one in kept { try invocation.print(Escaping.line(one.text), or: one.json) }
+  for (store, seconds, keeper) in kept {
+    let left = seconds.map { ", \(Duration.seconds(Int64($0)).shown) left" } ?? ""
+    try call.print(
+      Escaping.line("\(store)  kept by the \(keeper.rawValue)\(left)"),
+      or: ["store": store, "keptBy": keeper.rawValue, "secondsLeft": seconds])
+  }
   guard kept.isEmpty else { return .done }
   _ = try AgentPlace.required()
   throw ToolError(.no, reply == nil ? "nothing is kept, and no agent is running" : "nothing is kept")
 }
 
-private func stopAgent(_ invocation: Invocation) throws -> ExitCode {
+private func stopAgent(_ call: Invocation) throws -> ExitCode {
   _ = try AgentPlace.required()
   guard let reply = try AgentClient.ask(.stop) else { throw ToolError(.no, "no agent is running") }
   guard case .done = reply else { throw ToolError(.failed, "the agent refused to end") }
   return .done
-}
-
-/// A store whose root is kept, as `agent status` shows it.
-private struct Kept: JSONRepresentable {
-  let store: String
-  let secondsLeft: UInt32?
-  let keeper: RootKeeper
-
-  var text: String {
-    let left = secondsLeft.map { ", \(Duration.seconds(Int64($0)).shown) left" } ?? ""
-    return "\(store)  kept by the \(keeper.rawValue)\(left)"
-  }
-
-  var json: JSONValue { ["store": store, "keptBy": keeper.rawValue, "secondsLeft": secondsLeft] }
 }

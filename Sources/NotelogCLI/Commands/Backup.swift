@@ -21,8 +21,9 @@ extension Command {
     ],
     options: [checkParts, .json],
     examples: [
-      .init(
-        line: "notelog backup my.notelog /media/disk/my.backup", does: "copies what is new since last time")
+      (
+        line: "notelog backup my.notelog /media/disk/my.backup", does: "copies what is new since last time"
+      )
     ], run: backUp)
 
   fileprivate static let checkParts = Option(
@@ -45,19 +46,19 @@ extension Command {
     options: [.json], run: restoreBackup)
 }
 
-private func backUp(_ invocation: Invocation) throws -> ExitCode {
-  try invocation.checkPath()
-  let credential = try SecretSource(invocation).given()
+private func backUp(_ call: Invocation) throws -> ExitCode {
+  try call.checkPath()
+  let credential = try SecretSource.given(call)
   let done = try Interrupt.deferred {
-    try withProgress("backing up", missing: invocation.noStore, into: invocation.positionals[1]) {
+    try withProgress("backing up", missing: call.noStore, into: call.positionals[1]) {
       progress in
       try Store.backup(
-        of: invocation.store, to: invocation.positionals[1], unlocking: credential,
-        checkingAll: invocation.has(Command.checkParts), progress: progress)
+        of: call.store, to: call.positionals[1], unlocking: credential,
+        checkingAll: call.has(Command.checkParts), progress: progress)
     }
   }
   let healed = done.healedSegments > 0 ? " (\(done.healedSegments) damaged in the backup)" : ""
-  try invocation.print(
+  try call.print(
     "\(counted(done.copiedSegments, "segment")) copied\(healed), \(done.keptSegments) there already; "
       + "\(done.copiedByteCount) bytes copied and verified",
     or: [
@@ -73,21 +74,19 @@ private func backUp(_ invocation: Invocation) throws -> ExitCode {
   return sayFindings(done.findings)
 }
 
-private func restoreBackup(_ invocation: Invocation) throws -> ExitCode {
-  let given = try SecretSource(invocation).given()
-  do { return try restoreBackup(invocation, given) } catch {
+private func restoreBackup(_ call: Invocation) throws -> ExitCode {
+  let given = try SecretSource.given(call)
+  do { return try restoreBackup(call, given) } catch {
     // Which of several keyrings is the store's, the password tells.
     let error = ToolError(any: error)
     guard error.code == .locked, given == nil else { throw error }
     Console.say("note", error.message)
-    return try restoreBackup(invocation, try SecretSource.ask())
+    return try restoreBackup(call, try SecretSource.ask())
   }
 }
 
-private func restoreBackup(
-  _ invocation: Invocation, _ credential: Credential?
-) throws -> ExitCode {
-  let (backup, store) = (invocation.positionals[0], invocation.positionals[1])
+private func restoreBackup(_ call: Invocation, _ credential: Credential?) throws -> ExitCode {
+  let (backup, store) = (call.positionals[0], call.positionals[1])
   let findings = try Interrupt.deferred {
     try withProgress(
       "restoring",
@@ -101,7 +100,7 @@ private func restoreBackup(
       try Store.restore(from: backup, to: store, unlocking: credential, progress: progress)
     }
   }
-  try invocation.print(
+  try call.print(
     findings.filter(\.isDamage).isEmpty
       ? "restored and verified" : "restored, with \(counted(findings.count, "finding"))",
     or: ["findings": findings])

@@ -15,10 +15,10 @@ extension Command {
     long: "dry-run", help: "only say how much would be freed, about; nothing is written")
 }
 
-private func compactStore(_ invocation: Invocation) throws -> ExitCode {
-  if invocation.has(Command.dryRun) { return try forecast(invocation) }
+private func compactStore(_ call: Invocation) throws -> ExitCode {
+  if call.has(Command.dryRun) { return try forecast(call) }
   var byteCountBefore = 0
-  let done = try invocation.withStore(.ifGiven) { store -> CompactionSummary? in
+  let done = try call.withStore(.ifGiven) { store -> CompactionSummary? in
     byteCountBefore = store.info.byteCount
     // Another segment takes something by itself: the store must not become larger.
     if store.compactionForecast.segments.isEmpty { return nil }
@@ -28,8 +28,8 @@ private func compactStore(_ invocation: Invocation) throws -> ExitCode {
   }
   if Interrupt.isRequested { throw ToolError.interrupted }
   // An open store holds room to write into; what was gained shows once it is closed.
-  let byteCountAfter = try invocation.withStore(.never, readOnly: true) { store in store.info.byteCount }
-  try invocation.print(
+  let byteCountAfter = try call.withStore(.never, readOnly: true) { store in store.info.byteCount }
+  try call.print(
     "\(byteCountBefore) bytes before, \(byteCountAfter) after; "
       + "\(counted(done?.removedSegments ?? 0, "segment")) became \(done?.addedSegments ?? 0)",
     or: [
@@ -47,9 +47,9 @@ private func compactStore(_ invocation: Invocation) throws -> ExitCode {
   return done.damagedSegments.isEmpty ? .done : .damage
 }
 
-private func forecast(_ invocation: Invocation) throws -> ExitCode {
-  let forecast = try invocation.withStore(.never, readOnly: true) { store in store.compactionForecast }
-  try invocation.print(
+private func forecast(_ call: Invocation) throws -> ExitCode {
+  let forecast = try call.withStore(.never, readOnly: true) { store in store.compactionForecast }
+  try call.print(
     "would free about \(forecast.freedByteCount) bytes: \(counted(forecast.segments.count, "segment")), of which "
       + "\(forecast.copiedByteCount) bytes would be copied",
     or: [

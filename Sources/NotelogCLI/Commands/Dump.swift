@@ -18,8 +18,8 @@ extension Command {
       """,
     positionals: [.store], options: [frames, .unlock, .json],
     examples: [
-      .init(line: "notelog dump --json my.notelog >notes.jsonl", does: "one record a line, fields sealed"),
-      .init(line: "notelog dump --frames my.notelog", does: "what lies on the disk, frame by frame"),
+      (line: "notelog dump --json my.notelog >notes.jsonl", does: "one record a line, fields sealed"),
+      (line: "notelog dump --frames my.notelog", does: "what lies on the disk, frame by frame"),
     ],
     run: dumpStore)
 
@@ -27,25 +27,25 @@ extension Command {
     long: "frames", help: "show every frame of every file instead, with its offset")
 }
 
-private func dumpStore(_ invocation: Invocation) throws -> ExitCode {
-  if invocation.has(Command.frames) {
-    if invocation.has(.unlock) {
+private func dumpStore(_ call: Invocation) throws -> ExitCode {
+  if call.has(Command.frames) {
+    if call.has(.unlock) {
       throw ToolError.usage("--frames opens nothing, and --unlock is for records")
     }
-    return try dumpFrames(invocation)
+    return try dumpFrames(call)
   }
-  return try invocation.withStore(.ifGiven, readOnly: true) { store in
+  return try call.withStore(.ifGiven, readOnly: true) { store in
     let progress = Progress("dumping", besideOutput: true)
     defer { progress.finish() }
     let total = store.info.recordCount
     var done = 0
     let outcome = try ReadingOutcome(of: store, store.hasAllSchemas() ? .done : .damage)
     // What was given may open some keys only.
-    let isOpening = try store.isUnlocked || SecretSource(invocation).place != nil
+    let isOpening = try store.isUnlocked || SecretSource.option(of: call) != nil
     for collection in store.collections {
       try collection.forEach { entry in
         let shown = RecordShown(entry, opening: isOpening)
-        try invocation.print(shown.lines, or: shown.json)
+        try call.print(shown.lines, or: shown.json)
         outcome.note(shown)
         done += 1
         return progress.update(done, of: total)
@@ -57,13 +57,13 @@ private func dumpStore(_ invocation: Invocation) throws -> ExitCode {
   }
 }
 
-private func dumpFrames(_ invocation: Invocation) throws -> ExitCode {
-  try invocation.checkPath()
+private func dumpFrames(_ call: Invocation) throws -> ExitCode {
+  try call.checkPath()
   var isSound = true
-  try asking(missing: invocation.noStore) {
-    try Store.forEachPiece(at: invocation.store) { piece in
+  try asking(missing: call.noStore) {
+    try Store.forEachPiece(at: call.store) { piece in
       if !piece.isSound { isSound = false }
-      try invocation.print(Escaping.line(piece.line), or: piece.json)
+      try call.print(Escaping.line(piece.line), or: piece.json)
     }
   }
   return isSound ? .done : .damage

@@ -20,22 +20,21 @@ extension Command {
     ],
     options: [format],
     examples: [
-      .init(
-        line: "notelog export my.notelog --as sql | sqlite3 notes.db", does: "makes an SQLite database of it")
+      (
+        line: "notelog export my.notelog --as sql | sqlite3 notes.db", does: "makes an SQLite database of it"
+      )
     ], run: exportRecords)
 
   fileprivate static let format = Option(
-    long: "as", value: "FORMAT", help: "sql, csv or jsonl; sql unless given")
+    long: "as", value: "FORMAT", completion: .words(ExportFormat.allCases.map(\.rawValue)),
+    help: "sql, csv or jsonl; sql unless given")
 }
 
-private func exportRecords(_ invocation: Invocation) throws -> ExitCode {
-  let name = invocation.value(of: Command.format) ?? "sql"
-  guard let format = ExportFormat(rawValue: name) else {
-    throw ToolError.usage("--as takes sql, csv or jsonl, not '\(name)'")
-  }
-  return try invocation.withStore(.required, readOnly: true) { store in
+private func exportRecords(_ call: Invocation) throws -> ExitCode {
+  let format = try call.choice(of: Command.format, among: ExportFormat.self) ?? .sql
+  return try call.withStore(.required, readOnly: true) { store in
     var collections = store.collections
-    if let name = invocation.positionals.dropFirst().first {
+    if let name = call.positionals.dropFirst().first {
       collections = [try store.collection(given: name)]
     }
     if format == .csv, collections.isEmpty { _ = try store.collection(given: nil) }

@@ -25,19 +25,19 @@ extension Command {
     positionals: [.store, Positional(name: "ID", repeats: true, help: "a record's id")], run: removeRecords)
 }
 
-private func getRecord(_ invocation: Invocation) throws -> ExitCode {
-  let id = try RecordID(argument: invocation.positionals[1])
-  return try invocation.withStore(.ifGiven, readOnly: true) { store in
+private func getRecord(_ call: Invocation) throws -> ExitCode {
+  let id = try RecordID(argument: call.positionals[1])
+  return try call.withStore(.ifGiven, readOnly: true) { store in
     let entry = try store.entry(id)
     let collection = try store.collection(given: entry.collection)
-    if invocation.positionals.count > 2 {
-      let field = try collection.field(invocation.positionals[2])
-      try invocation.unlock(store, toRead: [field.name], of: collection)
+    if call.positionals.count > 2 {
+      let field = try collection.field(call.positionals[2])
+      try call.unlock(store, toRead: [field.name], of: collection)
       let none = ToolError(.no, "record \(id.shown) has no \(field.name)")
       let longByteCount = try entry.fields.first { $0.name == field.name }.flatMap(entry.longByteCount)
       // Pieces are bytes: that a value is no text or JSON shows where it is read whole.
       if field.isSealed, field.type == .bytes || longByteCount != nil && [.text, .json].contains(field.type),
-        !invocation.has(.json), !Console.outIsTerminal
+        !call.has(.json), !Console.outIsTerminal
       {
         guard let content = try entry.content(of: field.name) else { throw none }
         try content.forEachPiece { try Console.out.write(bytes: $0) }
@@ -46,11 +46,11 @@ private func getRecord(_ invocation: Invocation) throws -> ExitCode {
       if let count = longByteCount {
         throw ToolError(
           .failed, "\(field.name) has \(count) bytes, which is more than can be shown",
-          hint: "send it to a file: notelog get \(invocation.store) \(id.shown) \(field.name) >FILE")
+          hint: "send it to a file: notelog get \(call.store) \(id.shown) \(field.name) >FILE")
       }
       let value = try entry.value(field.name)
       if value == .missing { throw none }
-      if invocation.has(.json) {
+      if call.has(.json) {
         try Console.print(value.json)
       } else if Console.outIsTerminal {
         try Console.out.write(Escaping.text(value.shown) + "\n")
@@ -59,19 +59,19 @@ private func getRecord(_ invocation: Invocation) throws -> ExitCode {
       }
       return .done
     }
-    try invocation.unlock(store, toRead: entry.fields.map(\.name), of: collection)
+    try call.unlock(store, toRead: entry.fields.map(\.name), of: collection)
     let shown = RecordShown(entry, opening: true)
-    try invocation.print(shown.lines, or: shown.json)
+    try call.print(shown.lines, or: shown.json)
     let outcome = ReadingOutcome(of: store)
     outcome.note(shown)
     return outcome.end()
   }
 }
 
-private func removeRecords(_ invocation: Invocation) throws -> ExitCode {
+private func removeRecords(_ call: Invocation) throws -> ExitCode {
   var ids: [RecordID] = []
-  for argument in invocation.positionals.dropFirst() { ids.append(try RecordID(argument: argument)) }
-  return try invocation.withStore(.ifGiven) { store in
+  for argument in call.positionals.dropFirst() { ids.append(try RecordID(argument: argument)) }
+  return try call.withStore(.ifGiven) { store in
     let collections = store.collections
     let missing: [RecordID]
     do {

@@ -36,13 +36,15 @@ extension Command {
     ],
     options: [batch, durable, ack, .segmentSize, from, tableName, seal, plain, into, yes, propose],
     examples: [
-      .init(
+      (
         line: "notelog import my.notelog notes.db --from sqlite --table note --seal title,body",
-        does: "takes a table over, and seals two of its columns"),
-      .init(
+        does: "takes a table over, and seals two of its columns"
+      ),
+      (
         line:
           "notelog dump old.notelog --json --password-file p | notelog import new.notelog --password-file p",
-        does: "copies all records into another store"),
+        does: "copies all records into another store"
+      ),
     ], run: importLines)
 
   fileprivate static let batch = Option(
@@ -50,7 +52,8 @@ extension Command {
   fileprivate static let durable = Option(
     long: "durable", help: "make each commit durable before the next one begins")
   fileprivate static let from = Option(
-    long: "from", value: "KIND", help: "take a table over: sqlite, csv or jsonl")
+    long: "from", value: "KIND", completion: .words(TableKind.allCases.map(\.rawValue)),
+    help: "take a table over: sqlite, csv or jsonl")
   fileprivate static let tableName = Option(
     long: "table", value: "NAME", help: "the table of an SQLite database")
   fileprivate static let seal = Option(
@@ -66,16 +69,18 @@ extension Command {
     long: "ack", help: "print each id on a line of its own, once its commit has reached its durability")
 }
 
-private func importLines(_ invocation: Invocation) throws -> ExitCode {
-  if let kind = invocation.value(of: Command.from) { return try importTable(kind, invocation) }
-  let batchCount = try invocation.number(of: Command.batch, in: 1...100_000) ?? 1000
-  var reader = try LineReader(path: invocation.positionals.dropFirst().first ?? "-")
-  return try invocation.withStore(.required) { store in
+private func importLines(_ call: Invocation) throws -> ExitCode {
+  if let kind = try call.choice(of: Command.from, among: TableKind.self) {
+    return try importTable(kind, call)
+  }
+  let batchCount = try call.number(of: Command.batch, in: 1...100_000) ?? 1000
+  var reader = try LineReader(path: call.positionals.dropFirst().first ?? "-")
+  return try call.withStore(.required) { store in
     var batch = ImportBatch(
-      store: store, durability: invocation.has(Command.durable) ? .durable : .flushed,
-      isAcknowledging: invocation.has(Command.ack))
+      store: store, durability: call.has(Command.durable) ? .durable : .flushed,
+      isAcknowledging: call.has(Command.ack))
     // Acknowledgements on a terminal show how far it is.
-    let progress = Progress("importing", besideOutput: invocation.has(Command.ack))
+    let progress = Progress("importing", besideOutput: call.has(Command.ack))
     defer { progress.finish() }
     try Interrupt.deferred {
       do {
@@ -119,31 +124,29 @@ extension Store {
   }
 }
 
-private func importTable(
-  _ kind: String, _ invocation: Invocation
-) throws -> ExitCode {
-  guard let path = invocation.positionals.dropFirst().first, path != "-" else {
+private func importTable(_ kind: TableKind, _ call: Invocation) throws -> ExitCode {
+  guard let path = call.positionals.dropFirst().first, path != "-" else {
     throw ToolError.usage("--from takes a file, which is read more than once")
   }
-  var table = try sourceTable(kind, path, invocation)
-  let sealed = invocation.value(of: Command.seal)?.split(separator: ",").map(String.init) ?? []
-  let plain = invocation.value(of: Command.plain)?.split(separator: ",").map(String.init)
+  var table = try sourceTable(kind, path, call)
+  let sealed = call.value(of: Command.seal)?.split(separator: ",").map(String.init) ?? []
+  let plain = call.value(of: Command.plain)?.split(separator: ",").map(String.init)
   let proposal = try TableProposal(
-    &table, as: invocation.value(of: Command.into), sealing: sealed, plain: plain
-  ) { name in try knownFields(of: name, invocation) }
+    &table, as: call.value(of: Command.into), sealing: sealed, plain: plain
+  ) { name in try knownFields(of: name, call) }
   // What was a collection with sealed fields may have been taken away by somebody without a key.
-  if invocation.has(Command.yes), !proposal.isKnown, plain == nil, sealed.isEmpty {
+  if call.has(Command.yes), !proposal.isKnown, plain == nil, sealed.isEmpty {
     throw ToolError.usage(
       "there is no collection '\(proposal.collection)', and --yes does not say what may be in the clear in a new one",
       hint: "--plain A,B leaves these columns in the clear and seals the others; --seal A,B seals these only")
   }
-  let isAsking = !invocation.has(Command.yes) && !invocation.has(Command.propose)
+  let isAsking = !call.has(Command.yes) && !call.has(Command.propose)
   if isAsking, isatty(STDIN_FILENO) != 1 || !Console.outIsTerminal {
     throw ToolError.usage("without a terminal to ask, --yes takes it")
   }
-  let samples = isAsking || invocation.has(Command.propose) ? try table.samples() : nil
+  let samples = isAsking || call.has(Command.propose) ? try table.samples() : nil
   try Console.out.write(proposal.text(table, samples: samples))
-  if invocation.has(Command.propose) { return .done }
+  if call.has(Command.propose) { return .done }
   if isAsking {
     try Console.out.write("take it? [y/N] ")
     try Console.out.flush()
@@ -152,7 +155,7 @@ private func importTable(
     }
   }
   let source = table
-  return try invocation.withStore(.required) { store in
+  return try call.withStore(.required) { store in
     var taken = TableImport(source, into: try proposal.collection(in: store), of: store)
     let progress = Progress("importing")
     defer { progress.finish() }
@@ -169,29 +172,30 @@ private func importTable(
   }
 }
 
-private func sourceTable(
-  _ kind: String, _ path: String, _ invocation: Invocation
-) throws -> any SourceTable {
+private enum TableKind: String, CaseIterable {
+  case sqlite, csv, jsonl
+}
+
+private func sourceTable(_ kind: TableKind, _ path: String, _ call: Invocation) throws -> SourceTable {
   switch kind {
-  case "sqlite":
-    guard let name = invocation.value(of: Command.tableName) else {
+  case .sqlite:
+    guard let name = call.value(of: Command.tableName) else {
       throw ToolError.usage("--from sqlite needs --table")
     }
-    return try SQLiteTable(path, table: name)
-  case "csv": return try CSVTable(path)
-  case "jsonl": return try JSONLinesTable(path)
-  default: throw ToolError.usage("--from takes sqlite, csv or jsonl, not '\(kind)'")
+    return try SQLiteTable.read(path, table: name)
+  case .csv: return try SourceTable(csv: path)
+  case .jsonl: return try SourceTable(jsonLines: path)
   }
 }
 
 /// The fields in use of a collection, where it is there. Something can be proposed without a store.
-private func knownFields(of name: String, _ invocation: Invocation) throws -> [FieldInfo]? {
+private func knownFields(of name: String, _ call: Invocation) throws -> [FieldInfo]? {
   do {
-    return try invocation.withStore(.never, readOnly: true) { store in
+    return try call.withStore(.never, readOnly: true) { store in
       store.collections.first { $0.name == name }?.fieldsInUse
     }
   } catch {
-    if ToolError(any: error).code == .noStore, invocation.has(Command.propose) { return nil }
+    if ToolError(any: error).code == .noStore, call.has(Command.propose) { return nil }
     throw error
   }
 }

@@ -17,8 +17,8 @@ extension Command {
 /// How large a store may be of which all records are read, to count what is sealed under each key.
 private let countedByteCount = 32 << 20
 
-private func showInfo(_ invocation: Invocation) throws -> ExitCode {
-  try invocation.withStore(.ifGiven, readOnly: true) { store in
+private func showInfo(_ call: Invocation) throws -> ExitCode {
+  try call.withStore(.ifGiven, readOnly: true) { store in
     let isWhole = try store.hasAllSchemas()
     let collections = store.collections
     // Of the only one the index knows it.
@@ -28,9 +28,9 @@ private func showInfo(_ invocation: Invocation) throws -> ExitCode {
     let counted = store.info.byteCount <= countedByteCount ? try store.countSealedValues() : nil
     // Afterwards: counting may have come upon damage.
     let info = store.info
-    try invocation.print(report(info, store.damage, counts, counted))
+    try call.print(report(info, store.damage, counts, counted))
     if info.condition == .damaged, store.damage.verdict == .sound {
-      Console.say("hint", "'notelog verify \(invocation.store)' says what is damaged")
+      Console.say("hint", "'notelog verify \(call.store)' says what is damaged")
     }
     return isWhole && info.condition != .damaged ? .done : .damage
   }

@@ -18,7 +18,7 @@ extension Command {
       With --empty it has no collection: for an app, which makes its own, or for 'import --from', which makes one of a table.
       """,
     positionals: [.store], options: [schemaFile, empty, .scryptLogN, .segmentSize, commitTimes],
-    examples: [.init(line: "notelog init my.notelog", does: "asks for a password, and makes the store")],
+    examples: [(line: "notelog init my.notelog", does: "asks for a password, and makes the store")],
     run: makeStore)
 
   fileprivate static let commitTimes = Option(
@@ -29,29 +29,29 @@ extension Command {
     long: "schema", value: "FILE", completion: .file, help: "take the collections and fields from FILE")
 }
 
-private func makeStore(_ invocation: Invocation) throws -> ExitCode {
-  let file = invocation.value(of: Command.schemaFile)
-  if file != nil, invocation.has(Command.empty) {
+private func makeStore(_ call: Invocation) throws -> ExitCode {
+  let file = call.value(of: Command.schemaFile)
+  if file != nil, call.has(Command.empty) {
     throw ToolError.usage("--schema and --empty are both given, and one is enough")
   }
   let collections =
     try file.map { path in try InitialSchema.read(path) }
-    ?? (invocation.has(Command.empty) ? [] : InitialSchema.standard)
+    ?? (call.has(Command.empty) ? [] : InitialSchema.standard)
   var options = Store.Options()
-  if let work = try invocation.passwordWork() { options.passwordWork = work }
-  options.segmentByteCount = try invocation.segmentByteCount()
-  options.keepsCommitTimes = invocation.has(Command.commitTimes)
-  if let path = invocation.value(of: .deviceSecret) { options.deviceSecret = .file(path) }
-  let source = try SecretSource(invocation)
+  if let work = try call.passwordWork() { options.passwordWork = work }
+  options.segmentByteCount = try call.segmentByteCount()
+  options.keepsCommitTimes = call.has(Command.commitTimes)
+  if let path = call.value(of: .deviceSecret) { options.deviceSecret = .file(path) }
   // What stands in the way is said before a password is asked for.
-  if source.place == nil, let held = try? FileManager.default.contentsOfDirectory(atPath: invocation.store),
+  if try SecretSource.option(of: call) == nil,
+    let held = try? FileManager.default.contentsOfDirectory(atPath: call.store),
     !held.contains("creating"), held.contains(where: { $0 != "lock" })
   {
     throw ToolError(
-      .failed, "the folder '\(invocation.store)' is not empty", hint: "make the store in another one")
+      .failed, "the folder '\(call.store)' is not empty", hint: "make the store in another one")
   }
-  let credential = try source.requireNew(.passwordFile)
-  let store = try Store.create(at: invocation.store, unlocking: credential, options: options) { store in
+  let credential = try SecretSource.given(call) ?? SecretSource.askNew(.passwordFile)
+  let store = try Store.create(at: call.store, unlocking: credential, options: options) { store in
     try store.createCollections(collections.map { ($0.name, $0.fields) })
   }
   try store.close()

@@ -67,11 +67,11 @@ extension Positional {
   fileprivate static let keyName = Positional(name: "NAME", help: "the key's name")
 }
 
-private func listKeys(_ invocation: Invocation) throws -> ExitCode {
-  try invocation.withStore(.ifGiven, readOnly: true) { store in
+private func listKeys(_ call: Invocation) throws -> ExitCode {
+  try call.withStore(.ifGiven, readOnly: true) { store in
     let counted = try store.countSealedValues()
     for key in store.info.keys {
-      try invocation.print(
+      try call.print(
         "\(key.number)  \(key.keyClass)  \(key.words(counted))  \(key.shownName)", or: key.json(counted))
     }
     if !counted.isExact {
@@ -107,15 +107,15 @@ extension StoreInfo.Key {
   }
 }
 
-private func addKey(_ invocation: Invocation) throws -> ExitCode {
-  let name = invocation.value(of: Command.keyClass) ?? "whenUnlocked"
+private func addKey(_ call: Invocation) throws -> ExitCode {
+  let name = call.value(of: Command.keyClass) ?? "whenUnlocked"
   guard let keyClass = KeyClass(rawValue: name) else {
     let names = KeyClass.allCases.map(\.rawValue).joined(separator: ", ")
     throw ToolError.usage("there is no class '\(name)'", hint: "the classes are \(names)")
   }
-  let isShreddable = invocation.has(Command.shreddable)
-  return try invocation.withStore(.required) { store in
-    try store.createKey(invocation.positionals[1], keyClass, isShreddable: isShreddable)
+  let isShreddable = call.has(Command.shreddable)
+  return try call.withStore(.required) { store in
+    try store.createKey(call.positionals[1], keyClass, isShreddable: isShreddable)
     if isShreddable {
       Console.say(
         "note", "backups leave the key's effaceable file out; who loses it loses what is sealed under the key"
@@ -125,15 +125,15 @@ private func addKey(_ invocation: Invocation) throws -> ExitCode {
   }
 }
 
-private func rotateKey(_ invocation: Invocation) throws -> ExitCode {
-  let name = invocation.positionals[1]
-  return try invocation.withStore(
+private func rotateKey(_ call: Invocation) throws -> ExitCode {
+  let name = call.positionals[1]
+  return try call.withStore(
     .required,
     asking: { store in
-      try invocation.confirm("rotate '\(name)', and leave these in force?", of: store)
+      try call.confirm("rotate '\(name)', and leave these in force?", of: store)
     }
   ) { store, _, _ in
-    if invocation.has(Command.startAnew) { try store.beginRotation(of: name) }
+    if call.has(Command.startAnew) { try store.beginRotation(of: name) }
     let total = try store.countSealedValues().counts.values.reduce(0, +)
     var (resealed, retired): (Int, [UInt32]) = (0, [])
     let last = try withProgress("sealing anew") { progress in
@@ -159,7 +159,7 @@ private func rotateKey(_ invocation: Invocation) throws -> ExitCode {
     let given =
       retired.isEmpty
       ? "" : "; \(retired.count == 1 ? "generation \(numbers) is" : "generations \(numbers) are") given up"
-    try invocation.print(
+    try call.print(
       "\(counted(resealed, "value")) sealed anew under generation \(last.generation)\(given)",
       or: [
         "resealed": resealed, "generation": last.generation, "retired": retired, "finished": last.isFinished,
@@ -179,13 +179,13 @@ private func rotateKey(_ invocation: Invocation) throws -> ExitCode {
   }
 }
 
-private func shredKey(_ invocation: Invocation) throws -> ExitCode {
-  let name = invocation.positionals[1]
-  return try invocation.withStore(
+private func shredKey(_ call: Invocation) throws -> ExitCode {
+  let name = call.positionals[1]
+  return try call.withStore(
     .required,
     asking: { store in
       // Its file is overwritten again all the same where one came back.
-      try invocation.confirm("shred '\(name)', and leave these in force?", of: store)
+      try call.confirm("shred '\(name)', and leave these in force?", of: store)
     }
   ) { store, _, _ in
     let wasShredded = store.info.keys.contains { $0.name == name && $0.state == .shredded }
@@ -196,8 +196,8 @@ private func shredKey(_ invocation: Invocation) throws -> ExitCode {
   }
 }
 
-private func makeRecoveryKey(_ invocation: Invocation) throws -> ExitCode {
-  try invocation.withStore(.credential) { store in
+private func makeRecoveryKey(_ call: Invocation) throws -> ExitCode {
+  try call.withStore(.credential) { store in
     let text = try store.addRecoveryKey()
     do {
       try Console.out.writeNow(text + "\n")
@@ -205,23 +205,23 @@ private func makeRecoveryKey(_ invocation: Invocation) throws -> ExitCode {
       let slot = store.info.slots.map(\.number).max() ?? 0
       throw ToolError(
         .failed, "a recovery key is added that nobody has seen: \(ToolError(any: error).message)",
-        hint: "'notelog password remove \(invocation.store) \(slot)' takes it away")
+        hint: "'notelog password remove \(call.store) \(slot)' takes it away")
     }
     Console.say("note", "this is shown once: write it down, and keep it apart from the store")
     return .done
   }
 }
 
-private func grantKeys(_ invocation: Invocation) throws -> ExitCode {
-  let work = try invocation.passwordWork() ?? 17
-  return try invocation.withStore(
+private func grantKeys(_ call: Invocation) throws -> ExitCode {
+  let work = try call.passwordWork() ?? 17
+  return try call.withStore(
     .credential,
     asking: { store in
-      try invocation.confirm("add a grant, and leave these in force?", of: store)
-      return try invocation.newPassword()
+      try call.confirm("add a grant, and leave these in force?", of: store)
+      return try call.newPassword()
     }
   ) { store, _, new in
-    try store.grant(Array(invocation.positionals.dropFirst()), to: new, work: work)
+    try store.grant(Array(call.positionals.dropFirst()), to: new, work: work)
     return .done
   }
 }

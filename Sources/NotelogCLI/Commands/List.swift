@@ -23,9 +23,10 @@ extension Command {
     ],
     options: [.field, whereOption, sort, .limit, .json],
     examples: [
-      .init(
+      (
         line: "notelog list my.notelog --where 'time>=2026-11-01' --sort title --limit 10",
-        does: "the first ten titles, of this month's notes")
+        does: "the first ten titles, of this month's notes"
+      )
     ], run: listRecords)
 
   fileprivate static let whereOption = Option(
@@ -35,10 +36,10 @@ extension Command {
     long: "sort", short: "s", value: "FIELD[:desc]", help: "in order of this field, or the opposite order")
 }
 
-private func listRecords(_ invocation: Invocation) throws -> ExitCode {
-  let limit = try invocation.number(of: .limit, in: 0...Int.max)
-  let name = invocation.positionals.dropFirst().first
-  return try invocation.withStore(.ifGiven, readOnly: true) { store in
+private func listRecords(_ call: Invocation) throws -> ExitCode {
+  let limit = try call.number(of: .limit, in: 0...Int.max)
+  let name = call.positionals.dropFirst().first
+  return try call.withStore(.ifGiven, readOnly: true) { store in
     let known = store.collections
     let isThere = name.map { name in known.contains { $0.name == name } } ?? !known.isEmpty
     // Who asks for the first few has nothing else gone through.
@@ -46,16 +47,16 @@ private func listRecords(_ invocation: Invocation) throws -> ExitCode {
     // The one that is meant may be the one that is lost.
     if !isWhole, !isThere { return .damage }
     let collection = try store.collection(given: name)
-    let conditions = try (invocation.values[Command.whereOption.long] ?? []).map { text in
+    let conditions = try (call.values[Command.whereOption.long] ?? []).map { text in
       try FieldFilter(text, in: collection)
     }
     for warning in conditions.compactMap(\.warning) { Console.say("warning", warning) }
-    let named = invocation.values[Option.field.long]
+    let named = call.values[Option.field.long]
     for name in named ?? [] { _ = try collection.field(name) }
     let fields = named ?? collection.fieldsToList
     let only = Set(fields)
-    let order = try order(invocation, collection)
-    try invocation.unlock(
+    let order = try order(call, collection)
+    try call.unlock(
       store, toRead: fields + conditions.map(\.name) + [order.field].compactMap(\.self), of: collection)
     let outcome = ReadingOutcome(of: store, isWhole ? .done : .damage)
     try collection.forEach(
@@ -64,7 +65,7 @@ private func listRecords(_ invocation: Invocation) throws -> ExitCode {
         ? nil : { entry in try conditions.allSatisfy { try $0.holds(for: entry) } },
       { entry in
         let shown = RecordShown(entry, opening: true, only: only)
-        try shown.list(fields, asJSON: invocation.has(.json))
+        try shown.list(fields, asJSON: call.has(.json))
         outcome.note(shown)
       },
       damaged: { outcome.noteUnreadable($0, $1) })
@@ -73,9 +74,9 @@ private func listRecords(_ invocation: Invocation) throws -> ExitCode {
 }
 
 private func order(
-  _ invocation: Invocation, _ collection: DynamicCollection
+  _ call: Invocation, _ collection: DynamicCollection
 ) throws -> (field: String?, direction: SortDirection) {
-  guard let sort = invocation.value(of: Command.sort) else {
+  guard let sort = call.value(of: Command.sort) else {
     let dates = collection.fieldsInUse.filter { $0.type == .date && !$0.isSealed }
     return ((dates.first { $0.name == "time" } ?? dates.first)?.name, .descending)
   }

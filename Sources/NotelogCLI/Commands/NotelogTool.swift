@@ -16,17 +16,17 @@ enum NotelogTool {
 
   /// Runs one command line to its end: the command's own answer, or the error it ended with, said on stderr.
   private static func run(arguments: [ProcessArguments.Word]) -> ExitCode {
-    let invocation: Invocation
+    let call: Invocation
     do {
-      invocation = try Parser(table: .standard, help: .help, version: .version).parse(
+      call = try Parser(table: .standard, help: .help, version: .version).parse(
         try ProcessArguments.texts(arguments))
     } catch { return report(error) }
     var code: ExitCode
     do {
-      code = try invocation.command.run(invocation)
+      code = try call.command.run(call)
       try Console.out.flush()
     } catch { code = report(error) }
-    return invocation.damage.say(after: code, invocation.positionals.first ?? "STORE")
+    return call.damage.say(after: code, call.positionals.first ?? "STORE")
   }
 
   private static func report(_ thrown: any Error) -> ExitCode {
@@ -70,17 +70,16 @@ extension Command {
   }
 }
 
-private func showHelp(_ invocation: Invocation) throws -> ExitCode {
+private func showHelp(_ call: Invocation) throws -> ExitCode {
   let table = CommandTable.standard
-  var words = invocation.positionals
+  var words = call.positionals
   guard let first = words.first else {
     try Console.out.write(table.overview)
     return .done
   }
   guard table.firstWords.contains(first) else {
-    let near = Suggestion.nearest(to: first, among: table.firstWords)
-    throw ToolError.usage(
-      "there is no command '\(first)'", hint: near.map { "did you mean '\($0)'?" } ?? "see notelog help")
+    let near = Suggestion.hint(for: first, among: table.firstWords)
+    throw ToolError.usage("there is no command '\(first)'", hint: near ?? "see notelog help")
   }
   // `notelog list STORE --help` is help on `list`: what comes after the command's words does not matter.
   while table.commands(beginning: words).isEmpty { words.removeLast() }
@@ -105,8 +104,8 @@ extension Command {
         name: "SHELL", completion: .words(Shell.allCases.map(\.rawValue)),
         help: Shell.allCases.map(\.rawValue).joined(separator: ", "))
     ]
-  ) { (invocation) in
-    let name = invocation.positionals[0]
+  ) { (call) in
+    let name = call.positionals[0]
     guard let shell = Shell(rawValue: name) else {
       throw ToolError.usage(
         "there are no completions for '\(name)'", hint: "there are some for bash, zsh and fish")
@@ -119,8 +118,8 @@ extension Command {
   static let complete: Command = Command(
     words: ["complete"], summary: "print what may stand in the last word's place",
     positionals: [Positional(name: "WORD", isOptional: true, repeats: true, help: "a word")]
-  ) { invocation in
-    for candidate in CommandTable.standard.candidates(for: invocation.positionals) {
+  ) { call in
+    for candidate in CommandTable.standard.candidates(for: call.positionals) {
       try Console.out.write(candidate + "\n")
     }
     return .done

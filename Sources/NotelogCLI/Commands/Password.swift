@@ -38,25 +38,26 @@ extension Option {
 extension Invocation {
   /// The new password: from its file, or asked for twice.
   func newPassword() throws -> Credential {
-    try SecretSource(passwordFile: value(of: .newPasswordFile)).requireNew(.newPasswordFile)
+    try value(of: .newPasswordFile).map { .passwordBytes(try SecretSource.password(in: $0)) }
+      ?? SecretSource.askNew(.newPasswordFile)
   }
 }
 
-private func addPassword(_ invocation: Invocation) throws -> ExitCode {
-  let work = try invocation.passwordWork() ?? 17
-  try invocation.withStore(.credential, asking: { _ in try invocation.newPassword() }) { store, _, new in
+private func addPassword(_ call: Invocation) throws -> ExitCode {
+  let work = try call.passwordWork() ?? 17
+  try call.withStore(.credential, asking: { _ in try call.newPassword() }) { store, _, new in
     try store.addCredential(new, work: work)
   }
   return .done
 }
 
-private func changePassword(_ invocation: Invocation) throws -> ExitCode {
-  let (work, isRekeying) = (try invocation.passwordWork() ?? 17, invocation.has(Command.rekey))
-  try invocation.withStore(
+private func changePassword(_ call: Invocation) throws -> ExitCode {
+  let (work, isRekeying) = (try call.passwordWork() ?? 17, call.has(Command.rekey))
+  try call.withStore(
     .credential,
     asking: { store in
-      if isRekeying { try invocation.confirmNewRoot(of: store) }
-      return try invocation.newPassword()
+      if isRekeying { try call.confirmNewRoot(of: store) }
+      return try call.newPassword()
     }
   ) { store, old, new in
     guard let old else { return }
@@ -70,9 +71,7 @@ private func changePassword(_ invocation: Invocation) throws -> ExitCode {
 }
 
 /// Makes a new unlock root, which takes all keys along.
-private func makeNewRoot(
-  of store: Store, _ old: Credential, to new: Credential, work: UInt8
-) throws {
+private func makeNewRoot(of store: Store, _ old: Credential, to new: Credential, work: UInt8) throws {
   let gone = store.info.slots.count - 1
   do { try store.rekey(old, to: new, work: work) } catch {
     guard let error = error as? NotelogError, error.outcome == .done else { throw error }
@@ -112,13 +111,13 @@ extension Invocation {
   }
 }
 
-private func removePassword(_ invocation: Invocation) throws -> ExitCode {
-  let slot = invocation.positionals.dropFirst().first
+private func removePassword(_ call: Invocation) throws -> ExitCode {
+  let slot = call.positionals.dropFirst().first
   let number = slot.flatMap { UInt32($0) }
   if let slot, number == nil {
     throw ToolError.usage("'\(slot)' is no slot's number", hint: "info lists the slots")
   }
-  try invocation.withStore(.credential, asking: { _ in }) { store, given, _ in
+  try call.withStore(.credential, asking: { _ in }) { store, given, _ in
     if let number {
       try store.removeSlot(number)
     } else if let given {

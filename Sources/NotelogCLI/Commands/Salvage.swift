@@ -16,7 +16,7 @@ extension Command {
       """,
     positionals: [.store], options: [to, olderVersions, storeID, .json],
     examples: [
-      .init(line: "notelog salvage broken.notelog --to saved.notelog", does: "saves what can be read")
+      (line: "notelog salvage broken.notelog --to saved.notelog", does: "saves what can be read")
     ], run: salvageStore)
 
   fileprivate static let to = Option(
@@ -30,17 +30,17 @@ extension Command {
   )
 }
 
-private func salvageStore(_ invocation: Invocation) throws -> ExitCode {
-  guard let new = invocation.value(of: Command.to) else {
+private func salvageStore(_ call: Invocation) throws -> ExitCode {
+  guard let new = call.value(of: Command.to) else {
     throw ToolError.usage("--to is missing", hint: "usage: notelog salvage STORE --to NEW")
   }
   var storeID: RecordID?
-  if let text = invocation.value(of: Command.storeID) { storeID = try RecordID(argument: text) }
+  if let text = call.value(of: Command.storeID) { storeID = try RecordID(argument: text) }
   // What is wrong with the password is said before the work is done.
-  let credential = try SecretSource(invocation).given()
-  try invocation.checkPath()
+  let credential = try SecretSource.given(call)
+  try call.checkPath()
   let (summary, found) = try Interrupt.deferred {
-    let summary = try save(invocation, to: new, credential, storeID)
+    let summary = try save(call, to: new, credential, storeID)
     do {
       // What was saved is looked at again, as whoever goes on with it would.
       let found = try withProgress("verifying") { progress in
@@ -56,25 +56,25 @@ private func salvageStore(_ invocation: Invocation) throws -> ExitCode {
   }
   let withoutSchema = found.isSound(.keyring) ? max(0, summary.recordCount - found.recordCount) : 0
   let isComplete = summary.isComplete && found.condition != .damaged && withoutSchema == 0
-  try invocation.print(report(summary, found, withoutSchema: withoutSchema, isComplete: isComplete))
+  try call.print(report(summary, found, withoutSchema: withoutSchema, isComplete: isComplete))
   return isComplete ? .done : .damage
 }
 
 /// Saves what can be read into the new store.
 private func save(
-  _ invocation: Invocation, to new: String, _ credential: Credential?, _ storeID: RecordID?
+  _ call: Invocation, to new: String, _ credential: Credential?, _ storeID: RecordID?
 ) throws -> SalvageSummary {
   try withProgress(
     "salvaging",
     missing: ToolError(
-      .noStore, "there is nothing of a store in '\(invocation.store)'",
+      .noStore, "there is nothing of a store in '\(call.store)'",
       hint: "where no file has a readable header, --store-id says which store it was"),
     taken: ToolError(.failed, "'\(new)' is not empty", hint: "the new store needs a folder of its own"),
     into: new
   ) { progress in
     try Store.salvage(
-      from: invocation.store, to: new, unlocking: credential, storeID: storeID,
-      keepsOlderVersions: invocation.has(Command.olderVersions), progress: progress)
+      from: call.store, to: new, unlocking: credential, storeID: storeID,
+      keepsOlderVersions: call.has(Command.olderVersions), progress: progress)
   }
 }
 

@@ -9,7 +9,7 @@ extension Command {
     positionals: [.store, Positional(name: "TEXT", help: "what to look for")],
     options: [.field, ignoreCase, .limit, .json],
     examples: [
-      .init(line: "notelog search my.notelog -i bread", does: "notes with bread, Bread or BREAD in them")
+      (line: "notelog search my.notelog -i bread", does: "notes with bread, Bread or BREAD in them")
     ],
     run: searchRecords)
 
@@ -17,12 +17,12 @@ extension Command {
     long: "ignore-case", short: "i", help: "take capital and small letters for the same")
 }
 
-private func searchRecords(_ invocation: Invocation) throws -> ExitCode {
-  let text = invocation.positionals[1]
-  let names = invocation.values[Option.field.long]
-  let limit = try invocation.number(of: .limit, in: 0...Int.max) ?? .max
-  let options: String.CompareOptions = invocation.has(Command.ignoreCase) ? [.caseInsensitive] : [.literal]
-  return try invocation.withStore(.ifGiven, readOnly: true) { store in
+private func searchRecords(_ call: Invocation) throws -> ExitCode {
+  let text = call.positionals[1]
+  let names = call.values[Option.field.long]
+  let limit = try call.number(of: .limit, in: 0...Int.max) ?? .max
+  let options: String.CompareOptions = call.has(Command.ignoreCase) ? [.caseInsensitive] : [.literal]
+  return try call.withStore(.ifGiven, readOnly: true) { store in
     var found = 0
     let outcome = try ReadingOutcome(of: store, store.hasAllSchemas() ? .no : .damage)
     for name in names ?? [] where !store.collections.contains(where: { $0.fieldsInUseByName[name] != nil }) {
@@ -32,8 +32,8 @@ private func searchRecords(_ invocation: Invocation) throws -> ExitCode {
     for collection in store.collections {
       let fields = collection.fieldsInUse.filter { $0.type == .text && names?.contains($0.name) ?? true }
       let shown = collection.fieldsToList
-      let only = invocation.has(.json) ? nil : Set(shown)
-      try invocation.unlock(store, toRead: fields.map(\.name) + shown, of: collection)
+      let only = call.has(.json) ? nil : Set(shown)
+      try call.unlock(store, toRead: fields.map(\.name) + shown, of: collection)
       try collection.forEach { entry in
         guard found < limit else { return false }
         let holds: Bool
@@ -49,7 +49,7 @@ private func searchRecords(_ invocation: Invocation) throws -> ExitCode {
         found += 1
         if outcome.code == .no { outcome.code = .done }
         let record = RecordShown(entry, opening: true, only: only)
-        try record.list(shown, asJSON: invocation.has(.json))
+        try record.list(shown, asJSON: call.has(.json))
         outcome.note(record)
         return true
       } damaged: {

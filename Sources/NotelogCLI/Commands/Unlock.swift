@@ -16,9 +16,10 @@ extension Command {
       """,
     positionals: [.store], options: [keepFor, keeper],
     examples: [
-      .init(
+      (
         line: "notelog unlock my.notelog --for 1h",
-        does: "asks for the password, and for an hour no other command does")
+        does: "asks for the password, and for an hour no other command does"
+      )
     ],
     run: unlockStore)
 
@@ -48,15 +49,12 @@ extension Command {
   static let keepSeconds: ClosedRange<UInt32> = 1...86_400
 }
 
-private func unlockStore(_ invocation: Invocation) throws -> ExitCode {
-  let seconds = try invocation.seconds(of: Command.keepFor, in: Command.keepSeconds) ?? 900
-  let name = invocation.value(of: Command.keeper) ?? RootKeeper.agent.rawValue
-  guard let keeper = RootKeeper(rawValue: name) else {
-    throw ToolError.usage("--keep takes agent or kernel, not '\(name)'")
-  }
+private func unlockStore(_ call: Invocation) throws -> ExitCode {
+  let seconds = try call.seconds(of: Command.keepFor, in: Command.keepSeconds) ?? 900
+  let keeper = try call.choice(of: Command.keeper, among: RootKeeper.self) ?? .agent
   // What stands in the way is said before a password is asked for.
   if keeper == .agent { _ = try AgentPlace.required() }
-  try invocation.withStore(.credential, readOnly: true) { store in
+  try call.withStore(.credential, readOnly: true) { store in
     let root = try asking(locked: partly) { try store.unlockRoot() }
     try keeper.keep(root, of: store.id, seconds: seconds)
   }
@@ -69,8 +67,8 @@ private let partly = ToolError(
   .locked, "this password opens some keys only, and what is kept would open all: nothing is kept",
   hint: "give it to each command with --password-file FILE")
 
-private func lockStores(_ invocation: Invocation) throws -> ExitCode {
-  try RootKeeper.forget(invocation.positionals.isEmpty ? nil : try invocation.storeID())
+private func lockStores(_ call: Invocation) throws -> ExitCode {
+  try RootKeeper.forget(call.positionals.isEmpty ? nil : try call.storeID())
   // Where nobody says where an agent would be, one may still keep all it has.
   _ = try AgentPlace.required()
   return .done

@@ -18,39 +18,39 @@ extension Command {
       """,
     positionals: [.store], options: [.unlock, .json],
     examples: [
-      .init(line: "notelog verify my.notelog", does: "checks what can be checked without a key")
+      (line: "notelog verify my.notelog", does: "checks what can be checked without a key")
     ],
     run: verifyStore)
 }
 
-private func verifyStore(_ invocation: Invocation) throws -> ExitCode {
-  try invocation.checkPath()
-  var credential = try SecretSource(invocation).given()
-  if credential == nil, invocation.has(.unlock) {
-    let kept = invocation.keptRoot()
+private func verifyStore(_ call: Invocation) throws -> ExitCode {
+  try call.checkPath()
+  var credential = try SecretSource.given(call)
+  if credential == nil, call.has(.unlock) {
+    let kept = call.keptRoot()
     credential = kept == nil ? try SecretSource.ask() : kept
   }
   let found: Verification
   do {
-    found = try withProgress("verifying", missing: invocation.noStore) { progress in
-      try Store.verify(at: invocation.store, unlocking: credential, progress: progress)
+    found = try withProgress("verifying", missing: call.noStore) { progress in
+      try Store.verify(at: call.store, unlocking: credential, progress: progress)
     }
   } catch {
     let error = ToolError(any: error)
     guard error.code == .damage else { throw error }
     // Nothing more could be looked at; the answer is the same.
-    throw ToolError(.no, error.message, hint: invocation.remedy)
+    throw ToolError(.no, error.message, hint: call.remedy)
   }
   var report = found.report
   report.row(
     "verdict",
     found.condition == .damaged ? Console.styled("damaged", .red) : Console.styled("sound", .green))
-  try invocation.print(report)
+  try call.print(report)
   guard found.condition == .damaged else { return .done }
   // What is wrong with an index or a keyring says by itself what can be done.
   let parts: [Finding.Part] = [.structure, .records, .tags]
   if !parts.allSatisfy(found.isSound) {
-    Console.say("hint", found.backup == nil ? invocation.remedy : "make another backup")
+    Console.say("hint", found.backup == nil ? call.remedy : "make another backup")
   }
   return .no
 }

@@ -12,7 +12,7 @@ extension Command {
       """,
     positionals: [.store], options: [commits, .json],
     examples: [
-      .init(line: "notelog watch my.notelog --json | jq .written", does: "for a script that follows")
+      (line: "notelog watch my.notelog --json | jq .written", does: "for a script that follows")
     ],
     run: watchStore)
 
@@ -20,12 +20,12 @@ extension Command {
     long: "commits", value: "COUNT", help: "end after so many commits")
 }
 
-private func watchStore(_ invocation: Invocation) throws -> ExitCode {
-  let limit = try invocation.number(of: Command.commits, in: 1...Int.max) ?? .max
-  return try invocation.withStore(.ifGiven, readOnly: true) { store in
+private func watchStore(_ call: Invocation) throws -> ExitCode {
+  let limit = try call.number(of: Command.commits, in: 1...Int.max) ?? .max
+  return try call.withStore(.ifGiven, readOnly: true) { store in
     let changes = store.changes()
     // Whoever reads this knows that nothing is missed from here on.
-    Console.say("watch", "following '\(invocation.store)' from revision \(store.info.nextRevision) on")
+    Console.say("watch", "following '\(call.store)' from revision \(store.info.nextRevision) on")
     let failure = Mutex<(any Error)?>(nil)
     let end = DispatchSemaphore(value: 0)
     Task.detached {
@@ -33,7 +33,7 @@ private func watchStore(_ invocation: Invocation) throws -> ExitCode {
       var count = 0
       for await change in changes {
         do {
-          try invocation.print(change.lines, or: change.json)
+          try call.print(change.lines, or: change.json)
           try Console.out.flush()
         } catch { return failure.withLock { $0 = error } }
         count += 1

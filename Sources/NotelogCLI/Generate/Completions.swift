@@ -100,13 +100,13 @@ enum Shell: String, CaseIterable, Sendable {
       #compdef notelog
       # zsh completion for notelog, which is asked for each
       _notelog() {
-        local line
+        local line tab=$'\t'
         local -a found
         for line in "${(@f)$(notelog complete -- "${(@Q)words[2,CURRENT]}" 2>/dev/null)}"; do
           case $line in
             :files) compset -P '--*='; _files ;;
             :folders) compset -P '--*='; _files -/ ;;
-            ?*) line=${line//:/\\:}; found+=("${line/$'\t'/:}") ;;
+            ?*) found+=("${line/$tab/:}") ;;
           esac
         done
         (( ! $#found )) || _describe notelog found

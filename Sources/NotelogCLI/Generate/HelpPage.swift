@@ -3,17 +3,15 @@
 extension CommandTable {
   /// `notelog help`: what it is, the commands, the common options and the exit codes.
   var overview: String {
+    let help = ("help", "show this, or help on a command")
     var lines = [
       "notelog: an append-only, encrypted, log-structured file store", "",
-      "usage: notelog COMMAND [OPTION]... [ARGUMENT]...", "", "commands:",
+      "usage: notelog COMMAND [OPTION]... [ARGUMENT]...",
     ]
-    lines += columns(commands.map { ($0.name, $0.summary) } + [("help", "show this, or help on a command")])
-    lines += ["", "options of every command:"]
-    lines += columns(Option.common.map { ($0.synopsis, $0.help) })
-    lines += ["", "exit codes:"]
-    lines += columns(ExitCode.allCases.map { ("\($0.rawValue)", $0.meaning) })
-    lines += ["", "'notelog help COMMAND' says more. To begin:"]
-    lines += Self.firstSteps.map { "  " + $0 }
+    lines += titled("commands", commands.map { ($0.name, $0.summary) } + [help])
+    lines += titled("options of every command", Option.common.map { ($0.synopsis, $0.help) })
+    lines += titled("exit codes", ExitCode.allCases.map { ("\($0.rawValue)", $0.meaning) })
+    lines += ["", "'notelog help COMMAND' says more. To begin:"] + Self.firstSteps.map { "  " + $0 }
     return lines.joined(separator: "\n") + "\n"
   }
 
@@ -31,13 +29,9 @@ extension Command {
   var helpPage: String {
     var lines = ["usage: \(synopsis)", "", wrapped(sentence(summary), width: 80)]
     for paragraph in paragraphs { lines += ["", wrapped(paragraph, width: 80)] }
-    if !positionals.isEmpty {
-      lines += ["", "arguments:"] + columns(positionals.map { ($0.name, $0.help) })
-    }
-    if !options.isEmpty {
-      lines += ["", "options:"] + columns(options.map { ($0.synopsis, $0.help) })
-    }
-    lines += ["", "options of every command:"] + columns(Option.common.map { ($0.synopsis, $0.help) })
+    lines += titled("arguments", positionals.map { ($0.name, $0.help) })
+    lines += titled("options", options.map { ($0.synopsis, $0.help) })
+    lines += titled("options of every command", Option.common.map { ($0.synopsis, $0.help) })
     if !examples.isEmpty {
       lines += ["", "examples:"]
       for example in examples { lines += ["  \(example.line)", "      \(example.does)"] }
@@ -49,6 +43,11 @@ extension Command {
 /// `summary` as a sentence: a capital letter and a full stop.
 func sentence(_ summary: String) -> String {
   summary.prefix(1).uppercased() + summary.dropFirst() + "."
+}
+
+/// A title and the rows below it; nothing where there are none.
+private func titled(_ title: String, _ rows: [(String, String)]) -> [String] {
+  rows.isEmpty ? [] : ["", title + ":"] + columns(rows)
 }
 
 /// Two columns, the second one wrapped.

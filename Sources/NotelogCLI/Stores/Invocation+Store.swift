@@ -52,7 +52,7 @@ extension Invocation {
   /// What the command line gives: read before the store is opened, as a program that gives it may take long.
   private func givenCredential(_ keyUse: KeyUse) throws -> Credential? {
     try checkPath()
-    return keyUse == .never ? nil : try SecretSource(self).given()
+    return keyUse == .never ? nil : try SecretSource.given(self)
   }
 
   private func withStore<Result>(
@@ -125,13 +125,12 @@ extension Invocation {
   }
 
   /// Unlocks a store that is still locked, where one of the fields is sealed: what is plain needs no key.
-  func unlock(
-    _ store: Store, toRead names: [String], of collection: DynamicCollection
-  ) throws {
+  func unlock(_ store: Store, toRead names: [String], of collection: DynamicCollection) throws {
     let names = Set(names)
     let isSealed = collection.fields.contains { $0.isSealed && names.contains($0.name) }
     // Where a credential was given, it has opened what it opens.
-    guard isSealed, !store.isUnlocked, try SecretSource(self).place == nil, try !unlockWithKeptRoot(store)
+    guard isSealed, !store.isUnlocked, try SecretSource.option(of: self) == nil,
+      try !unlockWithKeptRoot(store)
     else { return }
     let credential = try SecretSource.ask()
     try store.unlock(credential)
@@ -210,9 +209,8 @@ extension Store {
     }
     if let name {
       if let found = all.first(where: { $0.name == name }) { return found }
-      let near = Suggestion.nearest(to: name, among: all.map(\.name))
-      throw ToolError(
-        .no, "the store has no collection '\(name)'", hint: near.map { "did you mean '\($0)'?" })
+      let near = Suggestion.hint(for: name, among: all.map(\.name))
+      throw ToolError(.no, "the store has no collection '\(name)'", hint: near)
     }
     guard let only = all.first, all.count == 1 else {
       let names = all.map(\.name).joined(separator: ", ")

@@ -3,48 +3,33 @@
 import Notelog
 
 /// The secret of one command line, read when it is needed, and once: a pipe says it only once.
-struct SecretSource: Sendable {
-  /// The ways to give one on the command line.
-  enum Place: Sendable {
-    case passwordFile(String)
-    case passwordDescriptor(Int32)
-    case passwordCommand([String])
-    case keyFile(String)
-    case recoveryFile(String)
-  }
+enum SecretSource {
+  private static let options: [Option] = [
+    .passwordFile, .passwordDescriptor, .passwordCommand, .keyFile, .recoveryFile,
+  ]
 
-  var place: Place?
-
-  init(_ invocation: Invocation) throws {
-    let given = [
-      Option.passwordFile, .passwordDescriptor, .passwordCommand, .keyFile, .recoveryFile,
-    ].filter(invocation.has)
+  /// The option that gives one; nil without one.
+  static func option(of call: Invocation) throws -> Option? {
+    let given = options.filter(call.has)
     guard given.count <= 1 else {
       throw ToolError.usage("--\(given[0].long) and --\(given[1].long) are both given, and one is enough")
     }
-    if let path = invocation.value(of: .passwordFile) { place = .passwordFile(path) }
-    if let path = invocation.value(of: .keyFile) { place = .keyFile(path) }
-    if let path = invocation.value(of: .recoveryFile) { place = .recoveryFile(path) }
-    if let number = try invocation.number(of: .passwordDescriptor, in: Int32(0)...Int32.max) {
-      place = .passwordDescriptor(number)
-    }
-    if let command = invocation.value(of: .passwordCommand) {
-      place = .passwordCommand(try CommandWords.split(command))
-    }
+    return given.first
   }
 
-  /// A secret that a file holds.
-  init(passwordFile path: String?) { place = path.map { .passwordFile($0) } }
-
-  /// The credential given on the command line; `nil` without one.
-  func given() throws -> Credential? {
-    switch place {
-    case .passwordFile(let path): .passwordBytes(try Self.password(in: path))
-    case .passwordDescriptor(let number): .passwordBytes(try Self.password(from: number))
-    case .passwordCommand(let words): .passwordBytes(try Self.password(of: words))
-    case .keyFile(let path): .keyBytes(try Self.key(in: path))
-    case .recoveryFile(let path): try Self.recoveryKey(in: path)
-    case nil: nil
+  /// The credential given on the command line; nil without one.
+  static func given(_ call: Invocation) throws -> Credential? {
+    guard let option = try option(of: call), let value = call.value(of: option) else {
+      return nil
+    }
+    switch option {
+    case .passwordDescriptor:
+      let number = try call.number(of: option, in: Int32(0)...Int32.max) ?? 0
+      return .passwordBytes(try password(from: number))
+    case .passwordCommand: return .passwordBytes(try password(of: try CommandWords.split(value)))
+    case .keyFile: return .keyBytes(try key(in: value))
+    case .recoveryFile: return try recoveryKey(in: value)
+    default: return .passwordBytes(try password(in: value))
     }
   }
 
@@ -57,17 +42,14 @@ struct SecretSource: Sendable {
           hint: "give it with --password-file FILE, or keep the store unlocked with 'notelog unlock'")))
   }
 
-  /// The credential given, or a new password asked for twice; `option` is what gives one without a terminal.
-  func requireNew(_ option: Option) throws -> Credential {
-    if let given = try given() { return given }
-    return .passwordBytes(
-      try Self.checked(
+  /// A new password, asked for twice; `option` is what gives one without a terminal.
+  static func askNew(_ option: Option) throws -> Credential {
+    .passwordBytes(
+      try checked(
         try PasswordPrompt.askTwice("new password", hint: "give it with --\(option.long) FILE")))
   }
-}
 
-extension SecretSource {
-  private static func password(in path: String) throws -> SecretBytes {
+  static func password(in path: String) throws -> SecretBytes {
     let contents = try contents(path, what: "password file")
     let password = try contents.droppingNewline()
     guard password.byteCount > 0 else { throw ToolError(.failed, "the password file '\(path)' is empty") }

@@ -51,20 +51,10 @@ final class Input {
   /// What comes next, up to `count` bytes; empty at the end.
   func read(upTo count: Int) throws -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
-    while true {
-      try waitForBytes()
-      // SAFETY: the pointer and count are the array's own.
-      let read = unsafe bytes.withUnsafeMutableBytes {
-        unsafe Foundation.read(descriptor, $0.baseAddress, $0.count)
-      }
-      if read >= 0 {
-        bytes.removeLast(count - read)
-        return bytes
-      }
-      guard errno == EINTR else {
-        throw ToolError(.failed, "cannot read \(name): \(SystemError.text(errno))")
-      }
-    }
+    // SAFETY: the pointer and count are the array's own.
+    let read = try unsafe bytes.withUnsafeMutableBytes { try unsafe fill($0) }
+    bytes.removeLast(count - read)
+    return bytes
   }
 
   /// What comes next, as much as there is room for; 0 at the end.
@@ -119,12 +109,17 @@ final class Input {
   private func readOn(
     into memory: inout MutableRawSpan, at offset: Int, upTo count: Int
   ) throws -> Int {
+    // SAFETY: the memory has `count` bytes behind the offset.
+    try unsafe memory.withUnsafeMutableBytes {
+      try unsafe fill(UnsafeMutableRawBufferPointer(rebasing: $0[offset..<(offset + count)]))
+    }
+  }
+
+  private func fill(_ memory: UnsafeMutableRawBufferPointer) throws -> Int {
     while true {
       try waitForBytes()
-      // SAFETY: the memory has `count` bytes behind the offset.
-      let read = unsafe memory.withUnsafeMutableBytes {
-        unsafe Foundation.read(descriptor, $0.baseAddress?.advanced(by: offset), count)
-      }
+      // SAFETY: the pointer and count are the memory's own, which the caller lends.
+      let read = unsafe Foundation.read(descriptor, memory.baseAddress, memory.count)
       if read >= 0 { return read }
       guard errno == EINTR else {
         throw ToolError(.failed, "cannot read \(name): \(SystemError.text(errno))")
@@ -207,9 +202,7 @@ enum TerminalEcho {
   }
 
   /// Runs `body` with the echo of `terminal` off, and Ctrl-Z asleep, since a stopped tool could not restore it.
-  static func off<Result>(
-    on terminal: Int32, _ body: () throws -> Result
-  ) throws -> Result {
+  static func off<Result>(on terminal: Int32, _ body: () throws -> Result) throws -> Result {
     // SAFETY: `before` points to one initialised termios that no handler reads yet.
     guard unsafe tcgetattr(terminal, before) == 0 else {
       throw ToolError(.failed, "cannot read the terminal's settings: \(SystemError.text(errno))")

@@ -16,9 +16,7 @@ enum Interrupt {
   static var isRequested: Bool { requested.load(ordering: .relaxed) }
 
   /// Runs `body`, during which the first Ctrl-C only makes `isRequested` true.
-  static func deferred<Result>(
-    _ body: () throws -> Result
-  ) throws -> Result {
+  static func deferred<Result>(_ body: () throws -> Result) throws -> Result {
     deferring.store(true, ordering: .relaxed)
     defer { deferring.store(false, ordering: .relaxed) }
     return try body()
@@ -28,16 +26,12 @@ enum Interrupt {
   ///
   /// - Returns: The descriptor to wait for.
   static func heard() throws -> Descriptor {
-    var ends: [Int32] = [-1, -1]
-    // SAFETY: the array has room for the two descriptors.
-    guard unsafe pipe(&ends) == 0, let reader = Descriptor(owning: ends[0]) else {
-      throw ToolError(.failed, "cannot make a pipe: \(SystemError.text(errno))")
-    }
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    let ends = try Ends()
     // The handler must not wait where nobody reads.
-    _ = fcntl(ends[1], F_SETFL, O_NONBLOCK)
-    bell.store(ends[1], ordering: .releasing)
-    return reader
+    _ = fcntl(ends.writer.number, F_SETFL, O_NONBLOCK)
+    // A copy that nobody closes: the handlers have it for as long as the process lives.
+    bell.store(fcntl(ends.writer.number, F_DUPFD_CLOEXEC, 0), ordering: .releasing)
+    return ends.reader
   }
 
   /// Installs the handlers; a closed pipe becomes an error of `write`, not a signal.

@@ -2,24 +2,15 @@
 import Foundation
 import Notelog
 
-struct SQLiteTable: SourceTable {
+enum SQLiteTable {
   /// What Core Data keeps beside an entity's attributes.
   private static let bookkeeping: Set<String> = ["Z_PK", "Z_ENT", "Z_OPT"]
 
-  let name: String
-  let identity: String
-  var columns: [SourceColumn]
-  let dropped: [String]
-  let rowCount: Int
-  private let path: String
-  /// The rows, each a line: its number, and its values as `valueExpression` has them.
-  private let query: String
-
-  init(_ path: String, table: String) throws {
+  /// The table of a name in the database at a path.
+  static func read(_ path: String, table: String) throws -> SourceTable {
     guard FileManager.default.isReadableFile(atPath: path) else {
       throw ToolError(.failed, "cannot read '\(path)'")
     }
-    self.path = path
     let kind = try Self.lines(
       path, "SELECT type, wr FROM pragma_table_list WHERE schema = 'main' AND name = \(Self.text(table))")
     guard let kind = kind.first?.split(separator: "|"), kind.count == 2, kind[0] == "table" else {
@@ -35,8 +26,8 @@ struct SQLiteTable: SourceTable {
       "SELECT hex(name), hex(type), pk, hidden FROM pragma_table_xinfo(\(Self.text(table))) ORDER BY cid"
     ).map { line in try Self.declaration(line) }
     let isCoreData = found.contains { $0.name == "Z_PK" }
-    let taken = found.filter { !$0.isComputed && (!isCoreData || !Self.bookkeeping.contains($0.name)) }
-    dropped = found.map(\.name).filter { name in !taken.contains { $0.name == name } }
+    let taken = found.filter { !$0.isComputed && (!isCoreData || !bookkeeping.contains($0.name)) }
+    let dropped = found.map(\.name).filter { name in !taken.contains { $0.name == name } }
     let encoding = try Self.lines(path, "PRAGMA encoding").first ?? ""
     guard encoding == "UTF-8" else {
       throw ToolError(
@@ -44,7 +35,6 @@ struct SQLiteTable: SourceTable {
         hint: "'.dump' into a new database, with PRAGMA encoding = 'UTF-8'")
     }
     let counts = try Self.counts(path, table, taken.map(\.name))
-    rowCount = counts.rows
     var columns: [SourceColumn] = []
     for (column, kinds) in zip(taken, counts.kinds) {
       if kinds.bytes > 0, kinds.integers + kinds.doubles + kinds.texts > 0 {
@@ -54,10 +44,19 @@ struct SQLiteTable: SourceTable {
       let name = isCoreData && column.name.hasPrefix("Z") ? column.name.dropFirst().lowercased() : column.name
       columns.append(SourceColumn(name: name, source: column.name, type: type, kinds))
     }
-    self.columns = columns
-    name = isCoreData && table.hasPrefix("Z") ? table.dropFirst().lowercased() : table
-    identity = "sqlite \(table)"
-    query = Self.rows(table, taken.map(\.name), found, isWithoutRowID: kind[1] == "1")
+    // The rows, each a line: its number, and its values as `valueExpression` has them.
+    let query = rows(table, taken.map(\.name), found, isWithoutRowID: kind[1] == "1")
+    return SourceTable(
+      name: isCoreData && table.hasPrefix("Z") ? table.dropFirst().lowercased() : table,
+      identity: "sqlite \(table)", columns: columns, dropped: dropped, rowCount: counts.rows
+    ) { columns, body in
+      try forEachLine(path, query) { line in
+        let parts = line.split(separator: UInt8(ascii: "|"), omittingEmptySubsequences: false)
+        guard parts.count == columns.count + 1, let number = Int64(String(decoding: parts[0], as: UTF8.self))
+        else { throw unexpected }
+        try body(number, try zip(parts.dropFirst(), columns).map { try value($0, $1, number) })
+      }
+    }
   }
 
   /// That a column holds bytes and other values, and where the first of these is.
@@ -164,18 +163,6 @@ struct SQLiteTable: SourceTable {
     CASE typeof(\(column)) WHEN 'null' THEN 'N' WHEN 'integer' THEN 'I' || \(column) \
     WHEN 'real' THEN 'R' || printf('%!.17g', \(column)) WHEN 'text' THEN 'T' || hex(\(column)) ELSE 'B' || hex(\(column)) END
     """
-  }
-
-  func forEachRow(_ body: (Int64, [DynamicValue]) throws -> Void) throws {
-    try Self.forEachLine(path, query) { line in
-      let parts = line.split(separator: UInt8(ascii: "|"), omittingEmptySubsequences: false)
-      guard parts.count == columns.count + 1, let number = Int64(String(decoding: parts[0], as: UTF8.self))
-      else { throw Self.unexpected }
-      let values = try zip(parts.dropFirst(), columns).map { part, column in
-        try Self.value(part, column, number)
-      }
-      try body(number, values)
-    }
   }
 
   private static func value(_ part: ArraySlice<UInt8>, _ column: SourceColumn, _ row: Int64) throws

@@ -4,23 +4,24 @@ import Foundation
 import Notelog
 
 /// Rows that can be gone through as often as one likes.
-protocol SourceTable {
-  /// What the collection is called where nobody says otherwise.
-  var name: String { get }
-  /// What tells this table from others of its kind.
-  var identity: String { get }
-  /// Its columns; who knows the fields that take them says so here, before rows are asked for.
-  var columns: [SourceColumn] { get set }
-  /// The columns that are not taken.
-  var dropped: [String] { get }
-  /// How many rows there are.
-  var rowCount: Int { get }
-  /// Goes through all rows: a number that is the row's own, and a value of its type for each column, or none where it is optional.
-  func forEachRow(_ body: (Int64, [DynamicValue]) throws -> Void) throws
-}
+struct SourceTable {
+  typealias Rows = ([SourceColumn], (Int64, [DynamicValue]) throws -> Void) throws -> Void
 
-extension SourceTable {
-  var dropped: [String] { [] }
+  /// What the collection is called where nobody says otherwise.
+  let name: String
+  /// What tells this table from others of its kind.
+  let identity: String
+  /// Its columns; who knows the fields that take them says so here, before rows are asked for.
+  var columns: [SourceColumn]
+  /// The columns that are not taken.
+  var dropped: [String] = []
+  /// How many rows there are.
+  let rowCount: Int
+  /// Goes through all rows, as the columns have it.
+  let rows: Rows
+
+  /// Goes through all rows: a number that is the row's own, and a value of its type for each column, or none where it is optional.
+  func forEachRow(_ body: (Int64, [DynamicValue]) throws -> Void) throws { try rows(columns, body) }
 
   /// The first half of the ids of this table's records in a collection, the second being the row's number: always the same, so that an import
   /// that was interrupted knows what it has.
@@ -183,7 +184,7 @@ struct TableProposal {
   /// What a table becomes, where the columns of some names are sealed, or all but those of some names. Where the collection is there, which
   /// `known` tells by its fields, the columns learn which of them take them.
   init(
-    _ table: inout any SourceTable, as name: String?, sealing sealed: [String], plain: [String]?,
+    _ table: inout SourceTable, as name: String?, sealing sealed: [String], plain: [String]?,
     known: (String) throws -> [FieldInfo]?
   ) throws {
     let names = table.columns.map(\.name)
@@ -195,7 +196,7 @@ struct TableProposal {
       throw ToolError.usage("the column '\(name)' is named by --plain and by --seal")
     }
     for name in sealed + (plain ?? []) where !names.contains(name) {
-      let near = Suggestion.nearest(to: name, among: names).map { "did you mean '\($0)'?" }
+      let near = Suggestion.hint(for: name, among: names)
       throw ToolError(
         .failed, "there is no column '\(name)'", hint: near ?? "there are \(names.joined(separator: ", "))")
     }
@@ -226,8 +227,7 @@ struct TableProposal {
     _ name: String, of collection: String, _ fields: [FieldInfo], sealing: Bool
   ) throws -> FieldInfo {
     guard let field = fields.first(where: { $0.name == name }) else {
-      let near =
-        Suggestion.nearest(to: name, among: fields.map(\.name)).map { "did you mean '\($0)'? " } ?? ""
+      let near = Suggestion.hint(for: name, among: fields.map(\.name)).map { $0 + " " } ?? ""
       throw ToolError(
         .failed, "the collection '\(collection)' is there, and has no field '\(name)'",
         hint: near + "rename the column, or take the table --into another collection")
@@ -241,7 +241,7 @@ struct TableProposal {
   }
 
   /// As people read it, and as `init --schema` takes it; with a value of each column where some are given.
-  func text(_ table: any SourceTable, samples: [String]? = nil) -> String {
+  func text(_ table: SourceTable, samples: [String]? = nil) -> String {
     let width = fields.map(\.name.count).max() ?? 0
     var text =
       "collection \(Escaping.line(collection))\(isKnown ? ", which is there" : ""), \(table.rowCount) rows\n"
@@ -265,7 +265,7 @@ struct TableProposal {
   }
 
   /// What is said when all rows were compared with their records.
-  static func outcome(_ table: any SourceTable, _ count: Int) -> String {
+  static func outcome(_ table: SourceTable, _ count: Int) -> String {
     let changes = table.columns.compactMap { column in
       column.changes.map { "  \(Escaping.line(column.name)): \($0)\n" }
     }
@@ -293,7 +293,7 @@ struct TableImport {
   private static let batchCount = 1000
   private static let batchBytes = 16 << 20
 
-  let table: any SourceTable
+  let table: SourceTable
   let store: Store
   let collection: DynamicCollection
   /// How many records were written, and how many were there.
@@ -303,7 +303,7 @@ struct TableImport {
   private var byteCount = 0
   private let idPrefix: UInt64
 
-  init(_ table: any SourceTable, into collection: DynamicCollection, of store: Store) {
+  init(_ table: SourceTable, into collection: DynamicCollection, of store: Store) {
     (self.table, self.collection, self.store) = (table, collection, store)
     idPrefix = table.idPrefix(in: collection.name)
   }

@@ -2,17 +2,9 @@
 import Foundation
 import Notelog
 
-struct CSVTable: SourceTable {
-  let name: String
-  let identity: String
-  var columns: [SourceColumn]
-  let rowCount: Int
-  private let path: String
-
-  init(_ path: String) throws {
-    self.path = path
-    name = Self.name(of: path)
-    identity = "csv \(name)"
+extension SourceTable {
+  /// A table of comma-separated values.
+  init(csv path: String) throws {
     var reader = try CSVReader(path: path)
     guard let header = try reader.next() else { throw ToolError(.failed, "'\(path)' has no line with names") }
     let names = header.map(\.text)
@@ -36,30 +28,30 @@ struct CSVTable: SourceTable {
       for (index, cell) in row.enumerated() { kinds[index].count(cell) }
       count += 1
     }
-    rowCount = count
-    columns = try zip(names, kinds).map { name, kinds in
+    let columns = try zip(names, kinds).map { name, kinds in
       SourceColumn(name: name, type: try kinds.type(of: name), kinds)
     }
-  }
-
-  func forEachRow(_ body: (Int64, [DynamicValue]) throws -> Void) throws {
-    var reader = try CSVReader(path: path)
-    _ = try reader.next()
-    var number: Int64 = 0
-    while let row = try reader.next() {
-      if Interrupt.isRequested { throw ToolError.interrupted }
-      number += 1
-      guard row.count == columns.count else { throw ToolError(.failed, "'\(path)' changes while it is read") }
-      let values = try zip(row, columns).map { cell, column in
-        try cell.value(as: column, row: number)
+    self.init(textFile: path, "csv", columns, count) { columns, body in
+      var reader = try CSVReader(path: path)
+      _ = try reader.next()
+      var number: Int64 = 0
+      while let row = try reader.next() {
+        if Interrupt.isRequested { throw ToolError.interrupted }
+        number += 1
+        guard row.count == columns.count else {
+          throw ToolError(.failed, "'\(path)' changes while it is read")
+        }
+        try body(number, try zip(row, columns).map { try $0.value(as: $1, row: number) })
       }
-      try body(number, values)
     }
   }
 
-  /// A file's name without its folder and its ending.
-  static func name(of path: String) -> String {
-    URL(filePath: path).deletingPathExtension().lastPathComponent
+  /// What a table in a text file is called: as the file, without its folder and its ending.
+  private init(
+    textFile path: String, _ kind: String, _ columns: [SourceColumn], _ count: Int, rows: @escaping Rows
+  ) {
+    let name = URL(filePath: path).deletingPathExtension().lastPathComponent
+    self.init(name: name, identity: "\(kind) \(name)", columns: columns, rowCount: count, rows: rows)
   }
 }
 
@@ -173,18 +165,9 @@ struct CSVReader {
   private func failure(_ words: String) -> ToolError { ToolError(.failed, "line \(lineNumber): \(words)") }
 }
 
-/// Lines of JSON, each an object.
-struct JSONLinesTable: SourceTable {
-  let name: String
-  let identity: String
-  var columns: [SourceColumn]
-  let rowCount: Int
-  private let path: String
-
-  init(_ path: String) throws {
-    self.path = path
-    name = CSVTable.name(of: path)
-    identity = "jsonl \(name)"
+extension SourceTable {
+  /// A table of lines of JSON, each an object.
+  init(jsonLines path: String) throws {
     var names: [String] = []
     var kinds: [String: ColumnKinds] = [:]
     var count = 0
@@ -200,23 +183,16 @@ struct JSONLinesTable: SourceTable {
         kinds[member.name, default: ColumnKinds()].count(member.value)
       }
     }
-    rowCount = count
-    var columns: [SourceColumn] = []
-    for name in names {
-      guard var kinds = kinds[name] else { continue }
+    let columns = try names.map { name in
+      var kinds = kinds[name] ?? ColumnKinds()
       kinds.nothing = count - kinds.integers - kinds.doubles - kinds.booleans - kinds.texts - kinds.documents
-      columns.append(SourceColumn(name: name, type: try kinds.type(of: name), kinds))
+      return SourceColumn(name: name, type: try kinds.type(of: name), kinds)
     }
-    self.columns = columns
-  }
-
-  func forEachRow(_ body: (Int64, [DynamicValue]) throws -> Void) throws {
-    try Self.forEachObject(path) { number, members in
-      let known = Dictionary(members.map { ($0.name, $0.value) }) { first, _ in first }
-      let values = try columns.map { column in
-        try Self.value(known[column.name] ?? .null, column, row: number)
+    self.init(textFile: path, "jsonl", columns, count) { columns, body in
+      try Self.forEachObject(path) { number, members in
+        let known = Dictionary(members.map { ($0.name, $0.value) }) { first, _ in first }
+        try body(number, try columns.map { try Self.value(known[$0.name] ?? .null, $0, row: number) })
       }
-      try body(number, values)
     }
   }
 

@@ -81,10 +81,10 @@ enum InitialSchema {
     }
     guard let type = FieldType.allCases.first(where: { $0.name == typeName }) else {
       let types = FieldType.allCases.map(\.name)
-      let near = Suggestion.nearest(to: typeName, among: types).map { "did you mean '\($0)'?" }
       throw ToolError(
         .failed, "\(place) has the type '\(typeName)'",
-        hint: near ?? "the types are \(types.joined(separator: ", "))")
+        hint: Suggestion.hint(for: typeName, among: types) ?? "the types are \(types.joined(separator: ", "))"
+      )
     }
     let indexed = try flag("indexed", of: json, place)
     let padded = try flag("padded", of: json, place)
@@ -142,7 +142,7 @@ enum InitialSchema {
     for member in members where !known.contains(member.name) {
       throw ToolError(
         .failed, "\(place) has an unknown member '\(member.name)'",
-        hint: Suggestion.nearest(to: member.name, among: known.sorted()).map { "did you mean '\($0)'?" })
+        hint: Suggestion.hint(for: member.name, among: known.sorted()))
     }
   }
 }

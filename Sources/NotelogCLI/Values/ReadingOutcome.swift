@@ -26,14 +26,22 @@ final class ReadingOutcome {
   /// - Returns: What the record's own exit code is.
   @discardableResult
   func note(_ shown: RecordShown) -> ExitCode {
+    var part = ExitCode.done
     for (_, content) in shown.fields {
       switch content {
-      case .keyMissing(_, let key): valueCounts[key, default: 0] += 1
-      case .sealed(_, let key) where isExport: valueCounts[key, default: 0] += 1
+      case .sealed(_, let key, let isKeyMissing) where isKeyMissing || isExport:
+        valueCounts[key, default: 0] += 1
+      // Of what failed the first is said, and nothing else.
+      case .failed(let error) where part != .damage:
+        Console.say("error", "record \(shown.id.shown): \(ToolError(error).message)")
+        part = .damage
       default: break
       }
     }
-    let part = shown.exitCode()
+    for case (let name, .long(let byteCount)) in shown.fields where part != .damage {
+      Console.say("warning", "record \(shown.id.shown): \(name) is left out, as it has \(byteCount) bytes")
+      part = .leftOut
+    }
     code.meet(part)
     return part
   }

@@ -8,10 +8,8 @@ struct RecordShown {
   /// What became of a field.
   enum Content {
     case value(DynamicValue)
-    /// Sealed, and not opened.
-    case sealed(byteCount: Int, key: UInt32)
-    /// Sealed under a key that is not here: it is elsewhere, or was shredded, or the keyring lacks it.
-    case keyMissing(byteCount: Int, key: UInt32)
+    /// Sealed, and not opened; the key may not be here: it is elsewhere, or was shredded, or the keyring lacks it.
+    case sealed(byteCount: Int, key: UInt32, isKeyMissing: Bool = false)
     /// Of no field that the schema has in use.
     case unknown(byteCount: Int)
     case failed(NotelogError)
@@ -21,8 +19,7 @@ struct RecordShown {
     var json: JSONValue {
       switch self {
       case .value(let value): value.json
-      case .sealed(let byteCount, let key), .keyMissing(let byteCount, let key):
-        ["sealed": byteCount, "key": key]
+      case .sealed(let byteCount, let key, _): ["sealed": byteCount, "key": key]
       case .unknown(let byteCount): ["unknown": byteCount]
       case .failed(let error): ["error": error.description]
       case .long(let byteCount): ["long": byteCount]
@@ -63,9 +60,8 @@ struct RecordShown {
     guard let key = field.keyNumber, error.code == .locked || error.code == .missingKey else {
       return .failed(error)
     }
-    return error.code == .missingKey
-      ? .keyMissing(byteCount: field.storedByteCount, key: key)
-      : .sealed(byteCount: field.storedByteCount, key: key)
+    return .sealed(
+      byteCount: field.storedByteCount, key: key, isKeyMissing: error.code == .missingKey)
   }
 
   /// `{"id":…,"collection":…,"revision":…,"fields":{…}}`.
@@ -93,7 +89,7 @@ struct RecordShown {
     switch content {
     case .value(.missing): Console.styled("none", .dim)
     case .value(let value): Escaping.line(value.shown)
-    case .sealed(let byteCount, let key), .keyMissing(let byteCount, let key):
+    case .sealed(let byteCount, let key, _):
       Console.styled("sealed under key \(key), \(byteCount) bytes", .dim)
     case .unknown(let byteCount): Console.styled("\(byteCount) bytes, not in the schema", .dim)
     case .long(let byteCount): Console.styled("\(byteCount) bytes, too long to be shown", .dim)
@@ -124,26 +120,12 @@ extension RecordID {
 }
 
 extension RecordShown {
-  /// `damage` if a field failed, of which the first is said; `leftOut` if one is too long. Both are said on stderr.
-  func exitCode() -> ExitCode {
-    for case (_, .failed(let error)) in fields {
-      Console.say("error", "record \(id.shown): \(ToolError(error).message)")
-      return .damage
-    }
-    var code = ExitCode.done
-    for case (let name, .long(let byteCount)) in fields {
-      Console.say("warning", "record \(id.shown): \(name) is left out, as it has \(byteCount) bytes")
-      code = .leftOut
-    }
-    return code
-  }
-
   /// The record without what is too long, or not opened.
   var exported: RecordShown {
     var record = self
     record.fields.removeAll {
       switch $0.content {
-      case .long, .sealed, .keyMissing: true
+      case .long, .sealed: true
       default: false
       }
     }
@@ -180,7 +162,7 @@ extension DynamicCollection {
   func field(_ name: String) throws -> FieldInfo {
     if let field = fieldsInUse.first(where: { $0.name == name }) { return field }
     let names = fieldsInUse.map(\.name)
-    let near = Suggestion.nearest(to: name, among: names).map { "did you mean '\($0)'?" }
+    let near = Suggestion.hint(for: name, among: names)
     throw ToolError(
       .failed, "'\(self.name)' has no field '\(name)'",
       hint: near ?? (names.isEmpty ? "it has none" : "its fields are: \(names.joined(separator: ", "))"))
@@ -188,11 +170,9 @@ extension DynamicCollection {
 
   /// The values of assignments, each of its field's type.
   func values(_ assignments: [Assignment]) throws -> [String: DynamicValue] {
-    let known = fieldsInUseByName
     var values: [String: DynamicValue] = [:]
     for assignment in assignments {
-      let info = if let found = known[assignment.name] { found } else { try field(assignment.name) }
-      values[assignment.name] = try assignment.value(as: info.type)
+      values[assignment.name] = try assignment.value(as: try field(assignment.name).type)
     }
     return values
   }
