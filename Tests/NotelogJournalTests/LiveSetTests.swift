@@ -46,9 +46,9 @@ import Testing
         .log, number: 9, storeID: key(99), branch: Branch(id: key(7), keepsTimes: false), salt: 5,
         firstSequence: 1, floor: .zero, live: live)
     }
-    var reader = SegmentReader(try disk.open(FileName.segment(9), .read), salt: SegmentSalt(5), end: end)
+    var walk = SegmentWalk(try disk.open(FileName.segment(9), .read), salt: SegmentSalt(5), end: end)
     var live = live
-    try reader.applyLiveChanges(to: &live, from: Layout.firstFrameOffset, to: end)
+    try walk.applyLiveChanges(to: &live)
     return live
   }
 

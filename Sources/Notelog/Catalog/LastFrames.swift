@@ -32,12 +32,10 @@ struct LastFrames {
     sequence = entry.sequence
     start = entry.offset
     offsets.removeAll(keepingCapacity: true)
-    var reader = SegmentReader(segment.file, salt: segment.salt, end: try segment.file.byteCount())
-    var place = start
-    while let (next, header) = try reader.nextFrame(from: place) {
-      guard header.sequence == sequence, header.kind.isInTransaction else { return }
-      if header.kind.isVersion { offsets[header.id] = next }
-      place = next + header.frameByteCount
+    var walk = SegmentWalk(
+      segment.file, salt: segment.salt, end: try segment.file.byteCount(), from: start)
+    while let header = try walk.advance(), header.sequence == sequence, header.kind.isInTransaction {
+      if header.kind.isVersion { offsets[header.id] = walk.place }
     }
   }
 }

@@ -73,36 +73,40 @@ struct Follower: ~Copyable {
       // What can't be read is news that nobody hears, and no zeros.
       let file = segment.file.unforgiving
       let byteCount = try file.byteCount()
-      var reader = SegmentReader(file, salt: segment.salt, end: byteCount)
+      var units = SegmentWalk(file, salt: segment.salt, end: byteCount, from: place.offset)
       // Nothing was visible in it yet.
-      if place.offset == Layout.firstFrameOffset { place.offset = try reader.unitsStart() }
+      if place.offset == Layout.firstFrameOffset {
+        place.offset = try units.reader.unitsStart()
+        units.go(to: place.offset)
+      }
       while true {
-        // What was preallocated is zeros, megabytes of them.
-        guard case .frame = try reader.frame(at: place.offset) else { return segment.isFinished }
-        switch try reader.unit(at: place.offset) {
+        switch try units.unit() {
         case .transaction(let range):
           if range.sequence < next, segment.kind == .recovered {
-            try applyMoved(range, in: segment, &reader)
+            try applyMoved(range, in: segment, &units)
           } else if range.sequence == next || segment.kind == .recovered {
             // Numbers of transactions that only published a compaction are left out, too: better one gap too many.
             if range.sequence > next { noteGap() }
-            try apply(range, in: segment, &reader)
+            try apply(range, in: segment, &units)
           } else {
             return false
           }
           place.offset = range.end
           endsInCloseMark = false
-        case .close(_, let end):
+        case .close(let end):
           endsInCloseMark = end == byteCount
           place.offset = end
-        case .footer(_, let end):
+        case .footer(let end):
           guard end + Layout.trailerByteCount == byteCount else { return false }
           guard try Trailer.read(file, byteCount: byteCount)?.footerOffset == place.offset else {
             return false
           }
-          if segment.kind == .recovered { try pass(&reader, footerAt: place.offset) }
+          if segment.kind == .recovered { try pass(&units.reader, footerAt: place.offset) }
           return true
-        case .nothing, .broken:
+        case .none:
+          // What was preallocated is zeros, megabytes of them.
+          return segment.isFinished
+        case .broken:
           return false
         }
       }
@@ -122,11 +126,11 @@ struct Follower: ~Copyable {
 
   /// Takes in a transaction, as its writer did.
   private mutating func apply(
-    _ range: TransactionRange, in segment: Segment, _ reader: inout SegmentReader
+    _ range: TransactionRange, in segment: Segment, _ units: inout SegmentWalk
   ) throws(StorageError) {
     var frames: [PendingFrame] = []
     var previousVersions: [Catalog.PreviousVersion] = []
-    try Self.forEachFrame(of: range, &reader) { (header, payload, offset) throws(StorageError) in
+    try units.forEachFrame(of: range) { (header, payload, offset) throws(StorageError) in
       frames.append(
         PendingFrame(
           header: header, start: offset - range.start,
@@ -135,7 +139,7 @@ struct Follower: ~Copyable {
       if header.kind.isVersion { try catalog.find(&previous, of: header.id) }
       previousVersions.append(previous)
     }
-    let bytes = try reader.bytes(range.start..<range.markStart)
+    let bytes = try units.reader.bytes(range.start..<range.markStart)
     let ticket = keeper?.begin(frames, bytes)
     defer { if let ticket { keeper?.end(ticket) } }
     try log.state.withLock(waking: .nobody) { state throws(StorageError) in
@@ -154,29 +158,15 @@ struct Follower: ~Copyable {
 
   /// Takes in that a recovery has moved a transaction which is known.
   private mutating func applyMoved(
-    _ range: TransactionRange, in segment: Segment, _ reader: inout SegmentReader
+    _ range: TransactionRange, in segment: Segment, _ units: inout SegmentWalk
   ) throws(StorageError) {
-    try Self.forEachFrame(of: range, &reader) { (header, payload, offset) throws(StorageError) in
+    try units.forEachFrame(of: range) { (header, payload, offset) throws(StorageError) in
       guard header.kind.isContent else { return }
       try catalog.merge(FooterEntry(header, offset: offset, payload: payload), in: segment)
     }
     segment.show(upTo: range.end)
     log.state.withLock(waking: .nobody) { state in
       state.visibleEnd = LogPosition(segment: segment.number, offset: range.end)
-    }
-  }
-
-  private static func forEachFrame(
-    of range: TransactionRange, _ reader: inout SegmentReader,
-    _ body: (FrameHeader, RawSpan, Int) throws(StorageError) -> Void
-  ) throws(StorageError) {
-    var offset = range.start
-    while offset < range.markStart {
-      guard case .frame(let header) = try reader.frame(at: offset) else {
-        throw StorageError(.read, reader.file.name, errno: SystemErrno.inputOutput)
-      }
-      try body(header, try reader.payload(of: header, at: offset), offset)
-      offset += header.frameByteCount
     }
   }
 

@@ -187,30 +187,28 @@ extension Snapshot {
       areAllCurrent = false
       guard onDamage(segment.shortening(from: end, to: limit)) else { return false }
     }
-    var reader = SegmentReader(segment.file, salt: segment.salt, end: limit)
-    reader.exchangeWindow(with: &window)
-    defer { reader.exchangeWindow(with: &window) }
-    var place = Layout.firstFrameOffset
+    var walk = SegmentWalk(segment.file, salt: segment.salt, end: limit)
+    walk.reader.exchangeWindow(with: &window)
+    defer { walk.reader.exchangeWindow(with: &window) }
     var lastFrames = LastFrames()
-    var previous: FrameHeader?
     while true {
-      let start = place
-      let header = try fromStorage(nextHeader(&reader, from: &place, limit: limit))
-      if place > start,
-        LostBytes(range: start..<place, previous: previous, next: header?.kind == .footer ? nil : header)
-          .mayHoldContent(in: segment.kind)
-      {
-        areAllCurrent = false
-        let lost = Finding(.lostFrames, segment: segment.number, offset: start, byteCount: place - start)
-        guard onDamage(lost) else { return false }
+      let header = try fromStorage(walk.advance())
+      if let lost = walk.lost, lost.mayHoldContent(in: segment.kind) {
+        let range = lost.range
+        // Zeros up to the end are no loss: a segment whose end is not known is preallocated.
+        let isUnused = header == nil ? try fromStorage(walk.reader.isZero(from: range.lowerBound)) : false
+        if !isUnused {
+          areAllCurrent = false
+          let loss = Finding(
+            .lostFrames, segment: segment.number, offset: range.lowerBound, byteCount: range.count)
+          guard onDamage(loss) else { return false }
+        }
       }
-      previous = header
       guard let header, header.kind != .footer else {
         if areAllCurrent, segment.isFinished { segment.noteWhole(since: deathCount) }
         return true
       }
-      let offset = place
-      place += header.frameByteCount
+      let offset = walk.place
       guard header.kind == .record else { continue }
       guard collection == nil || header.collection == collection else {
         areAllCurrent = false
@@ -218,13 +216,13 @@ extension Snapshot {
       }
       if !isWhole {
         // The next record's place in the index comes from memory while this record is seen to.
-        if let next = reader.idAhead(at: place) { index.prefetch(index.fingerprint(of: next)) }
+        if let next = walk.reader.idAhead(at: walk.next) { index.prefetch(index.fingerprint(of: next)) }
         let entry = FooterEntry(header, offset: offset, envelopeByteCount: 0)
         let visibility = try fromStorage(self.visibility(of: entry, in: segment, &lastFrames))
         if visibility != .current { areAllCurrent = false }
         if visibility == .hidden { continue }
       }
-      guard try fromStorage(reader.isWhole(header, at: offset)) else {
+      guard try fromStorage(walk.reader.isWhole(header, at: offset)) else {
         let broken = Finding(
           .payload, segment: segment.number, offset: offset, byteCount: header.frameByteCount,
           record: header.id)
@@ -232,7 +230,7 @@ extension Snapshot {
         continue
       }
       let payload: RawSpan
-      do { payload = try reader.payload(of: header, at: offset) } catch { throw NotelogError(error) }
+      do { payload = try walk.reader.payload(of: header, at: offset) } catch { throw NotelogError(error) }
       let envelopeByteCount = header.hasEnvelope ? Envelope.byteCount(inPayload: payload) ?? 0 : 0
       let record = StoredRecord(
         id: header.id, collection: header.collection, revision: header.sequence,
@@ -243,21 +241,6 @@ extension Snapshot {
           payload.extracting(droppingFirst: envelopeByteCount))
       else { return false }
     }
-  }
-
-  /// The next frame's header, from a place on, which moves behind what could not be read.
-  private func nextHeader(
-    _ reader: inout SegmentReader, from place: inout Int, limit: Int
-  ) throws(StorageError) -> FrameHeader? {
-    guard place < limit else { return nil }
-    if case .frame(let header) = try reader.frame(at: place) { return header }
-    guard let (next, header) = try reader.nextFrame(from: place + 8), next < limit else {
-      // Zeros up to the end are no loss: a segment whose end is not known is preallocated.
-      if try !reader.isZero(from: place) { place = limit }
-      return nil
-    }
-    place = next
-    return header
   }
 
   /// What a frame of one of the snapshot's segments is to the snapshot.

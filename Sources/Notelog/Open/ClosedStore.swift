@@ -79,7 +79,8 @@ struct ClosedStore {
     guard let beginning = try reader.liveSet(of: head.header) else { return nil }
     live = beginning.set
     if closing.mark.speaks(of: live) { return live }
-    try reader.applyLiveChanges(to: &live, from: beginning.end, to: closing.range.lowerBound)
+    var walk = head.walk(from: beginning.end, to: closing.range.lowerBound)
+    try walk.applyLiveChanges(to: &live)
     return closing.mark.speaks(of: live) ? live : nil
   }
 

@@ -40,13 +40,8 @@ extension Examination {
     guard closing == nil, let segment = log.last, segment.number == end.segment else { return nextSequence }
     var next = segment.found.header.firstSequence
     // What is behind the end may be cut meanwhile; a damaged segment is shorter than its floor says.
-    var reader = SegmentReader(
-      segment.found.file, salt: segment.found.salt, end: min(end.offset, segment.end))
-    var place = Layout.firstFrameOffset
-    while let frame = try reader.nextFrame(from: place) {
-      next = max(next, frame.header.nextSequence)
-      place = frame.place + frame.header.frameByteCount
-    }
+    var walk = segment.found.walk(to: min(end.offset, segment.end))
+    while let header = try walk.advance() { next = max(next, header.nextSequence) }
     return next
   }
 
@@ -99,18 +94,18 @@ extension Examination {
     _ segment: LogSegment, from start: Int, expected: inout UInt64?
   ) throws(StorageError) -> Outcome {
     let header = segment.found.header
-    var reader = segment.reader
+    var walk = segment.found.walk(from: max(start, Layout.firstFrameOffset), to: segment.end)
     var outcome = Outcome(end: start)
     if start <= Layout.firstFrameOffset {
       // The live set comes before the units. Without it, the segment was never completed.
-      guard let first = try endOfLiveSet(&reader), expected == nil || expected == header.firstSequence else {
-        return Outcome(end: 0)
-      }
+      guard try walk.reader.wholeFrame(at: Layout.firstFrameOffset, .liveSet) != nil,
+        try walk.advance() != nil, expected == nil || expected == header.firstSequence
+      else { return Outcome(end: 0) }
       expected = header.firstSequence
-      outcome.end = first
+      outcome.end = walk.next
     }
     while outcome.end <= segment.end {
-      switch try reader.unit(at: outcome.end) {
+      switch try walk.unit() {
       case .transaction(let range):
         if let expected, range.sequence != expected, header.kind == .log { return outcome }
         expected = range.sequence + 1
@@ -118,19 +113,19 @@ extension Examination {
         kept.append(KeptTransaction(segment: segment.number, range: range))
         outcome.end = range.end
         outcome.endsInCloseMark = false
-      case .close(_, let end):
+      case .close(let end):
         outcome.end = end
         outcome.endsInCloseMark = true
-      case .footer(_, let end):
+      case .footer(let end):
         outcome.reachedFooter =
           segment.found.trailer?.footerOffset == outcome.end && end + Layout.trailerByteCount == segment.end
         if outcome.reachedFooter { outcome.end = segment.end }
         if header.kind == .recovered { expected = header.firstSequence }
         return outcome
-      case .nothing:
-        outcome.isZeroBehind = true
+      case .none:
+        outcome.isZeroBehind = try walk.reader.isZero(from: outcome.end)
         // A source that a recovered segment cut has no footer yet; the log goes on behind it all the same.
-        outcome.reachedFooter = segment.isCut
+        outcome.reachedFooter = outcome.isZeroBehind && segment.isCut
         return outcome
       case .broken:
         return outcome
@@ -138,15 +133,6 @@ extension Examination {
       outcome.isEmpty = false
     }
     return outcome
-  }
-
-  /// Where the live set ends that a segment of the log begins with; nothing where it does not check.
-  private func endOfLiveSet(_ reader: inout SegmentReader) throws(StorageError) -> Int? {
-    let place = Layout.firstFrameOffset
-    guard case .frame(let header) = try reader.frame(at: place), header.kind == .liveSet,
-      try reader.isWhole(header, at: place)
-    else { return nil }
-    return place + header.frameByteCount
   }
 
   /// The log ends in the segment at `index`: decides what is kept, what is cut and whether it was closed in order.

@@ -251,12 +251,10 @@ extension Examination {
 
   /// Looks for marks to the segment's end, past anything broken.
   private mutating func findMarks(in segment: LogSegment) throws(StorageError) {
-    var reader = segment.reader
-    var place = Layout.firstFrameOffset
-    while let (next, header) = try reader.nextFrame(from: place) {
+    var walk = segment.found.walk(to: segment.end)
+    while let header = try walk.advance() {
       noteSequence(before: header.nextSequence)
-      if let position = try reader.witness(header, at: next) { witness(position) }
-      place = next + header.frameByteCount
+      if let position = try walk.witness(header) { witness(position) }
     }
   }
 }
@@ -315,7 +313,8 @@ extension Examination {
     if let closing, newest.number == end.segment, closing.speaks(of: live) { return }
     if newest.found.header.kind == .log {
       let limit = newest.number == end.segment ? max(end.offset, floorOffset(in: newest)) : newest.end
-      try reader.applyLiveChanges(to: &live, from: start, to: limit)
+      var walk = newest.found.walk(from: start, to: min(limit, newest.end))
+      try walk.applyLiveChanges(to: &live)
     }
     if !isProven, newest.number != end.segment || closing?.speaks(of: live) != true {
       noteUnnamedLoss(in: newest.number)

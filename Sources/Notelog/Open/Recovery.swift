@@ -208,43 +208,40 @@ struct Recovery {
   private func copyKept(to builder: inout SegmentBuilder) throws(StorageError) {
     var rest = examination.kept[...]
     for segment in examination.log where rest.first?.segment == segment.number {
-      var reader = segment.reader
+      var walk = segment.found.walk(to: segment.end)
       while let kept = rest.first, kept.segment == segment.number {
-        try copy(kept, &reader, to: &builder)
+        try Self.copy(kept.range, &walk, to: &builder)
         rest.removeFirst()
       }
     }
   }
 
   /// Copies a transaction. Its live changes are in the live set already and are left out.
-  private func copy(
-    _ kept: Examination.KeptTransaction, _ reader: inout SegmentReader, to builder: inout SegmentBuilder
+  private static func copy(
+    _ range: TransactionRange, _ walk: inout SegmentWalk, to builder: inout SegmentBuilder
   ) throws(StorageError) {
     let start = builder.end
+    let name = walk.reader.file.name
     var frameCount = 0
-    var place = kept.range.start
-    while place < kept.range.markStart {
+    try walk.forEachFrame(of: range) { (header, payload, _) throws(StorageError) in
       // It was whole a moment ago; a disk that says otherwise now must not be copied from.
-      guard case .frame(let header) = try reader.frame(at: place), try reader.isWhole(header, at: place)
-      else {
-        throw StorageError(.read, FileName.segment(kept.segment), errno: SystemErrno.inputOutput)
+      guard header.accepts(payload) else {
+        throw StorageError(.read, name, errno: SystemErrno.inputOutput)
       }
-      if header.kind != .liveChange {
-        try builder.append(header, try reader.payload(of: header, at: place))
-        frameCount += 1
-      }
-      place += header.frameByteCount
+      if header.kind == .liveChange { return }
+      try builder.append(header, payload)
+      frameCount += 1
     }
     guard frameCount > 0 else { return }
     let mark = CommitMark(
-      frameCount: frameCount, firstOffset: start, floor: kept.range.mark.floor, time: kept.range.mark.time)
+      frameCount: frameCount, firstOffset: start, floor: range.mark.floor, time: range.mark.time)
     var payload = Buffer(capacity: CommitMark.byteCount)
     payload.appendZeros(CommitMark.byteCount)
     var bytes = payload.mutableBytes
     mark.write(into: &bytes, at: 0)
     try builder.append(
       FrameHeader(
-        .commit, payloadByteCount: CommitMark.byteCount, sequence: kept.range.sequence,
+        .commit, payloadByteCount: CommitMark.byteCount, sequence: range.sequence,
         payloadChecksum: Checksum.of(payload.bytes)), payload.bytes)
   }
 }

@@ -112,27 +112,28 @@ struct FrameListing {
     try body(piece)
     do {
       if file.salt == nil { file.salt = try SaltSolver.solve(file.file, byteCount: file.byteCount) }
-      var reader = file.reader()
-      var place = Layout.firstFrameOffset
-      while let (next, header) = try reader.nextFrame(from: place) {
-        if next > place { try tellGap(file, place..<next, &reader) }
-        place = next + header.frameByteCount
+      var walk = file.walk()
+      while let header = try walk.advance() {
+        if let lost = walk.lost { try tellGap(file, lost.range, &walk.reader) }
         let isWhole =
-          try reader.isWhole(header, at: next) && reader.brokenPadding(header, at: next) == nil
-        var piece = StoredPiece(file, next..<place, StoredPiece.Kind(header.kind), isSound: isWhole)
+          try walk.reader.isWhole(header, at: walk.place)
+          && walk.reader.brokenPadding(header, at: walk.place) == nil
+        var piece = StoredPiece(
+          file, walk.place..<walk.next, StoredPiece.Kind(header.kind), isSound: isWhole)
         piece.revision = header.sequence
         if header.kind.isContent {
           piece.record = RecordID(header.id)
           piece.collection = Int(header.collection)
         }
-        if isWhole { piece.note = try note(of: header, at: next, &reader) }
+        if isWhole { piece.note = try note(of: header, at: walk.place, &walk.reader) }
         try body(piece)
       }
-      let end = file.byteCount
-      if file.trailer != nil, place == end - Layout.trailerByteCount {
-        try body(StoredPiece(file, place..<end, .trailer, isSound: true))
-      } else if place < end {
-        try tellGap(file, place..<end, &reader)
+      // A trailer is shorter than a frame's header.
+      guard let rest = walk.lost?.range else { return }
+      if file.trailer != nil, rest.count == Layout.trailerByteCount {
+        try body(StoredPiece(file, rest, .trailer, isSound: true))
+      } else {
+        try tellGap(file, rest, &walk.reader)
       }
     } catch let error as StorageError {
       throw NotelogError(error)

@@ -126,19 +126,17 @@ struct Salvage {
   static func witnessedFloor(in file: SalvageFile) throws(StorageError) -> LogPosition {
     guard !file.isCompacted, file.trailer == nil else { return .zero }
     var floor = LogPosition.zero
-    var reader = file.reader()
-    var place = Layout.firstFrameOffset
-    while let (next, header) = try reader.nextFrame(from: place) {
-      if let position = try reader.witness(header, at: next) { floor = max(floor, position) }
-      place = next + header.frameByteCount
+    var walk = file.walk()
+    while let header = try walk.advance() {
+      if let position = try walk.witness(header) { floor = max(floor, position) }
     }
     return floor
   }
 
   private mutating func scan(_ file: SalvageFile, _ index: Int, _ pile: SalvagePile) throws(StorageError) {
-    var scan = SalvageScan(
-      file, index: index, floor: pile.floor, isReplaced: false, limit: file.keptByteCount)
-    try scan.run(from: Layout.firstFrameOffset, &table, &report)
+    let range = Layout.firstFrameOffset..<max(Layout.firstFrameOffset, file.keptByteCount)
+    var scan = SalvageScan(file, index: index, floor: pile.floor, isReplaced: false, range)
+    try scan.run(&table, &report)
     report.files.append(file.name)
     raiseSequence(above: scan.highestSequence)
     nextSequence = max(nextSequence, file.header?.firstSequence ?? 0)
@@ -159,8 +157,9 @@ struct Salvage {
   ) throws(StorageError) {
     let start = file.isReplaced ? Layout.firstFrameOffset : file.keptByteCount
     guard start < file.byteCount else { return }
-    var scan = SalvageScan(file, index: index, floor: floor, isReplaced: true, limit: file.byteCount)
-    try scan.run(from: aligned(start), &table, &report)
+    let range = min(aligned(start), file.byteCount)..<file.byteCount
+    var scan = SalvageScan(file, index: index, floor: floor, isReplaced: true, range)
+    try scan.run(&table, &report)
     raiseSequence(above: scan.highestSequence)
     if file.isReplaced { report.files.append(file.name) }
   }
@@ -267,55 +266,47 @@ struct SalvageScan: ~Copyable {
   private let floor: LogPosition
   /// Whether the frames only stand in for others.
   private let isReplaced: Bool
-  private var reader: SegmentReader
-  private let limit: Int
+  private var walk: SegmentWalk
   private var pending: [Pending] = []
   private var sawMark = false
   private(set) var highestSequence: UInt64 = 0
   /// Where frames were that can't be read.
   private(set) var lost: [Range<Int>] = []
 
-  init(_ file: SalvageFile, index: Int, floor: LogPosition, isReplaced: Bool, limit: Int) {
+  init(_ file: SalvageFile, index: Int, floor: LogPosition, isReplaced: Bool, _ range: Range<Int>) {
     self.file = file
     self.index = Int32(index)
     self.floor = floor
     self.isReplaced = isReplaced
-    self.limit = min(limit, file.byteCount)
-    reader = file.reader()
+    walk = file.walk(from: range.lowerBound, to: range.upperBound)
   }
 
-  /// Scans from a place on.
+  /// Goes through the frames.
   mutating func run(
-    from start: Int, _ table: inout SalvageTable, _ report: inout SalvageSummary
+    _ table: inout SalvageTable, _ report: inout SalvageSummary
   ) throws(StorageError) {
-    var place = start
-    var previous: FrameHeader?
-    while let (next, header) = try reader.nextFrame(from: place), next < limit {
-      if next > place {
-        let behind = header.kind == .footer ? nil : header
-        let gap = LostBytes(range: place..<next, previous: previous, next: behind)
-        if gap.mayHoldContent(in: file.header?.kind ?? .compacted) { lose(gap.range, &report) }
+    while true {
+      let header = try walk.advance()
+      if let gap = walk.lost, try header == nil ? !isUnused(gap.range) : gap.mayHoldContent(in: kind) {
+        lose(gap.range, &report)
       }
-      previous = header
-      if header.kind == .footer {
-        place = limit
-        break
-      }
+      guard let header, header.kind != .footer else { break }
       highestSequence = max(highestSequence, header.sequence)
-      let isWhole = try reader.isWhole(header, at: next)
-      try add(header, at: next, isWhole: isWhole, &table, &report)
-      place = next + header.frameByteCount
-    }
-    if place < limit {
-      // Zeros at the end of a segment that was being written are space that was promised and not used.
-      let isAboveFloor = file.number.map { LogPosition(segment: $0, offset: place) >= floor } ?? true
-      let isUnused = file.trailer == nil && isAboveFloor
-      let isZero = isUnused ? try reader.isZero(from: place, to: limit) : false
-      if !isZero { lose(place..<limit, &report) }
+      try add(header, isWhole: walk.reader.isWhole(header, at: walk.place), &table, &report)
     }
     let isAllCopies = file.header == nil && !sawMark
     try endTransaction(
-      isCommitted: isAllCopies || happened(at: pending.first?.place ?? limit), &table, &report)
+      isCommitted: isAllCopies || happened(at: pending.first?.place ?? walk.place), &table, &report)
+  }
+
+  private var kind: SegmentKind { file.header?.kind ?? .compacted }
+
+  /// Whether the last bytes are zeros of a segment that was being written: space that was promised and not used.
+  private mutating func isUnused(_ range: Range<Int>) throws(StorageError) -> Bool {
+    let isAboveFloor =
+      file.number.map { LogPosition(segment: $0, offset: range.lowerBound) >= floor } ?? true
+    guard file.trailer == nil, isAboveFloor else { return false }
+    return try walk.reader.isZero(from: range.lowerBound)
   }
 
   /// Whether a frame at a place happened whatever became of its commit mark.
@@ -329,9 +320,9 @@ struct SalvageScan: ~Copyable {
   }
 
   private mutating func add(
-    _ header: FrameHeader, at place: Int, isWhole: Bool, _ table: inout SalvageTable,
-    _ report: inout SalvageSummary
+    _ header: FrameHeader, isWhole: Bool, _ table: inout SalvageTable, _ report: inout SalvageSummary
   ) throws(StorageError) {
+    let place = walk.place
     let mayGoOn = header.kind.isInTransaction || header.kind == .commit
     if let first = pending.first, first.header.sequence != header.sequence || !mayGoOn {
       // Another transaction begins: the mark of the one before is lost.
@@ -343,7 +334,7 @@ struct SalvageScan: ~Copyable {
       if file.isCompacted { try keep(frame, &table) } else { pending.append(frame) }
     case .commit:
       sawMark = true
-      let mark = isWhole ? CommitMark(payload: try reader.payload(of: header, at: place)) : nil
+      let mark = isWhole ? CommitMark(payload: try walk.reader.payload(of: header, at: place)) : nil
       let isComplete =
         mark?.frameCount == pending.count && pending.first.map { $0.place == mark?.firstOffset } ?? false
         && pending.allSatisfy(\.isWhole)
@@ -386,7 +377,7 @@ struct SalvageScan: ~Copyable {
         table.know(header.id, version)
       }
     case .chunk:
-      guard frame.isWhole, let mark = ChunkMark(try reader.payload(of: header, at: frame.place)) else {
+      guard frame.isWhole, let mark = ChunkMark(try walk.reader.payload(of: header, at: frame.place)) else {
         return
       }
       table.add(chunk: mark.number, isLast: mark.isLast, of: header.id, at: place)
@@ -478,8 +469,7 @@ struct SalvageWriter {
     to builder: inout SegmentBuilder, _ report: inout SalvageSummary
   ) throws(StorageError) {
     let offset = Int(place.offset)
-    guard case .frame(let header) = try reader.frame(at: offset), try reader.isWhole(header, at: offset)
-    else {
+    guard let header = try reader.wholeFrame(at: offset) else {
       // It was sound a moment ago: the medium is failing under us.
       report.add(.unreadableBytes, in: file, offset..<offset + Layout.frameHeaderByteCount)
       return

@@ -95,11 +95,9 @@ struct SalvagePile {
       guard let header = file.header, header.kind == .log, let salt = file.salt,
         let entry = live?[header.number], entry.salt == header.salt
       else { continue }
-      var reader = file.reader()
-      var end = Layout.firstFrameOffset
-      while case .frame(let frame) = try reader.frame(at: end), frame.kind != .footer {
-        end += frame.frameByteCount
-      }
+      var walk = file.walk()
+      var end = walk.next
+      while let frame = try walk.advance(), walk.lost == nil, frame.kind != .footer { end = walk.next }
       var footer = FooterBuilder()
       try footer.addFrames(of: file.file, salt: salt, to: end)
       if footer.frame(at: end, header: header, salt: salt).checksum == entry.footerChecksum {
@@ -159,7 +157,8 @@ struct SalvagePile {
     var reader = file.reader()
     guard let header = file.header, let (set, end) = try reader.liveSet(of: header) else { return nil }
     var live = set
-    try reader.applyLiveChanges(to: &live, from: end, to: file.byteCount)
+    var walk = file.walk(from: end)
+    try walk.applyLiveChanges(to: &live)
     return live
   }
 
@@ -336,12 +335,17 @@ struct SalvageFile {
     SegmentReader(file, salt: salt ?? SegmentSalt(0), end: byteCount)
   }
 
+  /// Goes through its frames, up to a limit; only once the salt is known.
+  func walk(from start: Int = Layout.firstFrameOffset, to limit: Int = .max) -> SegmentWalk {
+    SegmentWalk(file, salt: salt ?? SegmentSalt(0), end: min(limit, byteCount), from: start)
+  }
+
   /// Whether any frame of a file checks under a salt.
   static func hasFrame(
     _ file: any StorageFile, _ byteCount: Int, under salt: SegmentSalt
   ) throws(StorageError) -> Bool {
-    var reader = SegmentReader(file, salt: salt, end: byteCount)
-    return try reader.nextFrame(from: Layout.firstFrameOffset) != nil
+    var walk = SegmentWalk(file, salt: salt, end: byteCount)
+    return try walk.advance() != nil
   }
 }
 

@@ -204,24 +204,22 @@ extension Segment {
     let fileEnd = try file.byteCount()
     let first = max(start, Layout.firstFrameOffset)
     let readEnd = min(limit, end, fileEnd)
-    var reader = SegmentReader(file, salt: salt, end: readEnd)
-    reader.exchangeWindow(with: &window)
-    defer { reader.exchangeWindow(with: &window) }
-    var framesEnd = first
-    if first < readEnd {
-      framesEnd = try reader.forEachContentFrame(from: first, to: readEnd, checkingPayloads: false) {
-        (finding, envelope) throws(StorageError) in
-        switch finding {
-        case .content(let entry, _): try body(entry, envelope)
-        case .lost(let lost): try note(lost, &reading)
-        }
-      }
+    var walk = SegmentWalk(file, salt: salt, end: readEnd, from: first)
+    walk.reader.exchangeWindow(with: &window)
+    defer { walk.reader.exchangeWindow(with: &window) }
+    while true {
+      let header = try walk.advance()
+      if let lost = walk.lost { try note(lost, &reading) }
+      guard let header, header.kind != .footer else { break }
+      guard header.kind.isContent else { continue }
+      let entry = try walk.entry(of: header).entry
+      try body(entry, try walk.envelope(of: entry))
     }
     let wanted = min(limit, end)
     if fileEnd < wanted, first < wanted {
       reading.losses.append(EntryReading.Loss(range: max(fileEnd, first)..<wanted, highestSequence: nil))
     }
-    return framesEnd
+    return walk.place
   }
 
   /// Notes a gap between frames: a loss, unless it held nothing but a mark, or the live set.
@@ -303,11 +301,11 @@ extension Segment {
     var offsets: Set<Int> = []
     guard let trailer = try trailer() else {
       let end = min(try file.byteCount(), entry?.byteCount ?? .max)
-      guard end > Layout.firstFrameOffset else { return [] }
-      var reader = SegmentReader(file, salt: salt, end: end)
-      try reader.forEachContentFrame(from: Layout.firstFrameOffset, to: end, checkingPayloads: true) {
-        (finding, _) in
-        if case .content(let entry, isWhole: true) = finding { offsets.insert(entry.offset) }
+      var walk = SegmentWalk(file, salt: salt, end: end)
+      while let header = try walk.advance(), header.kind != .footer {
+        if header.kind.isContent, try walk.reader.isWhole(header, at: walk.place) {
+          offsets.insert(walk.place)
+        }
       }
       return offsets
     }

@@ -27,6 +27,11 @@ struct FoundSegment {
     }
   }
 
+  /// Goes through its frames, up to a limit.
+  func walk(from start: Int = Layout.firstFrameOffset, to limit: Int = .max) -> SegmentWalk {
+    SegmentWalk(file, salt: salt, end: min(limit, byteCount), from: start)
+  }
+
   /// Whether the footer that its trailer speaks of checks.
   func hasSoundFooter() throws(StorageError) -> Bool {
     guard let trailer else { return false }
@@ -118,12 +123,10 @@ struct Survey {
       }
       defer { found.file.close() }
       if found.header.kind.isLog { hasLog = true }
-      var reader = SegmentReader(found.file, salt: found.salt, end: found.byteCount)
-      var place = Layout.firstFrameOffset
-      while !hasRecords, let (next, header) = try fromStorage(reader.nextFrame(from: place)) {
+      var walk = found.walk()
+      while !hasRecords, let header = try fromStorage(walk.advance()) {
         // Collection 0 holds schemas.
         hasRecords = header.kind == .chunk || header.kind.isVersion && header.collection != 0
-        place = next + header.frameByteCount
       }
     }
     return (hasLog, hasRecords)

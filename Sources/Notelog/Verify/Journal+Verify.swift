@@ -315,13 +315,14 @@ struct SegmentVerifier: ~Copyable {
     through window: inout Buffer,
     _ inspect: (FrameHeader, Int, RawSpan, ID16?) throws(StorageError) -> Void = { _, _, _, _ in }
   ) throws(StorageError) {
-    var reader = SegmentReader(found.file, salt: found.salt, end: found.byteCount)
-    reader.exchangeWindow(with: &window)
-    defer { reader.exchangeWindow(with: &window) }
     let gap = Layout.headerByteCount..<min(Layout.headerCopyOffset, found.byteCount)
-    if !gap.isEmpty, try !reader.bytes(gap).isZero { add(.notZero, gap.lowerBound, gap.count) }
-    try checkFrames(&reader, inspect)
-    if isFinished { try checkFooter(&reader) }
+    var start = SegmentReader(found.file, salt: found.salt, end: gap.upperBound)
+    if !gap.isEmpty, try !start.isZero(from: gap.lowerBound) { add(.notZero, gap.lowerBound, gap.count) }
+    var walk = found.walk(to: isFinished ? (found.trailer?.footerOffset ?? end) : end)
+    walk.reader.exchangeWindow(with: &window)
+    defer { walk.reader.exchangeWindow(with: &window) }
+    try checkFrames(&walk, inspect)
+    if isFinished { try checkFooter() }
   }
 
   private mutating func add(_ kind: Finding.Kind, _ offset: Int, _ byteCount: Int, record: ID16? = nil) {
@@ -329,68 +330,60 @@ struct SegmentVerifier: ~Copyable {
   }
 
   private mutating func checkFrames(
-    _ reader: inout SegmentReader,
+    _ walk: inout SegmentWalk,
     _ inspect: (FrameHeader, Int, RawSpan, ID16?) throws(StorageError) -> Void
   ) throws(StorageError) {
-    let limit = isFinished ? (found.trailer?.footerOffset ?? end) : min(end, found.byteCount)
-    var place = Layout.firstFrameOffset
-    var transaction = (start: place, frameCount: 0)
-    var previous: FrameHeader?
-    while place < limit {
-      guard case .frame(let header) = try reader.frame(at: place), header.frameByteCount <= limit - place
-      else {
-        let behind = try reader.nextFrame(from: place + 8)
-        let next = min(behind?.place ?? limit, limit)
-        let lost = LostBytes(
-          range: place..<next, previous: previous, next: next < limit ? behind?.header : nil)
-        add(lost.mayHoldContent(in: found.header.kind) ? .lostFrames : .commitMark, place, next - place)
-        place = next
+    var transaction = (start: walk.next, frameCount: 0)
+    while true {
+      let next = try walk.advance()
+      let place = walk.place
+      if let lost = walk.lost {
+        let kind = lost.mayHoldContent(in: found.header.kind) ? Finding.Kind.lostFrames : .commitMark
+        add(kind, lost.range.lowerBound, lost.range.count)
         transaction = (place, 0)
-        continue
       }
+      guard let header = next else { return }
       frameCount += 1
-      previous = header
-      let isWhole = try reader.isWhole(header, at: place)
+      let isWhole = try walk.reader.isWhole(header, at: place)
       let record = header.kind.isContent ? header.id : nil
       if !isWhole {
         add(.payload, place, header.frameByteCount, record: record)
         if header.kind.isContent { lost.append(FooterEntry(header, offset: place, envelopeByteCount: 0)) }
-      } else if let padding = try reader.brokenPadding(header, at: place) {
+      } else if let padding = try walk.reader.brokenPadding(header, at: place) {
         add(.notZero, padding.lowerBound, padding.count, record: record)
       }
       if isWhole {
-        let next = reader.idAhead(at: place + header.frameByteCount)
-        let payload = try reader.payload(of: header, at: place)
+        let next = walk.reader.idAhead(at: walk.next)
+        let payload = try walk.reader.payload(of: header, at: place)
         expected.note(header, at: place, payload: payload)
         try inspect(header, place, payload, next)
       }
-      let next = place + header.frameByteCount
       switch header.kind {
       case .record, .tombstone, .chunk, .liveChange:
         transaction.frameCount += 1
       case .commit:
         if isWhole {
-          let mark = CommitMark(payload: try reader.payload(of: header, at: place))
+          let mark = CommitMark(payload: try walk.reader.payload(of: header, at: place))
           if mark?.firstOffset != transaction.start || mark?.frameCount != transaction.frameCount,
             !damages.contains(where: { $0.kind == .lostFrames })
           {
             add(.commitMark, place, header.frameByteCount)
           }
         }
-        transaction = (next, 0)
+        transaction = (walk.next, 0)
       case .liveSet, .close:
-        transaction = (next, 0)
+        transaction = (walk.next, 0)
       case .footer:
         add(.footer, place, header.frameByteCount)
-        transaction = (next, 0)
+        transaction = (walk.next, 0)
       }
-      place = next
     }
   }
 
   /// The footer must be, byte for byte, what the frames make it.
-  private mutating func checkFooter(_ reader: inout SegmentReader) throws(StorageError) {
+  private mutating func checkFooter() throws(StorageError) {
     guard let trailer = found.trailer else { return }
+    var reader = SegmentReader(found.file, salt: found.salt, end: found.byteCount)
     var buffer = Buffer()
     _ = expected.append(to: &buffer, at: trailer.footerOffset, header: found.header, salt: found.salt)
     let range = trailer.footerOffset..<found.byteCount
@@ -411,11 +404,11 @@ struct SegmentVerifier: ~Copyable {
     }
     if state == .unreadable { return false }
     var isSame = true
-    try reader.forEachContentFrame(
-      from: Layout.firstFrameOffset, to: trailer.footerOffset, checkingPayloads: true
-    ) { (finding, _) in
-      guard case .content(let entry, isWhole: true) = finding else { return }
-      if listed.removeValue(forKey: entry.offset) != entry { isSame = false }
+    var walk = found.walk(to: trailer.footerOffset)
+    while let header = try walk.advance() {
+      guard header.kind.isContent else { continue }
+      let (entry, isWhole) = try walk.entry(of: header, checkingPayload: true)
+      if isWhole, listed.removeValue(forKey: entry.offset) != entry { isSame = false }
     }
     let damaged = damages.filter { $0.kind == .lostFrames || $0.kind == .payload }
     let known = Set(lost.map(\.offset))

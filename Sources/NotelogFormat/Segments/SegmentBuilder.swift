@@ -155,13 +155,14 @@ package struct FooterBuilder: ~Copyable {
   {
     let end = min(limit, try file.byteCount())
     if end < limit { isIncomplete = true }
-    var reader = SegmentReader(file, salt: salt, end: end)
-    try reader.forEachContentFrame(from: Layout.firstFrameOffset, to: end, checkingPayloads: false) {
-      finding, envelope in
-      switch finding {
-      case .content(let entry, _): add(entry, envelope: envelope)
-      case .lost: isIncomplete = true
-      }
+    var walk = SegmentWalk(file, salt: salt, end: end)
+    while true {
+      let header = try walk.advance()
+      if walk.lost != nil { isIncomplete = true }
+      guard let header, header.kind != .footer else { return }
+      guard header.kind.isContent else { continue }
+      let entry = try walk.entry(of: header).entry
+      add(entry, envelope: try walk.envelope(of: entry))
     }
   }
 
