@@ -260,9 +260,7 @@ extension BackupManifest.Part {
   }
 
   private func readHeader(_ file: any StorageFile) throws(StorageError) -> FoundSegment? {
-    do { return try Survey.read(file, entry.number) } catch {
-      throw error.cause ?? StorageError(.read, name, errno: SystemErrno.inputOutput)
-    }
+    do { return try Survey.read(file, entry.number) } catch { throw error.whileReading(name) }
   }
 }
 

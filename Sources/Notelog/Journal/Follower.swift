@@ -334,7 +334,7 @@ extension Follower {
       let known = catalog.segments[entry.number]
       let found: FoundSegment?
       do { found = try Survey.read(name, entry.number, storage) } catch {
-        throw error.cause ?? StorageError(.read, name, errno: SystemErrno.inputOutput)
+        throw error.whileReading(name)
       }
       // A source that recovery has not cut yet is looked at again when it is. One that is not known was compacted before.
       if let found, found.entry != entry {
@@ -360,7 +360,7 @@ extension Follower {
       let sources = try Survey.read(segment.file, segment.number)?.header.sources
       return sources?.contains { $0.segment == found.number } ?? false
     } catch {
-      throw error.cause ?? StorageError(.read, segment.file.name, errno: SystemErrno.inputOutput)
+      throw error.whileReading(segment.file.name)
     }
   }
 }

@@ -47,8 +47,8 @@ extension Log {
       return (segment, end)
     }
     guard let (segment, end) = head else { return }
-    var footer: FooterBuilder? = FooterBuilder()
-    try fromStorage(footer?.addFrames(of: segment.file, salt: segment.salt, to: end))
+    var footer: FooterBuilder? = try fromStorage(
+      FooterBuilder(framesOf: segment.file, salt: segment.salt, to: end))
     state.withLock { state in
       if let footer = footer.take() { state.head?.know(footer) }
     }

@@ -4,12 +4,6 @@ import NotelogBase
 import NotelogFormat
 import NotelogStorage
 
-/// A segment, and up to where frames are read where it has no footer, or that does not serve.
-private struct IndexSource: Sendable {
-  let segment: Segment
-  var limit = Int.max
-}
-
 /// Entries of a segment on their way into the index: a few at a time, whose places in it are all asked for before the first
 /// one is looked at.
 private struct IndexIntake: ~Copyable {
@@ -57,10 +51,11 @@ extension Catalog {
     _ examination: inout Examination, threadCount: Int = 1,
     visit: @Sendable (FooterEntry, RawSpan, UInt32) -> Void = { _, _, _ in }
   ) throws(NotelogError) {
-    let sources = examination.indexSources
-    for source in sources { segments.insert(source.segment) }
+    let sources = examination.accepted(beside: nil)
+    let end = examination.newest.map(examination.framesEnd) ?? .max
+    for segment in sources { segments.insert(segment) }
     // The one whose frames are read, if there is one, is the last of them, and takes longest.
-    let order = sources.indices.sorted { !sources[$0].segment.hasFooter && sources[$1].segment.hasFooter }
+    let order = sources.indices.sorted { !sources[$0].hasFooter && sources[$1].hasFooter }
     let queue = WorkQueue(count: sources.count)
     let recordLocks = RecordLocks()
     let outcomes = Lock<[(reading: EntryReading, failure: StorageError?)]>(
@@ -69,58 +64,37 @@ extension Catalog {
       var window = Buffer()
       while let turn = queue.next() {
         let number = order[turn]
-        let source = sources[number]
-        let segment = source.segment.number
+        let segment = sources[number]
         var reading = EntryReading()
         var failure: StorageError?
         do throws(StorageError) {
-          reading = try load(source, recordLocks, through: &window) { visit($0, $1, segment) }
+          reading = try load(segment, upTo: segment.isFinished ? .max : end, recordLocks, through: &window) {
+            visit($0, $1, segment.number)
+          }
         } catch { failure = error }
         outcomes.withLock { [reading, failure] in $0[number] = (reading, failure) }
         if failure != nil { queue.stop() }
       }
     }
-    for (source, outcome) in zip(sources, outcomes.withLock { $0 }) {
+    for (segment, outcome) in zip(sources, outcomes.withLock { $0 }) {
       if let failure = outcome.failure { throw NotelogError(failure) }
-      examination.note(outcome.reading, of: source.segment.number)
+      examination.note(outcome.reading, of: segment.number)
     }
     examination.noteUnnamedLosses(beside: nil)
   }
 
   private func load(
-    _ source: IndexSource, _ recordLocks: RecordLocks, through window: inout Buffer,
+    _ segment: Segment, upTo limit: Int, _ recordLocks: RecordLocks, through window: inout Buffer,
     _ visit: (FooterEntry, RawSpan) -> Void
   ) throws(StorageError) -> EntryReading {
-    var intake = IndexIntake(self, source.segment, recordLocks)
-    let reading = try source.segment.forEachEntry(upTo: source.limit, through: &window) {
+    var intake = IndexIntake(self, segment, recordLocks)
+    let reading = try segment.forEachEntry(upTo: limit, through: &window) {
       (entry, envelope) throws(StorageError) in
       try intake.add(entry)
       visit(entry, envelope)
     }
     try intake.flush()
     return reading
-  }
-}
-
-extension Examination {
-  /// What the index is built from.
-  fileprivate var indexSources: [IndexSource] {
-    var sources: [IndexSource] = []
-    for entry in live.entries {
-      // A file with another salt is not the segment that is meant, whatever its name: nothing of it is read.
-      guard let found = survey.segments[entry.number], found.header.salt == entry.salt else { continue }
-      // A source that was cut and not finished yet holds what its kept length covers; the rest is in its successor.
-      let cut = log.first { $0.number == entry.number && $0.isCut }
-      sources.append(IndexSource(segment: Segment(found, entry: entry, cutEnd: cut?.end)))
-    }
-    // Nobody lists the newest but itself. Others that are not listed were compacted away and not yet deleted: what
-    // they hold is dead, and what deleted it may be gone.
-    if let newest, live[newest.number] == nil {
-      let limit = newest.number == end.segment ? end.offset : newest.end
-      let floor = report.floor.segment == newest.number ? min(report.floor.offset, newest.end) : 0
-      sources.append(IndexSource(segment: Segment(newest.found, entry: nil), limit: max(limit, floor)))
-    }
-    return sources
   }
 }
 
@@ -249,18 +223,20 @@ extension Examination {
   /// log were compacted away and not yet deleted: what they hold is dead, and what deleted it may be gone.
   ///
   /// One that is missing, and that a checkpoint knows, counts with nothing in it: so what was there is known to be lost.
-  func accepted(beside head: CheckpointHead) -> [Segment] {
+  func accepted(beside head: CheckpointHead?) -> [Segment] {
     var accepted: [Segment] = []
     for entry in live.entries {
-      // A file with another salt is not the segment that is meant.
+      // A file with another salt is not the segment that is meant, whatever its name: nothing of it is read.
       if let found = survey.segments[entry.number], found.header.salt == entry.salt {
-        accepted.append(Segment(found, entry: entry))
-      } else if let figures = head.figures(of: entry.number), figures.salt == entry.salt {
+        // A source that was cut and not finished yet holds what its kept length covers; the rest is in its successor.
+        let cut = log.first { $0.number == entry.number && $0.isCut }
+        accepted.append(Segment(found, entry: entry, cutEnd: cut?.end))
+      } else if let figures = head?.figures(of: entry.number), figures.salt == entry.salt {
         accepted.append(Segment(lost: figures, entry: entry))
       }
     }
     if let newest, live[newest.number] == nil { accepted.append(Segment(newest.found, entry: nil)) }
-    if let missing = missingHead, let figures = head.figures(of: missing.number) {
+    if let missing = missingHead, let figures = head?.figures(of: missing.number) {
       accepted.append(Segment(lost: figures, entry: nil))
     }
     return accepted.sorted { $0.number < $1.number }

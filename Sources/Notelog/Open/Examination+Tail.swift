@@ -94,7 +94,7 @@ extension Examination {
     _ segment: LogSegment, from start: Int, expected: inout UInt64?
   ) throws(StorageError) -> Outcome {
     let header = segment.found.header
-    var walk = segment.found.walk(from: max(start, Layout.firstFrameOffset), to: segment.end)
+    var walk = segment.walk(from: max(start, Layout.firstFrameOffset))
     var outcome = Outcome(end: start)
     if start <= Layout.firstFrameOffset {
       // The live set comes before the units. Without it, the segment was never completed.

@@ -16,6 +16,7 @@ struct Examination {
 
     var number: UInt32 { found.number }
     var reader: SegmentReader { SegmentReader(found.file, salt: found.salt, end: end) }
+    func walk(from start: Int = Layout.firstFrameOffset) -> SegmentWalk { found.walk(from: start, to: end) }
 
     /// Where its first unit starts, or would.
     func unitsStart() throws(StorageError) -> Int {
@@ -30,10 +31,8 @@ struct Examination {
     let range: TransactionRange
   }
 
-  /// Where the store was last closed in order, as its `lock` says: a witness of the floor.
-  let lastClose: LastClose?
-  /// The index's checkpoint, whose head is a witness of the floor.
-  let checkpoint: CheckpointFile.Finding
+  /// What says how far the log went.
+  private(set) var witnesses: Witnesses
   let survey: Survey
   let storeID: ID16
   /// The log's segments in order, without those that a recovered segment took the place of.
@@ -60,9 +59,8 @@ struct Examination {
   var appendable: LogPosition?
 
   init(_ storage: any Storage, storeID expected: ID16?) throws(NotelogError) {
-    // Before the segments: those of a store that is being written only grow after what these two speak of.
-    lastClose = LastClose.read(storage)
-    checkpoint = CheckpointFile.find(in: storage)
+    // Before the segments: those of a store that is being written only grow after what is said outside of the log.
+    witnesses = Witnesses(in: storage)
     survey = try Survey(storage, storeID: expected)
     // Knowing the id is not having a store: without a segment, nothing says what it held.
     guard let id = survey.storeID, !survey.segments.isEmpty else {
@@ -82,6 +80,17 @@ struct Examination {
     addUnlisted()
     checkLiveSet()
     noteUnreadable()
+  }
+
+  /// The index's checkpoint.
+  var checkpoint: CheckpointFile.Finding { witnesses.checkpoint }
+
+  /// The headers of all segments.
+  private var headers: [SegmentHeader] { survey.segments.values.map(\.header) }
+
+  /// Where the frames of one of the log's segments end that count: at the break, or with the segment.
+  func framesEnd(of segment: LogSegment) -> Int {
+    segment.number == end.segment ? end.offset : segment.end
   }
 
   /// The log's last segment that is not cut.
@@ -154,12 +163,7 @@ struct Examination {
   /// Line 2: the log in order, with the ends that recovered segments gave to their sources.
   private mutating func arrangeLog() throws(StorageError) {
     let all = survey.segments.values.filter { $0.header.kind.isLog }.sorted { $0.number < $1.number }
-    var keptByteCounts: [UInt32: Int] = [:]
-    for segment in all where segment.header.kind == .recovered {
-      for source in segment.header.sources where source.segment < segment.number {
-        keptByteCounts[source.segment] = source.keptByteCount
-      }
-    }
+    let keptByteCounts = headers.keptByteCounts
     for segment in all {
       guard let kept = keptByteCounts[segment.number] else {
         log.append(LogSegment(found: segment, end: segment.byteCount, isCut: false))
@@ -202,18 +206,16 @@ struct Examination {
 extension Examination {
   /// Takes the highest position that any surviving witness names.
   mutating func findFloor() throws(StorageError) {
-    for segment in survey.segments.values { witness(segment.header.floor) }
-    if let head = checkpoint.found?.head, head.storeID == storeID {
-      witness(head.covered)
-      noteSequence(before: head.nextSequence)
+    witnesses.hear(of: storeID, headers)
+    if try !findClosing(), try !endsRecovered() {
+      for segment in log.suffix(2) {
+        var walk = segment.walk()
+        try witnesses.hear(&walk)
+      }
     }
-    if let last = lastClose, last.storeID == storeID {
-      witness(last.mark)
-      noteSequence(before: last.nextSequence)
-    }
-    if try findClosing() { return }
-    if try endsRecovered() { return }
-    for segment in log.suffix(2) { try findMarks(in: segment) }
+    report.floor = witnesses.floor
+    // None of these numbers comes again.
+    if witnesses.nextSequence > 0 { highestSequence = witnesses.nextSequence - 1 }
   }
 
   /// Looks for a close mark that the log's last file ends in. Where there is one, no mark can name a higher position,
@@ -223,10 +225,9 @@ extension Examination {
     var reader = last.reader
     guard let found = try reader.closing() else { return false }
     let position = LogPosition(segment: last.number, offset: found.range.lowerBound)
-    guard report.floor <= position else { return false }
-    witness(position)
+    guard witnesses.floor <= position else { return false }
+    witnesses.hear(position, before: found.nextSequence)
     closing = found.mark
-    noteSequence(before: found.nextSequence)
     return true
   }
 
@@ -235,27 +236,11 @@ extension Examination {
   private func endsRecovered() throws(StorageError) -> Bool {
     guard let last = log.last, !last.isCut, last.found.header.kind == .recovered, log.count > 1,
       let footerOffset = last.found.trailer?.footerOffset,
-      report.floor == LogPosition(segment: last.number, offset: footerOffset)
+      witnesses.floor == LogPosition(segment: last.number, offset: footerOffset)
     else { return false }
     let before = log[log.count - 2]
     var reader = last.reader
     return try reader.liveSet(of: last.found.header)?.set[before.number]?.salt == before.found.header.salt
-  }
-
-  /// All numbers before one were given out: none of them comes again, whatever became of what bore it.
-  private mutating func noteSequence(before next: UInt64) {
-    if next > 0 { highestSequence = max(highestSequence, next - 1) }
-  }
-
-  private mutating func witness(_ position: LogPosition) { report.floor = max(report.floor, position) }
-
-  /// Looks for marks to the segment's end, past anything broken.
-  private mutating func findMarks(in segment: LogSegment) throws(StorageError) {
-    var walk = segment.found.walk(to: segment.end)
-    while let header = try walk.advance() {
-      noteSequence(before: header.nextSequence)
-      if let position = try walk.witness(header) { witness(position) }
-    }
   }
 }
 
@@ -312,8 +297,7 @@ extension Examination {
     // What the close mark says of the live set at the end, it was at the beginning: no change is to be looked for.
     if let closing, newest.number == end.segment, closing.speaks(of: live) { return }
     if newest.found.header.kind == .log {
-      let limit = newest.number == end.segment ? max(end.offset, floorOffset(in: newest)) : newest.end
-      var walk = newest.found.walk(from: start, to: min(limit, newest.end))
+      var walk = newest.found.walk(from: start, to: min(framesEnd(of: newest), newest.end))
       try walk.applyLiveChanges(to: &live)
     }
     if !isProven, newest.number != end.segment || closing?.speaks(of: live) != true {
@@ -333,10 +317,6 @@ extension Examination {
     noteUnnamedLoss(in: report.floor.segment, below: UInt64(FormatLimits.maximumSequence))
   }
 
-  private func floorOffset(in segment: LogSegment) -> Int {
-    report.floor.segment == segment.number ? report.floor.offset : 0
-  }
-
   /// Whether the log's walk passed the segment's footer, or it lies below the floor with a trailer.
   private func isFinished(_ segment: LogSegment) -> Bool {
     segment.found.hasTrailer
@@ -351,8 +331,7 @@ extension Examination {
 
   /// The live set where nothing has it: every finished segment that no other takes the place of.
   private func inferredLiveSet(before newest: LogSegment?) -> LiveSet {
-    let replaced = Set(
-      survey.segments.values.flatMap { $0.header.sources.filter { $0.keptByteCount == 0 }.map(\.segment) })
+    let replaced = headers.replaced
     let remaining = survey.segments.values.filter {
       $0.number != newest?.number && !gone.contains($0.number) && !replaced.contains($0.number)
     }
@@ -407,10 +386,8 @@ extension Examination {
       if unfinished.contains(entry.number) { continue }
       if let reading = wholeWithoutTrailer(found, entry) {
         note(reading, of: entry.number)
-      } else if found.entry != entry {
-        let isShort = found.header.salt == entry.salt && found.byteCount < entry.byteCount
-        report.damages.append(
-          Finding(isShort ? .truncated : .replacedSegment, segment: entry.number, offset: found.byteCount))
+      } else if let difference = found.difference(from: entry) {
+        report.damages.append(difference)
         noteLostFrames(in: entry.number)
       }
     }

@@ -171,8 +171,7 @@ struct Recovery {
   static func footer(
     of found: FoundSegment, kept: Int, into buffer: inout Buffer
   ) throws(StorageError) -> LiveEntry {
-    var footer = FooterBuilder()
-    try footer.addFrames(of: found.file, salt: found.salt, to: kept)
+    let footer = try FooterBuilder(framesOf: found.file, salt: found.salt, to: kept)
     let checksum = footer.append(to: &buffer, at: kept, header: found.header, salt: found.salt)
     return LiveEntry(
       number: found.number, byteCount: kept + buffer.count, salt: found.header.salt, footerChecksum: checksum)
@@ -208,7 +207,7 @@ struct Recovery {
   private func copyKept(to builder: inout SegmentBuilder) throws(StorageError) {
     var rest = examination.kept[...]
     for segment in examination.log where rest.first?.segment == segment.number {
-      var walk = segment.found.walk(to: segment.end)
+      var walk = segment.walk()
       while let kept = rest.first, kept.segment == segment.number {
         try Self.copy(kept.range, &walk, to: &builder)
         rest.removeFirst()

@@ -80,10 +80,10 @@ struct Salvage {
     let byteCount = pile.files.reduce(0) { $0 + $1.byteCount }
     var progress = WorkProgress(total: 3 * byteCount, told)
     for file in pile.files {
-      let floor = try fromStorage(Self.witnessedFloor(in: file))
-      pile.floor = max(pile.floor, floor)
+      try fromStorage(pile.hearMarks(of: file))
       try progress.advance(by: file.byteCount)
     }
+    raiseSequence(to: pile.witnesses.nextSequence)
     try scanAll(pile, &progress)
     for number in pile.missing {
       lost.add(segment: number)
@@ -93,7 +93,7 @@ struct Salvage {
     }
     let witness =
       lost.isEmpty
-      ? nil : try fromStorage { () throws(StorageError) in try SalvageWitness(in: source, of: pile, lost) }
+      ? nil : try fromStorage { () throws(StorageError) in try SalvageWitness(of: pile, lost) }
     if !lost.isEmpty, witness?.covers(lost) != true { report.staleBelow = nextSequence }
     let survivors = chooseSurvivors(pile, witness)
     table.forgetRecords()
@@ -101,6 +101,7 @@ struct Salvage {
     try writer.write(survivors, table, nextSequence: nextSequence, &report, &progress)
     noteUnreadable(pile)
     for file in pile.files { file.file.close() }
+    pile.witnesses.checkpoint.found?.file.close()
     return report
   }
 
@@ -122,24 +123,12 @@ struct Salvage {
     }
   }
 
-  /// The highest floor that commit and close marks in a file name.
-  static func witnessedFloor(in file: SalvageFile) throws(StorageError) -> LogPosition {
-    guard !file.isCompacted, file.trailer == nil else { return .zero }
-    var floor = LogPosition.zero
-    var walk = file.walk()
-    while let header = try walk.advance() {
-      if let position = try walk.witness(header) { floor = max(floor, position) }
-    }
-    return floor
-  }
-
   private mutating func scan(_ file: SalvageFile, _ index: Int, _ pile: SalvagePile) throws(StorageError) {
     let range = Layout.firstFrameOffset..<max(Layout.firstFrameOffset, file.keptByteCount)
     var scan = SalvageScan(file, index: index, floor: pile.floor, isReplaced: false, range)
     try scan.run(&table, &report)
     report.files.append(file.name)
-    raiseSequence(above: scan.highestSequence)
-    nextSequence = max(nextSequence, file.header?.firstSequence ?? 0)
+    raiseSequence(to: max(scan.highestSequence + 1, file.header?.firstSequence ?? 0))
     if let byteCount = pile.expectedByteCount(of: file) {
       lost.add(file.byteCount..<byteCount, in: file.number)
       report.add(.lostFrames, in: file, file.byteCount..<byteCount)
@@ -147,8 +136,8 @@ struct Salvage {
     for range in scan.lost { lost.add(range, in: file.number) }
   }
 
-  private mutating func raiseSequence(above sequence: UInt64) {
-    nextSequence = min(max(nextSequence, sequence + 1), UInt64(FormatLimits.maximumSequence))
+  private mutating func raiseSequence(to next: UInt64) {
+    nextSequence = min(max(nextSequence, next), UInt64(FormatLimits.maximumSequence))
   }
 
   /// What was replaced, or cut: its frames stand in where others are damaged.
@@ -160,7 +149,7 @@ struct Salvage {
     let range = min(aligned(start), file.byteCount)..<file.byteCount
     var scan = SalvageScan(file, index: index, floor: floor, isReplaced: true, range)
     try scan.run(&table, &report)
-    raiseSequence(above: scan.highestSequence)
+    raiseSequence(to: scan.highestSequence + 1)
     if file.isReplaced { report.files.append(file.name) }
   }
 

@@ -8,8 +8,10 @@ import NotelogStorage
 struct SalvagePile {
   private(set) var files: [SalvageFile] = []
   private(set) var storeID = ID16.zero
-  /// The highest position that any witness in a header names as durable.
-  var floor = LogPosition.zero
+  /// What says how far the log went.
+  private(set) var witnesses: Witnesses
+  /// The highest position that any of them names as durable.
+  var floor: LogPosition { witnesses.floor }
   /// The live set of the newest segment of the log in which one can be read.
   private(set) var live: LiveSet?
   /// The number of that segment.
@@ -27,6 +29,7 @@ struct SalvagePile {
   init(
     _ storage: any Storage, storeID expected: ID16?, _ report: inout SalvageSummary
   ) throws(NotelogError) {
+    witnesses = Witnesses(in: storage)
     let (found, unopened) = try Self.files(in: storage)
     for (name, errno) in unopened {
       report.add(Self.unreadable(name, 0, errno: errno))
@@ -48,9 +51,8 @@ struct SalvagePile {
     try findSalts(&report)
     noteDoubled(&report)
     findReplaced()
-    for file in files { floor = max(floor, file.header?.floor ?? .zero) }
-    noteOutsideWitnesses(storage)
-    do { try findEnds() } catch { throw NotelogError(error) }
+    witnesses.hear(of: storeID, headers)
+    try fromStorage(findEnds())
   }
 
   /// The files that frames are looked for in, and the names of segments that can't be opened.
@@ -79,30 +81,30 @@ struct SalvagePile {
     return commonest(found) ?? keyring
   }
 
-  /// What says beside the segments how far the log went: where it was closed, and what the checkpoint covers.
-  private mutating func noteOutsideWitnesses(_ storage: any Storage) {
-    if let last = LastClose.read(storage), last.storeID == storeID { floor = max(floor, last.mark) }
-    guard let checkpoint = CheckpointFile.find(in: storage).found else { return }
-    if checkpoint.head.storeID == storeID { floor = max(floor, checkpoint.head.covered) }
-    checkpoint.file.close()
+  /// The headers of all files that have one.
+  private var headers: [SegmentHeader] { files.compactMap(\.header) }
+
+  /// Takes in the marks of a file that is not finished: a finished one names no position above its successor's.
+  mutating func hearMarks(of file: SalvageFile) throws(StorageError) {
+    guard !file.isCompacted, file.trailer == nil else { return }
+    var walk = file.walk()
+    try witnesses.hear(&walk)
   }
 
-  /// A segment was full when the process died, and has no footer yet: where its frames make the one that the live set speaks of,
-  /// none is missing, and what follows them is space that was promised.
+  /// Finds where the frames end of segments without a trailer, as an opening does: where they make the footer that the live set speaks
+  /// of, none is missing. What follows them is that footer, or space that was promised to it when the process died.
   private mutating func findEnds() throws(StorageError) {
+    var window = Buffer()
     for index in files.indices where files[index].trailer == nil && files[index].keptByteCount == .max {
       let file = files[index]
-      guard let header = file.header, header.kind == .log, let salt = file.salt,
-        let entry = live?[header.number], entry.salt == header.salt
-      else { continue }
-      var walk = file.walk()
-      var end = walk.next
-      while let frame = try walk.advance(), walk.lost == nil, frame.kind != .footer { end = walk.next }
-      var footer = FooterBuilder()
-      try footer.addFrames(of: file.file, salt: salt, to: end)
-      if footer.frame(at: end, header: header, salt: salt).checksum == entry.footerChecksum {
-        files[index].keptByteCount = end
+      guard let header = file.header, let entry = live?[header.number], entry.salt == header.salt else {
+        continue
       }
+      let segment = Segment(
+        number: header.number, kind: header.kind, salt: SegmentSalt(header.salt), file: file.file,
+        entry: entry)
+      let reading = try segment.forEachEntry(upTo: entry.byteCount, through: &window) { _, _ in }
+      if let end = reading.framesEnd { files[index].keptByteCount = end }
     }
   }
 
@@ -167,7 +169,7 @@ struct SalvagePile {
     var withSalt: [SalvageFile] = []
     for var file in files {
       if file.salt == nil {
-        do { file.salt = try salt(of: file) } catch { throw NotelogError(error) }
+        file.salt = try fromStorage(salt(of: file))
         guard file.salt != nil else {
           if try isInterruptedCreation(file) { continue }
           if file.name.contains(".journal") { report.add(Self.unreadable(file.name, file.byteCount)) }
@@ -176,7 +178,7 @@ struct SalvagePile {
         }
         if file.number == nil {
           // Without a name, its own marks say which one it is: they name places in it, once there was a sync.
-          let named = try fromStorage(Salvage.witnessedFloor(in: file)).segment
+          let named = try fromStorage(namedSegment(in: file))
           if named > 0, !files.contains(where: { $0.number == named }) { file.number = named }
         }
         report.headerless.append(file.name)
@@ -186,13 +188,18 @@ struct SalvagePile {
     files = withSalt
   }
 
+  /// The segment that the highest mark of a file without a header names.
+  private func namedSegment(in file: SalvageFile) throws(StorageError) -> UInt32 {
+    var walk = file.walk()
+    var named = LogPosition.zero
+    while let header = try walk.advance() { named = max(named, try walk.witness(header) ?? .zero) }
+    return named.segment
+  }
+
   /// Whether nothing was ever in a file: the process died while it created the next segment.
   private func isInterruptedCreation(_ file: SalvageFile) throws(NotelogError) -> Bool {
     guard file.number ?? 0 > newestLogNumber ?? 0 else { return false }
-    do {
-      var reader = SegmentReader(file.file, salt: SegmentSalt(0), end: file.byteCount)
-      return try reader.isZero(from: Layout.firstFrameOffset + Layout.frameHeaderByteCount)
-    } catch { throw NotelogError(error) }
+    return try fromStorage(Survey.isInterruptedCreation(file.file))
   }
 
   private func salt(of file: SalvageFile) throws(StorageError) -> SegmentSalt? {
@@ -212,15 +219,7 @@ struct SalvagePile {
 
   /// Says which files, or which parts of them, something else has taken the place of.
   private mutating func findReplaced() {
-    var replaced: Set<UInt32> = []
-    var kept: [UInt32: Int] = [:]
-    for file in files {
-      guard let header = file.header else { continue }
-      for source in header.sources where source.segment < header.number {
-        if header.kind == .recovered { kept[source.segment] = source.keptByteCount }
-        if source.keptByteCount == 0 { replaced.insert(source.segment) }
-      }
-    }
+    let (replaced, kept) = (headers.replaced, headers.keptByteCounts)
     for index in files.indices {
       guard let number = files[index].number else { continue }
       if let live, number < liveNumber {

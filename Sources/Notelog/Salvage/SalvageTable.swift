@@ -144,10 +144,9 @@ struct SalvageWitness {
   /// How many of them are of records, not of deletions.
   private(set) var lostRecordCount = 0
 
-  /// Reads a folder's checkpoint; nothing where it does not check, or is not of these segments.
-  init?(in storage: any Storage, of pile: SalvagePile, _ places: LostPlaces) throws(StorageError) {
-    guard let found = CheckpointFile.find(in: storage).found else { return nil }
-    defer { found.file.close() }
+  /// Reads a pile's checkpoint; nothing where it does not check, or is not of these segments.
+  init?(of pile: SalvagePile, _ places: LostPlaces) throws(StorageError) {
+    guard let found = pile.witnesses.checkpoint.found else { return nil }
     head = found.head
     guard head.storeID == pile.storeID, pile.isKnown(to: head) else { return nil }
     var lost: [UInt64: FrameAddress] = [:]

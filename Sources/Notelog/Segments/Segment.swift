@@ -122,6 +122,8 @@ struct EntryReading: Sendable {
   /// What does not check and costs nothing: the footer, where the frames are all there; a mark; the live set's frame.
   var damages: [Finding] = []
   var losses: [Loss] = []
+  /// Where the frames end of a finished segment of which none is lost, as its footer says, or as they make the footer that is meant.
+  var framesEnd: Int?
   /// Whether every entry there ever was has been shown.
   var isWhole: Bool { losses.isEmpty }
 
@@ -171,7 +173,10 @@ extension Segment {
       let state = try reader.forEachFooterEntry(trailer) { (entry, envelope) throws(StorageError) in
         if entry.offset >= start, entry.offset < limit { try body(entry, envelope) }
       }
-      if state == .complete { return reading }
+      if state == .complete {
+        reading.framesEnd = trailer.footerOffset
+        return reading
+      }
       if state == .unreadable {
         reading.damages.append(
           Finding(.footer, segment: number, offset: trailer.footerOffset, byteCount: trailer.footerByteCount))
@@ -246,15 +251,15 @@ extension Segment {
   private func proveFrames(
     of entry: LiveEntry, end: Int, _ reading: inout EntryReading
   ) throws(StorageError) {
+    // Losses are in order, and before the first one nothing is lost that a footer lists.
     let framesEnd = reading.losses.first?.range.lowerBound ?? end
-    var isProven = false
-    if reading.losses.allSatisfy({ $0.range.lowerBound >= framesEnd }), let header = try header() {
-      var footer = FooterBuilder()
-      try footer.addFrames(of: file, salt: salt, to: framesEnd)
-      isProven = footer.frame(at: framesEnd, header: header, salt: salt).checksum == entry.footerChecksum
+    if let header = try header() {
+      let footer = try FooterBuilder(framesOf: file, salt: salt, to: framesEnd, isWhole: true)
+      let checksum = footer.frame(at: framesEnd, header: header, salt: salt).checksum
+      if checksum == entry.footerChecksum { reading.framesEnd = framesEnd }
     }
     let rest = framesEnd..<max(framesEnd, entry.byteCount)
-    if isProven {
+    if reading.framesEnd != nil {
       reading.losses = []
     } else if reading.losses.isEmpty {
       reading.losses.append(EntryReading.Loss(range: rest, highestSequence: nil))

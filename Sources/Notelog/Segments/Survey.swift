@@ -27,6 +27,13 @@ struct FoundSegment {
     }
   }
 
+  /// What is wrong with it as a segment of the live set; nothing where it is what that says.
+  func difference(from entry: LiveEntry) -> Finding? {
+    if self.entry == entry { return nil }
+    let isShort = header.salt == entry.salt && byteCount < entry.byteCount
+    return Finding(isShort ? .truncated : .replacedSegment, segment: number, offset: byteCount)
+  }
+
   /// Goes through its frames, up to a limit.
   func walk(from start: Int = Layout.firstFrameOffset, to limit: Int = .max) -> SegmentWalk {
     SegmentWalk(file, salt: salt, end: min(limit, byteCount), from: start)
@@ -74,7 +81,7 @@ struct Survey {
         found.append(segment)
       } else {
         unreadable.append(number)
-        if try Self.isInterruptedCreation(name, storage) { interruptedCreations.append(number) }
+        if try Self.isInterruptedCreation(name, in: storage) { interruptedCreations.append(number) }
       }
     }
     found.sort { $0.number < $1.number }
@@ -118,7 +125,7 @@ struct Survey {
     for name in try fromStorage(storage.names(in: "")) {
       guard let number = FileName.segmentNumber(name) else { continue }
       guard let found = try read(name, number, storage) else {
-        if try !isInterruptedCreation(name, storage) { hasRecords = true }
+        if try !isInterruptedCreation(name, in: storage) { hasRecords = true }
         continue
       }
       defer { found.file.close() }
@@ -134,16 +141,19 @@ struct Survey {
 
   /// Whether a file without a header has nothing where the first unit would be, and behind.
   private static func isInterruptedCreation(
-    _ name: String, _ storage: any Storage
+    _ name: String, in storage: any Storage
   ) throws(NotelogError) -> Bool {
-    do {
-      let file = try storage.openFile(name, .read)
-      defer { file.close() }
-      let byteCount = try file.byteCount()
-      guard byteCount <= FormatLimits.maximumSegmentByteCount else { return false }
-      var reader = SegmentReader(file, salt: SegmentSalt(0), end: byteCount)
-      return try reader.isZero(from: Layout.firstFrameOffset + Layout.frameHeaderByteCount)
-    } catch { throw NotelogError(error) }
+    let file = try fromStorage(storage.openFile(name, .read))
+    defer { file.close() }
+    return try fromStorage(isInterruptedCreation(file))
+  }
+
+  /// The same of an open file.
+  static func isInterruptedCreation(_ file: any StorageFile) throws(StorageError) -> Bool {
+    let byteCount = try file.byteCount()
+    guard byteCount <= FormatLimits.maximumSegmentByteCount else { return false }
+    var reader = SegmentReader(file, salt: SegmentSalt(0), end: byteCount)
+    return try reader.isZero(from: Layout.firstFrameOffset + Layout.frameHeaderByteCount)
   }
 
   /// Reads a segment's header from the first of its three places that is valid.
@@ -210,6 +220,13 @@ struct Survey {
     var buffer = Buffer(capacity: Layout.headerByteCount)
     _ = try fromStorage(buffer.fill(Layout.headerByteCount, from: file, at: place))
     return try? SegmentHeader(buffer.bytes, at: 0)
+  }
+}
+
+extension NotelogError {
+  /// Why a segment could not be read, for who passes on nothing else.
+  func whileReading(_ name: String) -> StorageError {
+    cause ?? StorageError(.read, name, errno: SystemErrno.inputOutput)
   }
 }
 

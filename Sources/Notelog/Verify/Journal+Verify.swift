@@ -240,7 +240,7 @@ extension Examination {
   /// The mark of the last clean close, where the file `lock` says that there is one and the log breaks there. It costs nothing: the
   /// next opening takes the store for one that was not closed.
   fileprivate var brokenCloseMark: Finding? {
-    guard let last = lastClose, last.storeID == storeID, last.mark == end, !report.wasClosed else {
+    guard let last = witnesses.lastClose, last.storeID == storeID, last.mark == end, !report.wasClosed else {
       return nil
     }
     return Finding(
@@ -255,13 +255,9 @@ extension Examination {
     }
   }
 
-  /// Up to where a segment's frames are verified: the break, if it is behind this segment's floor.
-  func verifiedEnd(of found: FoundSegment) -> Int {
-    let segment = log.first { $0.number == found.number }
-    if found.number == end.segment, !report.wasClosed || appendable != nil {
-      return max(end.offset, report.floor.segment == found.number ? report.floor.offset : 0)
-    }
-    return segment?.end ?? found.byteCount
+  /// Up to where a segment's frames are verified: one of the log to the break.
+  fileprivate func verifiedEnd(of found: FoundSegment) -> Int {
+    log.first { $0.number == found.number }.map(framesEnd) ?? found.byteCount
   }
 }
 

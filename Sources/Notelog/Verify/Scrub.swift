@@ -77,11 +77,7 @@ extension FoundSegment {
     var damages = badCopies.map {
       Finding(.headerCopy, segment: number, offset: $0, byteCount: Layout.headerByteCount)
     }
-    if let entry, self.entry != entry {
-      let isShort = header.salt == entry.salt && byteCount < entry.byteCount
-      damages.insert(
-        Finding(isShort ? .truncated : .replacedSegment, segment: number, offset: byteCount), at: 0)
-    }
+    if let entry, let difference = difference(from: entry) { damages.insert(difference, at: 0) }
     var verifier = SegmentVerifier(self, entry: entry, end: byteCount)
     var window = Buffer()
     try verifier.run(through: &window)

@@ -126,6 +126,31 @@ package struct FooterBuilder: ~Copyable {
 
   package init() {}
 
+  /// The footer that the frames of a file make, up to a limit; where they say nothing, something was lost. What the file lacks is
+  /// lost too.
+  ///
+  /// - Parameters:
+  ///   - file: The segment's file.
+  ///   - salt: The segment's salt.
+  ///   - limit: Where the frames end.
+  ///   - isWhole: Whether it is known that nothing was lost which it lists.
+  /// - Throws: What reading throws.
+  package init(
+    framesOf file: any StorageFile, salt: SegmentSalt, to limit: Int, isWhole: Bool = false
+  ) throws(StorageError) {
+    let end = min(limit, try file.byteCount())
+    if end < limit { isIncomplete = true }
+    var walk = SegmentWalk(file, salt: salt, end: end)
+    while true {
+      let header = try walk.advance()
+      if walk.lost != nil, !isWhole { isIncomplete = true }
+      guard let header, header.kind != .footer else { return }
+      guard header.kind.isContent else { continue }
+      let entry = try walk.entry(of: header).entry
+      add(entry, envelope: try walk.envelope(of: entry))
+    }
+  }
+
   /// The bytes that the footer frame and the trailer take now.
   package var byteCount: Int {
     aligned(Layout.frameHeaderByteCount + Layout.footerPrefixByteCount + entriesByteCount)
@@ -146,24 +171,6 @@ package struct FooterBuilder: ~Copyable {
     entry.append(to: &lastPiece, envelope: envelope)
     entriesByteCount += entry.entryByteCount
     entryCount += 1
-  }
-
-  /// Takes in what the frames of a file say, up to a limit; where they say nothing, something was lost. What the file lacks is
-  /// lost too.
-  package mutating func addFrames(of file: any StorageFile, salt: SegmentSalt, to limit: Int)
-    throws(StorageError)
-  {
-    let end = min(limit, try file.byteCount())
-    if end < limit { isIncomplete = true }
-    var walk = SegmentWalk(file, salt: salt, end: end)
-    while true {
-      let header = try walk.advance()
-      if walk.lost != nil { isIncomplete = true }
-      guard let header, header.kind != .footer else { return }
-      guard header.kind.isContent else { continue }
-      let entry = try walk.entry(of: header).entry
-      add(entry, envelope: try walk.envelope(of: entry))
-    }
   }
 
   private mutating func startPiece() {

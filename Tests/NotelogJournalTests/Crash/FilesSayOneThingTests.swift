@@ -126,6 +126,55 @@ import Testing
     }
   }
 
+  /// The bug: beside a trailer that does not check, a commit mark that does not check either was lost frames to an opening where a
+  /// footer or more frames followed it, and to salvage; alone, neither of the two costs anything.
+  @Test(arguments: [true, false])
+  func `a mark costs nothing, though the trailer does not check either`(isLast: Bool) throws {
+    let disk = SimulatedDisk()
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    for number in 0..<100 { try journal.put(key(number), [UInt8](repeating: 1, count: 400)) }
+    try journal.close()
+    let first = try #require(Self.segmentNames(disk).first)
+    let marks = FrameMap(disk).frames.filter { $0.segment == first && $0.kind == MappedFrame.commit }
+    try #require(marks.count > 2)
+    let mark = marks[isLast ? marks.count - 1 : 1].range
+    try Self.change(disk, first) { bytes in
+      bytes[mark.lowerBound + 36] ^= 1
+      bytes[bytes.count - 1] ^= 1
+    }
+    let report = try Journal.verify(disk).report
+    #expect(report.verdict == .contained)
+    #expect(!report.damages.contains { $0.kind == .lostFrames && $0.offset == mark.lowerBound })
+    let reader = try Self.read(disk)
+    let (listed, verdict) = (try reader.records().count, reader.report.verdict)
+    try reader.close()
+    #expect(listed == 100 && verdict == .contained)
+    let saved = try Journal.salvage(from: disk, to: SimulatedDisk(), options: .small)
+    #expect(saved.recordCount == 100 && saved.losses.isEmpty && saved.staleBelow == 0)
+  }
+
+  /// The bug: salvage looked at frames and headers only, and gave numbers out again that the last close, or the checkpoint, says were
+  /// given out: what is lost had them.
+  @Test(arguments: ["lock", "index"])
+  func `INV-R11 numbers of what is lost are given out again by nobody`(witness: String) throws {
+    let disk = SimulatedDisk()
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    for number in 0..<100 { try journal.put(key(number), [UInt8](repeating: 1, count: 400)) }
+    let next = journal.nextRevision
+    try journal.checkpoint()
+    try journal.close()
+    for name in ["lock", "index"] where name != witness { disk.replace(name, with: nil) }
+    let head = try #require(Self.segmentNames(disk).last)
+    disk.replace(head, with: nil)
+    let opened = try Examination(disk, storeID: nil).nextSequence
+    #expect(opened == next)
+    let target = SimulatedDisk()
+    _ = try Journal.salvage(from: disk, to: target, options: .small)
+    let saved = try Journal.open(in: target, options: .small)
+    #expect(saved.nextRevision == next)
+    try saved.close()
+  }
+
   /// The bug: a finished segment that was cut, and had lost its header copies too, was one loss, and the records that were in its end were
   /// not counted.
   @Test func `what a segment without headers has lost at its end is counted`() throws {
