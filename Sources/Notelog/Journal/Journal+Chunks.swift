@@ -58,7 +58,7 @@ extension Journal {
       case .header(let header) = FrameHeader.read(
         buffer.frame.bytes, at: 0, salt: segment.salt, place: chunk.place.offset),
       header.kind == .chunk, header.id == value, header.payloadByteCount == payload.count,
-      Checksum.of(buffer.frame.bytes.extracting(payload)) == header.payloadChecksum,
+      header.accepts(buffer.frame.bytes.extracting(payload)),
       let mark = ChunkMark(buffer.frame.bytes.extracting(payload)), mark.number == number
     else {
       throw NotelogError(

@@ -93,7 +93,7 @@ struct FrameListing {
     try withoutActuallyEscaping(body) { body in
       let listing = FrameListing(body: body)
       for name in segments {
-        guard var file = SalvageFile(name, in: storage) else {
+        guard var file = try? SalvageFile(name, in: storage) else {
           throw NotelogError(.inputOutput, "'\(name)' can't be read")
         }
         defer { file.file.close() }

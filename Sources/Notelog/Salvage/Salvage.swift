@@ -91,9 +91,7 @@ struct Salvage {
         report.add(SalvageSummary.Loss(.missingSegment, in: nil, segment: number))
       }
     }
-    let witness =
-      lost.isEmpty
-      ? nil : try fromStorage { () throws(StorageError) in try SalvageWitness(of: pile, lost) }
+    let witness = lost.isEmpty ? nil : try fromStorage(SalvageWitness(of: pile, lost))
     if !lost.isEmpty, witness?.covers(lost) != true { report.staleBelow = nextSequence }
     let survivors = chooseSurvivors(pile, witness)
     table.forgetRecords()
@@ -276,8 +274,9 @@ struct SalvageScan: ~Copyable {
   ) throws(StorageError) {
     while true {
       let header = try walk.advance()
-      if let gap = walk.lost, try header == nil ? !isUnused(gap.range) : gap.mayHoldContent(in: kind) {
-        lose(gap.range, &report)
+      if let gap = walk.lost, gap.mayHoldContent(in: file.header?.kind ?? .compacted) {
+        let isUnused = header == nil ? try isUnused(gap.range) : false
+        if !isUnused { lose(gap.range, &report) }
       }
       guard let header, header.kind != .footer else { break }
       highestSequence = max(highestSequence, header.sequence)
@@ -287,8 +286,6 @@ struct SalvageScan: ~Copyable {
     try endTransaction(
       isCommitted: isAllCopies || happened(at: pending.first?.place ?? walk.place), &table, &report)
   }
-
-  private var kind: SegmentKind { file.header?.kind ?? .compacted }
 
   /// Whether the last bytes are zeros of a segment that was being written: space that was promised and not used.
   private mutating func isUnused(_ range: Range<Int>) throws(StorageError) -> Bool {

@@ -62,13 +62,14 @@ struct SalvagePile {
     var found: [SalvageFile] = []
     var unopened: [(name: String, errno: Int32)] = []
     for name in try fromStorage(storage.names(in: "")).sorted() where !otherNames.contains(name) {
-      guard let file = SalvageFile(name, in: storage) else {
-        if name.contains(".journal") { unopened.append((name, openingErrno(name, in: storage))) }
-        continue
+      do throws(StorageError) {
+        let file = try SalvageFile(name, in: storage)
+        // A file of any name may be a segment, if it says so, or if its frames do.
+        let mayHoldFrames = file.byteCount > Layout.firstFrameOffset
+        if file.header != nil || name.contains(".journal") || mayHoldFrames { found.append(file) }
+      } catch {
+        if name.contains(".journal") { unopened.append((name, error.errno)) }
       }
-      // A file of any name may be a segment, if it says so, or if its frames do.
-      let mayHoldFrames = file.byteCount > Layout.firstFrameOffset
-      if file.header != nil || name.contains(".journal") || mayHoldFrames { found.append(file) }
     }
     return (found, unopened)
   }
@@ -118,14 +119,6 @@ struct SalvagePile {
   ) -> SalvageSummary.Loss {
     SalvageSummary.Loss(
       .unreadableFile, in: name, 0..<byteCount, segment: FileName.segmentNumber(name), errno: errno)
-  }
-
-  /// Why a file can't be opened; 0 where it can.
-  private static func openingErrno(_ name: String, in storage: any Storage) -> Int32 {
-    do throws(StorageError) {
-      try storage.openFile(name, .read).close()
-      return 0
-    } catch { return error.errno }
   }
 
   /// The store that most bytes belong to.
@@ -303,12 +296,12 @@ struct SalvageFile {
       number: header.number, byteCount: byteCount, salt: header.salt, footerChecksum: trailer.footerChecksum)
   }
 
-  /// Reads what a file says of itself; nothing where it can't be opened, or is no file.
-  init?(_ name: String, in storage: any Storage) {
-    guard
-      let base = try? storage.openFile(name, .read),
-      let length = try? base.byteCount()
-    else { return nil }
+  /// Reads what a file says of itself.
+  ///
+  /// - Throws: Why it can't be opened, or is no file.
+  init(_ name: String, in storage: any Storage) throws(StorageError) {
+    let base = try storage.openFile(name, .read)
+    let length = try base.byteCount()
     self.name = name
     byteCount = min(length, FormatLimits.maximumSegmentByteCount)
     file = ForgivingFile(base, byteCount: byteCount)
