@@ -51,18 +51,23 @@ extension Store {
 
   /// Unlocks; every schema's MAC is checked before any key is usable: **INV-M2**.
   func unlock(_ credential: Credential, _ place: String) throws(NotelogError) {
-    try unlocking(place) { schemas throws(NotelogError) in
-      if case .root(let root) = credential {
-        return try naming(place) { () throws(CryptoError) in
-          try lockingWhatIsTampered { () throws(CryptoError) in
-            try vault.unlock(root: root.secret, checking: schemas)
-          }
-        }
+    guard !journal.isClosed else { throw NotelogError(.closed, "the store is closed") }
+    if let refusal = keyringFinding.withLock({ $0.refusal }) { throw NotelogError(.damaged, refusal) }
+    let schemas = registry.withLock { $0.sealed }
+    if case .root(let root) = credential {
+      try naming(place) { () throws(CryptoError) in
+        try vault.unlock(root: root.secret, checking: schemas)
       }
-      try credential.withSecret(place) { secret throws(CryptoError) in
-        try lockingWhatIsTampered { () throws(CryptoError) in try vault.unlock(secret, checking: schemas) }
+    } else {
+      _ = try credential.withSecret(place) { secret throws(CryptoError) in
+        try vault.unlock(secret, checking: schemas)
       }
     }
+    // What another process has stored since they were listed.
+    try naming(place) { () throws(CryptoError) in try vault.check(registry.withLock { $0.sealed }) }
+    if isUnlocked { trustSchemas(true) }
+    // Closed meanwhile: nothing may stay open.
+    if journal.isClosed { vault.lock(.everything) }
   }
 
   /// Unlocks with the root that another opening of the store has.
@@ -73,31 +78,6 @@ extension Store {
         .invalidArgument, "\(place): that is open at '\(other.journal.path)', and is another store")
     }
     try unlock(.root(try SecretBytes.root(of: other.vault)), place)
-  }
-
-  /// Runs what unlocks the vault, with the stored schemas to check.
-  func unlocking(
-    _ place: String, _ unlock: ([SealedSchema]) throws(NotelogError) -> Void
-  ) throws(NotelogError) {
-    guard !journal.isClosed else { throw NotelogError(.closed, "the store is closed") }
-    if let refusal = keyringFinding.withLock({ $0.refusal }) { throw NotelogError(.damaged, refusal) }
-    try unlock(registry.withLock { $0.sealed })
-    // What another process has stored since they were listed.
-    do throws(CryptoError) { try vault.check(registry.withLock { $0.sealed }) } catch {
-      vault.lock(.everything)
-      throw NotelogError(crypto: error, place)
-    }
-    if isUnlocked { trustSchemas(true) }
-    // Closed meanwhile: nothing may stay open.
-    if journal.isClosed { vault.lock(.everything) }
-  }
-
-  /// Runs what unlocks the vault. A schema that was altered locks what is open.
-  func lockingWhatIsTampered(_ unlock: () throws(CryptoError) -> Void) throws(CryptoError) {
-    do throws(CryptoError) { try unlock() } catch {
-      if case .tamperedSchema = error { vault.lock(.everything) }
-      throw error
-    }
   }
 
   /// Notes whether somebody with the unlock root has checked the schemas: before that nothing is sealed as they say.
@@ -148,7 +128,9 @@ extension Store {
   /// older, which is reported, and is replaced with the next change.
   func putInForce(_ change: Vault.Change) throws(NotelogError) {
     func keep(_ name: String) throws(NotelogError) {
-      try withReserve { () throws(NotelogError) in try storage.keepCopy(change.bytes, as: name) }
+      try withReserve { () throws(NotelogError) in
+        try storage.keepCopy(change.bytes, as: name)
+      }
     }
     do { try keep(KeyringFiles.name) } catch {
       // It has its name, and is what others go by.

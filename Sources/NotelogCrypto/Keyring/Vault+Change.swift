@@ -4,7 +4,7 @@ package import NotelogBase
 import Synchronization
 
 /// A keyring in the making, from that of one moment and what is open of it, so that scrypt runs outside the vault's lock.
-struct Draft {
+struct Draft: Sendable {
   var keyring: Keyring
   var root: SharedSecret
   var wrappingKeys: [UInt32: SharedSecret]
@@ -26,8 +26,7 @@ extension Vault {
     guard draft.keyring.generation < .max else { throw .limitExceeded(.keyGenerations) }
     draft.keyring.generation += 1
     try draft.keyring.seal(root: draft.root.secret)
-    return Change(
-      keyring: draft.keyring, root: draft.root, wrappingKeys: draft.wrappingKeys, names: draft.names)
+    return Change(draft: draft)
   }
 
   func addSlot(_ credential: borrowing Credential, _ grant: UInt32, _ work: WorkFactor, to draft: inout Draft)
@@ -145,11 +144,9 @@ extension Vault {
   /// Write its bytes to both files, safely, then ``Vault/adopt(_:)`` it. A change that is never adopted is as
   /// if it had not been made. One change at a time: the next is made from what was adopted last.
   package struct Change: Sendable {
-    package let keyring: Keyring
-    let root: SharedSecret
-    let wrappingKeys: [UInt32: SharedSecret]
-    let names: [UInt16: String]
+    let draft: Draft
 
+    package var keyring: Keyring { draft.keyring }
     package var bytes: [UInt8] { keyring.bytes }
   }
 
@@ -285,19 +282,15 @@ extension Vault {
     for row in old.keyring.dataKeys where !old.keyring.isGrant(row.wrappingKey) {
       guard let wrappingKey = old.wrappingKeys[row.wrappingKey] else { throw .elsewhere(row.reference) }
       let number = try self.wrappingKey(of: row.accessClass, in: &new)
-      new.keyring.dataKeys.append(
-        old.keyring.isShredded(row)
-          ? row.withoutKey(number) : try wrapAnew(row, from: wrappingKey, of: old, under: number, in: new))
+      if old.keyring.isShredded(row) {
+        new.keyring.dataKeys.append(row.withoutKey(number))
+      } else {
+        let secret = try open(row, under: wrappingKey.secret, of: old.keyring)
+        new.keyring.dataKeys.append(try wrap(secret, row, under: number, in: new))
+      }
     }
     for key in new.keyring.namedKeys where !key.isShredded { try addGeneration(of: key, to: &new) }
     return try finish(new)
-  }
-
-  private func wrapAnew(
-    _ row: Keyring.DataKey, from key: SharedSecret, of old: Draft, under number: UInt32, in new: Draft
-  ) throws(CryptoError) -> Keyring.DataKey {
-    let secret = try open(row, under: key.secret, of: old.keyring)
-    return try wrap(secret, row, under: number, in: new)
   }
 
   /// Whether the schemas of before a change of the root are accepted still.
@@ -327,9 +320,9 @@ extension Vault {
       )
       install(change.keyring, other: nil, &state)
       guard state.root != nil else { return }
-      state.root = change.root
-      state.wrappingKeys = change.wrappingKeys
-      state.names = change.names
+      state.root = change.draft.root
+      state.wrappingKeys = change.draft.wrappingKeys
+      state.names = change.draft.names
     }
   }
 
@@ -340,7 +333,7 @@ extension Vault {
     state.servedByOther = false
     let numbers = Set(keyring.wrappingKeys.map(\.number))
     state.wrappingKeys = state.wrappingKeys.filter { numbers.contains($0.key) }
-    wipe(&state) { keyring.dataKey($0.reference).map(keyring.isShredded) ?? true }
+    wipe { keyring.dataKey($0.reference).map(keyring.isShredded) ?? true }
   }
 
   /// Takes in a keyring that another process has put into force. What is open stays open: the unlock root, which the keyring's MAC is made
@@ -368,13 +361,22 @@ extension Vault {
     return true
   }
 
-  /// Checks the MACs of stored schemas, as far as that can be done: with the unlock root.
+  /// Checks the MACs of stored schemas, as far as that can be done: with the unlock root. One that was altered locks everything.
   ///
   /// - Throws: ``CryptoError/tamperedSchema(_:)``.
   package func check(_ schemas: [SealedSchema]) throws(CryptoError) {
     guard isUnlocked else { return }
     let now = try draft()
-    try now.keyring.check(schemas, root: now.root.secret)
+    try check(schemas, of: now.keyring, root: now.root.secret)
+  }
+
+  func check(
+    _ schemas: [SealedSchema], of keyring: Keyring, root: borrowing Secret
+  ) throws(CryptoError) {
+    do throws(CryptoError) { try keyring.check(schemas, root: root) } catch {
+      lock(.everything)
+      throw error
+    }
   }
 
   /// HMAC-SHA256 of the stored schema, under a key from the unlock root.
@@ -399,11 +401,15 @@ extension Keyring {
     outside: any OutsideSecrets = NoOutsideSecrets()
   ) throws(CryptoError) -> Vault {
     let root = SharedSecret(try Secret.random(byteCount: Credential.keySize))
-    let empty = Keyring(
-      storeID: storeID, generation: 0, rootGeneration: 1, nextKeyReference: 1, nextSlotID: 0,
-      nextWrappingNumber: 1, slots: [], wrappingKeys: [], namedKeys: [], dataKeys: [])
+    var empty = Keyring.none(of: storeID)
+    (empty.rootGeneration, empty.nextSlotID) = (1, 0)
     let vault = Vault(empty, root: root, outside: outside)
-    vault.adopt(try vault.beginning(with: credential, work))
+    var draft = try vault.draft()
+    try vault.addSlot(credential, 0, work, to: &draft)
+    for accessClass in [AccessClass.whenUnlocked, .afterFirstUnlock] {
+      _ = try vault.wrappingKey(of: accessClass, in: &draft)
+    }
+    vault.adopt(try vault.finish(draft))
     return vault
   }
 
@@ -429,18 +435,5 @@ extension Keyring {
       grants.insert(slots.remove(at: index).grant)
     }
     return grants
-  }
-}
-
-extension Vault {
-  fileprivate func beginning(with credential: borrowing Credential, _ work: WorkFactor) throws(CryptoError)
-    -> Change
-  {
-    var draft = try draft()
-    try addSlot(credential, 0, work, to: &draft)
-    for accessClass in [AccessClass.whenUnlocked, .afterFirstUnlock] {
-      _ = try wrappingKey(of: accessClass, in: &draft)
-    }
-    return try finish(draft)
   }
 }

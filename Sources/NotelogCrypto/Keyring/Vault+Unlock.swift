@@ -20,28 +20,26 @@ extension Vault {
   @discardableResult package func unlock(
     _ credential: borrowing Credential, slot: UInt32? = nil, checking schemas: [SealedSchema] = []
   ) throws(CryptoError) -> UInt32 {
-    guard SecretMemory.shared.isOriginalProcess else { throw .forked }
-    let (keyring, other, epoch) = state.withLock { ($0.keyring, $0.other, lockEpoch) }
-    do throws(CryptoError) {
-      return try unlock(keyring, credential, slot: slot, isOther: false, schemas, epoch)
-    } catch {
-      guard let other, error.permits(other, insteadOf: keyring) else { throw error }
-      // The first finding is the one to report: the fallback's would only say that it was no help.
-      do throws(CryptoError) {
-        return try unlock(other, credential, slot: slot, isOther: true, schemas, epoch)
-      } catch _ { throw error }
+    try unlockEither { keyring, isOther, epoch throws(CryptoError) in
+      let opened = try keyring.openSlot(credential, slot: slot)
+      if opened.grant == 0, try !keyring.verifyMAC(root: opened.key.secret) { throw .tamperedKeyring }
+      try open(keyring, opened.key, grant: opened.grant, isOther: isOther, schemas, epoch)
+      return opened.slot
     }
   }
 
-  /// The same for one of the copies; `epoch` is that of the moment when unlocking began.
-  func unlock(
-    _ keyring: Keyring, _ credential: borrowing Credential, slot: UInt32?, isOther: Bool,
-    _ schemas: [SealedSchema], _ epoch: UInt64
-  ) throws(CryptoError) -> UInt32 {
-    let opened = try keyring.openSlot(credential, slot: slot)
-    if opened.grant == 0, try !keyring.verifyMAC(root: opened.key.secret) { throw .tamperedKeyring }
-    try open(keyring, opened.key, grant: opened.grant, isOther: isOther, schemas, epoch)
-    return opened.slot
+  /// Tries the keyring, and then the other copy, where what is wrong with the first permits that. `body` gets the count of locks at the moment
+  /// when this began.
+  func unlockEither<Result>(
+    _ body: (_ keyring: Keyring, _ isOther: Bool, _ epoch: UInt64) throws(CryptoError) -> Result
+  ) throws(CryptoError) -> Result {
+    guard SecretMemory.shared.isOriginalProcess else { throw .forked }
+    let (keyring, other, epoch) = state.withLock { ($0.keyring, $0.other, lockEpoch) }
+    do throws(CryptoError) { return try body(keyring, false, epoch) } catch {
+      guard let other, error.permits(other, insteadOf: keyring) else { throw error }
+      // The first finding is the one to report: the fallback's would only say that it was no help.
+      do throws(CryptoError) { return try body(other, true, epoch) } catch _ { throw error }
+    }
   }
 
   /// Opens what lies under a root that is this keyring's, as its MAC was verified; or under a grant's key.
@@ -53,7 +51,7 @@ extension Vault {
     var wrappingKeys = [grant: key]
     if grant == 0 {
       wrappingKeys = try openWrappingKeys(keyring.wrappingKeys, of: keyring, root: key)
-      try keyring.check(schemas, root: key.secret)
+      try check(schemas, of: keyring, root: key.secret)
       names = try keyring.openNames(root: key.secret)
     }
     try state.withLock { state throws(CryptoError) in

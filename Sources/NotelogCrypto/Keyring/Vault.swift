@@ -32,14 +32,13 @@ package final class Vault: Sendable {
     /// The keys that wrap data keys, by number.
     var wrappingKeys: [UInt32: SharedSecret] = [:]
     var names: [UInt16: String] = [:]
-    var sealingKeys: [KeyReference: SealingKey] = [:]
     var servedByOther = false
     var isClosed = false
   }
 
   let state: Lock<State>
   let outside: any OutsideSecrets
-  /// The data keys that are open, once more: for threads that look them up millions of times a second.
+  /// The data keys that are open. Threads look them up millions of times a second; who changes them has the state's lock.
   private let openKeys = ReadMostly<[KeyReference: SealingKey]>([:])
   let epoch = Atomic<UInt64>(0)
 
@@ -84,21 +83,18 @@ package final class Vault: Sendable {
       }
       let numbers = Set(lasting.map(\.number))
       state.wrappingKeys = state.wrappingKeys.filter { numbers.contains($0.key) }
-      wipe(&state) { scope == .everything || !$0.accessClass.isLasting }
+      wipe { scope == .everything || !$0.accessClass.isLasting }
       let open = state.keyring.namedKeys.filter { scope != .everything && $0.accessClass.isLasting }
       let named = Set(open.map(\.number))
       state.names = state.names.filter { named.contains($0.key) }
     }
   }
 
-  /// Wipes data keys.
-  func wipe(_ state: inout State, where isDoomed: (SealingKey) -> Bool) {
-    for (reference, key) in state.sealingKeys where isDoomed(key) {
-      key.wipe()
-      state.sealingKeys[reference] = nil
-    }
-    let left = state.sealingKeys
-    openKeys.change { $0 = left }
+  /// Wipes data keys. The caller has the state's lock.
+  func wipe(where isDoomed: (SealingKey) -> Bool) {
+    let doomed = openKeys.read { $0.filter { isDoomed($0.value) } }
+    for key in doomed.values { key.wipe() }
+    openKeys.change { keys in for reference in doomed.keys { keys[reference] = nil } }
   }
 
   /// Wipes all keys for good: asking for one throws ``CryptoError/closed`` from now on.
@@ -115,7 +111,7 @@ package final class Vault: Sendable {
     guard SecretMemory.shared.isOriginalProcess else { throw .forked }
     if let key = openKeys.read({ $0[reference] }) { return key }
     return try state.withLock { state throws(CryptoError) in
-      if let key = state.sealingKeys[reference] { return key }
+      if let key = openKeys.read({ $0[reference] }) { return key }
       let rows = state.keyring.rows(of: reference)
       guard let first = rows.first else { throw .missingKey(reference) }
       if state.isClosed { throw .closed }
@@ -128,7 +124,6 @@ package final class Vault: Sendable {
       else { throw state.root == nil ? .locked(accessClass) : .elsewhere(reference) }
       let secret = try self.open(row, under: wrappingKey.secret, of: state.keyring)
       let key = SealingKey(reference: reference, accessClass: row.accessClass, key: secret)
-      state.sealingKeys[reference] = key
       openKeys.change { $0[reference] = key }
       return key
     }
@@ -257,13 +252,9 @@ extension Vault {
   /// - Throws: ``CryptoError/wrongKey``, also where the keyring was altered: a credential tells which;
   ///   ``CryptoError/tamperedSchema(_:)``, ``CryptoError/tamperedKeyring``, ``CryptoError/lockedMeanwhile``.
   package func unlock(root: borrowing Secret, checking schemas: [SealedSchema] = []) throws(CryptoError) {
-    guard SecretMemory.shared.isOriginalProcess else { throw .forked }
-    let (keyring, other, epoch) = state.withLock { ($0.keyring, $0.other, lockEpoch) }
-    if try keyring.verifyMAC(root: root) {
-      return try open(keyring, SharedSecret(try root.copy()), isOther: false, schemas, epoch)
+    try unlockEither { keyring, isOther, epoch throws(CryptoError) in
+      guard try keyring.verifyMAC(root: root) else { throw .wrongKey }
+      try open(keyring, SharedSecret(try root.copy()), isOther: isOther, schemas, epoch)
     }
-    guard let other, CryptoError.wrongKey.permits(other, insteadOf: keyring), try other.verifyMAC(root: root)
-    else { throw .wrongKey }
-    try open(other, SharedSecret(try root.copy()), isOther: true, schemas, epoch)
   }
 }
