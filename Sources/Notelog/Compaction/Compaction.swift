@@ -277,8 +277,6 @@ final class Compactor: Sendable {
     var damaged: Set<UInt32> = []
     /// Replaced segments whose files are still there because a pin holds them, by what took their place.
     var deferred: [UInt32: UInt32] = [:]
-    /// Whether the disk is full, and the reserve was given up: then only what little it holds can be written.
-    var isTight = false
     /// The highest sequence number in each finished segment, as far as anybody asked.
     var lastSequences: [UInt32: UInt64] = [:]
   }

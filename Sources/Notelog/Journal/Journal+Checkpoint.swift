@@ -41,9 +41,7 @@ extension Journal {
   }
 
   /// Whether the disk is not full, or no longer.
-  private var hasRoomToSpare: Bool {
-    log.reservedFor.load(ordering: .relaxed) > 0 || log.refillReserve() == nil
-  }
+  private var hasRoomToSpare: Bool { log.space.hasRoomToSpare }
 
   /// Whether more than a quarter of the index has changed since the checkpoint.
   private var isCheckpointStale: Bool {
@@ -130,7 +128,9 @@ extension Journal {
 
   /// Writes what a checkpoint is to hold to a file, which is neither durable nor named yet.
   private func draft(of content: consuming CheckpointContent) throws(NotelogError) -> any StorageFile {
-    do { return try CheckpointFile.write(content.head, content.index, leaving: log.aim, to: storage) } catch {
+    do {
+      return try CheckpointFile.write(content.head, content.index, leaving: log.space.aim, to: storage)
+    } catch {
       dropDraft()
       throw NotelogError(error)
     }

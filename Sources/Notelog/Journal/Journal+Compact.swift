@@ -23,7 +23,7 @@ extension Journal {
     try checkWritable()
     try enterCompactor()
     defer { compactor.leave() }
-    defer { endTightness() }
+    defer { log.space.endTightness() }
     try fromStorage(Pins(storage).check())
     // What could not be read before may be readable now.
     compactor.state.withLock { $0.damaged = [] }
@@ -104,7 +104,7 @@ extension Journal {
     while let group = plan(run).groups.first {
       let sources = group.map(\.segment)
       do { try promisePublication(of: sources.count) } catch {
-        try makeRoom(after: error)
+        try log.space.free(after: error)
         continue
       }
       let (number, live) = try log.state.withLock { state throws(NotelogError) in
@@ -132,7 +132,7 @@ extension Journal {
       try log.state.withLock { state throws(NotelogError) in try state.checkWritable(at: path) }
       throw distrustIndex(record)
     case .storage(let error):
-      try makeRoom(after: NotelogError(error))
+      try log.space.free(after: NotelogError(error))
     }
   }
 
@@ -152,19 +152,6 @@ extension Journal {
     return record.map { error.of(RecordID($0)) } ?? error
   }
 
-  /// Where the disk is full: gives the reserve up, and where that is not enough what can be made anew; then it goes on segment by
-  /// segment, those with the least to copy first. Each leaves more room for the next.
-  private func makeRoom(after error: NotelogError) throws(NotelogError) {
-    guard error.code == .full else { throw error }
-    if log.releaseReserve() { return }
-    removeDisposables()
-    let wasTight = compactor.state.withLock { state in
-      defer { state.isTight = true }
-      return state.isTight
-    }
-    if wasTight { throw error }
-  }
-
   /// Promises the room that publishing takes before the copy is made, which on a full disk may take all there is. A head that was opened
   /// again is durable then, so that the copy's header may name it as the floor.
   private func promisePublication(of sourceCount: Int) throws(NotelogError) {
@@ -179,9 +166,9 @@ extension Journal {
   /// Segments worth compacting now.
   private func plan(_ run: CompactionRun) -> CompactionPlan {
     let next = log.state.withLock { $0.nextSequence }
-    let (excluded, known, isTight) = compactor.state.withLock { state in
+    let (excluded, known) = compactor.state.withLock { state in
       // As long as a file is there, the header that names it as a source must be there too.
-      (state.damaged.union(state.deferred.values), state.lastSequences, state.isTight)
+      (state.damaged.union(state.deferred.values), state.lastSequences)
     }
     var candidates: [CompactionCandidate] = []
     var found: [UInt32: UInt64] = [:]
@@ -197,8 +184,8 @@ extension Journal {
           age: next > last ? next - last : 1))
     }
     compactor.state.withLock { $0.lastSequences = found }
-    if isTight { return CompactionPlan(singly: candidates, share: run.share) }
-    return CompactionPlan(candidates, aim: log.affordableAim, share: run.share)
+    if log.space.isTight { return CompactionPlan(singly: candidates, share: run.share) }
+    return CompactionPlan(candidates, aim: log.space.affordableAim, share: run.share)
   }
 
   /// Makes the head a finished segment if something in it is dead, so that it can be compacted too.
@@ -214,11 +201,10 @@ extension Journal {
       return footer > FooterBuilder().byteCount && end > Layout.firstFrameOffset + segment.liveBytes
     }
     guard hasDeadBytes else { return }
-    do { try log.switchSegment(held, aim: log.affordableAim, needing: 0) } catch {
-      guard error.code == .full else { throw error }
-      _ = log.releaseReserve()
-      removeDisposables()
-      try log.switchSegment(held, aim: log.affordableAim, needing: 0)
+    while true {
+      do { return try log.switchSegment(held, aim: log.space.affordableAim, needing: 0) } catch {
+        try log.space.free(after: error)
+      }
     }
   }
 
@@ -227,7 +213,7 @@ extension Journal {
     var sources = compaction.sources
     do { try promisePublication(of: sources.count) } catch {
       compaction.abandon()
-      try makeRoom(after: error)
+      try log.space.free(after: error)
       return
     }
     let number = compaction.number
@@ -241,7 +227,7 @@ extension Journal {
       // Nobody names it: what stays of it is deleted at the next opening.
       try? storage.unlink(FileName.segment(number) + FileName.partialSuffix)
       try? storage.unlink(FileName.segment(number))
-      try makeRoom(after: NotelogError(error))
+      try log.space.free(after: NotelogError(error))
       return
     }
     let segment = Segment(
@@ -308,18 +294,6 @@ extension Journal {
     result.byteCountAfter = statistics.byteCount
     result.byteCountBefore = result.byteCountAfter + result.reclaimedByteCount
     tell(.compacted(result))
-  }
-
-  /// Deletes what can be made anew. The caller has loaded all of the index: nothing is read from the checkpoint any longer.
-  private func removeDisposables() {
-    catalog.checkpointHealth.noteRemoval()
-    Reserve.removeDisposables(in: storage)
-  }
-
-  /// Sets the reserve aside again, if it was given up and there is room now.
-  func endTightness() {
-    log.seekReserve()
-    compactor.state.withLock { $0.isTight = false }
   }
 }
 

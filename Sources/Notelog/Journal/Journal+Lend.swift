@@ -196,7 +196,7 @@ extension Journal {
           highestNumber: max(names.highest, state.highestNumber))
       }
     }
-    log.forgetReserve(allocated: log.state.withLock { $0.head?.allocatedEnd ?? 0 })
+    log.space.forget(headByteCount: log.state.withLock { $0.head?.allocatedEnd ?? 0 })
   }
 
   /// The close mark that the log ends in, if it is one of what is known, and nobody says that there was more.

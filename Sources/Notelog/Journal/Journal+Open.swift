@@ -32,7 +32,7 @@ extension Journal {
     defer { log.leaveGate() }
     // The first segment is what makes the folder a store.
     try log.makeRoom(held, byteCount: 0, footerByteCount: 0, takesReserve: true)
-    log.seekReserve()
+    log.space.fill()
     return journal
   }
 

@@ -7,7 +7,7 @@ import Synchronization
 
 extension Journal {
   /// Where the store stands with its space contract.
-  var spaceContract: SpaceContract { log.contract() }
+  var spaceContract: SpaceContract { log.space.contract() }
 
   /// Compacts if the space contract asks for it, until it no longer does or the budget is spent.
   ///
@@ -19,7 +19,7 @@ extension Journal {
   @discardableResult
   func compactIfDue(_ budget: WorkBudget = .unlimited) throws(NotelogError) -> Bool {
     try checkWritable()
-    guard log.contract().isDue else { return false }
+    guard log.space.contract().isDue else { return false }
     try enterCompactor()
     defer { compactor.leave() }
     return try compactWhileDue(budget.untilCancelled)
@@ -43,16 +43,17 @@ extension Journal {
   ///   - leavesPromised: Whether what another writer was promised has to fit too.
   func waitForRoom(_ growth: Int, leavesPromised: Bool = false) {
     guard options.compactsAutomatically, !options.isReadOnly else { return }
-    let needed = { [log] in growth + (leavesPromised ? log.promisedGrowth : 0) }
-    guard log.contract().room < needed(), isWorthCompacting(toWhoWaits: true) else { return }
+    let needed = { [log] in growth + (leavesPromised ? log.space.promisedGrowth : 0) }
+    guard log.space.contract().room < needed(), isWorthCompacting(toWhoWaits: true) else { return }
     let longest = max(catalog.segments.all.map(\.byteCount).max() ?? 0, growth)
-    let hasRoom = { [log] in log.contract(longest: longest).room >= needed() }
+    let hasRoom = { [log] in log.space.contract(longest: longest).room >= needed() }
     guard !hasRoom(), compactor.enter(unless: hasRoom) else { return }
     defer { compactor.leave() }
     guard holdsLock else { return }
     do {
       var run = CompactionRun(share: .automatic, budget: .unlimited)
       defer { tell(run.result) }
+      defer { if log.space.isTight { log.space.endTightness() } }
       try loadIndex()
       while !hasRoom(), try step(&run) {}
       if !hasRoom() {
@@ -60,7 +61,6 @@ extension Journal {
         try finishHeadWithDeadBytes()
         while !hasRoom(), try step(&run) {}
       }
-      endTightnessIfTight()
     } catch {}
     if !hasRoom() { noteUseless(isOfAll: true) }
   }
@@ -69,14 +69,16 @@ extension Journal {
   /// them; where what it deleted leaves the store above its bound, or another writer without the room that it was promised,
   /// all that takes.
   func keepSpaceContract(written byteCount: Int) {
-    let interval = min(max(log.aim / 64, 1 << 14), 1 << 18)
+    let interval = min(max(log.space.aim / 64, 1 << 14), 1 << 18)
     let isTime = compactor.note(byteCount, every: interval)
     let isKept = compactor.keeperCount.load(ordering: .relaxed) > 0
     if isTime, !isKept { keepOpeningShort() }
     guard options.compactsAutomatically else { return }
-    let promised = log.promisedGrowth
-    if log.contract().room < promised { waitForRoom(growth(by: 0), leavesPromised: true) }
-    guard isTime, !isKept, log.contract().isDue, isWorthCompacting(), compactor.enterIfFree() else { return }
+    let promised = log.space.promisedGrowth
+    if log.space.contract().room < promised { waitForRoom(growth(by: 0), leavesPromised: true) }
+    guard isTime, !isKept, log.space.contract().isDue, isWorthCompacting(), compactor.enterIfFree() else {
+      return
+    }
     defer { compactor.leave() }
     guard holdsLock else { return }
     do {
@@ -103,14 +105,6 @@ extension Journal {
     _ = try? compactIfDue(budget)
   }
 
-  /// Gives up what is set aside for deletions, for what takes room for a moment and then no more than before.
-  ///
-  /// - Returns: Whether there was any.
-  func releaseReserve() -> Bool { log.releaseReserve(forDeletions: true) }
-
-  /// Sets it aside again, if there is room.
-  func refillReserve() { log.seekReserve() }
-
   /// Compacts for a writer that found no room.
   ///
   /// - Returns: Whether anything was freed.
@@ -132,8 +126,8 @@ extension Journal {
     var run = CompactionRun(share: .automatic, budget: budget)
     defer { tell(run.result) }
     unlinkDeferred()
-    defer { endTightnessIfTight() }
-    while log.contract().isDue {
+    defer { if log.space.isTight { log.space.endTightness() } }
+    while log.space.contract().isDue {
       if try step(&run) { continue }
       if !run.isOver { noteUseless(isOfAll: false) }
       return run.result.isUnfinished
@@ -143,23 +137,19 @@ extension Journal {
 
   /// How much is live in each segment is known only when all of the index is, and where the chunks are.
   func loadIndex() throws(NotelogError) {
-    log.seekReserve()
+    log.space.fill()
     try fromStorage(catalog.index.loadAll())
     // Where it can't be found out which chunks live, all of them are taken to.
     _ = try? loadChunks()
   }
 
-  private func endTightnessIfTight() {
-    if compactor.state.withLock({ $0.isTight }) { endTightness() }
-  }
-
   /// Whether more has been written, or has died, than when compaction found nothing left that was worth it. Who waits for
   /// room asks for more than a share does: what was under way then may be dead now, and the store no larger.
   private func isWorthCompacting(toWhoWaits isWaiting: Bool = false) -> Bool {
-    let slack = log.aim / 64
+    let slack = log.space.aim / 64
     return compactor.uselessAt.withLock { known in
       guard let known, known.isOfAll || !isWaiting else { return true }
-      return log.contract().wastedByteCount >= known.wastedByteCount + slack
+      return log.space.contract().wastedByteCount >= known.wastedByteCount + slack
         || catalog.segments.diedByteCount >= known.diedByteCount + slack
     }
   }
@@ -167,7 +157,7 @@ extension Journal {
   private func noteUseless(isOfAll: Bool) {
     compactor.uselessAt.withLock {
       $0 = Compactor.Uselessness(
-        wastedByteCount: log.contract().wastedByteCount, diedByteCount: catalog.segments.diedByteCount,
+        wastedByteCount: log.space.contract().wastedByteCount, diedByteCount: catalog.segments.diedByteCount,
         isOfAll: isOfAll)
     }
   }

@@ -91,10 +91,10 @@ extension Journal {
     let keepsContract = options.compactsAutomatically
     if keepsContract {
       let growth = growth(by: batch)
-      log.promise(growth)
+      log.space.promise(growth)
       waitForRoom(growth)
     }
-    defer { if keepsContract { log.promise(0) } }
+    defer { if keepsContract { log.space.promise(0) } }
     do { return try reserveNow(for: batch, durability) } catch {
       // What is dead makes room for what is written.
       guard error.code == .full, keepsContract, compactOnFullDisk() else { throw error }

@@ -13,26 +13,21 @@ extension Log {
   func makeRoom(
     _ held: borrowing GateHeld, byteCount: Int, footerByteCount: Int, takesReserve: Bool
   ) throws(NotelogError) {
-    if !takesReserve {
-      try requireReserve(held, for: byteCount + footerByteCount + CompactionCandidate.overheadByteCount)
+    let segmentByteCount = byteCount + footerByteCount + CompactionCandidate.overheadByteCount
+    if !takesReserve, !space.isReserved(for: segmentByteCount) {
+      // A log that takes no more writes says so, whatever room there is.
+      try state.withLock(waking: .nobody) { state throws(NotelogError) in
+        try state.checkWritable(at: storage.path)
+      }
+      if let error = space.fill(for: segmentByteCount) { throw error }
     }
     do {
       try tryMakeRoom(held, byteCount: byteCount, footerByteCount: footerByteCount)
     } catch {
       // The reserve is for whoever makes room.
-      guard error.code == .full, takesReserve, releaseReserve(forDeletions: true) else { throw error }
+      guard error.code == .full, takesReserve, space.release(forDeletions: true) else { throw error }
       try tryMakeRoom(held, byteCount: byteCount, footerByteCount: footerByteCount)
     }
-  }
-
-  /// The size that the next segment aims at.
-  var aim: Int { options.segmentByteCount ?? SegmentSize.aim(liveByteCount: catalog.liveByteCount) }
-
-  private struct HeadRoom {
-    let segment: Segment
-    let end: Int
-    let allocatedEnd: Int
-    let footerByteCount: Int
   }
 
   /// Collects the footer of a head that was opened and not written to yet.
@@ -57,15 +52,17 @@ extension Log {
   private func tryMakeRoom(
     _ held: borrowing GateHeld, byteCount: Int, footerByteCount: Int
   ) throws(NotelogError) {
-    let aim = affordableAim
+    let aim = space.affordableAim
     try readFooter(held)
     try writeUnsyncedAgain()
-    let room = try state.withLock(waking: .nobody) { state throws(NotelogError) -> HeadRoom? in
+    let room = try state.withLock(waking: .nobody) {
+      state throws(NotelogError)
+        -> (segment: Segment, end: Int, allocatedEnd: Int, footerByteCount: Int)? in
       try state.checkWritable(at: storage.path)
       guard let segment = state.head?.segment, let end = state.head?.end,
         let allocatedEnd = state.head?.allocatedEnd, let footer = state.head?.footerByteCount
       else { return nil }
-      return HeadRoom(segment: segment, end: end, allocatedEnd: allocatedEnd, footerByteCount: footer)
+      return (segment, end, allocatedEnd, footer)
     }
     guard let room else {
       try openHead(held, aim: aim, needing: byteCount + footerByteCount)
@@ -78,9 +75,14 @@ extension Log {
     }
     guard needed > room.allocatedEnd else { return }
     let allocatedEnd = try allocate(room.segment.file, from: room.allocatedEnd, to: needed, aim: aim)
-    allocatedByteCount.add(allocatedEnd - room.allocatedEnd, ordering: .relaxed)
+    noteAllocation(room.allocatedEnd..<allocatedEnd)
+  }
+
+  /// Notes that more of the head's file has been promised.
+  private func noteAllocation(_ range: Range<Int>) {
+    space.headByteCount.add(range.count, ordering: .relaxed)
     state.withLock { state in
-      state.head?.allocatedEnd = allocatedEnd
+      state.head?.allocatedEnd = range.upperBound
       state.head?.isTouched = true
     }
   }
@@ -123,8 +125,8 @@ extension Log {
   ) throws(NotelogError) -> Int {
     let step = min(SegmentSize.allocationStep, max(aim - start, 0))
     // Near the bound of the space contract nothing is taken that is not needed yet.
-    let room = options.compactsAutomatically ? max(contract().room, 0) : step
-    let wished = isSparing ? aligned(needed) : aligned(max(needed, start + min(step, room)))
+    let room = options.compactsAutomatically ? max(space.contract().room, 0) : step
+    let wished = space.isSparing ? aligned(needed) : aligned(max(needed, start + min(step, room)))
     do {
       try file.promise(start..<wished)
       return wished
@@ -196,7 +198,7 @@ extension Log {
     finished.segment.file.startWriteback()
     let old = finished.segment.finished(as: finished.entry)
     catalog.segments.insert(old)
-    allocatedByteCount.subtract(max(finished.allocatedEnd, finished.entry.byteCount), ordering: .relaxed)
+    space.headByteCount.subtract(max(finished.allocatedEnd, finished.entry.byteCount), ordering: .relaxed)
     state.withLock { state in
       state.live = finished.live
       // It was waiting for a sync already; now it needs one that covers its footer too.
@@ -209,12 +211,8 @@ extension Log {
   private func promiseFooter(of finished: borrowing Finished) throws(NotelogError) {
     let end = finished.entry.byteCount
     guard end > finished.allocatedEnd else { return }
-    do { try finished.segment.file.promise(finished.allocatedEnd..<end) } catch { throw NotelogError(error) }
-    allocatedByteCount.add(end - finished.allocatedEnd, ordering: .relaxed)
-    state.withLock { state in
-      state.head?.allocatedEnd = end
-      state.head?.isTouched = true
-    }
+    try fromStorage(finished.segment.file.promise(finished.allocatedEnd..<end))
+    noteAllocation(finished.allocatedEnd..<end)
   }
 
   /// What a switch knows of the segment it finishes.
@@ -258,7 +256,7 @@ extension Log {
       // It may or may not be there after a crash: nothing that would contradict it may be written.
       throw poison(error)
     }
-    allocatedByteCount.add(allocatedEnd, ordering: .relaxed)
+    space.headByteCount.add(allocatedEnd, ordering: .relaxed)
     let segment = Segment(
       number: number, kind: .log, salt: SegmentSalt(salt), file: file, entry: nil,
       figures: Segment.Figures(isNew: true))
@@ -302,58 +300,5 @@ extension Log {
     guard let place else { return }
     // Where that fails, the commit will say what is wrong.
     try? place.file.writeZeros(place.range)
-  }
-}
-
-// MARK: - How large a segment becomes: FORMAT.md §24, "Space".
-
-/// The size that segments aim at.
-enum SegmentSize {
-  static let smallest = 1 << 20
-  static let largest = 64 << 20
-  /// What may be chosen. Smaller ones are many files for little, and a place in larger ones can't be said.
-  static let choices = 16 << 10...largest
-  /// The most that is preallocated at a time.
-  static let allocationStep = 4 << 20
-
-  /// The size for a store with that many live bytes.
-  static func aim(liveByteCount: Int) -> Int { min(max(liveByteCount / 16, smallest), largest) }
-}
-
-// MARK: - How much space a store may take: FORMAT.md §24, "Space".
-
-/// The space contract, and where a store stands.
-///
-/// At most 1.5 × the live bytes and two segments. Compaction is due well before that; its output takes room while it is
-/// written, so writers wait when that room is all that is left.
-struct SpaceContract: Sendable {
-  /// The bytes of the finished segments and of the head, with what was preallocated for it.
-  let byteCount: Int
-  let liveByteCount: Int
-  /// The size of a segment.
-  let segmentByteCount: Int
-
-  /// What is taken beside what lives.
-  var wastedByteCount: Int { byteCount - liveByteCount }
-  /// What the store may take.
-  var bound: Int { liveByteCount + liveByteCount / 2 + 2 * segmentByteCount }
-  /// Whether compaction should begin.
-  var isDue: Bool { byteCount > liveByteCount + liveByteCount * 2 / 5 + segmentByteCount }
-  /// The room that writers may take before they have to wait; what is set aside for compaction's output is not theirs.
-  var room: Int { bound - byteCount - outputByteCount }
-
-  private var outputByteCount: Int {
-    min(liveByteCount, segmentByteCount) + CompactionCandidate.overheadByteCount
-  }
-}
-
-extension Log {
-  /// Where the store stands with its space contract; a segment that grew for a large transaction counts as it is where
-  /// that is asked for.
-  func contract(longest: Int = 0) -> SpaceContract {
-    let segments = catalog.segments
-    return SpaceContract(
-      byteCount: segments.finishedByteCount + allocatedByteCount.load(ordering: .relaxed),
-      liveByteCount: segments.liveByteCount, segmentByteCount: max(aim, longest))
   }
 }

@@ -26,20 +26,10 @@ final class Log: Sendable {
   private let gate = Gate()
   /// Who wants to know what becomes visible.
   let watch = Watch()
-  /// The length of the longest segment that the reserve is enough for; 0 where it is not known to be there in full.
-  let reservedFor = Atomic<Int>(0)
-  /// 0 where there was no room to set more aside, for longer segments, when that was last tried; otherwise the largest number.
-  let refusedFor = Atomic<Int>(.max)
-  /// Whether the reserve was looked after since the store was opened.
-  let isReserveSought = Flag(false)
-  /// One thread at a time changes the reserve's file.
-  let reserving = Lock(())
+  /// How much may be written, and what is set aside.
+  let space: SpaceGovernor
   let state: Monitor<LogState>
   let counters = JournalCounters()
-  /// The bytes of the head's file, those promised by the system among them.
-  let allocatedByteCount: Atomic<Int>
-  /// By how much whoever has the turn to write may make the files longer.
-  private let promised = Atomic<Int>(0)
 
   init(
     _ storage: any Storage, catalog: Catalog, options: JournalOptions, storeID: ID16, branch: Branch,
@@ -50,25 +40,10 @@ final class Log: Sendable {
     self.options = options
     self.storeID = storeID
     self.branch = branch
-    allocatedByteCount = Atomic(state.head?.allocatedEnd ?? 0)
+    space = SpaceGovernor(storage, catalog, options, headByteCount: state.head?.allocatedEnd ?? 0)
     // What was there when the store was opened may be kept in the cache.
     catalog.segments[state.visibleEnd.segment]?.show(upTo: state.visibleEnd.offset)
     self.state = Monitor(state, roomCount: LogRoom.count)
-  }
-
-  /// Lets others know by how much the files are about to grow, until they have.
-  ///
-  /// What dies while they grow makes the space contract's bound smaller: either its writer sees the promise, or who promised
-  /// sees the smaller bound.
-  func promise(_ byteCount: Int) {
-    promised.store(byteCount, ordering: .releasing)
-    atomicMemoryFence(ordering: .sequentiallyConsistent)
-  }
-
-  /// What was promised and may not be there yet.
-  var promisedGrowth: Int {
-    atomicMemoryFence(ordering: .sequentiallyConsistent)
-    return promised.load(ordering: .acquiring)
   }
 
   /// Waits for the gate and takes it.
@@ -100,7 +75,7 @@ final class Log: Sendable {
       throw NotelogError(.limitExceeded, "a transaction of \(byteCount) bytes is larger than 64 MiB")
     }
     // Not before somebody writes: most of what is opened is read.
-    if !isReserveSought.isSet { seekReserve() }
+    if space.isUnknown { space.fill() }
     try makeRoom(
       held, byteCount: byteCount, footerByteCount: footerByteCount, takesReserve: batch.takesReserve)
     if durability == .durable { writeZeros(held, aheadOf: byteCount) }

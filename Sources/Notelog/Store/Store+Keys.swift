@@ -128,7 +128,7 @@ extension Store {
   /// older, which is reported, and is replaced with the next change.
   func putInForce(_ change: Vault.Change) throws(NotelogError) {
     func keep(_ name: String) throws(NotelogError) {
-      try withReserve { () throws(NotelogError) in
+      try journal.log.space.lendingReserve { () throws(NotelogError) in
         try storage.keepCopy(change.bytes, as: name)
       }
     }
@@ -143,14 +143,5 @@ extension Store {
     vault.adopt(change)
     let isCopied = (try? keep(KeyringFiles.copyName)) != nil
     keyringFinding.withLock { $0 = TwinFinding(copy: isCopied ? .sound : .older) }
-  }
-
-  /// Replaces a file. On a full disk the reserve has room for it; once it has taken the other's place, that room is there again.
-  func withReserve(_ replace: () throws(NotelogError) -> Void) throws(NotelogError) {
-    do { try replace() } catch {
-      guard error.code == .full, journal.releaseReserve() else { throw error }
-      defer { journal.refillReserve() }
-      try replace()
-    }
   }
 }

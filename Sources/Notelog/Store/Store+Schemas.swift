@@ -28,7 +28,7 @@ extension Store {
     let known = registry.withLock { $0.byNumber }
     let all = Array(known.merging(changed) { _, new in new }.values)
     func replace() throws(NotelogError) { try SchemaFile(storage: storage).replace(with: all, of: storeID) }
-    if takesReserve { try withReserve(replace) } else { try replace() }
+    if takesReserve { try journal.log.space.lendingReserve(replace) } else { try replace() }
   }
 
   /// What reads records of a type. Nothing is written: a schema that is new, or newer than the stored one, is followed

@@ -188,11 +188,11 @@ import Testing
     var timesLacking = 0
     for number in 16..<200 {
       try put(number)
-      if journal.log.contract().room < promised { timesLacking += 1 }
-      journal.log.promise(promised)
+      if journal.log.space.contract().room < promised { timesLacking += 1 }
+      journal.log.space.promise(promised)
       journal.keepSpaceContract(written: 1)
-      #expect(journal.log.contract().room >= promised)
-      journal.log.promise(0)
+      #expect(journal.log.space.contract().room >= promised)
+      journal.log.space.promise(0)
     }
     // Else there was nothing to do for it.
     #expect(timesLacking > 0)

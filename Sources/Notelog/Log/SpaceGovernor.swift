@@ -1,0 +1,226 @@
+// How much may be written, what must be freed first, and what is set aside: FORMAT.md §23, and §24, "Space".
+
+import NotelogBase
+import NotelogFormat
+import NotelogStorage
+import Synchronization
+
+/// Governs the space that a store takes: the reserve on a full disk, and the space contract.
+final class SpaceGovernor: Sendable {
+  private let storage: any Storage
+  private let catalog: Catalog
+  private let options: JournalOptions
+  /// The bytes of the head's file, those promised by the system among them.
+  let headByteCount: Atomic<Int>
+  /// By how much whoever has the turn to write may make the files longer.
+  private let promised = Atomic<Int>(0)
+  /// The length of the longest segment that the reserve is enough for: 0 where it is not there in full, -1 where nobody has looked since the
+  /// store was opened.
+  private let reservedFor = Atomic<Int>(-1)
+  /// Whether there was no room to set more aside, for longer segments, when that was last tried.
+  private let isRefused = Flag(false)
+  /// Whether all that was set aside is used up: then compaction goes segment by segment.
+  private let tightness = Flag(false)
+  /// One thread at a time changes the reserve's file.
+  private let reserving = Lock(())
+
+  init(_ storage: any Storage, _ catalog: Catalog, _ options: JournalOptions, headByteCount: Int) {
+    self.storage = storage
+    self.catalog = catalog
+    self.options = options
+    self.headByteCount = Atomic(headByteCount)
+  }
+
+  // MARK: How long segments become
+
+  /// The size that the next segment aims at.
+  var aim: Int { options.segmentByteCount ?? SegmentSize.aim(liveByteCount: catalog.liveByteCount) }
+
+  /// The same in steps: as the store grows, so does the aim, with every commit.
+  private var nextSegment: Int {
+    let step = 256 << 10
+    return options.segmentByteCount ?? (aim + step - 1) / step * step
+  }
+
+  /// No longer than what the reserve is enough for, so that segments can be compacted on a full disk.
+  var affordableAim: Int {
+    let reserved = reservedFor.load(ordering: .relaxed)
+    return min(aim, max(reserved > 0 ? reserved : longestSegment, SegmentSize.choices.lowerBound))
+  }
+
+  /// The length of the longest segment. It grows only when something is added, as what it asks for does.
+  private var longestSegment: Int {
+    catalog.segments.all.reduce(headByteCount.load(ordering: .relaxed)) { max($0, $1.byteCount) }
+  }
+
+  // MARK: What is set aside
+
+  /// Whether the reserve is there in full, also for a segment as long as a transaction of so many bytes may make it: **INV-H1**.
+  func isReserved(for byteCount: Int) -> Bool {
+    let reserved = reservedFor.load(ordering: .relaxed)
+    // A disk that has no room for longer segments goes on with such as there are.
+    return reserved > 0 && reserved >= (isRefused.isSet ? byteCount : max(nextSegment, byteCount))
+  }
+
+  /// Whether the reserve is known not to be there in full. What is left is then taken by the byte, and nothing is added.
+  var isSparing: Bool { reservedFor.load(ordering: .relaxed) == 0 }
+
+  /// Whether the disk is not full, or no longer.
+  var hasRoomToSpare: Bool { reservedFor.load(ordering: .relaxed) > 0 || setAside(for: 0) == nil }
+
+  /// Whether nobody has looked after the reserve since the store was opened.
+  var isUnknown: Bool { reservedFor.load(ordering: .relaxed) < 0 }
+
+  /// Fills the reserve for segments of so many bytes, and as long as the next one should be; where there is no room for that, of so many bytes,
+  /// and as there are.
+  ///
+  /// - Returns: Why it is not there in full.
+  @discardableResult
+  func fill(for byteCount: Int = 0) -> NotelogError? {
+    let wished = max(nextSegment, byteCount)
+    if reservedFor.load(ordering: .relaxed) >= wished { return nil }
+    let isFilled = setAside(for: wished) == nil
+    _ = isRefused.exchange(!isFilled)
+    return isFilled ? nil : setAside(for: byteCount)
+  }
+
+  /// Fills the reserve for a segment that is about to be made, and such as there are. What it has too much is given back.
+  private func setAside(for byteCount: Int) -> NotelogError? {
+    reserving.withLock { _ in
+      let longest = max(byteCount, longestSegment)
+      do throws(StorageError) { try Reserve(storage).fill(need(longest)) } catch {
+        // What else may be wrong with the file is no reason to refuse writes: the disk is not full, as far as is known.
+        guard !error.isNoSpace else {
+          reservedFor.store(0, ordering: .relaxed)
+          return NotelogError(error)
+        }
+      }
+      reservedFor.store(longest, ordering: .relaxed)
+      return nil
+    }
+  }
+
+  private func need(_ longest: Int) -> Reserve.Need {
+    Reserve.Need(
+      longest: longest, segmentCount: catalog.segments.count, deletionByteCount: options.deletionReserve)
+  }
+
+  /// Gives up what is set aside for deletions, or all of the reserve.
+  ///
+  /// - Returns: Whether there was any.
+  func release(forDeletions isForDeletions: Bool = false) -> Bool {
+    reserving.withLock { _ in
+      reservedFor.store(0, ordering: .relaxed)
+      let kept = isForDeletions ? need(longestSegment).compactionByteCount : 0
+      return Reserve(storage).release(keeping: kept)
+    }
+  }
+
+  /// Runs what takes room for a moment and then no more than before. On a full disk the share of the deletions has room for it.
+  func lendingReserve(_ body: () throws(NotelogError) -> Void) throws(NotelogError) {
+    do { try body() } catch {
+      guard error.code == .full, release(forDeletions: true) else { throw error }
+      defer { fill() }
+      try body()
+    }
+  }
+
+  /// Has the reserve looked after again, as others may have used it, and counts what the head's file has.
+  func forget(headByteCount byteCount: Int) {
+    reservedFor.store(-1, ordering: .relaxed)
+    _ = isRefused.exchange(false)
+    headByteCount.store(byteCount, ordering: .relaxed)
+  }
+
+  // MARK: What is freed where compaction finds no room
+
+  /// Whether compaction goes segment by segment.
+  var isTight: Bool { tightness.isSet }
+
+  /// Frees more after something found no room: the reserve, and where that is not enough what can be made anew. Then compaction goes segment by
+  /// segment, those with the least to copy first: each leaves more room for the next. The caller has loaded all of the index: nothing is read
+  /// from the checkpoint any longer.
+  ///
+  /// - Throws: The error, where nothing is left to free, or it says something else.
+  func free(after error: NotelogError) throws(NotelogError) {
+    guard error.code == .full else { throw error }
+    if release() { return }
+    catalog.checkpointHealth.noteRemoval()
+    Reserve.removeDisposables(in: storage)
+    if tightness.exchange(true) { throw error }
+  }
+
+  /// Sets the reserve aside again, if there is room now.
+  func endTightness() {
+    fill()
+    _ = tightness.exchange(false)
+  }
+
+  // MARK: The space contract
+
+  /// Where the store stands with its space contract; a segment that grew for a large transaction counts as it is where
+  /// that is asked for.
+  func contract(longest: Int = 0) -> SpaceContract {
+    let segments = catalog.segments
+    return SpaceContract(
+      byteCount: segments.finishedByteCount + headByteCount.load(ordering: .relaxed),
+      liveByteCount: segments.liveByteCount, segmentByteCount: max(aim, longest))
+  }
+
+  /// Lets others know by how much the files are about to grow, until they have.
+  ///
+  /// What dies while they grow makes the space contract's bound smaller: either its writer sees the promise, or who promised
+  /// sees the smaller bound.
+  func promise(_ byteCount: Int) {
+    promised.store(byteCount, ordering: .releasing)
+    atomicMemoryFence(ordering: .sequentiallyConsistent)
+  }
+
+  /// What was promised and may not be there yet.
+  var promisedGrowth: Int {
+    atomicMemoryFence(ordering: .sequentiallyConsistent)
+    return promised.load(ordering: .acquiring)
+  }
+}
+
+// MARK: - How large a segment becomes: FORMAT.md §24, "Space".
+
+/// The size that segments aim at.
+enum SegmentSize {
+  static let smallest = 1 << 20
+  static let largest = 64 << 20
+  /// What may be chosen. Smaller ones are many files for little, and a place in larger ones can't be said.
+  static let choices = 16 << 10...largest
+  /// The most that is preallocated at a time.
+  static let allocationStep = 4 << 20
+
+  /// The size for a store with that many live bytes.
+  static func aim(liveByteCount: Int) -> Int { min(max(liveByteCount / 16, smallest), largest) }
+}
+
+// MARK: - How much space a store may take: FORMAT.md §24, "Space".
+
+/// The space contract, and where a store stands.
+///
+/// At most 1.5 × the live bytes and two segments. Compaction is due well before that; its output takes room while it is
+/// written, so writers wait when that room is all that is left.
+struct SpaceContract: Sendable {
+  /// The bytes of the finished segments and of the head, with what was preallocated for it.
+  let byteCount: Int
+  let liveByteCount: Int
+  /// The size of a segment.
+  let segmentByteCount: Int
+
+  /// What is taken beside what lives.
+  var wastedByteCount: Int { byteCount - liveByteCount }
+  /// What the store may take.
+  var bound: Int { liveByteCount + liveByteCount / 2 + 2 * segmentByteCount }
+  /// Whether compaction should begin.
+  var isDue: Bool { byteCount > liveByteCount + liveByteCount * 2 / 5 + segmentByteCount }
+  /// The room that writers may take before they have to wait; what is set aside for compaction's output is not theirs.
+  var room: Int { bound - byteCount - outputByteCount }
+
+  private var outputByteCount: Int {
+    min(liveByteCount, segmentByteCount) + CompactionCandidate.overheadByteCount
+  }
+}
