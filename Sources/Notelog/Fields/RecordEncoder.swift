@@ -251,9 +251,9 @@ struct RecordEncoder {
         bytes.copy(content.bytes.rawSpan, at: range.lowerBound)
       case .fresh(let source):
         var target = bytes.part(range)
-        if let value = field.value {
-          let reference = ValueReference(value, byteCount: source.count)
-          try seal(reference, field, id, plan, &keys, &nonces, &target)
+        if field.value != nil {
+          let sealer = try chunkSealer(field, id, plan, &keys)
+          try sealer.writeReference(byteCount: source.count, &nonces, into: &target)
           continue
         }
         try scratch.withBytes(in: source) { plaintext throws(NotelogError) in
@@ -272,37 +272,23 @@ struct RecordEncoder {
     guard valueCount > 0 else { return }
     for field in fields {
       guard let value = field.value, case .fresh(let source) = field.source else { continue }
-      let key = try keys.key(field.index, field.entry.keyReference, of: plan).key
+      let sealer = try chunkSealer(field, id, plan, &keys)
       let reference = ValueReference(value, byteCount: source.count)
-      var data = plan.chunkData(field.entry, field.index, id, value)
       for number in 0..<reference.chunkCount {
         let chunk = reference.range(of: number)
-        let isLast = number == reference.chunkCount - 1
-        data.setChunk(UInt64(number), isLast: isLast)
         let plaintext = source.lowerBound + chunk.lowerBound..<source.lowerBound + chunk.upperBound
-        do {
-          try batch.putChunk(
-            ChunkMark(UInt32(number), isLast: isLast), of: value,
-            sealedByteCount: chunk.count + RecordBody.sealOverhead
-          ) { (target: inout MutableRawSpan) throws(CryptoError) in
-            try scratch.withBytes(in: plaintext) { bytes throws(CryptoError) in
-              try key.seal(bytes, additionalData: data.bytes, nonces: &nonces, into: &target)
-            }
-          }
-        } catch { throw NotelogError(crypto: error, "sealing \(plan.place(field.index, id))").of(id) }
+        try scratch.withBytes(in: plaintext) { bytes throws(NotelogError) in
+          try sealer.put(bytes, number, isLast: number == reference.chunkCount - 1, &nonces, into: &batch)
+        }
       }
     }
   }
 
-  private func seal(
-    _ reference: ValueReference, _ field: Field, _ id: RecordID, _ plan: CollectionPlan,
-    _ keys: inout SealingKeys, _ nonces: inout NonceRun, _ target: inout MutableRawSpan
-  ) throws(NotelogError) {
+  private func chunkSealer(
+    _ field: Field, _ id: RecordID, _ plan: CollectionPlan, _ keys: inout SealingKeys
+  ) throws(NotelogError) -> ChunkSealer {
     let key = try keys.key(field.index, field.entry.keyReference, of: plan).key
-    let data = plan.chunkData(field.entry, field.index, id, reference.value)
-    do {
-      try reference.write(data, under: key, nonces: &nonces, into: &target)
-    } catch { throw NotelogError(crypto: error, "sealing \(plan.place(field.index, id))").of(id) }
+    return ChunkSealer(key, field.entry, as: field.value ?? .zero, of: id, field.index, plan)
   }
 
   private func seal(

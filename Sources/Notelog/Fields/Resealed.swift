@@ -14,25 +14,18 @@ extension FieldOpener {
     let sealed = body.extracting(entry.range)
     var plaintext = Buffer(capacity: sealed.byteCount, isSecret: true)
     plaintext.resizeForReading(to: sealed.byteCount - RecordBody.sealOverhead)
-    var output = [UInt8](repeating: 0, count: sealed.byteCount)
     var new = entry
     new.keyReference = reference
+    defer { plaintext.wipe() }
     do throws(CryptoError) {
       var target = plaintext.mutableBytes
       let key = try vault.sealingKey(KeyReference(rawValue: entry.keyReference))
       let oldData = plan.additionalData(entry, index, id)
       try key.open(sealed, additionalData: oldData.bytes, into: &target)
-      let data = plan.additionalData(new, index, id)
       let newKey = try vault.sealingKey(KeyReference(rawValue: reference))
-      try output.withBytes(in: 0..<output.count) { (bytes: inout MutableRawSpan) throws(CryptoError) in
-        try newKey.seal(plaintext.bytes, additionalData: data.bytes, nonces: &nonces, into: &bytes)
-      }
-    } catch {
-      plaintext.wipe()
-      throw NotelogError(crypto: error, plan.place(index, id))
-    }
-    plaintext.wipe()
-    return SealedContent(type: entry.type, flags: entry.flags, keyReference: reference, bytes: output)
+      return try SealedContent(
+        sealing: plaintext.bytes, new, under: newKey, plan.additionalData(new, index, id), &nonces)
+    } catch { throw NotelogError(crypto: error, plan.place(index, id)) }
   }
 }
 
@@ -54,31 +47,14 @@ extension ChunkOpener {
     var new = entry
     new.keyReference = reference
     let key = try opener.vault.sealingKey(reference, for: plan.place(index, id))
-    var data = plan.chunkData(new, index, id, value)
+    let sealer = ChunkSealer(key, new, as: value, of: id, index, plan)
     try open(0..<resealed.byteCount) { (part, offset) throws(NotelogError) in
       let number = offset / Limits.chunkBytes
       let isLast = number == resealed.chunkCount - 1
-      data.setChunk(UInt64(number), isLast: isLast)
       var nonces = NonceRun()
-      var plaintext = part.array()
-      defer { plaintext.wipe() }
-      do throws(CryptoError) {
-        try batch.putChunk(
-          ChunkMark(UInt32(number), isLast: isLast), of: value,
-          sealedByteCount: plaintext.count + RecordBody.sealOverhead
-        ) { (target: inout MutableRawSpan) throws(CryptoError) in
-          try key.seal(plaintext.rawSpan, additionalData: data.bytes, nonces: &nonces, into: &target)
-        }
-      } catch { throw NotelogError(crypto: error, plan.place(index, id)) }
+      try sealer.put(part, number, isLast: isLast, &nonces, into: &batch)
       try chunkIsPut(&batch, isLast)
     }
-    var bytes = [UInt8](repeating: 0, count: ValueReference.storedByteCount)
-    var nonces = NonceRun()
-    do {
-      try bytes.withBytes(in: 0..<bytes.count) { (target: inout MutableRawSpan) throws(CryptoError) in
-        try resealed.write(data, under: key, nonces: &nonces, into: &target)
-      }
-    } catch { throw NotelogError(crypto: error, plan.place(index, id)) }
-    return SealedContent(type: entry.type, flags: entry.flags, keyReference: reference, bytes: bytes)
+    return try sealer.content(byteCount: resealed.byteCount)
   }
 }

@@ -103,8 +103,7 @@ struct Uploader: ~Copyable {
   private let index: Int
   private let id: RecordID
   private let key: SealingKey
-  private let value: ID16
-  private var data: AdditionalData
+  private let sealer: ChunkSealer
   private var batch = Batch()
   /// The chunk that is being filled: it is sealed once it is known whether it is the last.
   private var chunk = [UInt8](repeating: 0, count: Limits.chunkBytes)
@@ -134,10 +133,9 @@ struct Uploader: ~Copyable {
     self.index = index
     self.id = id
     self.key = key
-    value = .randomValue
     let entry = FieldEntry(
       number: field.number, type: field.type, flags: Self.flags, keyReference: reference, range: 0..<0)
-    data = plan.chunkData(entry, index, id, value)
+    sealer = ChunkSealer(key, entry, as: .randomValue, of: id, index, plan)
   }
 
   /// The key that a value is sealed under: the field's, or that which the record names.
@@ -178,7 +176,7 @@ struct Uploader: ~Copyable {
   }
 
   deinit {
-    if isBegun { store.journal.endUpload(value) }
+    if isBegun { store.journal.endUpload(sealer.value) }
   }
 
   /// Takes the next bytes.
@@ -218,66 +216,40 @@ struct Uploader: ~Copyable {
 
   /// Ends the value, which from here on is the caller's to keep alive. What is short enough is sealed to stand in the record itself.
   consuming func finish() throws(NotelogError) -> SealedContent {
-    let isLarge = number > 0
-    if isLarge {
+    let content: SealedContent
+    if number > 0 {
       try seal(isLast: true)
       try commit()
+      content = try sealer.content(byteCount: byteCount)
+    } else {
+      content = try sealInline()
     }
-    let content = SealedContent(
-      type: plan.fields[index].type, flags: isLarge ? Self.flags : .sealed,
-      keyReference: key.reference.rawValue, bytes: try isLarge ? sealReference() : sealInline())
     chunk.wipe()
     isBegun = false
     return content
   }
 
-  private func sealed(
-    _ byteCount: Int, _ seal: (inout MutableRawSpan, inout NonceRun) throws(CryptoError) -> Void
-  ) throws(NotelogError) -> [UInt8] {
-    var bytes = [UInt8](repeating: 0, count: byteCount)
+  private func sealInline() throws(NotelogError) -> SealedContent {
+    let field = plan.fields[index]
+    let entry = FieldEntry(
+      number: field.number, type: field.type, flags: .sealed, keyReference: key.reference.rawValue,
+      range: 0..<0)
     var nonces = NonceRun()
     do {
-      try bytes.withBytes(in: 0..<byteCount) { (target: inout MutableRawSpan) throws(CryptoError) in
-        try seal(&target, &nonces)
-      }
+      return try SealedContent(
+        sealing: chunk.rawSpan.extracting(first: filled), entry, under: key,
+        plan.additionalData(entry, index, id), &nonces)
     } catch { throw NotelogError(crypto: error, plan.place(index, id)) }
-    return bytes
-  }
-
-  private func sealReference() throws(NotelogError) -> [UInt8] {
-    let reference = ValueReference(value, byteCount: byteCount)
-    return try sealed(ValueReference.storedByteCount) { target, nonces throws(CryptoError) in
-      try reference.write(data, under: key, nonces: &nonces, into: &target)
-    }
-  }
-
-  private func sealInline() throws(NotelogError) -> [UInt8] {
-    let data = AdditionalData(
-      store: plan.storeID, record: id.bytes, name: plan.fields[index].nameHash,
-      type: plan.fields[index].type.rawValue, flags: UInt16(FieldFlags.sealed.rawValue), key: key.reference)
-    return try sealed(filled + RecordBody.sealOverhead) { target, nonces throws(CryptoError) in
-      try key.seal(
-        chunk.rawSpan.extracting(first: filled), additionalData: data.bytes, nonces: &nonces, into: &target)
-    }
   }
 
   private mutating func seal(isLast: Bool) throws(NotelogError) {
-    if !isBegun { store.journal.beginUpload(value) }
+    if !isBegun { store.journal.beginUpload(sealer.value) }
     isBegun = true
-    data.setChunk(UInt64(number), isLast: isLast)
-    let (key, chunk, filled, data) = (self.key, self.chunk, self.filled, self.data)
+    let (sealer, chunk, number) = (sealer, chunk, number)
     var nonces = NonceRun()
-    do {
-      try batch.putChunk(
-        ChunkMark(UInt32(number), isLast: isLast), of: value,
-        sealedByteCount: filled + RecordBody.sealOverhead
-      ) { (target: inout MutableRawSpan) throws(CryptoError) in
-        try key.seal(
-          chunk.rawSpan.extracting(first: filled), additionalData: data.bytes, nonces: &nonces, into: &target)
-      }
-    } catch { throw NotelogError(crypto: error, plan.place(index, id)) }
-    number += 1
-    self.filled = 0
+    try sealer.put(chunk.rawSpan.extracting(first: filled), number, isLast: isLast, &nonces, into: &batch)
+    self.number += 1
+    filled = 0
     if batch.count == Self.chunksATransaction { try commit() }
   }
 
