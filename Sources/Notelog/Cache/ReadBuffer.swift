@@ -165,13 +165,6 @@ struct StoredRecord: Sendable, BitwiseCopyable {
   let revision: UInt64
   /// Whether frames that are lost may have held a newer version.
   let isPossiblyStale: Bool
-
-  init(id: ID16, collection: UInt16, revision: UInt64, isPossiblyStale: Bool) {
-    self.id = id
-    self.collection = collection
-    self.revision = revision
-    self.isPossiblyStale = isPossiblyStale
-  }
 }
 
 // MARK: - Reading a frame whose length is not known yet, with one system call where there has to be one.

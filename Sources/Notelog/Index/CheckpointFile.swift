@@ -3,7 +3,6 @@
 import NotelogBase
 import NotelogFormat
 import NotelogStorage
-import Synchronization
 
 /// The checkpoint that lies in a store's folder.
 struct CheckpointFile: Sendable {
@@ -127,13 +126,11 @@ extension CheckpointFile {
     var tombstoneCounts = counts
     var entriesLeft = head.entryCount
     for block in head.firstEntryBlock..<head.blockCount {
-      buffer.removeAll()
-      try buffer.fill(CheckpointBlock.byteCount, from: file, at: block * CheckpointBlock.byteCount)
-      guard CheckpointBlock.isSound(buffer.bytes, at: 0, number: block, salt: head.salt) else { return false }
+      guard try CheckpointBlock.read(block..<block + 1, of: file, salt: head.salt, into: &buffer) else {
+        return false
+      }
       for index in 0..<min(entriesLeft, CheckpointBlock.entryCount) {
-        let entry = IndexEntry(
-          fingerprint: buffer.bytes.load(UInt64.self, at: index * IndexEntry.byteCount),
-          place: FrameAddress(bits: buffer.bytes.load(UInt64.self, at: index * IndexEntry.byteCount + 8)))
+        let entry = IndexEntry(buffer.bytes, at: index * IndexEntry.byteCount)
         guard entry.fingerprint >= last, entry.place.isValid else { return false }
         counts[Int(entry.fingerprint >> 56)] += 1
         if entry.place.isTombstone { tombstoneCounts[Int(entry.fingerprint >> 56)] += 1 }
@@ -367,6 +364,20 @@ enum CheckpointBlock {
       && bytes.load(UInt32.self, at: start + contentByteCount + 12) == 0
   }
 
+  /// Reads blocks of a file, the buffer emptied before.
+  ///
+  /// - Returns: Whether they are all there and sound.
+  static func read(
+    _ blocks: Range<Int>, of file: any StorageFile, salt: UInt64, into buffer: inout Buffer
+  ) throws(StorageError) -> Bool {
+    buffer.removeAll()
+    try buffer.fill(blocks.count * byteCount, from: file, at: blocks.lowerBound * byteCount)
+    for (index, number) in blocks.enumerated() {
+      guard isSound(buffer.bytes, at: index * byteCount, number: number, salt: salt) else { return false }
+    }
+    return true
+  }
+
   private static func checksum(_ bytes: RawSpan, at start: Int, number: Int) -> UInt32 {
     var checksum = Checksum()
     checksum.update(UInt32(truncatingIfNeeded: number))
@@ -399,40 +410,32 @@ struct CheckpointTable {
 ///
 /// It outlives the shards' source, which goes with its files when all shards are in memory.
 final class CheckpointHealth: Sendable {
-  private let damage = Atomic(false)
-  private let lie = Atomic(false)
-  private let usability: Atomic<Bool>
-  private let current: Lock<CheckpointHead?>
-
-  init(_ head: CheckpointHead?) {
-    usability = Atomic(head != nil)
-    current = Lock(head)
+  private struct State {
+    /// The checkpoint that the next opening will take; nil where there is none that it will.
+    var head: CheckpointHead?
+    var isDamaged = false
+    var isWrong = false
   }
 
-  var isDamaged: Bool { damage.load(ordering: .relaxed) }
-  var isUsable: Bool { usability.load(ordering: .relaxed) }
+  private let state: Lock<State>
+
+  init(_ head: CheckpointHead?) { state = Lock(State(head: head)) }
+
+  var isDamaged: Bool { state.withLock { $0.isDamaged } }
+  var isUsable: Bool { state.withLock { $0.head != nil } }
   /// The checkpoint that the next opening will take.
-  var head: CheckpointHead? { isUsable ? current.withLock { $0 } : nil }
+  var head: CheckpointHead? { state.withLock { $0.head } }
 
   /// Whether it checks, and names records elsewhere than the segments do. What is in memory of the index may be wrong then.
-  var isWrong: Bool { lie.load(ordering: .relaxed) }
+  var isWrong: Bool { state.withLock { $0.isWrong } }
 
-  func noteLie() {
-    lie.store(true, ordering: .relaxed)
-    usability.store(false, ordering: .relaxed)
-  }
+  func noteLie() { state.withLock { ($0.head, $0.isWrong) = (nil, true) } }
 
-  func noteDamage() {
-    damage.store(true, ordering: .relaxed)
-    usability.store(false, ordering: .relaxed)
-  }
+  func noteDamage() { state.withLock { ($0.head, $0.isDamaged) = (nil, true) } }
 
   /// Notes that it is there no longer, damaged or not.
-  func noteRemoval() { usability.store(false, ordering: .relaxed) }
+  func noteRemoval() { state.withLock { $0.head = nil } }
 
   /// Notes that there is a new one.
-  func noteCheckpoint(_ head: CheckpointHead) {
-    current.withLock { $0 = head }
-    usability.store(true, ordering: .relaxed)
-  }
+  func noteCheckpoint(_ head: CheckpointHead) { state.withLock { $0.head = head } }
 }

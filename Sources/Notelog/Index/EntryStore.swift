@@ -12,10 +12,13 @@ struct IndexEntry: Hashable, Sendable, BitwiseCopyable {
   static let byteCount = 16
   /// What a slot holds that holds nothing.
   static let empty = IndexEntry(fingerprint: 0, place: .none)
+}
 
-  init(fingerprint: UInt64, place: FrameAddress) {
-    self.fingerprint = fingerprint
-    self.place = place
+extension IndexEntry {
+  /// An entry as a checkpoint has it.
+  init(_ bytes: RawSpan, at start: Int) {
+    fingerprint = bytes.load(UInt64.self, at: start)
+    place = FrameAddress(bits: bytes.load(UInt64.self, at: start + 8))
   }
 }
 

@@ -8,13 +8,7 @@ struct FingerprintKey: Equatable, Sendable, BitwiseCopyable {
   let low: UInt64
   let high: UInt64
   /// The bits of the hash that count: all, but in tests of what happens when fingerprints collide. It is not stored.
-  var mask: UInt64
-
-  init(low: UInt64, high: UInt64, mask: UInt64 = .max) {
-    self.low = low
-    self.high = high
-    self.mask = mask
-  }
+  var mask = UInt64.max
 
   /// The fingerprint of an id.
   @inline(__always)

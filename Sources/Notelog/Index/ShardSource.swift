@@ -126,28 +126,15 @@ final class ShardSource: Sendable {
     let block = number / CheckpointBlock.entryCount - firstBlock
     let place =
       block * CheckpointBlock.byteCount + number % CheckpointBlock.entryCount * IndexEntry.byteCount
-    return IndexEntry(
-      fingerprint: bytes.load(UInt64.self, at: place),
-      place: FrameAddress(bits: bytes.load(UInt64.self, at: place + 8)))
+    return IndexEntry(bytes, at: place)
   }
 
   /// Reads blocks of entries, counted from the first of them.
   ///
   /// - Returns: Whether they are all there and sound.
   private func readBlocks(_ blocks: Range<Int>, into window: inout Buffer) throws(StorageError) -> Bool {
-    window.removeAll()
-    let first = head.firstEntryBlock + blocks.lowerBound
-    let byteCount = blocks.count * CheckpointBlock.byteCount
-    guard try window.fill(byteCount, from: file, at: first * CheckpointBlock.byteCount) == byteCount else {
-      return false
-    }
-    for index in 0..<blocks.count {
-      guard
-        CheckpointBlock.isSound(
-          window.bytes, at: index * CheckpointBlock.byteCount, number: first + index, salt: head.salt)
-      else { return false }
-    }
-    return true
+    let (first, end) = (head.firstEntryBlock + blocks.lowerBound, head.firstEntryBlock + blocks.upperBound)
+    return try CheckpointBlock.read(first..<end, of: file, salt: head.salt, into: &window)
   }
 
   /// How many blocks are read at a time.

@@ -13,12 +13,6 @@ struct OrderName: Hashable, Sendable {
     let isReversed: Bool
     /// Whether keys of the first have no fixed length: then something says where they end.
     let followsText: Bool
-
-    init(field: UInt16, isReversed: Bool, followsText: Bool) {
-      self.field = field
-      self.isReversed = isReversed
-      self.followsText = followsText
-    }
   }
 
   /// How much of a key an order holds.
@@ -26,13 +20,7 @@ struct OrderName: Hashable, Sendable {
 
   let collection: UInt16
   let field: UInt16
-  let second: Second?
-
-  init(collection: UInt16, field: UInt16, second: Second? = nil) {
-    self.collection = collection
-    self.field = field
-    self.second = second
-  }
+  var second: Second?
 
   /// The order of the first field alone.
   var first: OrderName { OrderName(collection: collection, field: field) }
@@ -198,9 +186,8 @@ final class StoredOrder: Sendable {
     var block = checkpoint.blockCount
     var buffer = Buffer(capacity: CheckpointBlock.byteCount)
     while block < fileBlockCount, found.count < maximumCount {
-      buffer.removeAll()
-      try buffer.fill(CheckpointBlock.byteCount, from: file, at: block * CheckpointBlock.byteCount)
-      guard CheckpointBlock.isSound(buffer.bytes, at: 0, number: block, salt: checkpoint.salt),
+      guard
+        try CheckpointBlock.read(block..<block + 1, of: file, salt: checkpoint.salt, into: &buffer),
         let head = StoredOrderHead(buffer.bytes), head.totalBlockCount <= fileBlockCount - block
       else { break }
       found.append((head, block))
@@ -257,10 +244,9 @@ final class StoredOrder: Sendable {
   private func read(_ block: Int, keyCount: Int, _ body: (_ keys: RawSpan) -> Void) -> Bool {
     let number = firstBlock + block
     var buffer = Buffer(capacity: CheckpointBlock.byteCount)
-    guard
-      (try? buffer.fill(CheckpointBlock.byteCount, from: file, at: number * CheckpointBlock.byteCount))
-        == CheckpointBlock.byteCount,
-      CheckpointBlock.isSound(buffer.bytes, at: 0, number: number, salt: checkpoint.salt),
+    let isSound =
+      (try? CheckpointBlock.read(number..<number + 1, of: file, salt: checkpoint.salt, into: &buffer)) == true
+    guard isSound,
       buffer.bytes.load(UInt64.self, at: StoredOrderHead.saltOffset) == head.salt
     else { return false }
     body(buffer.bytes.extracting(0..<keyCount * Self.keyByteCount))

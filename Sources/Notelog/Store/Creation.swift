@@ -45,7 +45,7 @@ struct Creation {
     names = try Self.names(in: storage)
     // Whoever held the mark before may have come to the end meanwhile.
     guard Self.isUnfinished(names), names.allSatisfy(Self.isOurs), Self.isMark(mark),
-      !(try Self.contents(of: storage).hasRecords)
+      !(try Survey.contents(of: storage).hasRecords)
     else {
       throw Self.notEmpty(names)
     }
@@ -81,7 +81,7 @@ struct Creation {
     guard isMark(mark), isUnfinished(names) else { return false }
     let isBeingMade = (try? mark.lock(.shared)) == nil
     let hasKeyring = names.contains(FileName.keyring) || names.contains(FileName.keyringCopy)
-    if !isBeingMade, hasKeyring, try contents(of: storage) == (hasLog: true, hasRecords: true) {
+    if !isBeingMade, hasKeyring, try Survey.contents(of: storage) == (hasLog: true, hasRecords: true) {
       return false
     }
     throw NotelogError(.notFound, "making this store was interrupted, or goes on: make it again")
@@ -110,13 +110,6 @@ struct Creation {
     if (try? file.writeAll(content.rawSpan, at: 0)) == nil { return }
     try? file.setLength(content.count)
     try? file.sync()
-  }
-
-  /// Whether a folder has a segment of a log, and whether any of its segments holds what an app wrote. One that can't be made out may.
-  private static func contents(
-    of storage: any Storage
-  ) throws(NotelogError) -> (hasLog: Bool, hasRecords: Bool) {
-    try Survey.contents(of: storage)
   }
 
   private static func isUnfinished(_ names: [String]) -> Bool {

@@ -218,11 +218,6 @@ struct SchemaCopies: Sendable {
     finding.lost = unreadable.subtracting(fromFile).sorted()
   }
 
-  /// Those in force, in order of their collections, for their MACs to be checked.
-  var sealed: [SealedSchema] {
-    chosen.sorted { $0.key < $1.key }.map { SealedSchema(bytes: $0.value.bytes, mac: $0.value.mac) }
-  }
-
   /// Makes both places whole again in a store that is open for writing, as far as that can be done now: what can't, the next
   /// opening tries again.
   ///

@@ -261,10 +261,8 @@ struct SchemaRegistry: Sendable {
     readers.removeAll()
   }
 
-  /// All schemas, in order of their collections, for their MACs to be checked.
-  var sealed: [SealedSchema] {
-    byNumber.sorted { $0.key < $1.key }.map { SealedSchema(bytes: $0.value.bytes, mac: $0.value.mac) }
-  }
+  /// All schemas, for their MACs to be checked.
+  var sealed: [SealedSchema] { byNumber.sealed }
 
   /// The number that the next collection gets: higher than that of any schema and than `pending`, and none that others have.
   func nextNumber(after pending: UInt16 = 0, besides taken: Set<UInt16> = []) throws(NotelogError) -> UInt16 {
@@ -274,6 +272,13 @@ struct SchemaRegistry: Sendable {
       throw NotelogError(.limitExceeded, "the store has \(Limits.collections) collections already")
     }
     return UInt16(next)
+  }
+}
+
+extension [UInt16: SchemaRegistry.Stored] {
+  /// The schemas in order of their collections, for their MACs to be checked.
+  var sealed: [SealedSchema] {
+    sorted { $0.key < $1.key }.map { SealedSchema(bytes: $0.value.bytes, mac: $0.value.mac) }
   }
 }
 

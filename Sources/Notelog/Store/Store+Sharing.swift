@@ -101,7 +101,7 @@ extension Store {
     // A schema whose MAC does not check opens nothing, as at unlocking: INV-M2.
     let file = SchemaFile(storage: storage).read(of: storeID)
     guard let copies = try? SchemaCopies(of: journal, and: file),
-      (try? vault.check(copies.sealed)) != nil
+      (try? vault.check(copies.chosen.sealed)) != nil
     else {
       trustSchemas(false)
       vault.lock(.everything)
