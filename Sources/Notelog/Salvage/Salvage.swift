@@ -91,7 +91,7 @@ struct Salvage {
         report.add(SalvageSummary.Loss(.missingSegment, in: nil, segment: number))
       }
     }
-    let witness = lost.isEmpty ? nil : try fromStorage(SalvageWitness(of: pile, lost))
+    let witness = lost.isEmpty ? nil : SalvageWitness(of: pile, lost)
     if !lost.isEmpty, witness?.covers(lost) != true { report.staleBelow = nextSequence }
     let survivors = chooseSurvivors(pile, witness)
     table.forgetRecords()

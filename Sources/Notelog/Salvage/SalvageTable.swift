@@ -144,19 +144,19 @@ struct SalvageWitness {
   /// How many of them are of records, not of deletions.
   private(set) var lostRecordCount = 0
 
-  /// Reads a pile's checkpoint; nothing where it does not check, or is not of these segments.
-  init?(of pile: SalvagePile, _ places: LostPlaces) throws(StorageError) {
+  /// Reads a pile's checkpoint; nothing where it can't be read, does not check, or is not of these segments.
+  init?(of pile: SalvagePile, _ places: LostPlaces) {
     guard let found = pile.witnesses.checkpoint.found else { return nil }
     head = found.head
     guard head.storeID == pile.storeID, pile.isKnown(to: head) else { return nil }
     var lost: [UInt64: FrameAddress] = [:]
     var count = 0
-    let isSound = try found.forEachEntry { entry in
+    let isSound = try? found.forEachEntry { entry in
       guard places.contains(entry.place) else { return }
       lost[entry.fingerprint] = entry.place
       if !entry.place.isTombstone { count += 1 }
     }
-    guard isSound else { return nil }
+    guard isSound == true else { return nil }
     (self.lost, lostRecordCount) = (lost, count)
   }
 

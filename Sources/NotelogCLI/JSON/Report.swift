@@ -50,3 +50,12 @@ extension Invocation {
 
   func print(_ report: Report) throws { try print(report.lines, or: report.json) }
 }
+
+extension JSONReader {
+  /// Reads one value; what is wrong is said behind `errorPrefix`.
+  static func read(_ bytes: [UInt8], errorPrefix: String) throws -> JSONValue {
+    do { return try read(bytes) } catch {
+      throw ToolError(.failed, "\(errorPrefix)\(error.message) (at byte \(error.offset))")
+    }
+  }
+}

@@ -183,12 +183,3 @@ enum SystemError {
     return text.prefix(1).lowercased() + text.dropFirst()
   }
 }
-
-extension JSONReader {
-  /// Reads one value; what is wrong is said behind `errorPrefix`.
-  static func read(_ bytes: [UInt8], errorPrefix: String) throws -> JSONValue {
-    do { return try read(bytes) } catch {
-      throw ToolError(.failed, "\(errorPrefix)\(error.message) (at byte \(error.offset))")
-    }
-  }
-}
