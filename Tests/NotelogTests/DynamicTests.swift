@@ -1,6 +1,7 @@
 // Records by field name, as the tool uses them.
 
 @testable import NotelogFormat
+import NotelogBase
 import Foundation
 import NotelogTestSupport
 import Testing
@@ -55,10 +56,11 @@ private let noteFields: [FieldDescription] = [
     let notes = try store.createCollection("note", fields: noteFields)
     let titles = ["z", "e\u{301}", "\u{E9}", "a"].map { String(repeating: "same ", count: 20) + $0 }
     for title in titles { try notes.add(["title": .text(title)]) }
-    let ascending = try notes.entries(sortedBy: "title").map { try $0.value("title") }
+    let ascending = try notes.query().sorted(by: "title").entries().map { try $0.value("title") }
     #expect(ascending == [titles[3], titles[1], titles[0], titles[2]].map { .text($0) })
     #expect(
-      try notes.entries(sortedBy: "title", .descending).map { try $0.value("title") } == ascending.reversed())
+      try notes.query().sorted(by: "title", .descending).entries().map { try $0.value("title") }
+        == ascending.reversed())
   }
 
   @Test func `wrong names, wrong types and missing values are refused`() throws {
@@ -84,16 +86,18 @@ private let noteFields: [FieldDescription] = [
       ["b", "c", "a"].enumerated().map { index, title in
         ["time": .date(Date(timeIntervalSinceReferenceDate: -Double(index))), "title": .text(title)]
       })
-    func titles(_ entries: [DynamicEntry]) throws -> [DynamicValue] {
-      try entries.map { try $0.value("title") }
+    func titles(_ query: Query<DynamicEntry>) throws -> [DynamicValue] {
+      try query.entries().map { try $0.value("title") }
     }
-    #expect(try titles(notes.entries(sortedBy: "title")) == [.text("a"), .text("b"), .text("c")])
-    #expect(try titles(notes.entries(sortedBy: "time", limit: 1)) == [.text("a")])
-    #expect(try titles(notes.entries(sortedBy: "time", .descending, limit: 2)) == [.text("b"), .text("c")])
-    #expect(try notes.entries(limit: 2).count == 2)
+    let byTime = notes.query().sorted(by: "time")
+    #expect(try titles(notes.query().sorted(by: "title")) == [.text("a"), .text("b"), .text("c")])
+    #expect(try titles(byTime.limit(1)) == [.text("a")])
+    #expect(
+      try titles(notes.query().sorted(by: "time", .descending).limit(2)) == [.text("b"), .text("c")])
+    #expect(try notes.query().limit(2).entries().count == 2)
     store.lock()
-    #expect(try notes.entries(sortedBy: "time").count == 3)
-    #expect(throws: NotelogError(.locked, "")) { try notes.entries(sortedBy: "title") }
+    #expect(try byTime.entries().count == 3)
+    #expect(throws: NotelogError(.locked, "")) { try notes.query().sorted(by: "title").entries() }
   }
 
   /// The bug: all records were opened and kept, however few were asked for.
@@ -111,20 +115,23 @@ private let noteFields: [FieldDescription] = [
           ? ["title": .text("\(number)")] : ["time": .date(time), "title": .text("\(number)")]
       })
     for field in ["time", "title"] {
-      let all = try notes.entries(sortedBy: field, direction)
+      let sorted = notes.query().sorted(by: field, direction)
+      let all = try sorted.entries()
       let keys = try all.map { try $0.value(field).description }
       #expect(all.count == 300 && Set(all.map(\.id)).count == 300 && Set(keys).count > 30)
       for limit in [0, 1, 2, 17, 299, 300, 1000, Int.max] {
-        let first = try notes.entries(sortedBy: field, direction, limit: limit)
+        let first = try sorted.limit(limit).entries()
         #expect(first.map(\.id) == all.prefix(limit).map(\.id), "\(field), \(limit)")
-        let odd = { (entry: DynamicEntry) in try entry.value("title").description.hasSuffix("1") }
-        let found = try notes.entries(sortedBy: field, direction, limit: limit, where: odd)
-        #expect(found.map(\.id) == (try all.filter(odd)).prefix(limit).map(\.id), "\(field), \(limit)")
+        let isOdd: @Sendable (DynamicValue) -> Bool = { $0.description.hasSuffix("1") }
+        let found = try sorted.where(.field("title", satisfies: isOdd)).limit(limit).entries()
+        let odd = try all.filter { isOdd(try $0.value("title")) }
+        #expect(found.map(\.id) == odd.prefix(limit).map(\.id), "\(field), \(limit)")
       }
     }
-    let byID = try notes.entries().map(\.id)
+    let byID = try notes.query().entries().map(\.id)
     #expect(Set(byID).count == 300)
-    #expect(try notes.entries(limit: 9).map(\.id) == Array(byID.prefix(9)))
+    #expect(byID == byID.sorted())
+    #expect(try notes.query().limit(9).entries().map(\.id) == Array(byID.prefix(9)))
     #expect(try notes.count == 300)
   }
 
@@ -156,29 +163,29 @@ private let noteFields: [FieldDescription] = [
     #expect(try notes.count == 400)
     let sound = added.filter { !harmed.contains($0) }
     for field in ["time", "title", nil] {
-      var said: [RecordID] = []
-      let found = try notes.entries(
-        sortedBy: field, limit: field == "time" ? 300 : nil,
-        damaged: { id, error in
-          #expect(error.code == .damaged)
-          said.append(id)
-          return true
-        })
-      #expect(said.sorted() == harmed.sorted())
+      let said = Lock<[RecordID]>([])
+      var query = notes.query()
+      if let field { query = query.sorted(by: field) }
+      if field == "time" { query = query.limit(300) }
+      let found = try query.onDamage { finding in
+        #expect(NotelogError(finding).code == .damaged)
+        said.withLock { $0 += [finding.record].compactMap(\.self) }
+      }.entries()
+      #expect(said.withLock { $0 }.sorted() == harmed.sorted())
       if field == "time" { #expect(found.map(\.id) == Array(sound.prefix(300))) }
       #expect(Set(found.map(\.id)).isSubset(of: Set(sound)) && found.count == (field == "time" ? 300 : 398))
       // Where nobody says what to do about it, it is an error.
-      #expect(throws: NotelogError(.damaged, "")) { try notes.entries(sortedBy: field) }
+      #expect(throws: NotelogError(.damaged, "")) { try query.entries() }
     }
     // Going on no further is an answer too.
-    var calls = 0
-    _ = try notes.entries(
-      sortedBy: "time",
-      damaged: { _, _ in
-        calls += 1
-        return false
-      })
-    #expect(calls == 1)
+    let calls = Lock(0)
+    #expect(throws: CancellationError.self) {
+      try notes.query().sorted(by: "time").onDamage { _ in
+        calls.withLock { $0 += 1 }
+        throw CancellationError()
+      }.entries()
+    }
+    #expect(calls.withLock { $0 } == 1)
   }
 
   @Test func `a typed record and the tool see the same`() throws {

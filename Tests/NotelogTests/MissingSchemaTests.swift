@@ -62,7 +62,7 @@ import Testing
     // What is there is served, and written.
     let notes = try store.collection("note")
     let id = try notes.add(["name": .text("another"), "body": .text("body")])
-    #expect(try notes.get(id) != nil && notes.entries().count == 2)
+    #expect(try notes.get(id) != nil && notes.query().entries().count == 2)
     let keyring = disk.contents("keyring")
     let refusals: [(Store) throws -> Void] = [
       { _ = try $0.createCollection("secret", fields: Self.plain) },

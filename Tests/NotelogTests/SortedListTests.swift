@@ -38,8 +38,8 @@ import Testing
     let notes = try store.createCollection("note", fields: Self.fields)
     try Self.fill(notes, count: 400)
     // What changed since an index was made is found where it is now.
-    _ = try notes.entries(sortedBy: "time", limit: 1)
-    let changed = try notes.entries(limit: 3)
+    _ = try notes.query().sorted(by: "time").first()
+    let changed = try notes.query().limit(3).entries()
     for entry in changed {
       try notes.update(entry.id, ["time": .date(Date(timeIntervalSinceReferenceDate: 50))])
     }
@@ -52,7 +52,7 @@ import Testing
       default: (isThere ? 1 : 0, 0, [])
       }
     }
-    let all = try notes.entries()
+    let all = try notes.query().entries()
     for field in Self.fields.map(\.name) {
       let ranked = try all.map { entry in
         (rank(try entry.value(field), isThere: entry.fields.contains { $0.name == field }), entry.id)
@@ -66,13 +66,18 @@ import Testing
       }.map(\.1)
       for limit in [nil, 1, 7, 399, 400] as [Int?] {
         let wanted = Array(expected.prefix(limit ?? .max))
-        #expect(try notes.entries(sortedBy: field, direction, limit: limit).map(\.id) == wanted, "\(field)")
-        let found = try notes.entries(sortedBy: field, direction, limit: limit, where: { _ in true })
-        #expect(found.map(\.id) == wanted, "\(field)")
+        let sorted = notes.query().sorted(by: field, direction)
+        let page = limit.map { sorted.limit($0) } ?? sorted
+        for query in [page, page.where(.field("name") { _ in true }), page.parallel(3)] {
+          #expect(try query.entries().map(\.id) == wanted, "\(field)")
+          var seen: [RecordID] = []
+          try query.forEach { entry in
+            seen.append(entry.id)
+            return true
+          }
+          #expect(seen == wanted, "\(field)")
+        }
       }
-      var seen: [RecordID] = []
-      try notes.forEach(sortedBy: field, direction) { seen.append($0.id) }
-      #expect(seen == expected, "\(field)")
     }
   }
 
@@ -85,17 +90,18 @@ import Testing
     let notes = try store.createCollection("note", fields: Self.fields)
     try Self.fill(notes, count: 5000)
     // Leaves the index to the next opening.
-    _ = try notes.entries(sortedBy: "time", limit: 1)
+    _ = try notes.query().sorted(by: "time").first()
     try store.close()
     options.isReadOnly = true
     store = try Store.open(in: disk, unlocking: nil, options: options)
     let collection = try store.collection("note")
     var start = disk.callCount
-    #expect(try collection.entries(sortedBy: "time", where: { _ in true }).count == 5000)
+    let byTime = collection.query().sorted(by: "time")
+    #expect(try byTime.where(.field("time") { _ in true }).entries().count == 5000)
     let all = disk.callCount - start
     #expect(store.indexes.index(OrderName(collection: collection.plan.number, field: 1)) == nil)
     start = disk.callCount
-    #expect(try collection.entries(sortedBy: "time", limit: 10).count == 10)
+    #expect(try byTime.limit(10).entries().count == 10)
     let first = disk.callCount - start
     #expect(first < 40 && all > 2 * first, "\(first) of \(all)")
     try store.close()

@@ -128,6 +128,16 @@ public struct Finding: Sendable, Hashable {
   var range: Range<Int> { place.offset..<place.offset + byteCount }
 }
 
+extension NotelogError {
+  /// The error that a finding is to whoever can't do without what it is about: `tampered` where a tag says so, `damaged` else.
+  public init(_ finding: Finding) {
+    self.init(
+      finding.part == .tags ? .tampered : .damaged, finding.message, segment: finding.segment,
+      offset: finding.offset)
+    record = finding.record
+  }
+}
+
 extension Finding: CustomStringConvertible {
   /// What was found and where, in words, on one line.
   public var description: String {

@@ -299,10 +299,12 @@ struct IndexBounds: Sendable, Equatable {
       OrderedEntry(key: last.rawSpan, includingUpper ? RecordID(ID16(low: .max, high: .max)) : Self.noRecord))
   }
 
-  /// The run of an order that holds every key of a range of its first field.
-  init(_ range: KeyRange, of name: OrderName) {
+  /// The run of an order that holds every key of a range of its first field. Keys that have no fixed length, or that don't fit, tie with others:
+  /// the last that does may be in the range where it says that it isn't.
+  init(_ range: KeyRange, of name: OrderName, isFixed: Bool) {
     if name.second == nil {
-      self.init(from: range.lower, to: range.upper, includingUpper: range.includesUpper)
+      let ties = !isFixed || range.upper?.count ?? 0 > OrderedEntry.keyByteCount
+      self.init(from: range.lower, to: range.upper, includingUpper: range.includesUpper || ties)
       return
     }
     let rest = [UInt8](repeating: .max, count: OrderedEntry.keyByteCount)
@@ -396,9 +398,9 @@ struct KeyRange: Sendable {
   /// One key.
   init(of key: [UInt8]) { self.init(from: key, to: key) }
 
-  /// All keys that begin with some bytes.
+  /// All keys of texts that begin with some bytes: no text has a byte of all ones.
   init(beginningWith bytes: [UInt8]) {
-    let rest = max(0, OrderedEntry.keyByteCount - bytes.count)
+    let rest = max(1, OrderedEntry.keyByteCount - bytes.count)
     self.init(from: bytes, to: bytes + [UInt8](repeating: .max, count: rest))
   }
 }

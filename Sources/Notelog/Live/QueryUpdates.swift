@@ -65,13 +65,13 @@ public struct QueryUpdates<R: Record>: AsyncSequence, Sendable {
   public func makeAsyncIterator() -> Iterator { Iterator(query) }
 }
 
-extension Query {
+extension Query where R: Record {
   /// What the query finds, now and whenever that changes: see ``QueryUpdates``.
   public func updates() -> QueryUpdates<R> { QueryUpdates(query: self) }
 
   /// The records found, by id where no order was asked for, so that the same answer looks the same.
   fileprivate func entriesInOrder() throws -> [Entry<R>] {
     let entries = try entries()
-    return order == nil ? entries.sorted { $0.id < $1.id } : entries
+    return question.keys.isEmpty ? entries.sorted { $0.id < $1.id } : entries
   }
 }

@@ -12,23 +12,21 @@ extension Query {
   /// - Complexity: O(*n*) in the records of the collection where no index helps, or where one is made.
   public func explain() throws -> QueryPlan {
     try store.journal.checkOpen()
-    let moment = moment ?? store.journal.snapshot()
-    let reader = try store.reader(for: R.self)
-    let collection = reader.plan.collection
+    let search = try search()
+    let collection = search.plan
     var opened: [String] = []
-    let tested = conditions.flatMap(\.fields)
-    for path in tested.map(\.path) + (order?.keys.map(\.path) ?? []) {
-      let field = collection.fields[try reader.plan.index(of: path)]
+    let tested = search.condition.fields
+    let places = try tested.map { try search.source.place(of: $0.field).index }
+    for field in (places + search.order.parts.map(\.index)).map({ collection.fields[$0] }) {
       if field.isSealed, !opened.contains(field.field.name) { opened.append(field.field.name) }
     }
     var runs: [IndexRun] = []
     let candidateCount: Int
     var direction: SortDirection?
-    switch try way(reader, moment) {
-    case .scan:
-      candidateCount = try moment.records(in: collection.number).count
+    switch try search.way() {
+    case .scan, .listed: candidateCount = try search.moment.records(in: collection.number).count
     case .inOrder(let run):
-      direction = order?.keys[0].direction
+      direction = search.order.direction
       runs = [run]
       candidateCount = run.count
     case .candidates(let found):
@@ -45,8 +43,8 @@ extension Query {
     return QueryPlan(
       collection: collection.schema.name, indexes: indexes, candidateCount: candidateCount,
       conditionCount: tested.count, openedFields: opened,
-      sortsInMemory: order != nil && direction == nil, limit: limit,
-      threadCount: direction == nil ? partCount : 1)
+      sortsInMemory: !question.keys.isEmpty && direction == nil, limit: question.limit,
+      threadCount: direction == nil ? question.partCount : 1)
   }
 }
 

@@ -11,46 +11,22 @@ extension Query {
   ///
   /// - Throws: `CancellationError` where the task was cancelled; what `entries()` throws.
   public func count() throws -> Int {
-    try checkLimit()
-    guard limit != 0 else { return 0 }
-    let moment = moment ?? store.journal.snapshot()
-    let reader = try store.reader(for: R.self)
-    let all = try listedCount(reader, moment) ?? foundCount(reader, moment)
-    return Swift.min(Swift.max(all - offset, 0), limit ?? .max)
+    try search().count()
   }
+}
 
-  /// How many records the collection lists, where that is what is asked for; nil else.
-  private func listedCount(_ reader: RecordReader<R>, _ moment: Snapshot) throws -> Int? {
-    guard isOfAll, !store.journal.isDamaged else { return nil }
-    let count = try moment.recordCount(in: reader.plan.collection.number)
-    // What is damaged may have turned out now.
-    return store.journal.isDamaged ? nil : count
-  }
-
-  private func foundCount(_ reader: RecordReader<R>, _ moment: Snapshot) throws -> Int {
-    let way = try unordered.way(reader, moment)
-    let counts = try inParts { part in
-      var count = 0
-      try forEach(on: way, reader, moment, part: part) { _ in
-        count += 1
-        return count != wantedCount
-      }
-      return count
-    }
-    return counts.reduce(0, +)
-  }
-
+extension Query where R: Record {
   /// The least value of a field among the records found; nil where there is none. NaN is passed over.
   ///
   /// - Complexity: That of the first record sorted by the field: with an index, hardly more than one record is read.
   /// - Throws: `locked` where a locked field is needed; what `entries()` throws.
   public func min<Value: Comparable & FieldValue>(of path: FieldKeyPath<R, Value>) throws -> Value? {
-    try first(FieldOrder(path: path, direction: .ascending, order: ValueOrder())) { $0 == $0 }
+    try first(path, OrderKey(path, .ascending)) { $0 == $0 }
   }
 
   /// The least value of a field among the records found, nil and NaN passed over; nil where there is none.
   public func min<Value: Comparable & FieldValue>(of path: FieldKeyPath<R, Value?>) throws -> Value? {
-    try first(FieldOrder(path: path, direction: .ascending, order: ValueOrder())) { $0 != nil && $0 == $0 }
+    try first(path, OrderKey(path, .ascending)) { $0 != nil && $0 == $0 }
       ?? nil
   }
 
@@ -59,12 +35,12 @@ extension Query {
   /// - Complexity: That of the first record sorted by the field: with an index, hardly more than one record is read.
   /// - Throws: `locked` where a locked field is needed; what `entries()` throws.
   public func max<Value: Comparable & FieldValue>(of path: FieldKeyPath<R, Value>) throws -> Value? {
-    try first(FieldOrder(path: path, direction: .descending, order: ValueOrder())) { $0 == $0 }
+    try first(path, OrderKey(path, .descending)) { $0 == $0 }
   }
 
   /// The greatest value of a field among the records found, nil and NaN passed over; nil where there is none.
   public func max<Value: Comparable & FieldValue>(of path: FieldKeyPath<R, Value?>) throws -> Value? {
-    try first(FieldOrder(path: path, direction: .descending, order: ValueOrder())) { $0 != nil && $0 == $0 }
+    try first(path, OrderKey(path, .descending)) { $0 != nil && $0 == $0 }
       ?? nil
   }
 
@@ -94,9 +70,6 @@ extension Query {
     try total(of: path, { $0 ?? 0 }, { $0 + $1 })
   }
 
-  /// Whether it asks for all records of the collection, and is not told of those that can't be read.
-  private var isOfAll: Bool { conditions.isEmpty && cursor == nil && !tellsOfDamage }
-
   @Sendable
   private static func add<Value: FixedWidthInteger>(_ left: Value, _ right: Value) throws -> Value {
     let (sum, overflow) = left.addingReportingOverflow(right)
@@ -106,24 +79,27 @@ extension Query {
 
   /// The first value in an order, of those that count.
   private func first<Value: FieldValue>(
-    _ order: FieldOrder<R, Value>, _ counts: @escaping @Sendable (Value) -> Bool
+    _ path: FieldKeyPath<R, Value>, _ key: OrderKey, _ counts: @escaping @Sendable (Value) -> Bool
   ) throws -> Value? {
-    guard limit == nil, offset == 0, cursor == nil else {
-      var first: Value?
-      for entry in try entries() {
-        guard let value = try reading(entry.id, { try entry.value(of: order.path) }), counts(value) else {
-          continue
+    if question.limit != nil || question.offset != 0 || question.cursor != nil {
+      // Of a page, the first is found among its records.
+      let (search, reader) = try typedSearch()
+      let order = try RecordOrder([key], reader)
+      var rows = SortedRows(order, limit: 1)
+      let scanner = reader.scanner()
+      for record in try search.entries() {
+        try search.sparing(record.id) {
+          guard counts(try Entry(stored: record, reader: reader).value(of: path)) else { return }
+          try record.withScanned { try rows.insert($0, scanner, keptFor: record.collection) }
         }
-        if first.map({ order.compare(value, $0) == .before }) ?? true { first = value }
       }
-      return first
+      return try rows.sorted().first?.record.map { try Entry(stored: $0, reader: reader).value(of: path) }
     }
-    let condition = FieldCondition<R>(order.path, IndexedCondition(anyNumberOf: Value.Stored.self)) { entry in
-      counts(try entry.value(of: order.path))
-    }
-    var query = adding(QueryCondition(condition)).limit(1)
-    query.order = order
-    return try query.entries().first?.value(of: order.path)
+    let condition = FieldCondition(
+      path, KeySet(numbersOf: Value.Stored.self, decides: hasOrderOfKeys(Value.self))
+    ) { entry in counts(try entry.value(of: path)) }
+    let first = self.where(QueryCondition(condition)).changing { $0.keys = [key] }.limit(1)
+    return try first.entries().first?.value(of: path)
   }
 
   /// Adds a field's values up, each made to what is added.
@@ -131,28 +107,25 @@ extension Query {
     of path: FieldKeyPath<R, Field>, _ summand: @escaping @Sendable (Field) -> Sum,
     _ add: @escaping @Sendable (Sum, Sum) throws -> Sum
   ) throws -> Sum {
-    guard limit == nil, offset == 0 else {
-      var sum = Sum.zero
-      for entry in try entries() {
-        if let value = try reading(entry.id, { try entry.value(of: path) }) {
-          sum = try add(sum, summand(value))
+    let (search, reader) = try typedSearch()
+    var sum = Sum.zero
+    if question.limit != nil || question.offset != 0 {
+      for record in try search.entries() {
+        try search.sparing(record.id) {
+          sum = try add(sum, summand(Entry(stored: record, reader: reader).value(of: path)))
         }
       }
       return sum
     }
-    let moment = moment ?? store.journal.snapshot()
-    let reader = try store.reader(for: R.self)
-    if let listed = try listedTotal(of: path, summand, add, reader, moment) { return listed }
-    let way = try unordered.way(reader, moment)
-    let sums = try inParts { part in
-      var sum = Sum.zero
-      try forEach(on: way, reader, moment, part: part) { entry in
-        if let value = try reading(entry.id, { try entry.value(of: path) }) {
-          sum = try add(sum, summand(value))
+    if let listed = try listedTotal(of: path, summand, add, search, reader) { return listed }
+    let sums = try search.gather(into: Sum.zero, on: search.way(isOrdered: false)) { sum, record, scanner in
+      try search.sparing(record.id) {
+        let value = try scanner.withOpening { opening in
+          try reader.value(of: path, record.id, record.body.bytes, &opening)
         }
-        return true
+        sum = try add(sum, summand(value))
       }
-      return sum
+      return true
     }
     return try sums.dropFirst().reduce(sums[0], add)
   }
@@ -160,13 +133,15 @@ extension Query {
   /// The sum out of the sort keys that the store lists; nil where it doesn't list them all, or other than all records are asked for.
   private func listedTotal<Field: FieldValue, Sum: AdditiveArithmetic>(
     of path: FieldKeyPath<R, Field>, _ summand: (Field) -> Sum, _ add: (Sum, Sum) throws -> Sum,
-    _ reader: RecordReader<R>, _ moment: Snapshot
+    _ search: Search, _ reader: RecordReader<R>
   ) throws -> Sum? {
-    guard isOfAll, !store.journal.isDamaged, let name = reader.indexName(of: path) else { return nil }
+    guard search.isOfAll, !store.journal.isDamaged, let index = try? reader.plan.index(of: path),
+      let name = search.plan.indexName(of: index)
+    else { return nil }
     var sum = Sum.zero
     var stored: [UInt8] = []
     var failure: (any Error)?
-    let isWhole = try moment.forEachEnvelope(in: name.collection) { _, envelope in
+    let isWhole = try search.moment.forEachEnvelope(in: name.collection) { _, envelope in
       guard let key = Envelope.sortKey(of: name.field, in: envelope) else { return false }
       do {
         guard

@@ -1,6 +1,5 @@
 // Conditions of a query, and what is made of them by and, or and not.
 
-import Foundation
 import NotelogBase
 
 /// What must be so of a record for a query to find it: conditions on fields, joined by `&&`, `||` and `!`.
@@ -13,93 +12,169 @@ import NotelogBase
 ///
 /// Each condition on a field is also a method of ``Query`` (`where(\.folder, is: 3)`), whose conditions all have to hold. What is on the left is
 /// asked first, and where that decides, what is on the right is not asked: put a condition on a sealed field, which has to be opened, last.
-public struct QueryCondition<R: Record>: Sendable {
-  /// A condition as one thread asks it: what does not change from record to record was looked up.
-  typealias Bound = (ScannedRecord) throws -> Bool
+///
+/// Of records whose type is known at run time only, it names fields: `.field("folder", .equal, .integer(3))`, of a `QueryCondition<DynamicEntry>`.
+public struct QueryCondition<R>: Sendable {
+  let node: ConditionNode
 
-  enum Node: Sendable {
-    case field(FieldCondition<R>)
-    /// All of them hold; so it is where there is none.
-    case all([QueryCondition])
-    /// One of them holds, at least.
-    case any([QueryCondition])
-    /// Not all of them hold.
-    case notAll([QueryCondition])
-  }
+  init(_ node: ConditionNode) { self.node = node }
 
-  let node: Node
-
-  init(_ node: Node) { self.node = node }
-
-  init(_ condition: FieldCondition<R>) { node = .field(condition) }
+  init(_ condition: FieldCondition) { node = .field(condition) }
 
   /// Both conditions hold.
   public static func && (left: QueryCondition, right: QueryCondition) -> QueryCondition {
-    func parts(_ condition: QueryCondition) -> [QueryCondition] {
-      if case .all(let conditions) = condition.node { conditions } else { [condition] }
+    func parts(_ condition: QueryCondition) -> [ConditionNode] {
+      if case .all(let conditions) = condition.node { conditions } else { [condition.node] }
     }
     return QueryCondition(.all(parts(left) + parts(right)))
   }
 
   /// One of the conditions holds, or both do.
   public static func || (left: QueryCondition, right: QueryCondition) -> QueryCondition {
-    func parts(_ condition: QueryCondition) -> [QueryCondition] {
-      if case .any(let conditions) = condition.node { conditions } else { [condition] }
+    func parts(_ condition: QueryCondition) -> [ConditionNode] {
+      if case .any(let conditions) = condition.node { conditions } else { [condition.node] }
     }
     return QueryCondition(.any(parts(left) + parts(right)))
   }
 
   /// The condition doesn't hold.
   public static prefix func ! (condition: QueryCondition) -> QueryCondition {
-    QueryCondition(.notAll([condition]))
+    QueryCondition(.notAll([condition.node]))
   }
+}
+
+/// Conditions on fields, joined.
+indirect enum ConditionNode: Sendable {
+  /// A condition as one thread asks it: what does not change from record to record was looked up.
+  typealias Bound = (ScannedRecord) throws -> Bool
+
+  case field(FieldCondition)
+  /// All of them hold; so it is where there is none.
+  case all([ConditionNode])
+  /// One of them holds, at least.
+  case any([ConditionNode])
+  /// Not all of them hold.
+  case notAll([ConditionNode])
 
   /// The conditions on fields that it is made of.
-  var fields: [FieldCondition<R>] {
-    switch node {
+  var fields: [FieldCondition] {
+    switch self {
     case .field(let condition): [condition]
     case .all(let conditions), .any(let conditions), .notAll(let conditions): conditions.flatMap(\.fields)
     }
   }
 
   /// The condition, ready for a scanner.
-  func bound(to scanner: RecordScanner<R>) throws -> Bound {
-    switch node {
-    case .field(let condition): return try condition.bind(scanner)
+  func bound(to scanner: Scanner, _ source: any QuerySource) throws -> Bound {
+    switch self {
+    case .field(let condition): return try condition.bound(to: scanner, source)
     case .all(let conditions):
-      let bound = try conditions.map { try $0.bound(to: scanner) }
+      let bound = try conditions.map { try $0.bound(to: scanner, source) }
       return { record in
         for condition in bound where try !condition(record) { return false }
         return true
       }
     case .any(let conditions):
-      let bound = try conditions.map { try $0.bound(to: scanner) }
+      let bound = try conditions.map { try $0.bound(to: scanner, source) }
       return { record in
         for condition in bound where try condition(record) { return true }
         return false
       }
     case .notAll(let conditions):
-      let bound = try conditions.map { try $0.bound(to: scanner) }
-      return { record in
-        for condition in bound where try !condition(record) { return true }
-        return false
-      }
+      let holds = try ConditionNode.all(conditions).bound(to: scanner, source)
+      return { record in try !holds(record) }
     }
   }
 }
 
-extension Query {
-  /// The conditions, ready for a scanner; they all have to hold, and the record comes after the cursor if there is one.
-  func bound(to scanner: RecordScanner<R>) throws -> QueryCondition<R>.Bound {
-    let holds = try QueryCondition(.all(conditions)).bound(to: scanner)
-    guard let follows = try following(scanner.reader) else { return holds }
-    return { record in try holds(record) && follows(ScannedEntry(record, scanner)) }
+// MARK: - One condition of a query on one field.
+
+/// What must be so of a field for a record to be found.
+struct FieldCondition: Sendable {
+  let field: FieldReference
+  /// The sort keys that are permitted; nil where they don't say it.
+  let keys: KeySet?
+  /// Makes the condition ready for a scanner where the keys don't decide; nil where they do.
+  private let bind: (@Sendable (Scanner, any QuerySource) throws -> ConditionNode.Bound)?
+
+  init(
+    _ field: FieldReference, _ keys: KeySet?,
+    bind: (@Sendable (Scanner, any QuerySource) throws -> ConditionNode.Bound)? = nil
+  ) {
+    self.field = field
+    self.keys = keys
+    self.bind = bind
+  }
+
+  /// A condition that looks at a value of a record type.
+  init<R: Record>(
+    _ path: any PartialKeyPath<R> & Sendable, _ keys: KeySet? = nil,
+    _ holds: @escaping @Sendable (ScannedEntry<R>) throws -> Bool
+  ) {
+    self.init(.path(path), keys) { scanner, source in
+      guard let scanner = scanner as? RecordScanner<R> else { throw source.refusal(of: .path(path)) }
+      return { record in try holds(ScannedEntry(record, scanner)) }
+    }
+  }
+
+  /// A condition that looks at the bytes of a value that is there.
+  init(bytesOf field: FieldReference, _ holds: @escaping @Sendable (RawSpan) throws -> Bool) {
+    self.init(field, nil) { scanner, source in
+      let place = try source.place(of: field)
+      let isOptional = scanner.plan.fields[place.index].isOptional
+      func ask(_ bytes: RawSpan) throws -> Bool {
+        guard isOptional else { return try holds(bytes) }
+        guard bytes.byteCount > 0, bytes.byte(at: 0) == 1 else { return false }
+        return try holds(bytes.extracting(droppingFirst: 1))
+      }
+      // What a record has that lacks the field.
+      let isInitial = try place.initial.map { try ask($0.rawSpan) } ?? false
+      return { record in try scanner.withValue(in: place.index, of: record, ask) ?? isInitial }
+    }
+  }
+
+  /// The condition, ready for a scanner.
+  fileprivate func bound(to scanner: Scanner, _ source: any QuerySource) throws -> ConditionNode.Bound {
+    // A field that was retired has its initial value, and no place.
+    if let keys, keys.decides, let place = try? source.place(of: field),
+      scanner.plan.fields[place.index].type == keys.type
+    {
+      return try bound(to: scanner, place, keys)
+    }
+    guard let bind else {
+      let index = try source.place(of: field).index
+      throw NotelogError(
+        .typeMismatch,
+        "\(scanner.plan.name(of: index)) is a \(scanner.plan.fields[index].type.name) field, and is compared with another type's value"
+      )
+    }
+    return try bind(scanner, source)
+  }
+
+  /// Holds the sort keys of records against those that are permitted.
+  private func bound(
+    to scanner: Scanner, _ place: FieldPlace, _ keys: KeySet
+  ) throws -> ConditionNode.Bound {
+    let isOptional = scanner.plan.fields[place.index].isOptional
+    let ranges = keys.ranges(isOptional: isOptional)
+    var key: [UInt8] = []
+    func ask(_ value: RawSpan) throws -> Bool {
+      if SortKey.isValue(of: keys.type) {
+        try SortKey.check(value, keys.type, isOptional: isOptional)
+        return ranges.contains(value)
+      }
+      key.removeAll(keepingCapacity: true)
+      try SortKey.append(value, keys.type, isOptional: isOptional, to: &key)
+      return ranges.contains(key.rawSpan)
+    }
+    let isInitial = try place.initial.map { try ask($0.rawSpan) } ?? keys.includesMissing
+    return { record in try scanner.withValue(in: place.index, of: record, ask) ?? isInitial }
   }
 }
 
-// MARK: - Conditions on one field.
+// MARK: - Conditions on the fields of a record type.
 
-extension QueryCondition {
+extension QueryCondition where R: Record {
   /// The field has this value. If the field is indexed and few records have it, only those are read; so it is with a sealed field that
   /// ``Unique`` keeps digests of.
   ///
@@ -108,40 +183,29 @@ extension QueryCondition {
   public static func field<Value: Equatable & Sendable>(
     _ path: FieldKeyPath<R, Value>, is value: Value
   ) -> QueryCondition {
-    let equality = ValueEquality<Value>()
-    return QueryCondition(
-      FieldCondition(path, IndexedCondition(is: value), values: storedValues([value])) { entry in
-        equality.areEqual(try entry.value(of: path), value)
-      })
+    QueryCondition(FieldCondition(path, KeySet([value])) { entry in try entry.value(of: path) == value })
   }
 
   /// The field has another value than this. An index helps where this is nil.
   public static func field<Value: Equatable & Sendable>(
     _ path: FieldKeyPath<R, Value>, isNot value: Value
   ) -> QueryCondition {
-    let equality = ValueEquality<Value>()
+    guard let keys = KeySet([value]), keys.includesMissing else { return !field(path, is: value) }
     return QueryCondition(
-      FieldCondition(path, IndexedCondition(isNot: value)) { entry in
-        !equality.areEqual(try entry.value(of: path), value)
-      })
+      FieldCondition(path, KeySet(presentOf: keys.type)) { entry in try entry.value(of: path) != value })
   }
 
   /// The field has one of these values, compared as one value is. If the field is indexed, or sealed and has digests, and few
   /// records have one, only those are read.
   ///
-  /// - Complexity: O(1) a record, however many values there are.
+  /// - Complexity: O(log *n*) a record, in the number of values.
   public static func field<Value: Hashable & Sendable>(
     _ path: FieldKeyPath<R, Value>, isIn values: some Sequence<Value>
   ) -> QueryCondition {
-    let values = Array(values)
-    // Texts that are other bytes may be one to a dictionary.
-    let known = Dictionary(grouping: values) { $0 }
-    let equality = ValueEquality<Value>()
+    let known = Set(values)
+    // Texts that are other bytes may be one to a set.
     return QueryCondition(
-      FieldCondition(path, IndexedCondition(isIn: values), values: storedValues(values)) { entry in
-        let value = try entry.value(of: path)
-        return known[value]?.contains { equality.areEqual($0, value) } ?? false
-      })
+      FieldCondition(path, KeySet(Array(values))) { entry in known.contains(try entry.value(of: path)) })
   }
 
   /// The field has a value in a range: `5..<9`, `5...9`, `5...`, `..<9` or `...9`. If the field is an indexed number, date, UUID or text
@@ -152,51 +216,27 @@ extension QueryCondition {
   public static func field<Value: Comparable & Sendable>(
     _ path: FieldKeyPath<R, Value>, in range: some RangeExpression<Value> & Sendable
   ) -> QueryCondition {
-    let known = ValueRange(range)
-    let indexed = known.flatMap { IndexedCondition(in: $0, isOptional: false) }
-    guard let known, Value.self == String.self else {
-      return QueryCondition(
-        FieldCondition(path, indexed) { entry in range.contains(try entry.value(of: path)) })
-    }
-    let order = ValueOrder<Value>()
-    return QueryCondition(
-      FieldCondition(path, indexed) { entry in known.contains(try entry.value(of: path), in: order) })
+    QueryCondition(
+      FieldCondition(path, KeySet(in: range)) { entry in range.contains(try entry.value(of: path)) })
   }
 
   /// The field has a value, and it is in a range; nil is in none.
   public static func field<Value: Comparable & Sendable>(
     _ path: FieldKeyPath<R, Value?>, in range: some RangeExpression<Value> & Sendable
   ) -> QueryCondition {
-    guard let known = ValueRange(range) else {
-      return QueryCondition(
-        FieldCondition(path) { entry in try entry.value(of: path).map { range.contains($0) } ?? false })
-    }
-    let order = ValueOrder<Value>()
-    return QueryCondition(
-      FieldCondition(path, IndexedCondition(in: known, isOptional: true)) { entry in
-        guard let value = try entry.value(of: path) else { return false }
-        return Value.self == String.self ? known.contains(value, in: order) : range.contains(value)
+    QueryCondition(
+      FieldCondition(path, KeySet(in: range)) { entry in
+        try entry.value(of: path).map { range.contains($0) } ?? false
       })
   }
 
   /// The text field begins with a text. If the field is indexed and few records are left, only those are read.
   ///
-  /// The bytes of both are compared: upper case is not lower case.
+  /// The bytes of both are compared: upper case is not lower case. nil begins with nothing.
   public static func field<Value: FieldValue>(
     _ path: FieldKeyPath<R, Value>, hasPrefix text: String
-  ) -> QueryCondition where Value.Stored == String {
-    let prefix = Array(text.utf8)
-    let indexed = IndexedCondition(hasPrefix: text, isOptional: false)
-    return QueryCondition(FieldCondition(textOf: path, indexed) { $0.starts(with: prefix.rawSpan) })
-  }
-
-  /// The text field has a text that begins with another.
-  public static func field<Value: FieldValue>(
-    _ path: FieldKeyPath<R, Value>, hasPrefix text: String
-  ) -> QueryCondition where Value.Stored == String? {
-    let prefix = Array(text.utf8)
-    let indexed = IndexedCondition(hasPrefix: text, isOptional: true)
-    return QueryCondition(FieldCondition(textOf: path, indexed) { $0.starts(with: prefix.rawSpan) })
+  ) -> QueryCondition where Value.Stored: TextValue {
+    QueryCondition(FieldCondition(.path(path), KeySet(beginningWith: text)))
   }
 
   /// The text field holds a text; a sealed field is opened for it.
@@ -205,17 +245,9 @@ extension QueryCondition {
   /// composed in two ways is two letters.
   public static func field<Value: FieldValue>(
     _ path: FieldKeyPath<R, Value>, contains text: String
-  ) -> QueryCondition where Value.Stored == String {
+  ) -> QueryCondition where Value.Stored: TextValue {
     let needle = Array(text.utf8)
-    return QueryCondition(FieldCondition(textOf: path) { $0.contains(needle.rawSpan) })
-  }
-
-  /// The text field has a text that holds another; a sealed field is opened for it.
-  public static func field<Value: FieldValue>(
-    _ path: FieldKeyPath<R, Value>, contains text: String
-  ) -> QueryCondition where Value.Stored == String? {
-    let needle = Array(text.utf8)
-    return QueryCondition(FieldCondition(textOf: path) { $0.contains(needle.rawSpan) })
+    return QueryCondition(FieldCondition(bytesOf: .path(path)) { $0.contains(needle.rawSpan) })
   }
 
   /// The field's value satisfies a condition of your own; a sealed field is opened for it.
@@ -223,264 +255,5 @@ extension QueryCondition {
     _ path: FieldKeyPath<R, Value>, satisfies condition: @escaping @Sendable (Value) throws -> Bool
   ) -> QueryCondition {
     QueryCondition(FieldCondition(path) { entry in try condition(try entry.value(of: path)) })
-  }
-}
-
-extension RawSpan {
-  /// Whether the bytes begin with others.
-  fileprivate func starts(with prefix: RawSpan) -> Bool {
-    byteCount >= prefix.byteCount && extracting(0..<prefix.byteCount).elementsEqual(prefix)
-  }
-}
-
-// MARK: - One condition of a query on one field.
-
-/// What must be so of a field for a record to be found.
-struct FieldCondition<R: Record>: Sendable {
-  let path: any PartialKeyPath<R> & Sendable
-  /// What an index of the field makes of the condition; nil where it can't help.
-  let indexed: IndexedCondition?
-  /// The values of which the field has one, as they are stored; nil where the condition says something else.
-  let values: [[UInt8]]?
-  /// Makes the condition ready for a scanner.
-  let bind: @Sendable (RecordScanner<R>) throws -> QueryCondition<R>.Bound
-
-  /// A condition that looks at a record's bytes.
-  init(
-    _ path: any PartialKeyPath<R> & Sendable, indexed: IndexedCondition?, values: [[UInt8]]? = nil,
-    bind: @escaping @Sendable (RecordScanner<R>) throws -> QueryCondition<R>.Bound
-  ) {
-    self.path = path
-    self.indexed = indexed
-    self.values = values
-    self.bind = bind
-  }
-
-  /// A condition that looks at a value.
-  init(
-    _ path: any PartialKeyPath<R> & Sendable, _ indexed: IndexedCondition? = nil, values: [[UInt8]]? = nil,
-    _ holds: @escaping @Sendable (ScannedEntry<R>) throws -> Bool
-  ) {
-    self.init(path, indexed: indexed, values: values) { scanner in
-      { record in try holds(ScannedEntry(record, scanner)) }
-    }
-  }
-
-  /// A condition that looks at the bytes of a text, which may be optional.
-  init<Value: FieldValue>(
-    textOf path: FieldKeyPath<R, Value>, _ indexed: IndexedCondition? = nil,
-    _ holds: @escaping @Sendable (RawSpan) -> Bool
-  ) {
-    self.init(path, indexed: indexed) { scanner in
-      let index = try scanner.reader.plan.index(of: path)
-      let isOptional = Value.Stored.isOptional
-      // What a record has that lacks the field.
-      let initial = try scanner.reader.plan.prototype[keyPath: path].stored as? String
-      let isInitial = initial.map { $0.withUTF8Bytes(holds) } ?? false
-      return { record in
-        try scanner.text(in: index, isOptional: isOptional, of: record, holds) ?? isInitial
-      }
-    }
-  }
-}
-
-// MARK: - Which runs of a field's index hold the records for which a condition holds.
-
-/// A condition as an ordered index sees it.
-struct IndexedCondition: Sendable {
-  /// Outside of these ranges no record satisfies the condition; inside, some may not.
-  let ranges: [KeyRange]
-  /// The condition in words.
-  let description: String
-
-  /// The condition that a field has a value; nil for values without a sort key.
-  init?<Value: Equatable & Sendable>(is value: Value) {
-    guard let key = sortKey(of: value) else { return nil }
-    ranges = [KeyRange(of: key)]
-    description = shown(value)
-  }
-
-  /// The condition that a field has another value: an index helps where that means any value at all.
-  init?<Value: Equatable & Sendable>(isNot value: Value) {
-    guard isOptional(Value.self), sortKey(of: value) == KeyRange.absent else { return nil }
-    ranges = [KeyRange(from: KeyRange.present, to: nil)]
-    description = "any value"
-  }
-
-  /// The condition that a field has one of some values.
-  init?<Value: Equatable & Sendable>(isIn values: some Sequence<Value>) {
-    var ranges: [KeyRange] = []
-    var words: [String] = []
-    for value in values {
-      guard let key = sortKey(of: value) else { return nil }
-      ranges.append(KeyRange(of: key))
-      if words.count < Self.shownCount { words.append(shown(value)) }
-    }
-    self.ranges = ranges
-    let rest = ranges.count > words.count ? ", and \(ranges.count - words.count) more" : ""
-    description = "[\(words.joined(separator: ", "))\(rest)]"
-  }
-
-  /// The condition that a field has a value in a range; nil where sort keys are in another order than values.
-  init?<Value: Comparable & Sendable>(in range: ValueRange<Value>, isOptional: Bool) {
-    guard ValueOrder<Value>.isThatOfKeys else { return nil }
-    func key(_ value: Value) -> [UInt8]? { isOptional ? sortKey(of: Optional(value)) : sortKey(of: value) }
-    // Texts that begin alike may be one in an index: the last may be in the range where it says that it isn't.
-    ranges = [
-      KeyRange(
-        from: range.lower.flatMap(key) ?? (isOptional ? KeyRange.present : []), to: range.upper.flatMap(key),
-        includingUpper: range.includesUpper || Value.self == String.self)
-    ]
-    let ends = (range.lower.map(shown) ?? "", range.upper.map(shown) ?? "")
-    description = ends.0 + (range.includesUpper ? "..." : "..<") + ends.1
-  }
-
-  /// The condition that a text begins with another.
-  init(hasPrefix text: String, isOptional: Bool) {
-    ranges = [KeyRange(beginningWith: (isOptional ? KeyRange.present : []) + text.utf8)]
-    description = "\(shown(text))*"
-  }
-
-  /// The condition that a field has a value that is one, no nil and no NaN.
-  init<Stored: StoredValue>(anyNumberOf type: Stored.Type) {
-    let isFloating = Stored.fieldType == .double || Stored.fieldType == .date
-    let start = Stored.isOptional ? KeyRange.present : []
-    let notANumber = start + [UInt8](repeating: .max, count: 8)
-    ranges = [KeyRange(from: start, to: isFloating ? notANumber : nil, includingUpper: !isFloating)]
-    description = "any value"
-  }
-
-  /// How many values a description names.
-  private static let shownCount = 5
-}
-
-/// A value's sort key, as long as an index entry needs it; nil for what has none.
-private func sortKey<Value>(of value: Value) -> [UInt8]? {
-  guard let type = Value.self as? any FieldValue.Type else { return nil }
-  func key<Field: FieldValue>(_ type: Field.Type) -> [UInt8]? {
-    guard let stored = try? (value as? Field)?.stored, Field.Stored.fieldType.isSortable else { return nil }
-    return SortKey.key(of: stored)
-  }
-  return key(type)
-}
-
-/// Values as they are stored, with a presence byte where they may be missing; nil where one can't be stored.
-func storedValues<Value>(_ values: [Value]) -> [[UInt8]]? {
-  func bytes<Field: FieldValue>(_ type: Field.Type) -> [[UInt8]]? {
-    var all: [[UInt8]] = []
-    for value in values {
-      guard let stored = try? (value as? Field)?.stored else { return nil }
-      all.append(stored.storedBytes)
-    }
-    return all
-  }
-  return (Value.self as? any FieldValue.Type).flatMap { bytes($0) }
-}
-
-private func isOptional(_ type: any Any.Type) -> Bool {
-  func ask<Field: FieldValue>(_ type: Field.Type) -> Bool { Field.Stored.isOptional }
-  return (type as? any FieldValue.Type).map { ask($0) } ?? false
-}
-
-private func shown(_ value: some Any) -> String {
-  (value as? String)?.debugDescription ?? String(describing: value)
-}
-
-// MARK: - How queries compare values: as their types do, and text by its bytes (docs/format-derived.md 33).
-
-/// Whether a query takes two values for the same.
-struct ValueEquality<Value: Equatable & Sendable>: Sendable {
-  let areEqual: @Sendable (Value, Value) -> Bool
-
-  private init(_ areEqual: @escaping @Sendable (Value, Value) -> Bool) { self.areEqual = areEqual }
-
-  init() {
-    let text = ValueEquality<String> { $0.hasBytes(of: $1) }
-    let optionalText = ValueEquality<String?> { left, right in
-      guard let left, let right else { return left == nil && right == nil }
-      return left.hasBytes(of: right)
-    }
-    self =
-      text as? ValueEquality<Value> ?? optionalText as? ValueEquality<Value>
-      ?? ValueEquality { $0 == $1 }
-  }
-}
-
-/// The order of values in a query.
-struct ValueOrder<Value: Sendable>: Sendable {
-  let precedes: @Sendable (Value, Value) -> Bool
-  /// Whether sort keys are in the same order as the values.
-  let isThatOfKeys: Bool
-}
-
-extension ValueOrder where Value: Comparable {
-  private init(_ precedes: @escaping @Sendable (Value, Value) -> Bool) {
-    self.precedes = precedes
-    isThatOfKeys = Self.isThatOfKeys
-  }
-
-  init() {
-    let text = ValueOrder<String> { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-    // What is not equal to itself, as NaN, comes last.
-    self =
-      text as? ValueOrder<Value>
-      ?? ValueOrder { left, right in left < right || (right != right && left == left) }
-  }
-
-  /// Whether sort keys are in the same order as the values. Types of an app's own compare as they like.
-  static var isThatOfKeys: Bool { typesInOrderOfKeys.contains(ObjectIdentifier(Value.self)) }
-}
-
-extension ValueOrder {
-  /// The order of optional values: nil comes first.
-  init<Wrapped: Comparable & Sendable>() where Value == Wrapped? {
-    let order = ValueOrder<Wrapped>()
-    isThatOfKeys = order.isThatOfKeys
-    precedes = { left, right in
-      guard let right else { return false }
-      guard let left else { return true }
-      return order.precedes(left, right)
-    }
-  }
-}
-
-private let typesInOrderOfKeys = Set(
-  [
-    Int.self, Int8.self, Int16.self, Int32.self, Int64.self, UInt.self, UInt8.self, UInt16.self, UInt32.self,
-    UInt64.self, Double.self, Float.self, String.self, Date.self, UUID.self, RecordID.self,
-  ].map { (type: any Any.Type) in ObjectIdentifier(type) })
-
-extension String {
-  fileprivate func hasBytes(of other: String) -> Bool { utf8.elementsEqual(other.utf8) }
-}
-
-// MARK: - The bounds of a range of values, which a range expression keeps to itself.
-
-/// From where to where a range goes.
-struct ValueRange<Value: Comparable & Sendable>: Sendable {
-  let lower: Value?
-  let upper: Value?
-  let includesUpper: Bool
-
-  /// Takes the bounds of one of the standard library's ranges; nil for any other.
-  init?(_ range: some RangeExpression<Value>) {
-    switch range {
-    case let range as ClosedRange<Value>:
-      (lower, upper, includesUpper) = (range.lowerBound, range.upperBound, true)
-    case let range as Range<Value>:
-      (lower, upper, includesUpper) = (range.lowerBound, range.upperBound, false)
-    case let range as PartialRangeFrom<Value>: (lower, upper, includesUpper) = (range.lowerBound, nil, true)
-    case let range as PartialRangeThrough<Value>:
-      (lower, upper, includesUpper) = (nil, range.upperBound, true)
-    case let range as PartialRangeUpTo<Value>: (lower, upper, includesUpper) = (nil, range.upperBound, false)
-    default: return nil
-    }
-  }
-
-  /// Whether a value is in the range, in an order that may be another than the type's.
-  func contains(_ value: Value, in order: ValueOrder<Value>) -> Bool {
-    if let lower, order.precedes(value, lower) { return false }
-    guard let upper else { return true }
-    return includesUpper ? !order.precedes(upper, value) : order.precedes(value, upper)
   }
 }

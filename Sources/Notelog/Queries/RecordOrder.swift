@@ -1,148 +1,292 @@
 // Sorting what a query finds, by one field or by several.
 
-import Foundation
 import NotelogBase
+import NotelogCrypto
 
-/// Which of two comes first.
-enum Precedence: Sendable {
-  case before
-  case same
-  case after
-}
-
-/// A field that records are sorted by, its type left out.
-struct OrderKey<R: Record>: Sendable {
-  let path: any PartialKeyPath<R> & Sendable
+/// A field that records are sorted by, and how.
+struct OrderKey: Sendable {
+  let field: FieldReference
   let direction: SortDirection
-  /// Whether sort keys have the same order as values.
-  let isThatOfKeys: Bool
-}
+  /// The type of the values where their sort keys have the same order; nil where ``comparison`` knows it, if there is one.
+  fileprivate let type: FieldType?
+  /// Compares values as Swift does.
+  fileprivate let comparison: (@Sendable (any QuerySource) throws -> ValueComparison)?
 
-/// The order of a query's records: what they are sorted by is known to the compiler, however many fields it is.
-protocol RecordOrder<R>: Sendable {
-  associatedtype R: Record
-  /// The values that a record is sorted by.
-  associatedtype Value: Sendable
-
-  /// The fields, the first one first.
-  var keys: [OrderKey<R>] { get }
-
-  /// What a record is sorted by.
-  func value(of entry: ScannedEntry<R>) throws -> Value
-
-  /// The values as plain fields have them.
-  func encode(_ value: Value) throws -> [[UInt8]]
-
-  /// Takes the values off the beginning of such a list.
-  func decode(_ stored: inout ArraySlice<[UInt8]>) throws -> Value
-
-  /// Which of two records with these values comes first, in the directions asked for.
-  func compare(_ left: Value, _ right: Value) -> Precedence
-}
-
-/// The order by one field.
-struct FieldOrder<R: Record, Value: FieldValue>: RecordOrder {
-  let path: FieldKeyPath<R, Value>
-  let direction: SortDirection
-  let order: ValueOrder<Value>
-
-  var keys: [OrderKey<R>] { [OrderKey(path: path, direction: direction, isThatOfKeys: order.isThatOfKeys)] }
-
-  func value(of entry: ScannedEntry<R>) throws -> Value { try entry.value(of: path) }
-
-  func encode(_ value: Value) throws -> [[UInt8]] { [try value.stored.storedBytes] }
-
-  func decode(_ stored: inout ArraySlice<[UInt8]>) throws -> Value {
-    guard let bytes = stored.popFirst() else { throw NotelogError(.invalidArgument, "a value is missing") }
-    return try Value(stored: Value.Stored(loading: bytes.rawSpan))
+  /// A field by its name, in the order of its sort keys.
+  init(_ name: String, _ direction: SortDirection) {
+    field = .name(name)
+    self.direction = direction
+    type = nil
+    comparison = nil
   }
 
-  func compare(_ left: Value, _ right: Value) -> Precedence {
-    if order.precedes(left, right) { return direction == .ascending ? .before : .after }
-    if order.precedes(right, left) { return direction == .ascending ? .after : .before }
-    return .same
-  }
-}
-
-/// An order, and by another field where that leaves records equal.
-struct ChainedOrder<First: RecordOrder, Value: FieldValue>: RecordOrder {
-  let first: First
-  let next: FieldOrder<First.R, Value>
-
-  var keys: [OrderKey<First.R>] { first.keys + next.keys }
-
-  func value(of entry: ScannedEntry<First.R>) throws -> (First.Value, Value) {
-    (try first.value(of: entry), try next.value(of: entry))
+  /// A field of a record type.
+  init<R: Record, Value: Comparable & FieldValue>(_ path: FieldKeyPath<R, Value>, _ direction: SortDirection)
+  {
+    self.init(path, direction, by: comesBefore)
   }
 
-  func encode(_ value: (First.Value, Value)) throws -> [[UInt8]] {
-    try first.encode(value.0) + next.encode(value.1)
+  /// A field that may be nil, which comes before all values.
+  init<R: Record, Value: Comparable & FieldValue>(
+    _ path: FieldKeyPath<R, Value?>, _ direction: SortDirection
+  ) {
+    self.init(path, direction) { left, right in
+      guard let right else { return false }
+      guard let left else { return true }
+      return comesBefore(left, right)
+    }
   }
 
-  func decode(_ stored: inout ArraySlice<[UInt8]>) throws -> (First.Value, Value) {
-    (try first.decode(&stored), try next.decode(&stored))
-  }
-
-  func compare(_ left: (First.Value, Value), _ right: (First.Value, Value)) -> Precedence {
-    let precedence = first.compare(left.0, right.0)
-    return precedence == .same ? next.compare(left.1, right.1) : precedence
+  private init<R: Record, Value: FieldValue>(
+    _ path: FieldKeyPath<R, Value>, _ direction: SortDirection,
+    by precedes: @escaping @Sendable (Value, Value) -> Bool
+  ) {
+    field = .path(path)
+    self.direction = direction
+    type = hasOrderOfKeys(Value.self) ? Value.Stored.fieldType : nil
+    comparison = { source in
+      guard let reader = source as? RecordReader<R> else { throw source.refusal(of: .path(path)) }
+      let access = reader.plan.slots[try reader.plan.slot(of: path)].definition.access
+      @Sendable func value(_ bytes: RawSpan) throws -> Value {
+        var record = reader.plan.prototype
+        try access.decode(&record, bytes)
+        return record[keyPath: path]
+      }
+      return ValueComparison { bytes in
+        _ = try value(bytes)
+      } precedes: { left, right in
+        guard let left = try? value(left), let right = try? value(right) else { return false }
+        return precedes(left, right)
+      }
+    }
   }
 }
 
-extension RecordOrder {
-  /// This order, and by another field where it leaves records equal.
-  func then<Value: FieldValue>(_ next: FieldOrder<R, Value>) -> any RecordOrder<R> {
-    ChainedOrder(first: self, next: next)
+/// The order of values; what is not equal to itself, as NaN, comes last.
+@Sendable
+private func comesBefore<Value: Comparable>(_ left: Value, _ right: Value) -> Bool {
+  left < right || right != right && left == left
+}
+
+/// The order of a type's values, told by their bytes.
+private struct ValueComparison: Sendable {
+  /// Refuses bytes that are no value.
+  let check: @Sendable (RawSpan) throws -> Void
+  let precedes: @Sendable (RawSpan, RawSpan) -> Bool
+}
+
+/// The order of a search's records.
+///
+/// It compares the *keys* of records: of each field a length of four bytes and, where records that lack the field have no value, a
+/// byte that says whether it is there; then the sort key, or the stored value where only Swift's comparison knows the order.
+struct RecordOrder: Sendable {
+  /// A field that records are sorted by.
+  struct Part: Sendable {
+    let index: Int
+    let field: FieldPlan
+    let direction: SortDirection
+    /// What records have that lack the field; nil where they have nothing, which comes first.
+    fileprivate let initial: [UInt8]?
+    fileprivate let comparison: ValueComparison?
+
+    /// Whether sort keys have the order that is asked for.
+    var isByKeys: Bool { comparison == nil }
+
+    /// The sort key in a cursor's.
+    func sortKey(of key: QueryCursor.Key) -> [UInt8] {
+      initial == nil ? Array(key.value.dropFirst()) : key.value
+    }
+
+    /// Appends what a value is sorted by.
+    fileprivate func append(_ value: RawSpan, to key: inout [UInt8]) throws {
+      if initial == nil { key.append(1) }
+      guard let comparison else {
+        return try SortKey.append(value, field.type, isOptional: field.isOptional, to: &key)
+      }
+      try comparison.check(value)
+      let start = key.count
+      key.append(zeros: value.byteCount)
+      key.withBytes(in: start..<key.count) { $0.copy(value) }
+    }
+
+    /// Which of two comes first, in ascending order.
+    fileprivate func compare(_ left: RawSpan, _ right: RawSpan) -> Int {
+      guard let comparison else { return left.compare(right) }
+      return comparison.precedes(left, right) ? -1 : comparison.precedes(right, left) ? 1 : 0
+    }
   }
 
-  /// A query's records in order, no more of them kept than are wanted.
-  func collect(
-    _ query: Query<R>, on way: QueryWay, _ reader: RecordReader<R>, _ moment: Snapshot
-  ) throws -> [Entry<R>] {
-    if case .inOrder(let run) = way { return try walk(run, query, reader, moment) }
-    let parts = try query.inParts { part in
-      var best = FirstEntries<Value, Entry<R>>(limit: query.wantedCount, by: compare)
-      try query.forEach(on: way, reader, moment, part: part) { entry in
-        guard let value = try query.reading(entry.id, { try self.value(of: entry) }) else { return true }
-        if best.accepts(value, entry.id) { best.insert(value, entry.id, try entry.entry()) }
+  private static let lengthByteCount = 4
+
+  let parts: [Part]
+  private let collection: UInt16
+
+  /// The direction of the first field; that of ids where there is none.
+  var direction: SortDirection { parts.first?.direction ?? .ascending }
+
+  init(_ keys: [OrderKey], _ source: any QuerySource) throws {
+    collection = source.collection.number
+    parts = try keys.map { key in
+      let place = try source.place(of: key.field)
+      let field = source.collection.fields[place.index]
+      return Part(
+        index: place.index, field: field, direction: key.direction, initial: place.initial,
+        comparison: key.type == field.type ? nil : try key.comparison?(source))
+    }
+  }
+
+  /// Appends a record's key.
+  func append(_ record: ScannedRecord, _ scanner: Scanner, to key: inout [UInt8]) throws {
+    for part in parts {
+      let start = key.count
+      key.append(zeros: Self.lengthByteCount)
+      let isThere = try scanner.withValue(in: part.index, of: record) { value in
+        try part.append(value, to: &key)
         return true
       }
-      return best
+      if isThere == nil {
+        if let initial = part.initial { try part.append(initial.rawSpan, to: &key) } else { key.append(0) }
+      }
+      let byteCount = UInt32(key.count - start - Self.lengthByteCount)
+      key.withBytes(in: start..<start + Self.lengthByteCount) { $0.store(byteCount, at: 0) }
     }
-    var best = parts[0]
-    for other in parts.dropFirst() { best.merge(other) }
-    return best.sorted()
   }
 
-  /// Goes through an index that has the order, and reads no more records than it must.
-  private func walk(
-    _ run: IndexRun, _ query: Query<R>, _ reader: RecordReader<R>, _ moment: Snapshot
-  ) throws -> [Entry<R>] {
-    let wanted = query.wantedCount
-    var candidates = try CandidateReader(query, run, reader, moment, .whole)
-    var found: [Entry<R>] = []
-    try run.forEachGroup(keys[0].direction) { group in
-      if group.count == 1 || run.isExact {
-        // Nothing to be sorted: so it is with nearly all values.
-        for entry in group {
-          if let entry = try candidates.read(entry, { try $0.entry() }) { found.append(entry) }
-          if found.count == wanted { return false }
-        }
-        return true
-      }
-      // Entries that tie may have different values, where those are long, and are sorted by other fields.
-      var best = FirstEntries<Value, Entry<R>>(limit: wanted.map { $0 - found.count }, by: compare)
-      for entry in group {
-        _ = try candidates.read(entry) { candidate in
-          guard let value = try query.reading(entry.id, { try self.value(of: candidate) }) else { return }
-          best.insert(value, entry.id, try candidate.entry())
-        }
-      }
-      found += best.sorted()
-      return found.count != wanted
+  /// Which of two records comes first by their keys: below zero for the left one, zero where neither does.
+  func compare(_ left: RawSpan, _ right: RawSpan) -> Int {
+    var (leftStart, rightStart) = (0, 0)
+    for part in parts {
+      let (leftRange, rightRange) = (Self.range(at: leftStart, left), Self.range(at: rightStart, right))
+      let precedence = part.compare(left.extracting(leftRange), right.extracting(rightRange))
+      if precedence != 0 { return part.direction == .ascending ? precedence : -precedence }
+      (leftStart, rightStart) = (leftRange.upperBound, rightRange.upperBound)
     }
-    candidates.finish()
-    return found
+    return 0
+  }
+
+  private static func range(at start: Int, _ key: RawSpan) -> Range<Int> {
+    let first = start + lengthByteCount
+    return first..<first + Int(key.load(UInt32.self, at: start))
+  }
+
+  /// A place in this order.
+  func cursor(at id: RecordID, _ key: [UInt8]) -> QueryCursor {
+    var start = 0
+    let keys = parts.map { part in
+      let range = Self.range(at: start, key.rawSpan)
+      start = range.upperBound
+      return QueryCursor.Key(
+        field: part.field.number, isDescending: part.direction == .descending, isSealed: part.field.isSealed,
+        value: Array(key[range]))
+    }
+    return QueryCursor(collection: collection, keys: keys, id: id)
+  }
+
+  /// The key of the record that a cursor is behind.
+  ///
+  /// - Throws: `invalidArgument` where it is one of another order.
+  func key(of cursor: QueryCursor) throws -> [UInt8] {
+    guard !parts.isEmpty else {
+      throw NotelogError(
+        .invalidArgument,
+        "this query has no order, and the cursor is of one that was sorted: sort it the same way")
+    }
+    let isSame =
+      cursor.collection == collection && cursor.keys.count == parts.count
+      && zip(cursor.keys, parts).allSatisfy { key, part in
+        key.field == part.field.number && key.isDescending == (part.direction == .descending)
+      }
+    guard isSame else {
+      throw NotelogError(.invalidArgument, "the cursor is of a query that was sorted otherwise")
+    }
+    var bytes: [UInt8] = []
+    for (key, part) in zip(cursor.keys, parts) {
+      do { try part.comparison?.check(key.value.rawSpan) } catch {
+        throw NotelogError(.invalidArgument, "the cursor's values are none of the fields'")
+      }
+      bytes.append(littleEndian: UInt32(key.value.count))
+      bytes += key.value
+    }
+    return bytes
+  }
+}
+
+// MARK: - The first of a row that comes in any order.
+
+/// The first records in an order, of those seen so far: no more than twice as many are kept as are wanted.
+struct SortedRows: Sendable {
+  private struct Row: Sendable {
+    let id: RecordID
+    /// Where its key is among those of all.
+    var range: Range<Int>
+    let record: OwnedRecord?
+  }
+
+  private let order: RecordOrder
+  private let limit: Int?
+  /// The keys of the rows, one behind the other: none is allocated by itself.
+  private var keys: [UInt8] = []
+  private var rows: [Row] = []
+  /// The last that is still among the first, once there are as many as are wanted.
+  private var last: Row?
+
+  init(_ order: RecordOrder, limit: Int?) {
+    self.order = order
+    self.limit = limit
+  }
+
+  /// Takes in a record if it is among the first. It is kept itself where a collection is given.
+  mutating func insert(_ record: ScannedRecord, _ scanner: Scanner, keptFor collection: UInt16?) throws {
+    let start = keys.count
+    do {
+      try order.append(record, scanner, to: &keys)
+      let row = Row(id: record.id, range: start..<keys.count, record: nil)
+      if let last, !Self.isInOrder(row, last, keys, order) {
+        keys.removeLast(keys.count - start)
+        return
+      }
+      let kept = try collection.map { try OwnedRecord(record, in: $0) }
+      rows.append(Row(id: row.id, range: row.range, record: kept))
+    } catch {
+      keys.removeLast(keys.count - start)
+      throw error
+    }
+    // Sorting when twice as many have gathered costs O(log limit) a record.
+    if let limit, rows.count / 2 >= limit { cut(to: limit) }
+  }
+
+  mutating func merge(_ other: SortedRows) {
+    for row in other.rows {
+      let start = keys.count
+      keys += other.keys[row.range]
+      rows.append(Row(id: row.id, range: start..<keys.count, record: row.record))
+    }
+  }
+
+  mutating func sorted() -> [(id: RecordID, record: OwnedRecord?)] {
+    cut(to: limit ?? rows.count)
+    return rows.map { ($0.id, $0.record) }
+  }
+
+  private mutating func cut(to count: Int) {
+    let (keys, order) = (keys, order)
+    rows.sort { Self.isInOrder($0, $1, keys, order) }
+    guard rows.count > count else { return }
+    rows.removeLast(rows.count - count)
+    self.keys = []
+    for index in rows.indices {
+      let start = self.keys.count
+      self.keys += keys[rows[index].range]
+      rows[index].range = start..<self.keys.count
+    }
+    last = rows.last
+  }
+
+  /// Whether a row comes before another; where neither does, the ids decide.
+  private static func isInOrder(_ left: Row, _ right: Row, _ keys: [UInt8], _ order: RecordOrder) -> Bool {
+    let all = keys.rawSpan
+    let precedence = order.compare(all.extracting(left.range), all.extracting(right.range))
+    return precedence < 0 || precedence == 0 && left.id < right.id
   }
 }
 
@@ -156,71 +300,30 @@ extension RecordOrder {
 /// It holds values of the record, and is as secret as they are: a cursor of an order by a sealed field can't be encoded.
 public struct QueryCursor: Sendable, Hashable {
   /// A field that the record was sorted by, and its value there.
-  struct Key: Sendable, Hashable {
+  struct Key: Sendable, Hashable, Codable {
     let field: UInt16
     let isDescending: Bool
     let isSealed: Bool
-    /// The value as a plain field has it.
+    /// What the record is sorted by in the field.
     let value: [UInt8]
   }
-
-  /// No cursor has more keys.
-  static let maximumKeyCount = 255
-  private static let version: UInt8 = 1
 
   /// The collection's number.
   let collection: UInt16
   let keys: [Key]
   let id: RecordID
-
-  private var bytes: [UInt8] {
-    var bytes: [UInt8] = [Self.version, UInt8(keys.count)]
-    bytes.append(littleEndian: collection)
-    bytes += id.bytes.array
-    for key in keys {
-      bytes.append(littleEndian: key.field)
-      bytes.append(littleEndian: (key.isDescending ? 1 : 0) as UInt8)
-      bytes.append(littleEndian: UInt32(key.value.count))
-      bytes += key.value
-    }
-    return bytes
-  }
 }
 
 extension QueryCursor: Codable {
-  /// Reads the bytes of a cursor; nil where they are none.
-  private init?(_ bytes: RawSpan) {
-    var place = 20
-    guard bytes.byteCount >= place, bytes.byte(at: 0) == Self.version else { return nil }
-    var keys: [Key] = []
-    for _ in 0..<bytes.byte(at: 1) {
-      guard bytes.byteCount - place >= 7 else { return nil }
-      let byteCount = Int(bytes.load(UInt32.self, at: place + 3))
-      guard byteCount <= bytes.byteCount - place - 7, bytes.byte(at: place + 2) < 2 else { return nil }
-      keys.append(
-        Key(
-          field: bytes.load(UInt16.self, at: place), isDescending: bytes.byte(at: place + 2) == 1,
-          isSealed: false, value: bytes.extracting(place + 7..<place + 7 + byteCount).array()))
-      place += 7 + byteCount
-    }
-    guard place == bytes.byteCount else { return nil }
-    collection = bytes.load(UInt16.self, at: 2)
-    id = RecordID(ID16(bytes, at: 4))
-    self.keys = keys
+  private enum CodingKeys: CodingKey {
+    case collection
+    case keys
+    case id
   }
 
-  /// Decodes a cursor's text.
-  public init(from decoder: any Decoder) throws {
-    let container = try decoder.singleValueContainer()
-    guard let bytes = Data(base64Encoded: try container.decode(String.self)),
-      let cursor = QueryCursor(Array(bytes).rawSpan)
-    else { throw DecodingError.dataCorruptedError(in: container, debugDescription: "not a query's cursor") }
-    self = cursor
-  }
-
-  /// Encodes a text.
+  /// Encodes what it holds.
   ///
-  /// - Throws: `EncodingError` where the order is one by a sealed field: what opens it would stand in the text.
+  /// - Throws: `EncodingError` where the order is one by a sealed field: what opens it would stand in the clear.
   public func encode(to encoder: any Encoder) throws {
     guard !keys.contains(where: \.isSealed) else {
       throw EncodingError.invalidValue(
@@ -228,8 +331,10 @@ extension QueryCursor: Codable {
         EncodingError.Context(
           codingPath: encoder.codingPath, debugDescription: "a cursor holds the value of a sealed field"))
     }
-    var container = encoder.singleValueContainer()
-    try container.encode(Data(bytes).base64EncodedString())
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(collection, forKey: .collection)
+    try container.encode(keys, forKey: .keys)
+    try container.encode(id, forKey: .id)
   }
 }
 

@@ -34,32 +34,44 @@ extension Store {
   }
 }
 
-extension RecordReader {
+/// The parts of an index in which the records are that a condition leaves, and others.
+struct IndexLookup {
+  let name: FieldIndexes.Name
+  let ranges: [KeyRange]
+  /// Whether all keys have one length.
+  let isFixed: Bool
+  let words: String
+}
+
+extension QuerySource {
   /// The index that a condition asks, and where the records are in it that may satisfy it: the field's own, or that of its digests. nil where none
   /// helps.
-  func lookup(
-    _ condition: FieldCondition<R>
-  ) -> (name: FieldIndexes.Name, ranges: [KeyRange], words: String)? {
-    if let indexed = condition.indexed, let name = indexName(of: condition.path) {
-      return (name, indexed.ranges, indexed.description)
+  func lookup(_ condition: FieldCondition) -> IndexLookup? {
+    guard let keys = condition.keys, let place = try? place(of: condition.field) else { return nil }
+    let field = collection.fields[place.index]
+    guard field.type == keys.type else { return nil }
+    if let name = collection.indexName(of: place.index) {
+      return IndexLookup(
+        name: name, ranges: keys.ranges(isOptional: field.isOptional),
+        isFixed: field.type.fixedByteCount != nil, words: keys.words)
     }
-    guard plan.collection.hasDigests, let values = condition.values,
-      let source = try? plan.index(of: condition.path),
-      let digest = plan.collection.digest(of: source), let ranges = digestRanges(of: values, source)
+    guard collection.hasDigests, collection.isStored, let digest = collection.digest(of: place.index),
+      let values = keys.values(isOptional: field.isOptional),
+      let ranges = digestRanges(of: values, place.index)
     else { return nil }
-    let number = plan.collection.fields[digest].number
-    let words = values.count == 1 ? "one value" : "\(values.count) values"
-    return (FieldIndexes.Name(collection: plan.collection.number, field: number), ranges, words)
+    return IndexLookup(
+      name: OrderName(collection: collection.number, field: collection.fields[digest].number),
+      ranges: ranges, isFixed: true, words: values.count == 1 ? "one value" : "\(values.count) values")
   }
 
   /// Where digests of values are in their index; nil where a key is locked or gone under which there may be some: then all values are to be
   /// opened, as far as they can be.
   private func digestRanges(of values: [[UInt8]], _ source: Int) -> [KeyRange]? {
     var ranges: [KeyRange] = []
-    for reference in plan.collection.fields[source].field.keys {
+    for reference in collection.fields[source].field.keys {
       guard let key = try? opener.vault.sealingKey(KeyReference(rawValue: reference)) else { return nil }
       for value in values {
-        guard let digest = try? plan.collection.storedDigest(value.rawSpan, source, under: key) else {
+        guard let digest = try? collection.storedDigest(value.rawSpan, source, under: key) else {
           return nil
         }
         ranges.append(KeyRange(of: digest))
@@ -67,29 +79,29 @@ extension RecordReader {
     }
     return ranges
   }
+}
 
-  /// The index of two fields that records are sorted by, where both have one and the key of the first leaves room for the second.
-  func indexName(of first: OrderKey<R>, _ second: OrderKey<R>) -> FieldIndexes.Name? {
-    guard first.isThatOfKeys, second.isThatOfKeys, let name = indexName(of: first.path),
-      let next = indexName(of: second.path), next != name,
-      let index = plan.collection.index(of: name.field)
-    else { return nil }
-    let byteCount = plan.collection.fields[index].type.fixedByteCount
-    guard byteCount ?? 0 < OrderedEntry.keyByteCount else { return nil }
-    return FieldIndexes.Name(
-      collection: name.collection, field: name.field,
-      second: FieldIndexes.Name.Second(
-        field: next.field, isReversed: first.direction != second.direction, followsText: byteCount == nil))
-  }
-
-  /// The index of a property's field, where it has one.
+extension CollectionPlan {
+  /// The index of a field, where it has one.
   ///
   /// Fields that became optional are left to a scan: records may have been written before, and their keys don't say that there is a
   /// value.
-  func indexName(of path: PartialKeyPath<R>) -> FieldIndexes.Name? {
-    guard plan.collection.isStored, let index = try? plan.index(of: path) else { return nil }
-    let field = plan.collection.fields[index].field
-    guard field.isIndexed, !field.isOptional || field.wasAlwaysOptional else { return nil }
-    return FieldIndexes.Name(collection: plan.collection.schema.collection, field: field.number)
+  func indexName(of index: Int) -> FieldIndexes.Name? {
+    let field = fields[index].field
+    guard isStored, field.isIndexed, !field.isOptional || field.wasAlwaysOptional else { return nil }
+    return FieldIndexes.Name(collection: number, field: field.number)
+  }
+
+  /// The index of two fields that records are sorted by, where both have one and the key of the first leaves room for the second.
+  func indexName(of first: RecordOrder.Part, _ second: RecordOrder.Part) -> FieldIndexes.Name? {
+    guard first.isByKeys, second.isByKeys, let name = indexName(of: first.index),
+      let next = indexName(of: second.index), next != name
+    else { return nil }
+    let byteCount = first.field.type.fixedByteCount
+    guard byteCount ?? 0 < OrderedEntry.keyByteCount else { return nil }
+    return FieldIndexes.Name(
+      collection: number, field: name.field,
+      second: FieldIndexes.Name.Second(
+        field: next.field, isReversed: first.direction != second.direction, followsText: byteCount == nil))
   }
 }

@@ -137,18 +137,22 @@ class Scanner {
     }
   }
 
-  /// Whether something holds for the bytes of a text field of a record: not for nil. nil where the record lacks the field.
-  final func text(
-    in index: Int, isOptional: Bool, of record: ScannedRecord, _ holds: (RawSpan) -> Bool
+  /// Calls `use` with the value of a record's field as it is stored; nil where the record lacks the field.
+  final func withValue(
+    in index: Int, of record: ScannedRecord, _ use: (RawSpan) throws -> Bool
   ) throws -> Bool? {
     guard let entry = try record.body.find(plan.fields[index].number) else { return nil }
-    return try withOpening { opening in
+    var failure: (any Error)?
+    let result = try withOpening { opening in
       try opening.open(entry, in: record.body.bytes, of: record.id, index, plan, opener) { bytes in
-        guard isOptional else { return holds(bytes) }
-        guard bytes.byteCount > 0, bytes.byte(at: 0) == 1 else { return false }
-        return holds(bytes.extracting(droppingFirst: 1))
+        do { return try use(bytes) } catch {
+          failure = error
+          return false
+        }
       }
     }
+    if let failure { throw failure }
+    return result
   }
 }
 

@@ -32,6 +32,13 @@ struct OwnedRecord: Sendable {
     try RecordBody(checked: body.rawSpan).find(number)
   }
 
+  /// Calls `use` with the record as a scan would come to it.
+  func withScanned<Result>(_ use: (ScannedRecord) throws -> Result) rethrows -> Result {
+    let record = StoredRecord(
+      id: id.bytes, collection: collection, revision: revision, isPossiblyStale: isPossiblyStale)
+    return try use(ScannedRecord(record, RecordBody(checked: body.rawSpan)))
+  }
+
   /// The whole directory.
   func entries() throws(NotelogError) -> [FieldEntry] { try RecordBody(checked: body.rawSpan).entries() }
 }

@@ -121,6 +121,9 @@ extension StoredValue {
 /// A stored type whose values have an order that bytes can keep, so that a plain field of it can be indexed.
 public protocol SortableValue: StoredValue {}
 
+/// Text as it is stored, or text that may be missing.
+public protocol TextValue: StoredValue {}
+
 /// Refuses a value whose length is not the type's.
 func requireByteCount(_ bytes: RawSpan, _ count: Int, _ type: FieldType) throws(NotelogError) {
   guard bytes.byteCount == count else {
@@ -163,6 +166,10 @@ extension Optional: StoredValue where Wrapped: StoredValue {
 }
 
 extension Optional: SortableValue where Wrapped: SortableValue {
+
+}
+
+extension Optional: TextValue where Wrapped == String {
 
 }
 
@@ -213,7 +220,7 @@ extension RecordID: FieldValue, SortableValue {
 
 // MARK: - Text and bytes as field values (FORMAT.md 7.3).
 
-extension String: FieldValue, SortableValue {
+extension String: FieldValue, SortableValue, TextValue {
   /// The type itself stands for its values.
   public typealias Stored = String
   /// UTF-8 text.

@@ -17,14 +17,6 @@ enum SortKey {
     return key
   }
 
-  /// The key of a value as it is stored.
-  static func key<Stored: StoredValue>(of stored: Stored) -> [UInt8] {
-    let bytes = stored.storedBytes
-    return key(
-      of: bytes.rawSpan, Stored.fieldType, isOptional: Stored.isOptional,
-      byteCount: byteCount(of: bytes.rawSpan))
-  }
-
   /// Writes the key of a stored value, all ``byteCount(of:)`` bytes of it.
   ///
   /// Text, URLs, bytes and UUIDs order as their bytes do. Numbers are turned around, the most significant byte first;
@@ -46,6 +38,35 @@ enum SortKey {
     case .double, .date:
       key.store(orderedBits(Double(bitPattern: value.load(UInt64.self, at: start))).byteSwapped, at: start)
     }
+  }
+
+  /// Whether a value's key is the value itself.
+  static func isValue(of type: FieldType) -> Bool { type.fixedByteCount != 8 }
+
+  /// Appends the whole key of a stored value, however long it is.
+  ///
+  /// - Throws: `damaged` where the bytes are no value of the type.
+  static func append(
+    _ value: RawSpan, _ type: FieldType, isOptional: Bool, to key: inout [UInt8]
+  ) throws(NotelogError) {
+    try check(value, type, isOptional: isOptional)
+    let start = key.count
+    key.append(zeros: value.byteCount)
+    key.withBytes(in: start..<key.count) { write(type, isOptional: isOptional, value, into: &$0) }
+  }
+
+  /// Refuses bytes that are no value of the type: with another length or presence byte, or text that is not UTF-8.
+  static func check(_ value: RawSpan, _ type: FieldType, isOptional: Bool) throws(NotelogError) {
+    var value = value
+    if isOptional {
+      guard value.byteCount > 0, value.byte(at: 0) <= 1 else {
+        throw NotelogError(.damaged, "an optional value begins with neither 0 nor 1")
+      }
+      if value.byte(at: 0) == 0 { return try requireByteCount(value, 1, type) }
+      value = value.extracting(droppingFirst: 1)
+    }
+    if let byteCount = type.fixedByteCount { try requireByteCount(value, byteCount, type) }
+    if type == .text, !value.isUTF8 { throw NotelogError(.damaged, "a text value is not UTF-8") }
   }
 
   /// Makes the stored value of a number's key. A zero's sign is lost, and so is what a NaN says.

@@ -435,11 +435,8 @@ extension Transaction {
     for id in written.map({ RecordID($0) }) {
       guard let stored = try read(id, plan.collection) else { continue }
       let reader = RecordReader(plan: plan, opener: store.opener.reading(stored))
-      let record = StoredRecord(
-        id: id.bytes, collection: stored.collection, revision: stored.revision, isPossiblyStale: false)
-      let holds = try condition.bound(to: RecordScanner(reader))
-      let body = stored.body
-      if try holds(ScannedRecord(record, RecordBody(checked: body.rawSpan))) { ids.append(id) }
+      let holds = try condition.node.bound(to: RecordScanner(reader), reader)
+      if try stored.withScanned(holds) { ids.append(id) }
     }
     for id in ids { turn.batch.delete(id.bytes, collection: plan.collection.number) }
     return ids.count

@@ -54,6 +54,19 @@ extension RawSpan {
       }
     }
   }
+
+  /// Compares the bytes, the shorter span first where it begins the other: below zero where this span comes first. Not in constant
+  /// time.
+  public func compare(_ other: RawSpan) -> Int {
+    // SAFETY: both pointers cover at least the bytes that both spans have, and do not outlive the call.
+    let order = unsafe withUnsafeBytes { left in
+      unsafe other.withUnsafeBytes { right -> Int32 in
+        guard let start = left.baseAddress, let otherStart = right.baseAddress else { return 0 }
+        return unsafe memcmp(start, otherStart, min(left.count, right.count))
+      }
+    }
+    return order == 0 ? byteCount - other.byteCount : Int(order)
+  }
 }
 
 extension MutableRawSpan {

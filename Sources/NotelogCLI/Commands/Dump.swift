@@ -43,14 +43,12 @@ private func dumpStore(_ call: Invocation) throws -> ExitCode {
     // What was given may open some keys only.
     let isOpening = try store.isUnlocked || SecretSource.option(of: call) != nil
     for collection in store.collections {
-      try collection.forEach { entry in
+      try collection.query().onDamage(outcome.noteUnreadable).forEach { entry in
         let shown = RecordShown(entry, opening: isOpening)
         try call.print(shown.lines, or: shown.json)
         outcome.note(shown)
         done += 1
         return progress.update(done, of: total)
-      } damaged: {
-        outcome.noteUnreadable($0, $1)
       }
     }
     return outcome.end()

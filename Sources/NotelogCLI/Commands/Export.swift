@@ -52,14 +52,12 @@ private func exportRecords(_ call: Invocation) throws -> ExitCode {
     for (index, collection) in collections.enumerated() {
       let (table, fields) = (tables[index], fieldsOfAll[index])
       try Console.out.write(format.beginning(table, columns[index], fields))
-      try collection.forEach { entry in
+      try collection.query().onDamage(outcome.noteUnreadable).forEach { entry in
         let shown = RecordShown(entry, opening: true)
         if outcome.note(shown) != .damage {
           try Console.out.write(format.line(shown.exported, fields, of: table))
         }
         return !Interrupt.isRequested
-      } damaged: {
-        outcome.noteUnreadable($0, $1)
       }
       if Interrupt.isRequested { throw ToolError.interrupted }
       try Console.out.write(format.end)

@@ -118,7 +118,7 @@ extension Store {
     try write { _ in }
     for collection in collections {
       for field in collection.fieldsInUse where field.isIndexed {
-        _ = try collection.entries(sortedBy: field.name, limit: 1, damaged: { _, _ in true })
+        _ = try collection.query().onDamage { _ in }.sorted(by: field.name).first()
       }
     }
   }

@@ -33,7 +33,8 @@ extension Command {
     long: "where", short: "w", value: "CONDITION", repeats: true,
     help: "only records of which this holds: NAME=VALUE, or with != < <= > >=")
   fileprivate static let sort = Option(
-    long: "sort", short: "s", value: "FIELD[:desc]", help: "in order of this field, or the opposite order")
+    long: "sort", short: "s", value: "FIELD[:desc]", repeats: true,
+    help: "in order of this field, or the opposite order; given again, within what is equal so far")
 }
 
 private func listRecords(_ call: Invocation) throws -> ExitCode {
@@ -57,34 +58,39 @@ private func listRecords(_ call: Invocation) throws -> ExitCode {
     let only = Set(fields)
     let order = try order(call, collection)
     try call.unlock(
-      store, toRead: fields + conditions.map(\.name) + [order.field].compactMap(\.self), of: collection)
+      store, toRead: fields + conditions.map(\.name) + order.map(\.field), of: collection)
     let outcome = ReadingOutcome(of: store, isWhole ? .done : .damage)
-    try collection.forEach(
-      sortedBy: order.field, order.direction, limit: limit,
-      where: conditions.isEmpty
-        ? nil : { entry in try conditions.allSatisfy { try $0.holds(for: entry) } },
-      { entry in
-        let shown = RecordShown(entry, opening: true, only: only)
-        try shown.list(fields, asJSON: call.has(.json))
-        outcome.note(shown)
-      },
-      damaged: { outcome.noteUnreadable($0, $1) })
+    var query = collection.query().onDamage(outcome.noteUnreadable)
+    for condition in conditions { query = query.where(condition.condition) }
+    for (field, direction) in order { query = query.sorted(by: field, direction) }
+    if let limit { query = query.limit(limit) }
+    try query.forEach { entry in
+      let shown = RecordShown(entry, opening: true, only: only)
+      try shown.list(fields, asJSON: call.has(.json))
+      outcome.note(shown)
+      return true
+    }
     return outcome.end()
   }
 }
 
 private func order(
   _ call: Invocation, _ collection: DynamicCollection
-) throws -> (field: String?, direction: SortDirection) {
-  guard let sort = call.value(of: Command.sort) else {
+) throws -> [(field: String, direction: SortDirection)] {
+  guard let sorts = call.values[Command.sort.long] else {
     let dates = collection.fieldsInUse.filter { $0.type == .date && !$0.isSealed }
-    return ((dates.first { $0.name == "time" } ?? dates.first)?.name, .descending)
+    let date = dates.first { $0.name == "time" } ?? dates.first
+    return date.map { [($0.name, .descending)] } ?? []
   }
-  let isDescending = sort.hasSuffix(":desc")
-  let name = isDescending ? String(sort.dropLast(5)) : sort
-  let field = try collection.field(name)
-  guard field.type.isSortable else {
-    throw ToolError.usage("\(field.type.name) values like '\(name)' have no order")
+  var order: [(field: String, direction: SortDirection)] = []
+  for sort in sorts {
+    let isDescending = sort.hasSuffix(":desc")
+    let name = isDescending ? String(sort.dropLast(5)) : sort
+    let field = try collection.field(name)
+    guard field.type.isSortable else {
+      throw ToolError.usage("\(field.type.name) values like '\(name)' have no order")
+    }
+    order.append((name, isDescending ? .descending : .ascending))
   }
-  return (name, isDescending ? .descending : .ascending)
+  return order
 }

@@ -21,9 +21,9 @@ private func searchRecords(_ call: Invocation) throws -> ExitCode {
   let text = call.positionals[1]
   let names = call.values[Option.field.long]
   let limit = try call.number(of: .limit, in: 0...Int.max) ?? .max
-  let options: String.CompareOptions = call.has(Command.ignoreCase) ? [.caseInsensitive] : [.literal]
+  let matching: String.CompareOptions = call.has(Command.ignoreCase) ? [.caseInsensitive] : [.literal]
   return try call.withStore(.ifGiven, readOnly: true) { store in
-    var found = 0
+    var left = limit
     let outcome = try ReadingOutcome(of: store, store.hasAllSchemas() ? .no : .damage)
     for name in names ?? [] where !store.collections.contains(where: { $0.fieldsInUseByName[name] != nil }) {
       // Says which name may have been meant.
@@ -34,26 +34,20 @@ private func searchRecords(_ call: Invocation) throws -> ExitCode {
       let shown = collection.fieldsToList
       let only = call.has(.json) ? nil : Set(shown)
       try call.unlock(store, toRead: fields.map(\.name) + shown, of: collection)
-      try collection.forEach { entry in
-        guard found < limit else { return false }
-        let holds: Bool
-        do {
-          holds = try fields.contains { field in
-            guard case .text(let value) = try entry.value(field.name) else { return false }
-            return value.range(of: text, options: options) != nil
-          }
-        } catch let error as NotelogError where error.code == .damaged || error.code == .tampered {
-          return outcome.noteUnreadable(entry.id, error)
+      let conditions = fields.map { field in
+        QueryCondition<DynamicEntry>.field(field.name) { value in
+          guard case .text(let value) = value else { return false }
+          return value.range(of: text, options: matching) != nil
         }
-        guard holds else { return true }
-        found += 1
-        if outcome.code == .no { outcome.code = .done }
+      }
+      guard let first = conditions.first, left > 0 else { continue }
+      let query = collection.query().where(conditions.dropFirst().reduce(first) { $0 || $1 }).limit(left)
+      try query.onDamage(outcome.noteUnreadable).forEach { entry in
+        left -= 1
         let record = RecordShown(entry, opening: true, only: only)
         try record.list(shown, asJSON: call.has(.json))
         outcome.note(record)
         return true
-      } damaged: {
-        outcome.noteUnreadable($0, $1)
       }
     }
     return outcome.end()

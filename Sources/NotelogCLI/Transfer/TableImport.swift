@@ -379,7 +379,7 @@ struct TableImport {
 
   private func idsOfTable() throws -> Set<RecordID> {
     var ids: Set<RecordID> = []
-    try collection.forEach { entry in
+    try collection.query().forEach { entry in
       if entry.id.high == idPrefix { ids.insert(entry.id) }
       return !Interrupt.isRequested
     }

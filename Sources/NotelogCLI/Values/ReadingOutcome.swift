@@ -1,23 +1,25 @@
 // How a command fares that reads many records: what could not be read or opened, as it says it, and how it exits.
 import Notelog
+import Synchronization
 
 /// Says which records can't be read, the first of them one by one, the others by their number. Counts what is sealed under keys that can't be
 /// had, and says it once: under those that the keyring lacks, which is damage, and those that were shredded, or are elsewhere.
-final class ReadingOutcome {
+final class ReadingOutcome: Sendable {
   private static let shownCount = 10
 
   private let store: Store
   private let isExport: Bool
   /// What the command exits with, as far as it has come.
-  var code: ExitCode
+  private let code: Mutex<ExitCode>
   /// How many records could not be read.
-  private var unreadableCount = 0
+  private let unreadableCount = Mutex(0)
   /// How many values are under each key that can't be had.
-  private var valueCounts: [UInt32: Int] = [:]
+  private let valueCounts = Mutex<[UInt32: Int]>([:])
 
   /// Begins with a code. What an export leaves out is no success, as what it prints is to be all there is.
   init(of store: Store, _ code: ExitCode = .done, isExport: Bool = false) {
-    (self.store, self.code, self.isExport) = (store, code, isExport)
+    (self.store, self.isExport) = (store, isExport)
+    self.code = Mutex(code)
   }
 
   /// Notes what is wrong with a record that was read, and its values that are sealed under keys which can't be had; for an export, each value
@@ -30,7 +32,7 @@ final class ReadingOutcome {
     for (_, content) in shown.fields {
       switch content {
       case .sealed(_, let key, let isKeyMissing) where isKeyMissing || isExport:
-        valueCounts[key, default: 0] += 1
+        valueCounts.withLock { $0[key, default: 0] += 1 }
       // Of what failed the first is said, and nothing else.
       case .failed(let error) where part != .damage:
         Console.say("error", "record \(shown.id.shown): \(ToolError(error).message)")
@@ -42,19 +44,24 @@ final class ReadingOutcome {
       Console.say("warning", "record \(shown.id.shown): \(name) is left out, as it has \(byteCount) bytes")
       part = .leftOut
     }
-    code.meet(part)
+    code.withLock { code in
+      // Something is found.
+      if code == .no { code = .done }
+      code.meet(part)
+    }
     return part
   }
 
   /// Notes a record that can't be read, and says it, unless it was said of enough of them.
-  ///
-  /// - Returns: That the command goes on with the others.
-  func noteUnreadable(_ id: RecordID, _ error: NotelogError) -> Bool {
-    unreadableCount += 1
-    if unreadableCount <= Self.shownCount {
-      Console.say("error", "record \(id.shown) cannot be read: \(ToolError(error).message)")
+  func noteUnreadable(_ finding: Finding) {
+    let count = unreadableCount.withLock { count in
+      count += 1
+      return count
     }
-    return true
+    if count <= Self.shownCount {
+      let record = finding.record.map { "record \($0.shown)" } ?? "something"
+      Console.say("error", "\(record) cannot be read: \(ToolError(NotelogError(finding)).message)")
+    }
   }
 
   private func reason(_ key: UInt32) -> String? {
@@ -71,11 +78,13 @@ final class ReadingOutcome {
   ///
   /// - Returns: What the command exits with.
   func end() -> ExitCode {
+    var code = code.withLock { $0 }
+    let unreadableCount = unreadableCount.withLock { $0 }
     if unreadableCount > Self.shownCount {
       Console.say("error", "and \(unreadableCount - Self.shownCount) more records cannot be read")
     }
     if unreadableCount > 0 { code = .damage }
-    for (key, count) in valueCounts.sorted(by: { $0.key < $1.key }) {
+    for (key, count) in valueCounts.withLock({ $0 }).sorted(by: { $0.key < $1.key }) {
       let values = counted(count, "value")
       if let why = reason(key) {
         Console.say(isExport ? "error" : "note", "\(values) can't be opened: key \(key) \(why)")

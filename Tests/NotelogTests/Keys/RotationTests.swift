@@ -27,7 +27,7 @@ import Testing
         store.registry.withLock { registry in
           registry.byNumber.values.first { $0.plan.schema.name == collection.name }?.plan
         })
-      for entry in try collection.entries() {
+      for entry in try collection.query().entries() {
         for field in try entry.stored.entries()
         where plan.index(of: field.number) != nil && field.keyReference != 0 {
           counts[field.keyReference, default: 0] += 1

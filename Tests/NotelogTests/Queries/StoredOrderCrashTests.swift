@@ -68,7 +68,7 @@ import Testing
     // Else there would be nothing to see.
     #expect(try timeAfterPowerLoss() == note.time)
     store.journal.storeOrders()
-    let name = try #require(try store.reader(for: Note.self).indexName(of: \Note.time))
+    let name = try #require(try indexName(of: \Note.time, in: store))
     #expect(store.journal.storedOrder(name) != nil)
     #expect(try timeAfterPowerLoss() == later)
   }
@@ -83,7 +83,7 @@ import Testing
         let all = try store.query(Note.self).sorted(by: \.time).entries().map(\.id)
         let found = try store.query(Note.self).sorted(by: \.time).limit(all.count).entries().map(\.id)
         #expect(found == all, "after \(disk.describe(call: call)), \(loss)")
-        let name = try #require(try store.reader(for: Note.self).indexName(of: \Note.time))
+        let name = try #require(try indexName(of: \Note.time, in: store))
         tried += 1
         stored += store.indexes.index(name)?.isStored == true ? 1 : 0
       }

@@ -86,7 +86,7 @@ import Testing
     private func time(_ seconds: Double) -> Date { Date(timeIntervalSinceReferenceDate: seconds) }
 
     var name: OrderName {
-      get throws { try #require(try store.reader(for: Note.self).indexName(of: \Note.time)) }
+      get throws { try #require(try indexName(of: \Note.time, in: store)) }
     }
 
     /// Whether the index that is in memory now is in the checkpoint too; nil where there is none.
@@ -403,7 +403,7 @@ import Testing
     store = try Store.open(in: disk, unlocking: TemporaryFolder.key, options: Store.Options())
     #expect(store.journal.report.wasClosed)
     #expect(try store.query(Note.self).sorted(by: \.time).limit(1).entries().count == 1)
-    let name = try #require(try store.reader(for: Note.self).indexName(of: \Note.time))
+    let name = try #require(try indexName(of: \Note.time, in: store))
     #expect(store.indexes.index(name)?.isStored == false)
   }
 }
@@ -414,4 +414,10 @@ extension Journal {
     lock.withLock { $0?.close() }
     for segment in catalog.segments.all { segment.file.close() }
   }
+}
+
+/// The index of a field.
+func indexName<R: Record>(of path: PartialKeyPath<R>, in store: Store) throws -> OrderName? {
+  let plan = try store.reader(for: R.self).plan
+  return try plan.collection.indexName(of: plan.index(of: path))
 }

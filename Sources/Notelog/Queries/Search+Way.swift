@@ -1,83 +1,80 @@
 // Choosing the way by which a query gets to its records.
 
 import NotelogBase
+import NotelogCrypto
 
 /// The way by which a query gets to its records.
 enum QueryWay: Sendable {
   /// All records of the collection, as they lie on the disk.
   case scan
+  /// All records of the collection, in the order of their ids.
+  case listed
   /// Those in parts of indexes; what is in two of them is found in the first.
   case candidates([IndexRun])
   /// Those in a part of an index that has them in the order asked for.
   case inOrder(IndexRun)
 }
 
-extension Query {
+extension Search {
   /// Reading a record by its id costs as much as going past so many in a scan: measured in the journal, 6 of 100,000 small
   /// records, and 12 of ten million.
   private static var costOfReading: Int { 8 }
 
   /// The way that costs least, by what the indexes say. An index that helps and isn't there yet is made.
-  func way(_ reader: RecordReader<R>, _ moment: Snapshot) throws -> QueryWay {
-    try checkLimit()
-    let all = QueryCondition(.all(conditions))
-    let fewest = try fewest(all, reader, moment)
-    guard let order, let run = try run(inOrder: order, all, fewest, reader, moment) else {
-      return fewest.map(QueryWay.candidates) ?? .scan
+  ///
+  /// - Parameters:
+  ///   - isOrdered: Whether the order counts.
+  ///   - isKeeping: Whether records that are met are kept until they are sorted. Otherwise they are read a second time.
+  /// - Returns: The way.
+  func way(isOrdered: Bool = true, keeping isKeeping: Bool = true) throws -> QueryWay {
+    let fewest = try fewest(condition)
+    guard isOrdered, let run = try run(inOrder: fewest, keeping: isKeeping) else {
+      let isByID = isOrdered && question.isByID && order.parts.isEmpty
+      return fewest.map(QueryWay.candidates) ?? (isByID ? .listed : .scan)
     }
     guard let fewest, !fewest.isOf(run.name.first) else { return .inOrder(run) }
     // One in so many records on the way satisfies the other condition: until the limit is reached, that many are read.
-    let reads = Swift.min(
-      Double(run.count), Double(wantedCount ?? .max) * Double(run.index.count) / Double(fewest.entryCount))
+    let reads = min(
+      Double(run.count),
+      Double(question.wantedCount ?? .max) * Double(run.index.count) / Double(fewest.entryCount))
     return Double(fewest.entryCount) < reads ? .candidates(fewest) : .inOrder(run)
   }
 
-  /// The part of an index that has the records in an order: from the cursor on, if there is one. Of two fields, if the order is by two, and not
-  /// all records are wanted.
-  private func run(
-    inOrder order: some RecordOrder<R>, _ condition: QueryCondition<R>, _ fewest: [IndexRun]?,
-    _ reader: RecordReader<R>, _ moment: Snapshot
-  ) throws -> IndexRun? {
-    let keys = order.keys
-    guard keys[0].isThatOfKeys, let first = reader.indexName(of: keys[0].path),
-      limit != nil || fewest?.isOf(first) == true
+  /// The part of an index that has the records in the order asked for: from the cursor on, if there is one. Of two fields, if the order is by
+  /// two, and not all records are wanted.
+  private func run(inOrder fewest: [IndexRun]?, keeping isKeeping: Bool) throws -> IndexRun? {
+    guard let first = order.parts.first, first.isByKeys, let single = plan.indexName(of: first.index),
+      question.limit != nil || !isKeeping || fewest?.isOf(single) == true
     else { return nil }
-    let pair = limit != nil && keys.count > 1 ? reader.indexName(of: keys[0], keys[1]) : nil
-    guard let run = try run(of: pair ?? first, condition, reader, moment) else { return nil }
-    let fields = try order.fields(reader)
-    let widths = fields.map { field in field.type.fixedByteCount.map { $0 + (field.isOptional ? 1 : 0) } }
+    let isPaired = question.limit != nil && order.parts.count > 1
+    let pair = isPaired ? plan.indexName(of: first, order.parts[1]) : nil
+    guard let run = try run(of: pair ?? single, condition) else { return nil }
+    let widths = order.parts.map(\.field.type.fixedByteCount)
+    let byteCount = zip(widths, order.parts).reduce(0) { $0 + ($1.0 ?? 0) + ($1.1.field.isOptional ? 1 : 0) }
     let isExact =
-      keys.count == run.name.fields.count && !widths.contains(nil)
-      && widths.compactMap(\.self).reduce(0, +) <= OrderedEntry.keyByteCount
-    guard let cursor, try following(reader) != nil else { return run.within(nil, isExact: isExact) }
-    let start = zip(fields, cursor.keys).map { field, key in
-      SortKey.key(
-        of: key.value.rawSpan, field.type, isOptional: field.isOptional,
-        byteCount: SortKey.byteCount(of: key.value.rawSpan))
-    }
+      order.parts.count == run.name.fields.count && !widths.contains(nil)
+      && byteCount <= OrderedEntry.keyByteCount
+    guard let cursor = question.cursor else { return run.within(nil, isExact: isExact) }
+    let start = zip(order.parts, cursor.keys).map { $0.sortKey(of: $1) }
     var key = start[0]
     if run.name.second != nil {
       let next = start[1]
       key = run.name.key(key.rawSpan, next.rawSpan)
     }
-    return run.within(IndexBounds(from: key, keys[0].direction), isExact: isExact)
+    return run.within(IndexBounds(from: key, order.direction), isExact: isExact)
   }
 
   /// The parts of indexes in which all records are that satisfy a condition, and as few others as can be; nil where there are
   /// too many to read one by one.
-  private func fewest(
-    _ condition: QueryCondition<R>, _ reader: RecordReader<R>, _ moment: Snapshot
-  ) throws -> [IndexRun]? {
-    var found = try condition.indexNames(reader).compactMap { name -> [IndexRun]? in
-      guard condition.narrowing(name, reader) != nil else { return nil }
-      return try run(of: name, condition, reader, moment).map { [$0] }
+  private func fewest(_ condition: ConditionNode) throws -> [IndexRun]? {
+    var found = try condition.indexNames(source).compactMap { name -> [IndexRun]? in
+      guard condition.narrowing(name, source) != nil else { return nil }
+      return try run(of: name, condition).map { [$0] }
     }
-    switch condition.node {
+    switch condition {
     case .all(let conditions):
-      for case .any(let sides) in conditions.map(\.node) {
-        if let runs = try union(of: sides, reader, moment) { found.append(runs) }
-      }
-    case .any(let sides): if let runs = try union(of: sides, reader, moment) { found.append(runs) }
+      for case .any(let sides) in conditions { if let runs = try union(of: sides) { found.append(runs) } }
+    case .any(let sides): if let runs = try union(of: sides) { found.append(runs) }
     case .field, .notAll: break
     }
     return found.filter { runs in
@@ -86,12 +83,10 @@ extension Query {
   }
 
   /// The parts of indexes in which all records are that satisfy one of some conditions; nil where a condition has none.
-  private func union(
-    of conditions: [QueryCondition<R>], _ reader: RecordReader<R>, _ moment: Snapshot
-  ) throws -> [IndexRun]? {
+  private func union(of conditions: [ConditionNode]) throws -> [IndexRun]? {
     var all: [IndexRun] = []
     for condition in conditions {
-      guard let runs = try fewest(condition, reader, moment) else { return nil }
+      guard let runs = try fewest(condition) else { return nil }
       for run in runs {
         if let known = all.firstIndex(where: { $0.name == run.name }) {
           all[known] = all[known].union(run)
@@ -104,57 +99,62 @@ extension Query {
   }
 
   /// The part of a field's index that conditions on the field leave.
-  private func run(
-    of name: FieldIndexes.Name, _ condition: QueryCondition<R>, _ reader: RecordReader<R>, _ moment: Snapshot
-  ) throws -> IndexRun? {
+  private func run(of name: FieldIndexes.Name, _ condition: ConditionNode) throws -> IndexRun? {
     guard let index = try store.index(name, at: moment, .whole) else { return nil }
     return IndexRun(
-      name, index, store.substitute(for: name, at: moment), condition.narrowing(name, reader))
+      name, index, store.substitute(for: name, at: moment), condition.narrowing(name, source))
   }
 
   /// Calls `body` with each record in a part of the way that satisfies all conditions, until it returns false.
   func forEach(
-    on way: QueryWay, _ reader: RecordReader<R>, _ moment: Snapshot, part: QueryPart,
-    _ body: (ScannedEntry<R>) throws -> Bool
+    on way: QueryWay, _ part: QueryPart, _ body: (ScannedRecord, Scanner) throws -> Bool
   ) throws {
     switch way {
     case .scan:
-      let scanner = RecordScanner(reader)
+      let scanner = source.scanner()
       let holds = try bound(to: scanner)
-      guard scanner.plan.isStored else { return }
+      guard plan.isStored else { return }
       var number = 0
-      try moment.scan(scanner.plan.number, part: part.number, of: partCount, damaged: leaveOut) { record in
+      func leaveOut(_ finding: Finding) throws {
+        if question.namesRecords { part.noteDamage() } else { try question.damageHandler?(finding) }
+      }
+      try moment.scan(plan.number, part: part.number, of: question.partCount, damaged: leaveOut) { record in
         try part.check(at: number)
         number += 1
-        // Not `reading`: a generic function asks the runtime for types at each call.
         do { guard try holds(record) else { return true } } catch {
-          try leaveOut(error, record.id)
+          try self.leaveOut(error, record.id)
           return true
         }
-        return try body(ScannedEntry(record, scanner))
+        return try body(record, scanner)
+      }
+    case .listed:
+      guard plan.isStored else { return }
+      var records = try CandidateReader(self, nil)
+      for id in try moment.records(in: plan.number).map(RecordID.init).sorted() {
+        guard try records.read(id, from: nil, body) ?? true else { return }
       }
     case .candidates(let runs):
       var goesOn = true
       for number in runs.indices where goesOn {
-        try forEach(in: runs[number], besides: runs[..<number], reader, moment, part: part) { entry in
-          goesOn = try body(entry)
+        try forEach(in: runs[number], besides: runs[..<number], part) { record, scanner in
+          goesOn = try body(record, scanner)
           return goesOn
         }
       }
-    case .inOrder(let run): try forEach(in: run, besides: [], reader, moment, part: part, body)
+    case .inOrder(let run): try forEach(in: run, besides: [], part, body)
     }
   }
 
   private func forEach(
-    in run: IndexRun, besides earlier: ArraySlice<IndexRun>, _ reader: RecordReader<R>, _ moment: Snapshot,
-    part: QueryPart, _ body: (ScannedEntry<R>) throws -> Bool
+    in run: IndexRun, besides earlier: ArraySlice<IndexRun>, _ part: QueryPart,
+    _ body: (ScannedRecord, Scanner) throws -> Bool
   ) throws {
-    var candidates = try CandidateReader(self, run, besides: earlier, reader, moment, part)
+    var candidates = try CandidateReader(self, run, besides: earlier, part)
     var number = 0
     try run.forEach { entry in
       defer { number += 1 }
-      guard number % partCount == part.number else { return true }
-      return try candidates.read(entry, body) ?? true
+      guard number % question.partCount == part.number else { return true }
+      return try candidates.read(entry.id, from: entry, body) ?? true
     }
     candidates.finish()
   }
@@ -177,12 +177,14 @@ struct QueryPart: Sendable {
   private let stop: Flag?
   /// Set when another part has failed.
   private let failure: Flag?
+  /// Set when something can't be read of which only the place is known.
+  private let damage: Flag?
 
   /// All of a query that one thread goes through, for the task that this thread works for.
   static var whole: QueryPart { QueryPart(0, nil) }
 
-  init(_ number: Int, _ failure: Flag?, stop: Flag? = Cancellation.flag) {
-    (self.number, self.stop, self.failure) = (number, stop, failure)
+  init(_ number: Int, _ failure: Flag?, stop: Flag? = Cancellation.flag, damage: Flag? = nil) {
+    (self.number, self.stop, self.failure, self.damage) = (number, stop, failure, damage)
   }
 
   /// Between how many records is asked whether the answer is still wanted.
@@ -193,18 +195,32 @@ struct QueryPart: Sendable {
     guard record & (Self.interval - 1) == 0 else { return }
     if Task.isCancelled || stop?.isSet == true || failure?.isSet == true { throw CancellationError() }
   }
+
+  /// Notes that something can't be read.
+  func noteDamage() { _ = damage?.exchange(true) }
 }
 
-extension Query {
+extension Search {
+  /// What `body` makes, in each part, of the records that satisfy all conditions, until it returns false.
+  func gather<Value: Sendable>(
+    into initial: Value, on way: QueryWay,
+    _ body: @Sendable (inout Value, ScannedRecord, Scanner) throws -> Bool
+  ) throws -> [Value] {
+    try inParts { part in
+      var value = initial
+      try forEach(on: way, part) { record, scanner in try body(&value, record, scanner) }
+      return value
+    }
+  }
+
   /// Runs `body` for each part, on as many threads. Where one fails, the others end.
-  func inParts<Value: Sendable>(_ body: @Sendable (QueryPart) throws -> Value) throws -> [Value] {
-    if partCount == 1 { return [try body(.whole)] }
-    let (stop, failure) = (Cancellation.flag, Flag(false))
+  private func inParts<Value: Sendable>(_ body: @Sendable (QueryPart) throws -> Value) throws -> [Value] {
+    let (stop, failure, damage) = (Cancellation.flag, Flag(false), Flag(false))
     let results = Lock<(values: [Value?], failure: (any Error)?)>(
-      (Array(repeating: nil, count: partCount), nil))
-    inParallel(partCount) { number in
+      (Array(repeating: nil, count: question.partCount), nil))
+    inParallel(question.partCount) { number in
       do {
-        let value = try body(QueryPart(number, failure, stop: stop))
+        let value = try body(QueryPart(number, failure, stop: stop, damage: damage))
         results.withLock { $0.values[number] = value }
       } catch {
         // Of several, the first: the others may have ended because of it.
@@ -212,10 +228,9 @@ extension Query {
         _ = failure.exchange(true)
       }
     }
-    return try results.withLock { results in
-      if let failure = results.failure { throw failure }
-      return results.values.compactMap(\.self)
-    }
+    if let failure = results.withLock({ $0.failure }) { throw failure }
+    if damage.isSet { try reportUnreadable() }
+    return results.withLock { $0.values.compactMap(\.self) }
   }
 }
 
@@ -292,15 +307,17 @@ struct Narrowing: Sendable {
   var words: [String]
 }
 
-extension QueryCondition {
+extension ConditionNode {
   /// What the condition leaves of an index by what it says of its first field; nil where it says nothing of the field.
-  func narrowing(_ name: FieldIndexes.Name, _ reader: RecordReader<R>) -> Narrowing? {
-    switch node {
+  func narrowing(_ name: FieldIndexes.Name, _ source: any QuerySource) -> Narrowing? {
+    switch self {
     case .field(let condition):
-      guard let (known, ranges, words) = reader.lookup(condition), known == name.first else { return nil }
-      return Narrowing(ranges: IndexRanges(ranges.map { IndexBounds($0, of: name) }), words: [words])
+      guard let found = source.lookup(condition), found.name == name.first else { return nil }
+      return Narrowing(
+        ranges: IndexRanges(found.ranges.map { IndexBounds($0, of: name, isFixed: found.isFixed) }),
+        words: [found.words])
     case .all(let conditions):
-      return conditions.compactMap { $0.narrowing(name, reader) }.reduce(nil) { common, next in
+      return conditions.compactMap { $0.narrowing(name, source) }.reduce(nil) { common, next in
         guard let common else { return next }
         return Narrowing(
           ranges: common.ranges.intersection(next.ranges), words: common.words + next.words)
@@ -308,7 +325,7 @@ extension QueryCondition {
     case .any(let conditions):
       var all = Narrowing(ranges: IndexRanges([]), words: [])
       for condition in conditions {
-        guard let narrowing = condition.narrowing(name, reader) else { return nil }
+        guard let narrowing = condition.narrowing(name, source) else { return nil }
         all.ranges = all.ranges.union(narrowing.ranges)
         all.words.append(narrowing.words.joined(separator: " and "))
       }
@@ -318,9 +335,9 @@ extension QueryCondition {
   }
 
   /// The indexes of fields that conditions are about, each once.
-  func indexNames(_ reader: RecordReader<R>) -> [FieldIndexes.Name] {
+  func indexNames(_ source: any QuerySource) -> [FieldIndexes.Name] {
     fields.reduce(into: []) { names, condition in
-      guard let name = reader.lookup(condition)?.name, !names.contains(name) else { return }
+      guard let name = source.lookup(condition)?.name, !names.contains(name) else { return }
       names.append(name)
     }
   }
@@ -329,14 +346,14 @@ extension QueryCondition {
 // MARK: - Reading the records that an index leads to.
 
 /// Reads records one by one, and passes over those that have another key by now than their entry in the index.
-struct CandidateReader<R: Record>: ~Copyable {
-  private let query: Query<R>
-  private let name: FieldIndexes.Name
+struct CandidateReader: ~Copyable {
+  private let search: Search
+  /// The index; nil where records are known by their ids.
+  private let name: FieldIndexes.Name?
   /// Where the others are found that are no longer to be found here.
   private let earlier: ArraySlice<IndexRun>
-  private let moment: Snapshot
-  private let scanner: RecordScanner<R>
-  private let holds: QueryCondition<R>.Bound
+  private let scanner: Scanner
+  private let holds: ConditionNode.Bound
   private let part: QueryPart
   private var buffer = ReadBuffer()
   private var seen = 0
@@ -344,56 +361,55 @@ struct CandidateReader<R: Record>: ~Copyable {
 
   /// Reads what is in a part of an index and in none of those before.
   init(
-    _ query: Query<R>, _ run: IndexRun, besides earlier: ArraySlice<IndexRun> = [], _ reader: RecordReader<R>,
-    _ moment: Snapshot, _ part: QueryPart
+    _ search: Search, _ run: IndexRun?, besides earlier: ArraySlice<IndexRun> = [],
+    _ part: QueryPart = .whole
   ) throws {
-    self.query = query
+    self.search = search
     self.earlier = earlier
     self.part = part
-    name = run.name
-    self.moment = moment
-    scanner = RecordScanner(reader)
-    holds = try query.bound(to: scanner)
+    name = run?.name
+    scanner = search.source.scanner()
+    holds = try search.bound(to: scanner)
   }
 
-  /// Calls `body` with the record that an entry leads to, if it satisfies all conditions; nil otherwise.
+  /// Calls `body` with a record, if an entry leads to it and it satisfies all conditions; nil otherwise.
   mutating func read<Result>(
-    _ entry: OrderedEntry, _ body: (ScannedEntry<R>) throws -> Result
+    _ id: RecordID, from entry: OrderedEntry?, _ body: (ScannedRecord, Scanner) throws -> Result
   ) throws -> Result? {
     try part.check(at: seen)
     seen += 1
-    // Not `reading`: a generic function asks the runtime for types at each call.
     let found: StoredRecord
     do {
-      guard let current = try find(entry) else { return nil }
+      guard let current = try find(id, entry) else { return nil }
       found = current
     } catch {
-      try query.leaveOut(error, entry.id)
+      try search.leaveOut(error, id)
       return nil
     }
     let candidate = ScannedRecord(found, RecordBody(checked: buffer.body))
     do { guard try holds(candidate) else { return nil } } catch {
-      try query.leaveOut(error, entry.id)
+      try search.leaveOut(error, id)
       return nil
     }
-    return try body(ScannedEntry(candidate, scanner))
+    return try body(candidate, scanner)
   }
 
-  /// Reads the record that an entry leads to, if no other entry does.
-  private mutating func find(_ entry: OrderedEntry) throws -> StoredRecord? {
-    let found = try moment.read(entry.id.bytes, into: &buffer)
+  /// Reads a record, if it is the one that an entry is about, and no other entry is.
+  private mutating func find(_ id: RecordID, _ entry: OrderedEntry?) throws -> StoredRecord? {
+    let found = try search.moment.read(id.bytes, into: &buffer)
     guard let found, try isCurrent(entry, found) else {
       passed += 1
       return nil
     }
-    return try earlier.isEmpty || !isFoundEarlier(entry.id) ? found : nil
+    return try earlier.isEmpty || !isFoundEarlier(id) ? found : nil
   }
 
   /// Whether the record that was read is the one that an entry is about. With another key it is found there, if it is to
   /// be found.
-  private func isCurrent(_ entry: OrderedEntry, _ found: StoredRecord) throws -> Bool {
-    guard found.collection == name.collection else { return false }
+  private func isCurrent(_ entry: OrderedEntry?, _ found: StoredRecord) throws -> Bool {
+    guard found.collection == search.plan.number else { return false }
     _ = try RecordBody(checking: buffer.body)
+    guard let name, let entry else { return true }
     return try OrderedEntry(keyOf: name, entry.id, buffer.body) == entry
   }
 
@@ -409,60 +425,7 @@ struct CandidateReader<R: Record>: ~Copyable {
 
   /// Has the index made anew, of what is so, where half of what lies in the way is not.
   consuming func finish() {
-    if passed > 1_000, 2 * passed > seen { query.store.indexes.distrust(name) }
-  }
-}
-
-// MARK: - The first of a row that comes in any order.
-
-/// The first elements in the order of their values, of those seen so far: no more than twice as many are kept as are wanted.
-struct FirstEntries<Value: Sendable, Element: Sendable>: Sendable {
-  private let limit: Int?
-  private let compare: @Sendable (Value, Value) -> Precedence
-  private var found: [(value: Value, id: RecordID, element: Element)] = []
-  /// The last that is still among the first, once there are as many as are wanted.
-  private var last: (value: Value, id: RecordID)?
-
-  init(limit: Int?, by compare: @escaping @Sendable (Value, Value) -> Precedence) {
-    self.limit = limit
-    self.compare = compare
-  }
-
-  func accepts(_ value: Value, _ id: RecordID) -> Bool {
-    guard let last else { return true }
-    return isInOrder(value, id, last.value, last.id)
-  }
-
-  mutating func insert(_ value: Value, _ id: RecordID, _ element: Element) {
-    found.append((value, id, element))
-    // Sorting when twice as many have gathered costs O(log limit) a record.
-    if let limit, found.count / 2 >= limit { cut(to: limit) }
-  }
-
-  mutating func merge(_ other: FirstEntries) { found += other.found }
-
-  mutating func sorted() -> [Element] {
-    cut(to: limit ?? found.count)
-    // A key path would be made anew by the runtime for each call: it depends on the value's type.
-    return found.map { $0.element }
-  }
-
-  private mutating func cut(to count: Int) {
-    let isInOrder = isInOrder
-    found.sort { isInOrder($0.value, $0.id, $1.value, $1.id) }
-    if found.count > count { found.removeLast(found.count - count) }
-    if limit == found.count { last = found.last.map { ($0.value, $0.id) } }
-  }
-
-  /// Whether a value comes before another; where neither does, the ids decide.
-  private var isInOrder: (Value, RecordID, Value, RecordID) -> Bool {
-    let compare = compare
-    return { left, leftID, right, rightID in
-      switch compare(left, right) {
-      case .before: true
-      case .after: false
-      case .same: leftID < rightID
-      }
-    }
+    guard let name, passed > 1_000, 2 * passed > seen else { return }
+    search.store.indexes.distrust(name)
   }
 }

@@ -1,0 +1,290 @@
+// What a query asks, whatever type its records have, and the answer.
+
+import NotelogBase
+import NotelogCrypto
+
+/// A question about a collection's records: conditions, an order, a page.
+struct Question: Sendable {
+  /// All of them have to hold.
+  var conditions: [ConditionNode] = []
+  /// What the records are sorted by, the first one first.
+  var keys: [OrderKey] = []
+  /// Whether records come in the order of their ids where nothing else decides.
+  var isByID = false
+  /// Behind which place in the order records are asked for.
+  var cursor: QueryCursor?
+  var limit: Int?
+  /// How many records are passed over.
+  var offset = 0
+  /// How many threads go through the records, each through a part.
+  var partCount = 1
+  /// What is told of what is left out.
+  var damageHandler: (@Sendable (Finding) throws -> Void)?
+  /// Whether damage is told record by record, also where only a place is known at first.
+  var namesRecords = false
+
+  /// How many records are wanted, those that are passed over among them.
+  var wantedCount: Int? { limit.map { $0.addingReportingOverflow(offset).overflow ? .max : $0 + offset } }
+  /// Whether it is asked for records in an order.
+  var isOrdered: Bool { isByID || !keys.isEmpty }
+}
+
+// MARK: - What a query has to know of a collection.
+
+/// A field as conditions and orders name it.
+enum FieldReference: Sendable {
+  case path(any AnyKeyPath & Sendable)
+  case name(String)
+}
+
+/// Where a field is in a collection's plan.
+struct FieldPlace: Sendable {
+  let index: Int
+  /// The stored value of records that lack the field; nil where they have none.
+  let initial: [UInt8]?
+}
+
+/// A collection whose records are asked for.
+protocol QuerySource: Sendable {
+  var collection: CollectionPlan { get }
+  var opener: FieldOpener { get }
+  /// What one thread goes through the records with.
+  func scanner() -> Scanner
+  /// The place of a field.
+  func place(of field: FieldReference) throws -> FieldPlace
+}
+
+extension QuerySource {
+  /// Why a field is none of the collection's.
+  func refusal(of field: FieldReference) -> NotelogError {
+    NotelogError(
+      .invalidArgument, "\(field) is of another type than the records of \(collection.schema.name)")
+  }
+}
+
+extension RecordReader: QuerySource {
+  var collection: CollectionPlan { plan.collection }
+
+  func scanner() -> Scanner { RecordScanner(self) }
+
+  func place(of field: FieldReference) throws -> FieldPlace {
+    guard case .path(let path) = field, let path = path as? PartialKeyPath<R> else {
+      throw refusal(of: field)
+    }
+    let slot = plan.slots[try plan.slot(of: path)]
+    var scratch = FieldScratch()
+    try slot.definition.access.encode(plan.prototype, &scratch)
+    return FieldPlace(
+      index: slot.index, initial: scratch.withBytes(in: 0..<scratch.count) { $0.array() })
+  }
+}
+
+// MARK: - Asking.
+
+/// A question that is being asked: its fields are found, and its moment is fixed.
+struct Search: Sendable {
+  let question: Question
+  let store: Store
+  let moment: Snapshot
+  let source: any QuerySource
+  let plan: CollectionPlan
+  let order: RecordOrder
+  /// All conditions.
+  let condition: ConditionNode
+  /// What the record is sorted by that the cursor is behind.
+  private let cursorKey: [UInt8]?
+
+  /// - Throws: `invalidArgument` for a limit, an offset or a cursor that no query can have: it may have come from a user.
+  init(_ question: Question, _ store: Store, _ moment: Snapshot, _ source: any QuerySource) throws {
+    if question.limit ?? 0 < 0 || question.offset < 0 {
+      throw NotelogError(.invalidArgument, "a query's limit is not negative, and neither is its offset")
+    }
+    self.question = question
+    self.store = store
+    self.moment = moment
+    self.source = source
+    plan = source.collection
+    condition = .all(question.conditions)
+    order = try RecordOrder(question.keys, source)
+    cursorKey = try question.cursor.map(order.key)
+  }
+
+  /// The records found, in the order asked for.
+  func entries() throws -> [OwnedRecord] {
+    var found: [OwnedRecord] = []
+    guard question.limit != 0 else { return found }
+    if question.isOrdered {
+      try forEachInOrder(keeping: true) {
+        found.append($0)
+        return true
+      }
+      return found
+    }
+    let parts = try gather(into: [], on: way()) { (found: inout [OwnedRecord], record, _) in
+      found.append(try OwnedRecord(record, in: plan.number))
+      return found.count != question.wantedCount
+    }
+    return Array(parts.joined().prefix(question.wantedCount ?? .max).dropFirst(question.offset))
+  }
+
+  /// Calls `body` with the records found, in the order asked for, until it returns false.
+  ///
+  /// - Parameters:
+  ///   - isKeeping: Whether records are kept in memory until it is known where they belong. Otherwise they are read a second time, and
+  ///     only what they are sorted by is kept.
+  ///   - body: Returns whether to go on.
+  /// - Throws: What is met, and what `body` throws.
+  func forEachInOrder(keeping isKeeping: Bool, _ body: (OwnedRecord) throws -> Bool) throws {
+    guard question.limit != 0 else { return }
+    var passed = 0
+    func hand(_ record: OwnedRecord) throws -> Bool {
+      passed += 1
+      return try (passed <= question.offset || body(record)) && passed != question.wantedCount
+    }
+    let way = try way(keeping: isKeeping)
+    switch way {
+    case .inOrder(let run): try walk(run, hand)
+    case .listed:
+      try forEach(on: way, .whole) { record, _ in try hand(OwnedRecord(record, in: plan.number)) }
+    case .scan, .candidates:
+      let number = isKeeping || question.limit != nil ? plan.number : nil
+      let none = SortedRows(order, limit: question.wantedCount)
+      let parts = try gather(into: none, on: way) { rows, record, scanner in
+        try sparing(record.id) { try rows.insert(record, scanner, keptFor: number) }
+        return true
+      }
+      var rows = parts[0]
+      for other in parts.dropFirst() { rows.merge(other) }
+      var buffer = ReadBuffer()
+      for row in rows.sorted() {
+        var record = row.record
+        if record == nil {
+          try sparing(row.id) {
+            let found = try moment.read(row.id.bytes, into: &buffer)
+            record = try OwnedRecord(found, in: plan.number, buffer)
+          }
+        }
+        guard try record.map(hand) ?? true else { return }
+      }
+    }
+  }
+
+  /// Goes through an index that has the order, and reads no more records than it must.
+  private func walk(_ run: IndexRun, _ body: (OwnedRecord) throws -> Bool) throws {
+    var candidates = try CandidateReader(self, run)
+    var left = question.wantedCount ?? .max
+    func hand(_ record: OwnedRecord?) throws -> Bool {
+      guard let record else { return true }
+      left -= 1
+      return try body(record)
+    }
+    try run.forEachGroup(order.direction) { group in
+      if group.count == 1 || run.isExact {
+        // Nothing to be sorted: so it is with nearly all values.
+        return try group.allSatisfy { entry in
+          try hand(
+            candidates.read(entry.id, from: entry) { record, _ in try OwnedRecord(record, in: plan.number) })
+        }
+      }
+      // Entries that tie may have different values, where those are long, and are sorted by other fields.
+      var rows = SortedRows(order, limit: left)
+      for entry in group {
+        _ = try candidates.read(entry.id, from: entry) { record, scanner in
+          try sparing(entry.id) { try rows.insert(record, scanner, keptFor: plan.number) }
+        }
+      }
+      return try rows.sorted().allSatisfy { try hand($0.record) }
+    }
+    candidates.finish()
+  }
+
+  /// The ids of all records found, in no order.
+  func ids() throws -> [RecordID] {
+    try gather(into: [], on: way()) { (ids: inout [RecordID], record, _) in
+      ids.append(record.id)
+      return true
+    }.flatMap(\.self)
+  }
+
+  /// How many records there are, limit and offset applied.
+  func count() throws -> Int {
+    guard question.limit != 0 else { return 0 }
+    let all = try listedCount() ?? foundCount()
+    return min(max(all - question.offset, 0), question.limit ?? .max)
+  }
+
+  /// How many records the collection lists, where that is what is asked for; nil else.
+  private func listedCount() throws -> Int? {
+    guard isOfAll, !store.journal.isDamaged else { return nil }
+    let count = try moment.recordCount(in: plan.number)
+    // What is damaged may have turned out now.
+    return store.journal.isDamaged ? nil : count
+  }
+
+  private func foundCount() throws -> Int {
+    let counts = try gather(into: 0, on: way(isOrdered: false)) { count, _, _ in
+      count += 1
+      return count != question.wantedCount
+    }
+    return counts.reduce(0, +)
+  }
+
+  /// Whether it asks for all records of the collection, and is not told of those that can't be read.
+  var isOfAll: Bool {
+    question.conditions.isEmpty && question.cursor == nil && question.damageHandler == nil
+  }
+
+  /// The place of a record in the order.
+  func cursor(at record: OwnedRecord) throws -> QueryCursor {
+    guard !order.parts.isEmpty else {
+      throw NotelogError(
+        .invalidArgument, "the query isn't sorted, and no record comes after another: sort it")
+    }
+    var key: [UInt8] = []
+    try record.withScanned { try order.append($0, source.scanner(), to: &key) }
+    return order.cursor(at: record.id, key)
+  }
+
+  /// The conditions, ready for a scanner; they all have to hold, and the record comes after the cursor if there is one.
+  func bound(to scanner: Scanner) throws -> ConditionNode.Bound {
+    let holds = try condition.bound(to: scanner, source)
+    guard let cursor = question.cursor, let place = cursorKey else { return holds }
+    let order = order
+    var key: [UInt8] = []
+    return { record in
+      guard try holds(record) else { return false }
+      key.removeAll(keepingCapacity: true)
+      try order.append(record, scanner, to: &key)
+      let precedence = order.compare(place.rawSpan, key.rawSpan)
+      return precedence < 0 || precedence == 0 && cursor.id < record.id
+    }
+  }
+
+  // MARK: - What can't be read.
+
+  /// Runs what reads a record, which is left out where it is damaged.
+  func sparing(_ id: RecordID, _ body: () throws -> Void) throws {
+    do { try body() } catch { try leaveOut(error, id) }
+  }
+
+  /// Tells of a record that could not be read; throws what is no damage.
+  func leaveOut(_ error: any Error, _ id: RecordID) throws {
+    guard let error = error as? NotelogError, error.code == .damaged || error.code == .tampered else {
+      throw error
+    }
+    // Where its place is known, whoever read it has noted that.
+    if error.segment == nil { store.journal.noteDamage(of: id.bytes) }
+    try question.damageHandler?(Finding(error, id))
+  }
+
+  /// Reads all records one by one, to say of which the frames do not check.
+  func reportUnreadable() throws {
+    var buffer = ReadBuffer()
+    let ids = try moment.records(in: plan.number)
+    for id in ids {
+      try sparing(RecordID(id)) {
+        if try moment.read(id, into: &buffer) != nil { _ = try RecordBody(checking: buffer.body) }
+      }
+    }
+  }
+}
