@@ -71,7 +71,7 @@ private final class UnreadableName: ForwardingStorage {
   private func title(_ disk: SimulatedDisk) throws -> (title: String?, keyring: String) {
     let store = try Store.open(in: disk, unlocking: Self.right, options: Store.Options())
     defer { try? store.close() }
-    return (try store.query(Note.self).first()?.title, store.info.keyring)
+    return (try store.query(Note.self).first()?.title, store.info().keyring)
   }
 
   /// The bug: what decides whether a slot is the password's (salt, work, nonce, commitment) read as a wrong password where it was
@@ -110,7 +110,7 @@ private final class UnreadableName: ForwardingStorage {
       let bytes = try #require(disk.contents(name))
       try disk.unlink(name)
       let opened = try Store.open(in: disk, unlocking: Self.right, options: Store.Options())
-      #expect(opened.info.keys.contains { $0.name == "added" })
+      #expect(opened.info().keys.contains { $0.name == "added" })
       try opened.close()
       disk.replace(name, with: bytes)
     }
@@ -145,7 +145,7 @@ private final class UnreadableName: ForwardingStorage {
       let disk = UnreadableName(try Self.makeDisk(), name, errno: number)
       let store = try Store.open(in: disk, unlocking: Self.right, options: Store.Options())
       #expect(try store.query(Note.self).first()?.title == "Clark")
-      #expect(store.info.keyring.hasPrefix("\(name) is unreadable"))
+      #expect(store.info().keyring.hasPrefix("\(name) is unreadable"))
       try store.close()
       #expect(try !Store.verify(in: disk, unlocking: nil).isSound(.keyring))
     }

@@ -110,7 +110,7 @@ import Testing
     try store.backup(to: backup.path)
     let found = try Store.verify(at: backup.path, unlocking: TemporaryFolder.key)
     #expect(found.condition == .sound && found.recordCount == 20 && found.openedCount > 0)
-    #expect(found.backup?.storeID?.description == store.info.id && found.backup?.partCount == 1)
+    #expect(found.backup?.storeID?.description == store.info().id && found.backup?.partCount == 1)
     #expect(try Store.verify(at: folder.path).backup == nil)
     #expect(throws: NotelogError(.wrongPassword, "")) {
       try Store.verify(at: backup.path, unlocking: .key([UInt8](repeating: 1, count: 32)))
@@ -165,12 +165,12 @@ import Testing
       try store.write(.buffered) { tx in
         for note in notes { try tx.put(Note(id: note.id, title: "round \(round)", body: note.body)) }
       }
-      let info = store.info
+      let info = store.info()
       #expect(info.byteCount <= info.liveByteCount * 3 / 2 + 3 << 20)
     }
     while try store.compact(.bytes(100_000)).isUnfinished {}
     #expect(try !store.compactIfDue(.time(.seconds(1))))
-    #expect((store.info.bytesWrittenPerByteStored ?? 0) >= 1)
+    #expect((store.info().bytesWrittenPerByteStored ?? 0) >= 1)
     #expect(try store.query(Note.self).count() == 50)
     try store.close()
   }

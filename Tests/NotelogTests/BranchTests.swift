@@ -18,11 +18,11 @@ import Testing
     let (folder, backup) = (try TemporaryFolder(), try TemporaryFolder())
     let store = try folder.create()
     try store.putAll([Note(title: "Clark")])
-    let branch = store.info.branch
+    let branch = store.info().branch
     try store.backup(to: backup.path)
     try store.close()
     let again = try folder.open()
-    #expect(again.info.branch == branch)
+    #expect(again.info().branch == branch)
     try again.close()
     var seen: Set<String> = [branch]
     for isSalvaged in [false, false, true] {
@@ -33,14 +33,14 @@ import Testing
         #expect(try Store.restore(from: backup.path, to: copy.path).isEmpty)
       }
       let opened = try copy.open()
-      #expect(opened.info.id == again.info.id)
-      #expect(seen.insert(opened.info.branch).inserted)
+      #expect(opened.info().id == again.info().id)
+      #expect(seen.insert(opened.info().branch).inserted)
       try opened.putAll([Note(title: "Lewis")])
       try opened.compact()
-      let now = opened.info.branch
+      let now = opened.info().branch
       try opened.close()
       let reopened = try copy.open()
-      #expect(reopened.info.branch == now)
+      #expect(reopened.info().branch == now)
       #expect(try reopened.query(Note.self).count() == 2)
       try reopened.close()
     }
@@ -53,13 +53,13 @@ import Testing
     try store.putAll([Note(title: "Clark")])
     let crashed = disk.crashImageNow(LossModel.allCases[0], seed: 1)
     let recovered = try Store.open(in: crashed, unlocking: TemporaryFolder.key, options: Store.Options())
-    let branch = recovered.info.branch
-    #expect(branch == store.info.branch)
+    let branch = recovered.info().branch
+    #expect(branch == store.info().branch)
     let (backup, copy) = (SimulatedDisk(), SimulatedDisk())
     #expect(try Store.backup(crashed, to: backup).findings.isEmpty)
     #expect(try Store.restore(backup, to: copy).isEmpty)
     let restored = try Store.open(in: copy, unlocking: TemporaryFolder.key, options: Store.Options())
-    #expect(restored.info.branch != branch)
+    #expect(restored.info().branch != branch)
     #expect(try restored.query(Note.self).count() == 1)
     try restored.close()
   }
@@ -77,7 +77,7 @@ import Testing
       options.keepsCommitTimes = !keepsTimes
       let again = try Store.open(at: folder.path, unlocking: TemporaryFolder.key, options: options)
       try again.putAll([Note(title: "Lewis")])
-      #expect(again.info.keepsCommitTimes == keepsTimes)
+      #expect(again.info().keepsCommitTimes == keepsTimes)
       try again.close()
       let after = UInt64(Date().timeIntervalSince1970 * 1000)
       let notes = try commitTimes(at: folder.path)

@@ -93,8 +93,8 @@ import Testing
       var options = Store.Options()
       options.isReadOnly = true
       let store = try Store.open(in: copy, unlocking: nil, options: options)
-      #expect(store.info.condition == (try Store.verify(in: copy, unlocking: nil)).condition, "\(name)")
-      #expect(content != nil || store.info.condition == .damaged)
+      #expect(store.info().condition == (try Store.verify(in: copy, unlocking: nil)).condition, "\(name)")
+      #expect(content != nil || store.info().condition == .damaged)
       try store.close()
     }
   }

@@ -86,7 +86,7 @@ private struct Registered: Record {
     #expect(throws: NotelogError(.invalidArgument, "")) {
       try store.changeCredential(TemporaryFolder.key, to: empty)
     }
-    #expect(store.info.slots.count == 1)
+    #expect(store.info().slots.count == 1)
     try store.close()
     #expect(throws: NotelogError(.wrongPassword, "")) { try folder.open(empty) }
   }

@@ -11,9 +11,9 @@ import Testing
     let folder = try TemporaryFolder()
     let store = try folder.create()
     try store.putAll((0..<50).map { Note(title: "\($0)") })
-    let before = store.info
+    let before = store.info()
     try store.close()
-    let after = store.info
+    let after = store.info()
     #expect(before.recordCount == 50 && after.recordCount == 50)
     #expect(after.byteCount >= after.liveByteCount && after.liveByteCount == before.liveByteCount)
     #expect(after.segments.allSatisfy { $0.byteCount > 0 })
@@ -31,9 +31,9 @@ import Testing
     }
     for _ in 0..<20 {
       try store.putAll((0..<500).map { _ in Tiny() }, .buffered)
-      for segment in store.info.segments { #expect(segment.liveByteCount <= segment.byteCount) }
+      for segment in store.info().segments { #expect(segment.liveByteCount <= segment.byteCount) }
     }
-    #expect(store.info.recordCount == 10_000)
+    #expect(store.info().recordCount == 10_000)
   }
 
   @Test func `what is used and what is set aside are all that the files take`() throws {
@@ -49,12 +49,12 @@ import Testing
       }
       return (reserve, others)
     }
-    let (open, found) = (store.info, try lengths())
+    let (open, found) = (store.info(), try lengths())
     #expect(open.reservedByteCount >= found.reserve && found.reserve > 0)
     #expect(open.usedByteCount <= found.others && open.usedByteCount > open.liveByteCount)
     #expect(open.usedByteCount + open.reservedByteCount >= found.reserve + found.others)
     try store.close()
-    let (closed, left) = (store.info, try lengths())
+    let (closed, left) = (store.info(), try lengths())
     // The close mark is the only difference.
     #expect((0...128).contains(left.others - closed.usedByteCount))
     #expect(closed.reservedByteCount == left.reserve)

@@ -63,7 +63,7 @@ import Testing
       var options = Store.Options()
       options.isReadOnly = true
       let reader = try Store.open(in: disk, unlocking: credential, options: options)
-      #expect(reader.info.schemas == forgery.words && reader.info.condition == .damaged)
+      #expect(reader.info().schemas == forgery.words && reader.info().condition == .damaged)
       #expect(reader.collections.map(\.name) == ["note", "letter"])
       if credential != nil { #expect(try reader.get(Note.self, note.id)?.title == "title") }
       try reader.close()

@@ -88,7 +88,7 @@ import Testing
     try folder.open().close()
     try new.write(to: keyring)
     let reopened = try folder.open(Self.second)
-    #expect(reopened.info.keyring == "sound, keyring.copy is older")
+    #expect(reopened.info().keyring == "sound, keyring.copy is older")
     try reopened.changeCredential(Self.second, to: Self.third)
     try reopened.close()
     try FileManager.default.removeItem(at: keyring)

@@ -148,13 +148,13 @@ extension TemporaryFolder {
     let folder = try TemporaryFolder()
     _ = try filled(folder)
     let store = try folder.open(nil)
-    var info = store.info
+    var info = store.info()
     #expect(info.recordCount == 50 && info.condition == .sound && info.wasClosed && !info.isUnlocked)
     #expect(info.slots.map(\.kind) == ["key"])
     #expect(info.keys.map(\.name) == [nil, nil] && info.keyring == "sound")
     #expect(info.byteCount > info.liveByteCount && info.liveByteCount > 0)
     try store.unlock(TemporaryFolder.key)
-    info = store.info
+    info = store.info()
     #expect(Set(info.keys.map(\.name)) == ["default", "personal"])
   }
 
@@ -172,7 +172,7 @@ extension TemporaryFolder {
       #expect(verification.condition == .damaged)
       #expect(verification.findings.map(\.message).joined().contains("keyring"))
       let store = try folder.open()
-      #expect(store.info.keyring != "sound")
+      #expect(store.info().keyring != "sound")
       #expect(try store.get(Note.self, notes[0].id)?.title == notes[0].title)
       try store.close()
     }
@@ -190,7 +190,7 @@ extension TemporaryFolder {
     var options = Store.Options()
     options.isReadOnly = true
     let store = try Store.open(at: folder.path, options: options)
-    #expect(!store.hasKeyring && store.info.keyring.contains("neither keyring nor keyring.copy"))
+    #expect(!store.hasKeyring && store.info().keyring.contains("neither keyring nor keyring.copy"))
     let entry = try #require(try store.get(Note.self, notes[0].id))
     #expect(try abs(entry.time.timeIntervalSince(notes[0].time)) < 0.01)
     #expect(throws: NotelogError(.missingKey, "")) { try entry.title }

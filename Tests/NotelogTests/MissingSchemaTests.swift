@@ -58,7 +58,7 @@ import Testing
     }
     let store = try open(disk)
     #expect(store.missingSchemaRevisions == count)
-    #expect(store.info.schemas == words && store.info.condition == .damaged)
+    #expect(store.info().schemas == words && store.info().condition == .damaged)
     // What is there is served, and written.
     let notes = try store.collection("note")
     let id = try notes.add(["name": .text("another"), "body": .text("body")])
@@ -147,12 +147,12 @@ import Testing
     try writer.createCollection("note", fields: Self.note)
     storage.plan(before: "keyring") { _ = try? writer.createCollection("note", fields: Self.longer) }
     let reader = try open(storage, isReadOnly: true)
-    #expect(reader.missingSchemaRevisions == 0 && reader.info.schemas == "sound")
+    #expect(reader.missingSchemaRevisions == 0 && reader.info().schemas == "sound")
     // Other keys have it read the keyring again.
     try writer.createKey("other", .whenUnlocked)
     storage.plan(before: "keyring") { _ = try? writer.createCollection("note", fields: Self.longest) }
     try reader.refresh()
-    #expect(reader.missingSchemaRevisions == 0 && reader.info.schemas == "sound")
+    #expect(reader.missingSchemaRevisions == 0 && reader.info().schemas == "sound")
     #expect(reader.vault.keyring.schemaRevisions == 3)
     try reader.close()
     try writer.close()

@@ -19,7 +19,7 @@ import Testing
         "t", fields: [.plain("k", .text), .sealed("a", .text, keyFrom: "k", among: [name])])
     }
     #expect(throws: refusal) { try store.createKey(name, .whenUnlocked) }
-    #expect(store.collections.isEmpty && !store.info.keys.contains { $0.name == name })
+    #expect(store.collections.isEmpty && !store.info().keys.contains { $0.name == name })
     // What code declares is held to the same.
     #expect(CollectionDescription(name: name, fields: []).mistake != nil)
     let field = FieldDescription.plain(name, .text)

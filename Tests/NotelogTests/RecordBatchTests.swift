@@ -41,9 +41,9 @@ private struct Row: Record {
     let sorted = try store.query(Row.self).sorted(by: \.order, .descending).limit(3).entries()
     #expect(try sorted.map { try $0.text.text } == ["299", "298", "297"])
     // Nothing was put: nothing is written.
-    let revision = store.info.nextRevision
+    let revision = store.info().nextRevision
     try batch.commit()
-    #expect(store.info.nextRevision == revision)
+    #expect(store.info().nextRevision == revision)
   }
 
   /// The bug: frames were counted, and a value over 64 KiB has frames of its own: a loop that waited for a number stepped over it.

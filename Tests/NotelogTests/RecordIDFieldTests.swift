@@ -136,9 +136,9 @@ private struct DoorKey: Record {
     }
     for (low, high) in [(0, 0), (0, 39), (3, 5), (38, 39), (20, 20)] {
       let (first, last) = (ids[low], ids[high])
-      let few = Set([first, last])
+      let few = [first, last]
       try check("is", .field(\.author, is: first), .field(\.author, is: first)) { $0.author == first }
-      try check("isIn", .field(\.author, isIn: few), .field(\.author, isIn: few)) { few.contains($0.author) }
+      try check("in", .field(\.author, in: few), .field(\.author, in: few)) { few.contains($0.author) }
       try check("range", .field(\.author, in: first..<last), .field(\.author, in: first..<last)) {
         first <= $0.author && $0.author < last
       }

@@ -12,7 +12,7 @@ import Testing
     let note = Note(title: "pointed at")
     try store.putAll([note])
     let reference = try store.reference(to: Note.self, note.id)
-    #expect("\(reference)" == "notelog://\(store.info.id)/note/\(note.id)")
+    #expect("\(reference)" == "notelog://\(store.info().id)/note/\(note.id)")
     let text = "\(reference)"
     try store.write { tx in try tx.update(Note.self, note.id) { $0.set(\.time, .distantPast) } }
     try store.compact()

@@ -94,7 +94,7 @@ private struct Bare: Record {
   {
     let folder = try TemporaryFolder()
     let (store, notes) = try filled(folder, 400)
-    let query = store.query(Note.self).contains(\.body, "number 3")
+    let query = store.query(Note.self).where(\.body, contains: "number 3")
     let expected = Set(notes.filter { $0.body.contains("number 3") }.map(\.id))
     #expect(try query.parallel(threadCount).count() == expected.count)
     #expect(try Set(query.parallel(threadCount).entries().map(\.id)) == expected)
@@ -123,9 +123,9 @@ private struct Bare: Record {
         let hay = Array(text.utf8)
         return bytes.isEmpty || hay.indices.contains { hay[$0...].starts(with: bytes) }
       }
-      let titles = try store.query(Note.self).contains(\.title, needle).entries().map { try $0.title }
+      let titles = try store.query(Note.self).where(\.title, contains: needle).entries().map { try $0.title }
       #expect(Set(titles) == Set(notes.map(\.title).filter(holds)), "\(needle)")
-      let bodies = try store.query(Note.self).contains(\.body, needle).count()
+      let bodies = try store.query(Note.self).where(\.body, contains: needle).count()
       #expect(bodies == notes.filter { holds($0.body) }.count, "\(needle)")
     }
   }
@@ -138,10 +138,10 @@ private struct Bare: Record {
       try tx.put(Page(text: "written page", remark: nil))
       try tx.put(Page(text: "full", remark: "none of it"))
     }
-    #expect(try store.query(Page.self).contains(\.text, "page").count() == 2)
-    #expect(try store.query(Page.self).contains(\.remark, "none").count() == 2)
-    #expect(try store.query(Page.self).contains(\.remark, "yet").count() == 1)
-    #expect(try store.query(Page.self).contains(\.remark, "").count() == 2)
+    #expect(try store.query(Page.self).where(\.text, contains: "page").count() == 2)
+    #expect(try store.query(Page.self).where(\.remark, contains: "none").count() == 2)
+    #expect(try store.query(Page.self).where(\.remark, contains: "yet").count() == 1)
+    #expect(try store.query(Page.self).where(\.remark, contains: "").count() == 2)
   }
 
   @Test func `searching a locked field throws, and on plain ones works locked`() throws {
@@ -149,7 +149,7 @@ private struct Bare: Record {
     let (store, _) = try filled(folder, 10)
     store.lock(.everything)
     #expect(throws: NotelogError(.locked, "")) {
-      try store.query(Note.self).contains(\.title, "1").parallel(2).count()
+      try store.query(Note.self).where(\.title, contains: "1").parallel(2).count()
     }
     #expect(try store.query(Note.self).parallel(2).count() == 10)
   }
@@ -168,7 +168,7 @@ private struct Bare: Record {
       return true
     }
     #expect(count == 49 && findings.map(\.isDamage) == [true])
-    #expect(store.damage.verdict == .contained && store.info.condition == .damaged)
+    #expect(store.damage.verdict == .contained && store.info().condition == .damaged)
     struct Stop: Error {}
     #expect(throws: Stop.self) { try store.scan(Note.self, damaged: { _ in throw Stop() }) { _ in true } }
   }
@@ -189,12 +189,12 @@ private struct Bare: Record {
     let query = store.query(Note.self).onDamage { _ in told.withLock { $0 += 1 } }
     #expect(try query.entries().count == 199)
     #expect(try query.count() == 199)
-    #expect(try query.contains(\.title, "title").entries().count == 199)
+    #expect(try query.where(\.title, contains: "title").entries().count == 199)
     #expect(try query.sorted(by: \.time).entries().count == 199)
     #expect(try query.sorted(by: \.time).limit(199).entries().count == 199)
     #expect(try query.sorted(by: \.title).limit(10).entries().count == 10)
     #expect(told.withLock { $0 } == 6)
-    #expect(store.damage.lostRecordCount == 1 && store.info.condition == .damaged)
+    #expect(store.damage.lostRecordCount == 1 && store.info().condition == .damaged)
   }
 
   @Test(arguments: [1, 2, 3]) func `verification on several threads finds what it finds on one`(count: Int)

@@ -73,7 +73,7 @@ import Testing
       let reader = try open(disk, isReadOnly: true)
       #expect(try reader.get(Note.self, sample.note.id)?.title == "title")
       #expect(try reader.get(Letter.self, sample.letter.id)?.subject == "subject")
-      #expect(reader.info.schemas == "of collections 1, 2 damaged in the log, schemas serves")
+      #expect(reader.info().schemas == "of collections 1, 2 damaged in the log, schemas serves")
       try reader.close()
       let found = try Store.verify(in: disk, unlocking: TemporaryFolder.key)
       #expect(found.condition == .damaged)
@@ -82,7 +82,7 @@ import Testing
       try open(disk, isLocked: isLocked).close()
       disk.replace(SchemaFile.name, with: nil)
       let mended = try open(disk, isReadOnly: true)
-      #expect(mended.info.schemas == "schemas is missing")
+      #expect(mended.info().schemas == "schemas is missing")
       #expect(try mended.get(Note.self, sample.note.id)?.title == "title")
       #expect(try mended.get(Letter.self, sample.letter.id)?.subject == "subject")
       try mended.close()
@@ -124,7 +124,7 @@ import Testing
       let disk = sample.disk.copy()
       disk.replace(SchemaFile.name, with: bytes)
       let reader = try open(disk, isReadOnly: true)
-      #expect(reader.info.schemas == (bytes == nil ? "schemas is missing" : "schemas is unreadable"))
+      #expect(reader.info().schemas == (bytes == nil ? "schemas is missing" : "schemas is unreadable"))
       #expect(reader.collections.map(\.name) == ["note", "letter"])
       try reader.close()
       #expect(disk.contents(SchemaFile.name) == bytes)
@@ -141,11 +141,11 @@ import Testing
     let disk = try sample.withoutRecords([2], isHeader: false)
     disk.replace(SchemaFile.name, with: nil)
     let store = try open(disk)
-    #expect(store.info.schemas.hasPrefix("schemas is missing; of collection 2 lost; schemas are missing"))
+    #expect(store.info().schemas.hasPrefix("schemas is missing; of collection 2 lost; schemas are missing"))
     #expect(store.collections.map(\.name) == ["note"])
     #expect(try store.get(Note.self, sample.note.id)?.title == "title")
     try store.acceptSchemas()
-    #expect(store.info.schemas == "schemas is missing; of collection 2 lost")
+    #expect(store.info().schemas == "schemas is missing; of collection 2 lost")
     try store.createCollection("new", fields: [.plain("name", .text)])
     #expect(try store.collection("new").number == 3)
     try store.close()
@@ -172,7 +172,7 @@ import Testing
       let whole = try open(disk)
       #expect(whole.collections.map(\.name) == ["note", "letter"])
       #expect(
-        whole.info.schemas
+        whole.info().schemas
           == (revision == note.plan.schema.revision ? "schemas and the log disagree" : "sound"))
       try whole.close()
       #expect(disk.contents(SchemaFile.name) == bytes)
@@ -186,7 +186,7 @@ import Testing
     let disk = sample.disk.copy()
     let other = RecordID().bytes
     disk.replace(SchemaFile.name, with: try SchemaFile.encoded(Array(stored.values), of: other))
-    #expect(try open(disk, isReadOnly: true).info.schemas == "schemas is unreadable")
+    #expect(try open(disk, isReadOnly: true).info().schemas == "schemas is unreadable")
   }
 
   @Test func `salvage brings along the schemas that the frames lack`() throws {
@@ -198,9 +198,9 @@ import Testing
     #expect(!summary.losses.contains { $0.message.contains("schema") })
     let store = try open(target, isReadOnly: true)
     #expect(store.collections.map(\.name) == ["note", "letter"])
-    #expect(summary.recordCount > 20 && summary.recordCount == store.info.recordCount)
+    #expect(summary.recordCount > 20 && summary.recordCount == store.info().recordCount)
     #expect(try store.query(Note.self).count() == summary.recordCount)
-    #expect(store.info.schemas == "sound")
+    #expect(store.info().schemas == "sound")
     try store.close()
     target.replace(SchemaFile.name, with: nil)
     #expect(try open(target, isReadOnly: true).collections.count == 2)
@@ -223,12 +223,12 @@ import Testing
     let sample = try Sample()
     let before = sample.disk.contents(SchemaFile.name)
     let store = try open(sample.disk)
-    let revision = store.info.nextRevision
+    let revision = store.info().nextRevision
     sample.disk.plan(Fault(.error(SystemErrno.noSpace), of: [.write], passing: 0))
     #expect(throws: NotelogError(.full, "")) {
       try store.createCollection("new", fields: [.plain("name", .text)])
     }
-    #expect(store.info.nextRevision == revision && store.collections.count == 2)
+    #expect(store.info().nextRevision == revision && store.collections.count == 2)
     #expect(sample.disk.contents(SchemaFile.name) == before)
     #expect(sample.disk.contents(SchemaFile.name + ".partial") == nil)
     sample.disk.forgetFaults()

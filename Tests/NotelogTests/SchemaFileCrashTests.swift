@@ -33,7 +33,7 @@ import Testing
     let store = try Store.open(in: disk, unlocking: TemporaryFolder.key, options: options)
     defer { try? store.close() }
     let pairs = store.collections.map { ($0.name, $0.fields.map(\.name)) }
-    return (Dictionary(uniqueKeysWithValues: pairs), store.info.schemas)
+    return (Dictionary(uniqueKeysWithValues: pairs), store.info().schemas)
   }
 
   @Test func `INV-M4 a crash at any call leaves schemas that any one of the two places is enough for`() throws

@@ -49,9 +49,9 @@ private struct Careless: Record {
     try store.unlock(TemporaryFolder.key)
     let entry = try #require(try store.get(New.self, old.id))
     #expect(try entry.pin == "1815" && entry.age == 18)
-    let revision = store.info.nextRevision
+    let revision = store.info().nextRevision
     try store.write { tx in try tx.update(New.self, old.id) { $0.set(\.age, 36) } }
-    #expect(store.info.nextRevision == revision + 1)
+    #expect(store.info().nextRevision == revision + 1)
     #expect(try store.collection("people").get(old.id)?.fields.map(\.name) == ["fullName", "pin", "age"])
     try store.close()
     store = try folder.open()
@@ -250,7 +250,7 @@ private struct Careless: Record {
     try store.put(schema: stored, at: 9)
     try store.close()
     let locked = try folder.open(nil)
-    #expect(locked.info.schemas == "of collection 9 lost" && locked.collections.map(\.name) == ["person"])
+    #expect(locked.info().schemas == "of collection 9 lost" && locked.collections.map(\.name) == ["person"])
     try locked.close()
   }
 }

@@ -111,10 +111,10 @@ import Testing
   @Test func `several collections are made at once, all of them or none`() throws {
     let folder = try TemporaryFolder()
     var store = try folder.create()
-    let revision = store.info.nextRevision
+    let revision = store.info().nextRevision
     let names = (0..<300).map { "collection \($0)" }
     try store.createCollections(names.map { ($0, [.plain("name", .text)]) })
-    #expect(store.info.nextRevision == revision + 1)
+    #expect(store.info().nextRevision == revision + 1)
     #expect(store.collections.map(\.name) == names)
     #expect(throws: NotelogError(.schemaConflict, "")) {
       try store.createCollections([("new", []), (names[3], [.plain("name", .integer)])])

@@ -281,7 +281,7 @@ private struct Remark: Record {
       try store.removeCredential(.key([UInt8](repeating: 9, count: 32)))
     }
     try store.removeCredential(TemporaryFolder.key)
-    let number = try #require(store.info.slots.first { $0.kind == "recovery key" }).number
+    let number = try #require(store.info().slots.first { $0.kind == "recovery key" }).number
     store.lock(.everything)
     #expect(throws: NotelogError(.locked, "")) { try store.removeSlot(number) }
     try store.unlock(third)

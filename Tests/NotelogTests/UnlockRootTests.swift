@@ -95,7 +95,7 @@ import Testing
       #expect(!opened.isUnlocked)
     } else {
       try opened.unlock(root: root)
-      #expect(opened.info.keyring == "keyring was altered, keyring.copy serves")
+      #expect(opened.info().keyring == "keyring was altered, keyring.copy serves")
     }
     try opened.close()
   }

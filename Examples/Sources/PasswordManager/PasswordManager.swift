@@ -108,7 +108,7 @@ final class PasswordManager {
   func export(to path: String, password: String) throws -> Int {
     let target = try PasswordManager(creatingAt: path, password: password, options)
     let migratable = KeyClass.allCases.filter(\.isMigratable)
-    let entries = try store.query(Entry.self).where(\.protection, isIn: migratable).entries()
+    let entries = try store.query(Entry.self).where(\.protection, in: migratable).entries()
     try target.store.putAll(try entries.map { try $0.record() })
     try target.store.close()
     return entries.count
@@ -118,10 +118,10 @@ final class PasswordManager {
   ///
   /// - Returns: How many secrets that were.
   func adopt() throws -> Int {
-    let stayed = store.info.keys.filter { $0.state == .elsewhere }.compactMap(\.name)
+    let stayed = store.info().keys.filter { $0.state == .elsewhere }.compactMap(\.name)
     let protections = stayed.compactMap(KeyClass.init(rawValue:))
     let count = try store.write { tx in
-      try tx.deleteAll(Entry.self, where: .field(\.protection, isIn: protections))
+      try tx.deleteAll(Entry.self, where: .field(\.protection, in: protections))
     }
     for key in stayed { try store.beginRotation(of: key) }
     return count

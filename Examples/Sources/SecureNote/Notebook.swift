@@ -60,7 +60,7 @@ struct Notebook {
   func list(containing text: String) throws -> NoteList {
     let query = store.query(Note.self)
     guard !text.isEmpty else { return NoteList(notes: query, count: try query.count()) }
-    let found = query.contains(\.searched, text.lowercased()).parallel(
+    let found = query.where(\.searched, contains: text.lowercased()).parallel(
       ProcessInfo.processInfo.activeProcessorCount)
     // Few are found fastest in the order in which they lie on the disk, many in the order in which they are shown.
     let few = try found.limit(NoteList.few + 1).entries()

@@ -13,7 +13,7 @@ struct Canvas<Tap: Drawable> {
     options.recordTypes = [Tap.self]
     // Another process may tap, too: each has the lock for as long as it writes.
     options.writing = .leased(idle: .milliseconds(20))
-    options.patience = .seconds(5)
+    options.lockTimeout = .seconds(5)
     let key = Credential.key(try Self.key(besides: path))
     do { store = try Store.open(at: path, unlocking: key, options: options) } catch let error as NotelogError
       where error.code == .notFound

@@ -49,7 +49,7 @@ extension Journal {
         of: source, examination, to: target, after: claim.manifest, checksParts: checksParts, progress)
       if !backup.isBehind { try backup.copy() }
       // A recovery may have cut the log between the examination and the copy.
-      isWhole = attempts.isBelievable(backup.finding)
+      isWhole = attempts.accept(backup.finding)
       if isWhole, !backup.isBehind { isWhole = try companions(storeID) }
     } while !isWhole
     if backup.isBehind {

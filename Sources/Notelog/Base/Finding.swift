@@ -202,7 +202,7 @@ struct RecoveryReport: Equatable, Sendable {
   /// Segments that lost something that nothing names.
   var unnamedLosses: Set<UInt32> = []
   /// Records with a lower sequence number may have been changed or removed in what is lost; 0 where all losses are named.
-  var staleBelow: UInt64 = 0
+  var possiblyStaleBelow: UInt64 = 0
   var torn: [TornTail] = []
   /// The durable floor that witnesses named.
   var floor = LogPosition.zero
@@ -230,7 +230,7 @@ extension RecoveryReport {
     checkpoint = later.checkpoint
     damages += later.damages.filter { !damages.contains($0) }
     unnamedLosses.formUnion(later.unnamedLosses)
-    staleBelow = max(staleBelow, later.staleBelow)
+    possiblyStaleBelow = max(possiblyStaleBelow, later.possiblyStaleBelow)
   }
 }
 
@@ -257,10 +257,10 @@ public struct DamageReport: Sendable {
   /// How many records are known to be lost; there may be more where the verdict is `unproven`.
   public let lostRecordCount: Int
   /// Records with a lower revision may be older than they were; 0 where all are current.
-  public let staleBelow: UInt64
+  public let possiblyStaleBelow: UInt64
 
   /// Where everything is as it should be.
-  static let none = DamageReport(verdict: .sound, findings: [], lostRecordCount: 0, staleBelow: 0)
+  static let none = DamageReport(verdict: .sound, findings: [], lostRecordCount: 0, possiblyStaleBelow: 0)
 }
 
 extension DamageReport {
@@ -269,6 +269,6 @@ extension DamageReport {
     self.init(
       verdict: report.isDamaged ? (report.verdict == .unproven ? .unproven : .contained) : .sound,
       findings: report.damages, lostRecordCount: 0,
-      staleBelow: report.staleBelow)
+      possiblyStaleBelow: report.possiblyStaleBelow)
   }
 }

@@ -24,7 +24,7 @@ public struct StoreCounters: Sendable {
   /// How many places are known to be damaged, those that opening found among them; ``Store/damage`` says which.
   public internal(set) var damagedPlaces = 0
   /// How many events ``Store/Options/observer`` was not told of, because a thousand waited for it already.
-  public internal(set) var untoldEvents = 0
+  public internal(set) var droppedEvents = 0
 }
 
 // MARK: - What an open journal counts, off the hot paths.

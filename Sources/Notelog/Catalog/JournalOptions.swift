@@ -12,7 +12,7 @@ struct JournalOptions: Sendable {
   /// Whether the store's lock is taken for a burst of writes only, and others write in between.
   var isLeased = false
   /// How long somebody else's lock is waited for.
-  var patience = Duration.zero
+  var lockTimeout = Duration.zero
   /// Whether a store is opened that lost something which nothing names: for reading only, with records that may be older than
   /// they were marked as possibly stale. Otherwise opening it is refused.
   var acceptsUnprovenDamage = false

@@ -17,7 +17,7 @@ struct LastFrames {
   /// Whether a frame is the last of its id in its transaction.
   ///
   /// - Complexity: O(*n*) in the frames of the transaction for the first that is asked about, O(1) for those behind it.
-  mutating func hold(_ entry: FooterEntry, in segment: Segment) throws(StorageError) -> Bool {
+  mutating func isLast(_ entry: FooterEntry, in segment: Segment) throws(StorageError) -> Bool {
     // Compaction copies one frame of each record.
     if segment.kind == .compacted { return true }
     if self.segment != segment.number || sequence != entry.sequence || entry.offset < start {

@@ -131,7 +131,7 @@ final class RecordFinder: Sendable {
   /// Its segment may be gone, and its blocks about to be forgotten or pushed out. Then this is what the record was when it was
   /// looked up.
   ///
-  /// - Returns: Nothing where any of that is not so; what is the case then is for ``readCandidate`` to say.
+  /// - Returns: nil if not cached or not this record; then call ``readCandidate``.
   func readCached(
     _ id: ID16, at place: FrameAddress, _ extent: ReadExtent, into buffer: inout ReadBuffer
   ) -> StoredRecord? {

@@ -293,14 +293,14 @@ final class Compactor: Sendable {
   /// How many threads do what writers otherwise do a share of.
   let keeperCount = Atomic<Int>(0)
   /// When compaction last found nothing left that was worth it.
-  let uselessAt = Lock<Uselessness?>(nil)
+  let uselessAt = Lock<NothingToGain?>(nil)
 
   /// What the store wasted, and what had died in it, when there was nothing to gain.
-  struct Uselessness {
+  struct NothingToGain {
     let wastedByteCount: Int
     let diedByteCount: Int
     /// Whether the head was finished, and nothing under way, when that was found.
-    let isOfAll: Bool
+    let includesHead: Bool
   }
 
   /// Waits for whoever compacts, and begins.

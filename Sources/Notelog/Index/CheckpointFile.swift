@@ -429,7 +429,7 @@ final class CheckpointHealth: Sendable {
   /// Whether it checks, and names records elsewhere than the segments do. What is in memory of the index may be wrong then.
   var isWrong: Bool { state.withLock { $0.isWrong } }
 
-  func noteLie() { state.withLock { ($0.head, $0.isWrong) = (nil, true) } }
+  func noteWrongEntries() { state.withLock { ($0.head, $0.isWrong) = (nil, true) } }
 
   func noteDamage() { state.withLock { ($0.head, $0.isDamaged) = (nil, true) } }
 

@@ -139,7 +139,7 @@ extension Journal {
   /// The index, as the checkpoint made it, would have compaction destroy a record. The checkpoint is removed: the next opening builds
   /// the index from the segments.
   private func distrustIndex(_ record: ID16) -> NotelogError {
-    catalog.checkpointHealth.noteLie()
+    catalog.checkpointHealth.noteWrongEntries()
     try? storage.unlink(FileName.index)
     return Self.wrongIndex(record)
   }

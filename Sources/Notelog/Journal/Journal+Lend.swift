@@ -17,8 +17,8 @@ extension Journal {
     if log.turn.isHeldByThisThread { throw insideWrite }
     log.turn.enter()
     defer { log.turn.leave() }
-    keeping.enter()
-    defer { keeping.leave() }
+    lockHold.enter()
+    defer { lockHold.leave() }
     try lend()
   }
 
@@ -29,8 +29,8 @@ extension Journal {
   func suspendIfIdle() throws(NotelogError) -> Bool {
     guard log.turn.enterIfFree() else { return false }
     defer { log.turn.leave() }
-    guard keeping.enterIfFree() else { return false }
-    defer { keeping.leave() }
+    guard lockHold.enterIfFree() else { return false }
+    defer { lockHold.leave() }
     try lend()
     return true
   }
@@ -50,12 +50,12 @@ extension Journal {
     // Closed while this thread waited for the turn.
     try checkWritable()
     guard holdsLock else { throw NotelogError.suspended(path) }
-    keeping.enter()
+    lockHold.enter()
     return true
   }
 
   /// The lock may be given back again.
-  func endExclusive() { keeping.leave() }
+  func endExclusive() { lockHold.leave() }
 
   /// Gives the lock back if another process waits for it.
   func yieldIfWanted() {
@@ -106,22 +106,22 @@ extension Journal {
 
   /// Takes the lock again, and takes in what others have committed meanwhile. Where it is held, nothing happens.
   ///
-  /// - Parameter patience: How long to wait for somebody else's lock.
+  /// - Parameter lockTimeout: How long to wait for somebody else's lock.
   /// - Throws: `busy` where somebody else has it for longer; what opening throws. Then the store stays suspended.
-  func resume(waiting patience: Duration = .zero) throws(NotelogError) {
+  func resume(waiting lockTimeout: Duration = .zero) throws(NotelogError) {
     if log.turn.isHeldByThisThread { throw insideWrite }
     log.turn.enter()
     defer { log.turn.leave() }
-    try takeBack(waiting: patience)
+    try takeBack(waiting: lockTimeout)
   }
 
   /// Takes the lock again. The caller has the turn.
-  func takeBack(waiting patience: Duration) throws(NotelogError) {
+  func takeBack(waiting lockTimeout: Duration) throws(NotelogError) {
     if isClosed { throw NotelogError.closed(path) }
     if holdsLock { return }
     if options.isReadOnly { throw NotelogError.readOnly(path) }
     // Before others are held up.
-    let file = try Self.takeLock(storage, waiting: patience)
+    let file = try Self.takeLock(storage, waiting: lockTimeout)
     do {
       compactor.enter()
       defer { compactor.leave() }
@@ -247,13 +247,13 @@ extension Journal {
 
   /// Takes the writing process's lock, and waits for it as long as that.
   static func takeLock(
-    _ storage: any Storage, waiting patience: Duration = .zero
+    _ storage: any Storage, waiting lockTimeout: Duration = .zero
   ) throws(NotelogError) -> any StorageFile {
-    let end = ContinuousClock.now.advanced(by: patience)
+    let end = ContinuousClock.now.advanced(by: lockTimeout)
     var (pause, count) = (lockPauses.first, 0)
     var request: (any StorageFile)?
     defer { request?.close() }
-    if patience > .zero {
+    if lockTimeout > .zero {
       for _ in 0..<courtesy.count where isLockWanted(in: storage) { pauseThread(courtesy.pause) }
     }
     while true {

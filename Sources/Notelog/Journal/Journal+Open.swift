@@ -69,7 +69,7 @@ extension Journal {
     for options: JournalOptions, _ storage: any Storage
   ) throws(NotelogError) -> (any StorageFile)? {
     if options.isReadOnly { return nil }
-    if !options.isLeased { return try takeLock(storage, waiting: options.patience) }
+    if !options.isLeased { return try takeLock(storage, waiting: options.lockTimeout) }
     do { return try takeLock(storage) } catch {
       guard error.code == .busy else { throw error }
       return nil
@@ -295,8 +295,8 @@ extension Journal {
     if log.turn.isHeldByThisThread { throw insideWrite }
     log.turn.enter()
     defer { log.turn.leave() }
-    keeping.enter()
-    defer { keeping.leave() }
+    lockHold.enter()
+    defer { lockHold.leave() }
     // A compaction that is under way comes to its end first.
     compactor.enter()
     defer { compactor.leave() }

@@ -62,7 +62,7 @@ extension Journal {
         while !hasRoom(), try step(&run) {}
       }
     } catch {}
-    if !hasRoom() { noteUseless(isOfAll: true) }
+    if !hasRoom() { noteUseless(includesHead: true) }
   }
 
   /// A writer's share of compaction after it has written so many bytes: if compaction is due, a slice in proportion to
@@ -111,7 +111,7 @@ extension Journal {
   func compactOnFullDisk() -> Bool {
     guard isWorthCompacting(toWhoWaits: true) else { return false }
     if let result = try? compact(), result.removedSegments > 0 { return true }
-    noteUseless(isOfAll: true)
+    noteUseless(includesHead: true)
     return false
   }
 
@@ -129,7 +129,7 @@ extension Journal {
     defer { if log.space.isTight { log.space.endTightness() } }
     while log.space.contract().isDue {
       if try step(&run) { continue }
-      if !run.isOver { noteUseless(isOfAll: false) }
+      if !run.isOver { noteUseless(includesHead: false) }
       return run.result.isUnfinished
     }
     return false
@@ -148,17 +148,17 @@ extension Journal {
   private func isWorthCompacting(toWhoWaits isWaiting: Bool = false) -> Bool {
     let slack = log.space.aim / 64
     return compactor.uselessAt.withLock { known in
-      guard let known, known.isOfAll || !isWaiting else { return true }
+      guard let known, known.includesHead || !isWaiting else { return true }
       return log.space.contract().wastedByteCount >= known.wastedByteCount + slack
         || catalog.segments.diedByteCount >= known.diedByteCount + slack
     }
   }
 
-  private func noteUseless(isOfAll: Bool) {
+  private func noteUseless(includesHead: Bool) {
     compactor.uselessAt.withLock {
-      $0 = Compactor.Uselessness(
+      $0 = Compactor.NothingToGain(
         wastedByteCount: log.space.contract().wastedByteCount, diedByteCount: catalog.segments.diedByteCount,
-        isOfAll: isOfAll)
+        includesHead: includesHead)
     }
   }
 }

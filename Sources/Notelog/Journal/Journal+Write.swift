@@ -209,7 +209,7 @@ extension Journal {
     if log.turn.isHeldByThisThread { throw insideWrite }
     log.turn.enter()
     guard options.isLeased, !holdsLock else { return }
-    do { try takeBack(waiting: options.patience) } catch {
+    do { try takeBack(waiting: options.lockTimeout) } catch {
       log.turn.leave()
       throw error
     }

@@ -26,8 +26,8 @@ final class Journal: Sendable {
   let orderKeeper = Lock<(any OrderKeeper)?>(nil)
   /// Held by the writing process, until the journal is closed or lent.
   let lock: Lock<(any StorageFile)?>
-  /// Who has it keeps the lock from being lent or given up; it is entered with the turn in hand.
-  let keeping = Gate()
+  /// While held, the store's lock is not released. Take the turn first.
+  let lockHold = Gate()
   /// What is told when something was taken in that others have committed, before anything is written; it says whether to look again.
   let followed = Lock<(@Sendable () -> Bool)?>(nil)
   /// State of a failed follow; the next one starts here.
@@ -62,7 +62,7 @@ final class Journal: Sendable {
     self.report = report
     records = RecordFinder(catalog, storage.path)
     catalog.staleness.begin(
-      below: report.staleBelow, at: log.state.withLock(waking: .nobody) { $0.nextSequence })
+      below: report.possiblyStaleBelow, at: log.state.withLock(waking: .nobody) { $0.nextSequence })
     noteRecovery(report)
     catalog.damageLog.begin(after: report.damages, telling: options.tell)
   }
@@ -84,7 +84,7 @@ extension Journal {
   var knowsWhatIsCurrent: Bool { catalog.staleness.below == 0 }
 
   /// Records with a lower revision may be older than they were; 0 where all are current.
-  var staleBelow: UInt64 { catalog.staleness.below }
+  var possiblyStaleBelow: UInt64 { catalog.staleness.below }
 
   /// What came up while the store was in use.
   var damageLog: DamageLog { catalog.damageLog }

@@ -288,12 +288,12 @@ extension Snapshot {
       !known.isTombstone, !sees(known.place)
     {
       // Compaction moved it to a segment that the snapshot does not know.
-      return try lastFrames.hold(entry, in: segment)
+      return try lastFrames.isLast(entry, in: segment)
     }
     guard let version = catalog.oldVersions.version(of: entry.id, at: sequence) else { return false }
     if version.place == place { return true }
     guard version.sequence == entry.sequence, !sees(version.place) else { return false }
-    return try lastFrames.hold(entry, in: segment)
+    return try lastFrames.isLast(entry, in: segment)
   }
 
   /// Whether a place is in what the snapshot goes through.

@@ -169,8 +169,7 @@ final class SpaceGovernor: Sendable {
 
   /// Lets others know by how much the files are about to grow, until they have.
   ///
-  /// What dies while they grow makes the space contract's bound smaller: either its writer sees the promise, or who promised
-  /// sees the smaller bound.
+  /// What dies while they grow lowers the space contract's limit. Either the deleter sees our promise, or we see the lower limit.
   func promise(_ byteCount: Int) {
     promised.store(byteCount, ordering: .releasing)
     atomicMemoryFence(ordering: .sequentiallyConsistent)

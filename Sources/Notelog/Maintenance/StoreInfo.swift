@@ -120,7 +120,7 @@ public struct StoreInfo: Sendable {
 
 extension Store {
   /// Figures as of now.
-  public var info: StoreInfo {
+  public func info() -> StoreInfo {
     // Chunks count as live once it is known which are; where that can't be found out now, records alone are counted.
     _ = try? journal.loadChunks()
     let statistics = journal.statistics

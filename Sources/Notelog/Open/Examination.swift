@@ -127,7 +127,7 @@ struct Examination {
     }
   }
 
-  /// Settles which of the segments that are lost, or a part of which is, nothing names the records of.
+  /// Finds lost segments whose records nothing names.
   mutating func noteUnnamedLosses(beside checkpoint: CheckpointHead?) {
     for number in lossy.sorted() where checkpoint.map({ isKnown(number, to: $0) }) != true {
       noteUnnamedLoss(in: number)
@@ -140,7 +140,7 @@ struct Examination {
     // A log segment's first sequence number is above all that was in the store when it was created.
     let later = survey.segments.values.filter { $0.header.kind.isLog && $0.number > number }
     let below = bound ?? later.map(\.header.firstSequence).min() ?? nextSequence
-    report.staleBelow = max(report.staleBelow, below)
+    report.possiblyStaleBelow = max(report.possiblyStaleBelow, below)
   }
 
   /// The segment that the floor lies in, where it is not there and no live set names it: the next one does, so that its loss

@@ -190,11 +190,11 @@ extension Query where R: Record {
     self.where(.field(path, isNot: value))
   }
 
-  /// Only records whose field has one of these values: ``QueryCondition/field(_:isIn:)``.
+  /// Only records whose field has one of these values: ``QueryCondition/field(_:in:)``.
   public func `where`<Value: Hashable & Sendable>(
-    _ path: FieldKeyPath<R, Value>, isIn values: some Sequence<Value>
+    _ path: FieldKeyPath<R, Value>, in values: [Value]
   ) -> Query {
-    self.where(.field(path, isIn: values))
+    self.where(.field(path, in: values))
   }
 
   /// Only records whose field has a value in a range: see the condition of the same name in ``QueryCondition``.
@@ -227,12 +227,12 @@ extension Query where R: Record {
   /// Only records whose text field holds a text; a sealed field is opened for it.
   ///
   /// ```swift
-  /// let found = try store.query(Note.self).contains(\.body, "Clark").entries()
+  /// let found = try store.query(Note.self).where(\.body, contains: "Clark").entries()
   /// ```
   ///
   /// The bytes of both are compared, and no string is made: upper case is not lower case, and a letter that can be
   /// composed in two ways is two letters.
-  public func contains<Value: FieldValue>(_ path: FieldKeyPath<R, Value>, _ text: String) -> Query
+  public func `where`<Value: FieldValue>(_ path: FieldKeyPath<R, Value>, contains text: String) -> Query
   where Value.Stored: TextValue {
     self.where(.field(path, contains: text))
   }

@@ -200,12 +200,12 @@ extension QueryCondition where R: Record {
   ///
   /// - Complexity: O(log *n*) a record, in the number of values.
   public static func field<Value: Hashable & Sendable>(
-    _ path: FieldKeyPath<R, Value>, isIn values: some Sequence<Value>
+    _ path: FieldKeyPath<R, Value>, in values: [Value]
   ) -> QueryCondition {
     let known = Set(values)
     // Texts that are other bytes may be one to a set.
     return QueryCondition(
-      FieldCondition(path, KeySet(Array(values))) { entry in known.contains(try entry.value(of: path)) })
+      FieldCondition(path, KeySet(values)) { entry in known.contains(try entry.value(of: path)) })
   }
 
   /// The field has a value in a range: `5..<9`, `5...9`, `5...`, `..<9` or `...9`. If the field is an indexed number, date, UUID or text

@@ -26,6 +26,7 @@ extension Search {
   ///   - isOrdered: Whether the order counts.
   ///   - isKeeping: Whether records that are met are kept until they are sorted. Otherwise they are read a second time.
   /// - Returns: The way.
+  /// - Throws: `notFound` where there is no such field; `locked`, `damaged` where an index can't be made.
   func way(isOrdered: Bool = true, keeping isKeeping: Bool = true) throws -> QueryWay {
     let fewest = try fewest(condition)
     guard isOrdered, let run = try run(inOrder: fewest, keeping: isKeeping) else {
@@ -247,7 +248,7 @@ struct IndexRun: Sendable {
   let count: Int
   /// The conditions that led to the ranges, in words; they all hold.
   let bounds: [String]
-  /// Whether entries that tie are of records that are equal in all that they are sorted by.
+  /// True if equal index keys mean equal sort values.
   private(set) var isExact = false
 
   init(

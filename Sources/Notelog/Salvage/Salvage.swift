@@ -92,7 +92,7 @@ struct Salvage {
       }
     }
     let witness = lost.isEmpty ? nil : SalvageWitness(of: pile, lost)
-    if !lost.isEmpty, witness?.covers(lost) != true { report.staleBelow = nextSequence }
+    if !lost.isEmpty, witness?.covers(lost) != true { report.possiblyStaleBelow = nextSequence }
     let survivors = chooseSurvivors(pile, witness)
     table.forgetRecords()
     var writer = SalvageWriter(to: target, storeID: pile.storeID, options: options, pile: pile)
@@ -182,7 +182,9 @@ struct Salvage {
       guard let newest = entry.newest else {
         // Only what was replaced has it: it was deleted since, unless that is what is lost.
         if let lostPlace, !lostPlace.isTombstone { noteLost(id, nil, at: lostPlace, pile) }
-        if report.staleBelow > 0 || lostPlace?.isTombstone == false { keepOlder(id, entry, &survivors) }
+        if report.possiblyStaleBelow > 0 || lostPlace?.isTombstone == false {
+          keepOlder(id, entry, &survivors)
+        }
         continue
       }
       if lostPlace?.isTombstone ?? newest.isTombstone {

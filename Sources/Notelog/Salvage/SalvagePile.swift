@@ -206,7 +206,7 @@ struct SalvagePile {
   private func noteDoubled(_ report: inout SalvageSummary) {
     var seen: Set<UInt32> = []
     for file in files {
-      if let salt = file.salt, !seen.insert(salt.share).inserted { report.doubled.append(file.name) }
+      if let salt = file.salt, !seen.insert(salt.share).inserted { report.duplicates.append(file.name) }
     }
   }
 

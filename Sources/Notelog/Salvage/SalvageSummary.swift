@@ -101,7 +101,7 @@ public struct SalvageSummary: Sendable {
   public internal(set) var olderVersions: [RecordID] = []
   /// Where this is not 0, a saved record with a lower revision may have had a newer version, or may have been deleted, in
   /// what is lost.
-  public internal(set) var staleBelow: UInt64 = 0
+  public internal(set) var possiblyStaleBelow: UInt64 = 0
   /// How many records the index places where frames are lost, beside those named: their ids are not known.
   public internal(set) var unnamedRecordCount = 0
   /// What became of the keyring.
@@ -116,7 +116,7 @@ public struct SalvageSummary: Sendable {
   /// Of these, files without a readable header.
   public internal(set) var headerless: [String] = []
   /// Of these, further copies of another one.
-  public internal(set) var doubled: [String] = []
+  public internal(set) var duplicates: [String] = []
   /// Files of other stores, which were left out, and those stores.
   var others: [(name: String, storeID: ID16)] = []
   /// Files of other stores, which were left out.
@@ -132,7 +132,7 @@ public struct SalvageSummary: Sendable {
 
   /// Whether something was read, nothing that is known of was lost, and the keyring is whole.
   public var isComplete: Bool {
-    !files.isEmpty && (recordCount > 0 || others.isEmpty) && lossCount == 0 && staleBelow == 0
+    !files.isEmpty && (recordCount > 0 || others.isEmpty) && lossCount == 0 && possiblyStaleBelow == 0
       && (keyring == .sound || keyring == .mended)
   }
 }

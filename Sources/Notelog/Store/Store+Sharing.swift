@@ -19,10 +19,10 @@ extension Store {
 
   /// Takes the lock again, and takes in what others have committed meanwhile.
   ///
-  /// - Parameter patience: How long to wait where another process has it.
+  /// - Parameter lockTimeout: How long to wait where another process has it.
   /// - Throws: `busy` where another process has it for longer; `readOnly`, `closed`, and what opening throws: then the store stays suspended.
-  public func resume(waiting patience: Duration = .zero) throws {
-    try journal.resume(waiting: patience)
+  public func resume(waiting lockTimeout: Duration = .zero) throws {
+    try journal.resume(waiting: lockTimeout)
   }
 
   /// Takes in what other processes have committed since the store was opened, or since this was last called. Snapshots and entries stay as
@@ -47,8 +47,8 @@ extension Store {
   /// Begins to look after the lock, and to follow others, as far as the options ask for it.
   func beginSharing(_ options: Options) {
     if case .leased(let idle) = options.writing {
-      startCompanion(idle: idle, follows: options.follows)
-    } else if options.follows {
+      startCompanion(idle: idle, follows: options.followsOtherProcesses)
+    } else if options.followsOtherProcesses {
       startCompanion(idle: nil, follows: true)
     }
   }

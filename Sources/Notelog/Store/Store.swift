@@ -78,7 +78,7 @@ extension Store {
   /// - Complexity: O(1).
   public var counters: StoreCounters {
     var counters = journal.counts
-    counters.untoldEvents = events?.untoldCount ?? 0
+    counters.droppedEvents = events?.untoldCount ?? 0
     return counters
   }
 
@@ -98,7 +98,7 @@ extension DamageReport {
     self.init(
       verdict: journal.knowsWhatIsCurrent ? .contained : .unproven,
       findings: damages, lostRecordCount: lostCount,
-      staleBelow: journal.staleBelow)
+      possiblyStaleBelow: journal.possiblyStaleBelow)
   }
 }
 

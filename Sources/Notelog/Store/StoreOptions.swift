@@ -22,16 +22,16 @@ extension Store {
   /// What may be chosen when a store is created or opened.
   public struct Options: Sendable {
     /// Whether nothing may be written; no lock is then taken. The store shows what was committed when it was opened, and what came later
-    /// when it is asked for (`Store.refresh()`, ``follows``). A store of more files than the process keeps open gets a file in
+    /// when it is asked for (`Store.refresh()`, ``followsOtherProcesses``). A store of more files than the process keeps open gets a file in
     /// its folder `pins`, where that can be written to, for as long as it is open: what it shows is not deleted meanwhile.
     public var isReadOnly = false
     /// When the store's lock is held, where it is open for writing.
     public var writing = WritingPolicy.held
     /// How long another process's lock is waited for before `busy` is thrown: at opening, and with leased writing at each write.
-    public var patience = Duration.zero
+    public var lockTimeout = Duration.zero
     /// Whether what other processes commit is taken in by itself as it comes, where this one doesn't hold the lock:
     /// `Store.refresh()` without being asked. Observing a store does so too.
-    public var follows = false
+    public var followsOtherProcesses = false
     /// Whether a store is opened all the same that lost something which nobody can name. It is open for reading only then, and
     /// ``Entry/isPossiblyStale`` marks each record that may have been changed or removed in what is lost. Without it, opening such a
     /// store throws `damaged`, with what was found in ``NotelogError/damage``: salvage it, or restore a backup.
@@ -59,7 +59,7 @@ extension Store {
     public var deviceSecret = DeviceSecret.standard
     /// What is told of the store's events: opened, recovered, compacted, damaged, slow, closed. It is called with one event after another, in
     /// order, on a thread of its own, with none of the store's locks held; it may use the store. `close()` returns when the last event
-    /// was told. Where a thousand wait already, further ones are counted alone (``StoreCounters/untoldEvents``).
+    /// was told. Where a thousand wait already, further ones are counted alone (``StoreCounters/droppedEvents``).
     public var observer: (@Sendable (StoreEvent) -> Void)?
     /// From how long on a sync that commits, or closing, wait for is an event (``StoreEvent/slowSync(_:)``).
     public var slowSync = Duration.seconds(1)
@@ -84,7 +84,7 @@ extension Store {
       options.keepsCollections = true
       options.keepsCommitTimes = keepsCommitTimes
       if case .leased = writing { options.isLeased = true }
-      options.patience = patience
+      options.lockTimeout = lockTimeout
       return options
     }
   }

@@ -139,7 +139,7 @@ private struct SegmentTask: Sendable {
   let segment: Segment
   let entry: LiveEntry?
   let end: Int
-  let staleBelow: UInt64
+  let possiblyStaleBelow: UInt64
 
   static func all(of catalog: Catalog, _ examination: Examination) -> [SegmentTask] {
     catalog.segments.all.compactMap { segment in
@@ -148,7 +148,7 @@ private struct SegmentTask: Sendable {
         let isCut = examination.log.contains { $0.number == segment.number && $0.isCut }
         return SegmentTask(
           found: found, segment: segment, entry: isCut ? nil : segment.entry,
-          end: examination.verifiedEnd(of: found), staleBelow: examination.report.staleBelow)
+          end: examination.verifiedEnd(of: found), possiblyStaleBelow: examination.report.possiblyStaleBelow)
       }
     }
   }
@@ -215,7 +215,7 @@ private struct SegmentTask: Sendable {
         inspect(
           StoredRecord(
             id: header.id, collection: header.collection, revision: header.sequence,
-            isPossiblyStale: header.sequence < staleBelow),
+            isPossiblyStale: header.sequence < possiblyStaleBelow),
           payload.extracting(0..<envelopeByteCount), payload.extracting(droppingFirst: envelopeByteCount))
       }
       for entry in verifier.lost where entry.kind == .record {

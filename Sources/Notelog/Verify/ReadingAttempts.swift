@@ -49,7 +49,7 @@ struct ReadingAttempts: ~Copyable {
       do {
         var verification = try once()
         let finding = verification.findings.filter(\.isDamage).map { "\($0)" }.sorted().joined()
-        guard attempts.isBelievable(finding, since: verification.nextSequence) else { continue }
+        guard attempts.accept(finding, since: verification.nextSequence) else { continue }
         if !attempts.isTorn(verification.tornByteCount) {
           verification.tornByteCount = 0
           verification.report.torn = []
@@ -57,7 +57,7 @@ struct ReadingAttempts: ~Copyable {
         return verification
       } catch {
         guard error.code == .damaged || error.code == .inputOutput,
-          !attempts.isBelievable("\(error)", errno: error.errno)
+          !attempts.accept("\(error)", errno: error.errno)
         else { throw error }
       }
     }
@@ -84,7 +84,7 @@ struct ReadingAttempts: ~Copyable {
   ///     committed since.
   ///   - errno: The system's error number, where the finding is an error.
   /// - Returns: Whether to believe it; if not, the caller begins again.
-  mutating func isBelievable(
+  mutating func accept(
     _ finding: String, since nextSequence: UInt64? = nil, errno: Int32? = nil
   ) -> Bool {
     // A pin keeps segments, and not the checkpoint: another may have taken its place each time. Nor a head's length: whoever closes the store

@@ -33,7 +33,7 @@ struct AgentPlace: Sendable {
 
 enum AgentClient {
   /// How long an answer is waited for.
-  static let patience = 2000
+  static let timeout = 2000
 
   /// Asks the agent.
   ///
@@ -46,11 +46,11 @@ enum AgentClient {
     for _ in 0..<2 {
       guard let folder = try PrivateFolder.open(place.folder),
         PrivateFolder.holdsSocket(AgentPlace.socketName, in: folder),
-        let socket = LocalSocket.connect(to: place.socket, milliseconds: patience)
+        let socket = LocalSocket.connect(to: place.socket, milliseconds: timeout)
       else { return nil }
       if LocalSocket.send(message, on: socket),
         let answer = LocalSocket.receive(
-          from: socket, byteCountMax: AgentMessage.replySizeMax, milliseconds: patience)
+          from: socket, byteCountMax: AgentMessage.replySizeMax, milliseconds: timeout)
       {
         guard let reply = AgentReply(answer) else { break }
         return reply

@@ -6,7 +6,7 @@ import Notelog
 /// Answers one request at a time; who takes long is hung up on.
 struct AgentServer: ~Copyable {
   /// How long a client may take for its request, in milliseconds.
-  static let patience = 500
+  static let timeout = 500
   /// How long it waits at most before it looks at the clock again: a machine that slept has gone on.
   private static let lookUp = 5_000
   /// How long an agent that is to end when it keeps nothing waits for the first store.
@@ -75,14 +75,14 @@ struct AgentServer: ~Copyable {
   }
 
   private mutating func answerNext() {
-    guard let client = LocalSocket.accept(from: listener, milliseconds: Self.patience) else {
+    guard let client = LocalSocket.accept(from: listener, milliseconds: Self.timeout) else {
       // Where no more files can be open the listener stays readable; this loop must not spin.
       _ = LocalSocket.wait(for: [end.number], milliseconds: 10)
       return
     }
     guard
       let message = LocalSocket.receive(
-        from: client, byteCountMax: AgentMessage.requestSizeMax, milliseconds: Self.patience)
+        from: client, byteCountMax: AgentMessage.requestSizeMax, milliseconds: Self.timeout)
     else { return }
     let reply = answer(AgentRequest(message))
     // Who asks again after this answer finds another agent, or none, and not one that is about to end.

@@ -19,7 +19,7 @@ private func compactStore(_ call: Invocation) throws -> ExitCode {
   if call.has(Command.dryRun) { return try forecast(call) }
   var byteCountBefore = 0
   let done = try call.withStore(.ifGiven) { store -> CompactionSummary? in
-    byteCountBefore = store.info.byteCount
+    byteCountBefore = store.info().byteCount
     // Another segment takes something by itself: the store must not become larger.
     if store.compactionForecast.segments.isEmpty { return nil }
     return try Interrupt.deferred {
@@ -28,7 +28,7 @@ private func compactStore(_ call: Invocation) throws -> ExitCode {
   }
   if Interrupt.isRequested { throw ToolError.interrupted }
   // An open store holds room to write into; what was gained shows once it is closed.
-  let byteCountAfter = try call.withStore(.never, readOnly: true) { store in store.info.byteCount }
+  let byteCountAfter = try call.withStore(.never, readOnly: true) { store in store.info().byteCount }
   try call.print(
     "\(byteCountBefore) bytes before, \(byteCountAfter) after; "
       + "\(counted(done?.removedSegments ?? 0, "segment")) became \(done?.addedSegments ?? 0)",

@@ -37,7 +37,7 @@ private func dumpStore(_ call: Invocation) throws -> ExitCode {
   return try call.withStore(.ifGiven, readOnly: true) { store in
     let progress = Progress("dumping", besideOutput: true)
     defer { progress.finish() }
-    let total = store.info.recordCount
+    let total = store.info().recordCount
     var done = 0
     let outcome = try ReadingOutcome(of: store, store.hasAllSchemas() ? .done : .damage)
     // What was given may open some keys only.

@@ -24,10 +24,10 @@ private func showInfo(_ call: Invocation) throws -> ExitCode {
     // Of the only one the index knows it.
     let counts =
       isWhole && collections.count == 1
-      ? [(collection: collections[0], recordCount: store.info.recordCount)] : try store.countRecords()
-    let counted = store.info.byteCount <= countedByteCount ? try store.countSealedValues() : nil
+      ? [(collection: collections[0], recordCount: store.info().recordCount)] : try store.countRecords()
+    let counted = store.info().byteCount <= countedByteCount ? try store.countSealedValues() : nil
     // Afterwards: counting may have come upon damage.
-    let info = store.info
+    let info = store.info()
     try call.print(report(info, store.damage, counts, counted))
     if info.condition == .damaged, store.damage.verdict == .sound {
       Console.say("hint", "'notelog verify \(call.store)' says what is damaged")
@@ -47,7 +47,7 @@ private func report(
   report.row("branch", info.branch + times, ["branch": info.branch, "commitTimes": info.keepsCommitTimes])
   let verdict: JSONValue = [
     "verdict": damage.verdict.rawValue, "lostRecords": damage.lostRecordCount,
-    "staleBelow": damage.staleBelow,
+    "staleBelow": damage.possiblyStaleBelow,
   ]
   report.row(
     "condition", "\(info.condition.rawValue), \(info.wasClosed ? "closed in order" : "not closed in order")",

@@ -70,7 +70,7 @@ extension Positional {
 private func listKeys(_ call: Invocation) throws -> ExitCode {
   try call.withStore(.ifGiven, readOnly: true) { store in
     let counted = try store.countSealedValues()
-    for key in store.info.keys {
+    for key in store.info().keys {
       try call.print(
         "\(key.number)  \(key.keyClass)  \(key.words(counted))  \(key.shownName)", or: key.json(counted))
     }
@@ -188,7 +188,7 @@ private func shredKey(_ call: Invocation) throws -> ExitCode {
       try call.confirm("shred '\(name)', and leave these in force?", of: store)
     }
   ) { store, _, _ in
-    let wasShredded = store.info.keys.contains { $0.name == name && $0.state == .shredded }
+    let wasShredded = store.info().keys.contains { $0.name == name && $0.state == .shredded }
     try store.shredKey(name)
     if wasShredded { throw ToolError(.no, "the key '\(name)' was shredded before") }
     Console.say("note", Store.shreddingLimits)
@@ -202,7 +202,7 @@ private func makeRecoveryKey(_ call: Invocation) throws -> ExitCode {
     do {
       try Console.out.writeNow(text + "\n")
     } catch {
-      let slot = store.info.slots.map(\.number).max() ?? 0
+      let slot = store.info().slots.map(\.number).max() ?? 0
       throw ToolError(
         .failed, "a recovery key is added that nobody has seen: \(ToolError(any: error).message)",
         hint: "'notelog password remove \(call.store) \(slot)' takes it away")

@@ -72,7 +72,7 @@ private func changePassword(_ call: Invocation) throws -> ExitCode {
 
 /// Makes a new unlock root, which takes all keys along.
 private func makeNewRoot(of store: Store, _ old: Credential, to new: Credential, work: UInt8) throws {
-  let gone = store.info.slots.count - 1
+  let gone = store.info().slots.count - 1
   do { try store.rekey(old, to: new, work: work) } catch {
     guard let error = error as? NotelogError, error.outcome == .done else { throw error }
     Console.say(
@@ -92,7 +92,7 @@ private func makeNewRoot(of store: Store, _ old: Credential, to new: Credential,
 extension Invocation {
   /// A new unlock root takes all keys along: whether they are there is said before anything is asked.
   fileprivate func confirmNewRoot(of store: Store) throws {
-    if let key = store.info.keys.first(where: { $0.state == .elsewhere || $0.state == .missingFile }) {
+    if let key = store.info().keys.first(where: { $0.state == .elsewhere || $0.state == .missingFile }) {
       let name = key.name.map(Escaping.line) ?? "\(key.number)"
       let (reason, hint) =
         key.state == .missingFile

@@ -86,7 +86,7 @@ private func report(
   report.row("store", summary.storeID, ["store": summary.storeID, "complete": isComplete])
   // What is odd about the files.
   let remarks = [
-    (summary.headerless, "without a header"), (summary.doubled, "there twice"),
+    (summary.headerless, "without a header"), (summary.duplicates, "there twice"),
     (summary.foreign, "of other stores, left out"),
   ].filter { !$0.0.isEmpty }.map { ", \($0.0.count) \($0.1)" }
   report.row("read", counted(summary.files.count, "file") + remarks.joined())
@@ -106,8 +106,8 @@ private func report(
       "another lies beside it as '\($0)': the newest that a given password opens is taken"
     }, ["furtherKeyrings": summary.furtherKeyrings])
   report.add([
-    "staleBelow": summary.staleBelow, "withoutSchema": withoutSchema, "files": summary.files,
-    "headerless": summary.headerless, "doubled": summary.doubled, "foreign": summary.foreign,
+    "staleBelow": summary.possiblyStaleBelow, "withoutSchema": withoutSchema, "files": summary.files,
+    "headerless": summary.headerless, "doubled": summary.duplicates, "foreign": summary.foreign,
   ])
   report.rows(
     "foreign", summary.foreignStores.map { "store \($0): --store-id \($0) saves that one" },
@@ -129,8 +129,9 @@ private func report(
   }
   report.row(
     "stale",
-    summary.staleBelow > 0
-      ? "revisions below \(summary.staleBelow) may have been changed or removed in what is lost" : nil)
+    summary.possiblyStaleBelow > 0
+      ? "revisions below \(summary.possiblyStaleBelow) may have been changed or removed in what is lost" : nil
+  )
   let copy = found.report
   report.rows(
     "new store", copy.lines,

@@ -25,7 +25,7 @@ private func watchStore(_ call: Invocation) throws -> ExitCode {
   return try call.withStore(.ifGiven, readOnly: true) { store in
     let changes = store.changes()
     // Whoever reads this knows that nothing is missed from here on.
-    Console.say("watch", "following '\(call.store)' from revision \(store.info.nextRevision) on")
+    Console.say("watch", "following '\(call.store)' from revision \(store.info().nextRevision) on")
     let failure = Mutex<(any Error)?>(nil)
     let end = DispatchSemaphore(value: 0)
     Task.detached {

@@ -38,11 +38,11 @@ extension Invocation {
   ) throws -> Result {
     var credential = try givenCredential(keyUse)
     let (answer, slots) = try withStore(keyUse, readOnly: true, isAsking: true, by: &credential) { store in
-      (try question(store), store.info.slots.map(\.words))
+      (try question(store), store.info().slots.map(\.words))
     }
     let given = credential
     return try withStore(keyUse, readOnly: false, by: &credential) { store in
-      guard has(.yes) || store.info.slots.map(\.words) == slots else {
+      guard has(.yes) || store.info().slots.map(\.words) == slots else {
         throw ToolError(.failed, "the ways to open the store changed meanwhile: nothing is done")
       }
       return try body(store, given, answer)
@@ -66,7 +66,7 @@ extension Invocation {
     options.segmentByteCount = try segmentByteCount()
     options.compaction = .automatic
     if let path = value(of: .deviceSecret) { options.deviceSecret = .file(path) }
-    options.patience = .seconds(try number(of: .wait, in: 0...86_400) ?? 0)
+    options.lockTimeout = .seconds(try number(of: .wait, in: 0...86_400) ?? 0)
     // What stands in the way of opening is said before a password is asked for.
     var opened = try asking(missing: noStore) { try Store.open(at: store, options: options) }
     let result: Result
@@ -80,7 +80,7 @@ extension Invocation {
       }
       if let credential { try opened.unlock(credential) }
       if !isAsking { credential = nil }
-      if !opened.hasKeyring { damage.note(keyring: opened.info.keyring) }
+      if !opened.hasKeyring { damage.note(keyring: opened.info().keyring) }
       result = try body(opened)
     } catch {
       damage.note(opened.damage)
@@ -111,7 +111,7 @@ extension Invocation {
 
   /// Shows who opens the store, or a part of it, and asks whether to go on: nobody else can say that a slot is one that should have gone.
   func confirm(_ question: String, of store: Store) throws {
-    for slot in store.info.slots { Console.say("slot", slot.words) }
+    for slot in store.info().slots { Console.say("slot", slot.words) }
     if !has(.yes) { try Console.confirm(question) }
   }
 

@@ -57,7 +57,7 @@ extension DamageReport {
         ? "nothing says which records are lost"
         : "\(counted(lostRecordCount, "record")) can't be read, and nothing says which others are lost"
       return "the store is damaged, and \(known): "
-        + "those with a revision below \(staleBelow) may have been changed or removed since\(place)"
+        + "those with a revision below \(possiblyStaleBelow) may have been changed or removed since\(place)"
     }
   }
 }

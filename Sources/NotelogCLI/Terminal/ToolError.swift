@@ -17,7 +17,7 @@ enum ExitCode: Int32, CaseIterable, Sendable {
   case interrupted = 130
 
   /// Takes in how a part of the work ended: damage is said before all else, and what was left out before what went well.
-  mutating func meet(_ part: ExitCode) {
+  mutating func combine(with part: ExitCode) {
     if part == .damage || part == .leftOut && self != .damage { self = part }
   }
 

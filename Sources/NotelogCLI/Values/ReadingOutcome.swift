@@ -47,7 +47,7 @@ final class ReadingOutcome: Sendable {
     code.withLock { code in
       // Something is found.
       if code == .no { code = .done }
-      code.meet(part)
+      code.combine(with: part)
     }
     return part
   }
@@ -65,7 +65,7 @@ final class ReadingOutcome: Sendable {
   }
 
   private func reason(_ key: UInt32) -> String? {
-    guard let found = store.info.keys.first(where: { $0.generations.contains(key) }) else { return nil }
+    guard let found = store.info().keys.first(where: { $0.generations.contains(key) }) else { return nil }
     switch found.state {
     case .shredded: return "was shredded"
     case .missingFile: return "can't be had without its effaceable file, which backups leave out"

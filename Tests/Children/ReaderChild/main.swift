@@ -25,7 +25,7 @@ func read(_ path: String, _ groups: Int, _ members: Int) throws -> Int {
     let store = try Store.open(at: path, unlocking: nil, options: options)
     count += 1
     if !store.damage.findings.isEmpty { fail("damages \(store.damage.findings)") }
-    if store.info.condition != .sound { fail("a verdict above the floor: \(store.info.condition)") }
+    if store.info().condition != .sound { fail("a verdict above the floor: \(store.info().condition)") }
     for group in 0..<groups {
       var version: Int?
       for member in 0..<members {

@@ -59,7 +59,7 @@ else { throw Mistake() }
 
 var options = Store.Options()
 options.writing = .leased(idle: .milliseconds(5))
-options.patience = .seconds(60)
+options.lockTimeout = .seconds(60)
 options.compaction = .automatic
 options.segmentByteCount = 64 << 10
 let store = try Store.open(
@@ -79,7 +79,7 @@ Thread.detachNewThread {
 }
 let heard = Atomic<UInt64>(0)
 let changes = store.changes()
-let opened = store.info.nextRevision
+let opened = store.info().nextRevision
 heard.store(opened - 1, ordering: .relaxed)
 say("open \(opened)")
 Task.detached {

@@ -159,7 +159,7 @@ import Testing
   /// That nothing was worth compacting says nothing once more has died, and nothing to who waits, where a writer's share found it:
   /// what was under way then is counted as waste, so that the store need not waste more for it to be dead.
   @Test(arguments: [true, false])
-  func `a verdict that nothing is worth compacting keeps no writer from waiting for room`(isOfAll: Bool)
+  func `a verdict that nothing is worth compacting keeps no writer from waiting for room`(includesHead: Bool)
     throws
   {
     let store = try TemporaryStore()
@@ -167,10 +167,10 @@ import Testing
     meter.watch(journal)
     for number in 0..<120 {
       journal.compactor.uselessAt.withLock {
-        $0 = Compactor.Uselessness(
+        $0 = Compactor.NothingToGain(
           wastedByteCount: .max / 2,
-          diedByteCount: isOfAll ? journal.catalog.segments.diedByteCount - 60_000 : .max / 2,
-          isOfAll: isOfAll)
+          diedByteCount: includesHead ? journal.catalog.segments.diedByteCount - 60_000 : .max / 2,
+          includesHead: includesHead)
       }
       try journal.put(key(number % 4), [UInt8](repeating: 1, count: 60_000))
       try #require(meter.excess <= 0, "\(meter.finding)")

@@ -122,7 +122,7 @@ import Testing
       #expect(findings.isEmpty && count == 100)
       try reader.close()
       let saved = try Journal.salvage(from: copy, to: SimulatedDisk(), options: .small)
-      #expect(saved.losses.isEmpty && saved.staleBelow == 0 && saved.recordCount == 100)
+      #expect(saved.losses.isEmpty && saved.possiblyStaleBelow == 0 && saved.recordCount == 100)
     }
   }
 
@@ -150,7 +150,7 @@ import Testing
     try reader.close()
     #expect(listed == 100 && verdict == .contained)
     let saved = try Journal.salvage(from: disk, to: SimulatedDisk(), options: .small)
-    #expect(saved.recordCount == 100 && saved.losses.isEmpty && saved.staleBelow == 0)
+    #expect(saved.recordCount == 100 && saved.losses.isEmpty && saved.possiblyStaleBelow == 0)
   }
 
   /// The bug: salvage looked at frames and headers only, and gave numbers out again that the last close, or the checkpoint, says were
@@ -235,7 +235,7 @@ import Testing
     image.replace("photo.jpg", with: [UInt8](repeating: 7, count: 20_000))
     let target = SimulatedDisk()
     let report = try Journal.salvage(from: image, to: target, options: .small)
-    #expect(report.headerless == ["FILE0001.CHK"] && report.losses.isEmpty && report.staleBelow == 0)
+    #expect(report.headerless == ["FILE0001.CHK"] && report.losses.isEmpty && report.possiblyStaleBelow == 0)
     #expect(report.recordCount == 100)
   }
 }

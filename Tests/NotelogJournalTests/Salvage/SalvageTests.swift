@@ -104,7 +104,7 @@ import Testing
     }
     let target = SimulatedDisk()
     let report = try Journal.salvage(from: disk, to: target, options: .small)
-    #expect(report.doubled.count == 1)
+    #expect(report.duplicates.count == 1)
     #expect(report.losses == [])
     #expect(try Self.contents(target) == model)
   }
@@ -133,8 +133,8 @@ import Testing
       #expect(isNewest || report.losses.contains { $0.kind == .missingSegment }, "\(name)")
       let saved = try Self.contents(target)
       // The checkpoint knew what older segments held: what is saved is the newest, and all that is not is named or counted.
-      #expect(isNewest || report.staleBelow == 0)
-      if report.staleBelow == 0 {
+      #expect(isNewest || report.possiblyStaleBelow == 0)
+      if report.possiblyStaleBelow == 0 {
         #expect(saved.allSatisfy { model[$0.key] == $0.value })
         let named = report.losses.count { $0.kind == .record }
         #expect(model.count - saved.count == named + report.unnamedRecordCount, "\(name)")
@@ -201,7 +201,7 @@ import Testing
       let disk = whole.copy()
       try Self.change(disk, "index") { $0[block * 4096 + 40] ^= 1 }
       let report = try Journal.salvage(from: disk, to: SimulatedDisk(), options: .small)
-      #expect(report.staleBelow > 0 && report.unnamedRecordCount == 0, "block \(block)")
+      #expect(report.possiblyStaleBelow > 0 && report.unnamedRecordCount == 0, "block \(block)")
     }
   }
 
@@ -241,7 +241,7 @@ import Testing
     for name in ours { other.replace(name, with: nil) }
     #expect(!ours.isEmpty)
     let report = try Journal.salvage(from: other, to: SimulatedDisk(), options: .small)
-    #expect(report.staleBelow > 0 && report.unnamedRecordCount == 0)
+    #expect(report.possiblyStaleBelow > 0 && report.unnamedRecordCount == 0)
   }
 
   /// The segments that were compacted stand in for a copy that is damaged.
@@ -327,7 +327,7 @@ import Testing
     if saved == model || isNewest { return }
     #expect(report.lossCount > 0, "\(damage)")
     let lost = Set(report.losses.compactMap(\.record?.bytes))
-    let isAnonymous = report.staleBelow > 0
+    let isAnonymous = report.possiblyStaleBelow > 0
     let left = model.filter { saved[$0.key] != $0.value && !lost.contains(key($0.key)) }
     #expect(isAnonymous || left.count <= report.unnamedRecordCount, "\(damage), records \(left.keys)")
     for (number, body) in saved where model[number] != body {

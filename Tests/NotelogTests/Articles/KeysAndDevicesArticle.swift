@@ -61,7 +61,7 @@ private final class Keychain: Sendable {
     #expect(throws: NotelogError(.missingKey, "")) {
       try store.rekey(TemporaryFolder.key, to: .key([UInt8](repeating: 1, count: 32)))
     }
-    for key in store.info.keys where key.state == .elsewhere {
+    for key in store.info().keys where key.state == .elsewhere {
       if let name = key.name { try store.beginRotation(of: name) }
     }
     try store.write { tx in try tx.update(Card.self, card.id) { $0.set(\.pin, "2718") } }
@@ -118,11 +118,11 @@ private final class Keychain: Sendable {
     try first.close()
     let store = try Store.open(at: path)
     let newPassword = "not this time"
-    let forgotten = store.info.slots.filter { $0.kind == "password" }
+    let forgotten = store.info().slots.filter { $0.kind == "password" }
     try store.unlock(.recoveryKey(text: paper))
     try store.addCredential(.password(newPassword))
     for slot in forgotten { try store.removeSlot(slot.number) }
-    #expect(store.info.slots.count == 2)
+    #expect(store.info().slots.count == 2)
     store.lock(.everything)
     #expect(throws: NotelogError(.wrongPassword, "")) { try store.unlock(.password("forgotten")) }
     try store.unlock(.password(newPassword))

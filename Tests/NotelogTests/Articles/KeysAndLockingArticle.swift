@@ -53,8 +53,8 @@ private struct Sketch: Record {
     try store.createKey("drafts", .afterFirstUnlock)
     try store.createKey("patient 7", .whenUnlocked, isShreddable: true)
     try store.shredKey("patient 7")
-    #expect(store.info.slots.count == 3)
-    #expect(store.info.keys.last?.state == .shredded)
+    #expect(store.info().slots.count == 3)
+    #expect(store.info().keys.last?.state == .shredded)
 
     let password = new
     let memo = Memo(text: "remember")
@@ -94,7 +94,7 @@ private struct Sketch: Record {
     } while !step.isFinished && step.obstacle == nil && (step.resealedCount > 0 || step.failedCount == 0)
     if step.isFinished { try store.purge() }
     #expect(step.isFinished)
-    #expect(store.info.slots.count == 1)
+    #expect(store.info().slots.count == 1)
     #expect(try store.get(Memo.self, id)?.text == "remember")
 
     let entered = "the old password"

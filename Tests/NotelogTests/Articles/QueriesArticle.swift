@@ -61,7 +61,7 @@ struct Contact: Record {
       try store.putAll([message], .buffered)
     }
     let messages = store.query(Message.self)
-    let open = messages.where(\.answered, is: nil).where(\.folder, isIn: [1, 2])
+    let open = messages.where(\.answered, is: nil).where(\.folder, in: [1, 2])
     let recent = messages.where(\.received, in: lastWeek...).where(\.sender, hasPrefix: "Lewis")
     #expect(try open.count() == (0..<100).count { $0 % 2 == 0 && $0 % 3 != 0 })
     #expect(try recent.entries().map { try $0.received } == [date(95)])

@@ -14,8 +14,8 @@ private struct Counter: Record {
   private func open(_ path: String, _ credential: Credential) throws -> Store {
     var options = Store.Options()
     options.writing = .leased(idle: .milliseconds(50))
-    options.patience = .seconds(5)
-    options.follows = true
+    options.lockTimeout = .seconds(5)
+    options.followsOtherProcesses = true
     let store = try Store.open(at: path, unlocking: credential, options: options)
     return store
   }

@@ -48,7 +48,7 @@ extension Shelter {
   }
 
   static func number(_ name: String, _ store: Store) throws -> UInt32 {
-    try #require(store.info.keys.first { $0.name == name }).number
+    try #require(store.info().keys.first { $0.name == name }).number
   }
 
   /// How many values are under each named key; names must be open.
@@ -56,7 +56,7 @@ extension Shelter {
     let counted = try store.countSealedValues()
     #expect(counted.isExact)
     return Dictionary(
-      uniqueKeysWithValues: store.info.keys.compactMap { key -> (String, Int)? in
+      uniqueKeysWithValues: store.info().keys.compactMap { key -> (String, Int)? in
         guard let name = key.name else { return nil }
         let count = key.generations.reduce(0) { $0 + (counted.counts[$1] ?? 0) }
         return count == 0 ? nil : (name, count)

@@ -51,7 +51,7 @@ private let secret = FieldDescription.sealed("secret", .text, keyFrom: "place", 
     let store = try folder.create()
     let old = First(place: "work", secret: "s")
     try store.putAll([old])
-    #expect(Set(store.info.keys.compactMap(\.name)) == ["home", "work"])
+    #expect(Set(store.info().keys.compactMap(\.name)) == ["home", "work"])
     // A newer version of the app that reads a store which is locked.
     store.lock(.everything)
     #expect(try store.get(Second.self, old.id)?.shelter == "work")
@@ -61,7 +61,7 @@ private let secret = FieldDescription.sealed("secret", .text, keyFrom: "place", 
     #expect(try store.get(Second.self, old.id)?.secret == "s")
     let new = Second(shelter: "away", secret: "t", tags: ["a"])
     try store.putAll([new])
-    #expect(Set(store.info.keys.compactMap(\.name)) == ["home", "work", "away"])
+    #expect(Set(store.info().keys.compactMap(\.name)) == ["home", "work", "away"])
     let field = try #require(try store.collection("thing").fields.first { $0.name == "secret" })
     #expect(field.keyField == "shelter" && field.keyNames == ["home", "work", "away"])
     #expect(field.keyName == nil && field.keyNumber == nil && field.isSealed)
@@ -129,7 +129,7 @@ private let secret = FieldDescription.sealed("secret", .text, keyFrom: "place", 
     let error = #expect(throws: NotelogError.self) { try store.createCollection("thing", fields: fields) }
     #expect(
       error?.code == .invalidArgument && error?.message.contains(words) == true, "\(error?.message ?? "")")
-    #expect(store.collections.isEmpty && store.info.keys.isEmpty)
+    #expect(store.collections.isEmpty && store.info().keys.isEmpty)
   }
 
   @Test func `a schema whose records name keys reads back as it was written, and damaged it never traps`()

@@ -74,7 +74,7 @@ import Testing
       for loss in LossModel.allCases {
         let image = disk.crashImage(after: call, loss, seed: UInt64(call))
         let opened = try Store.open(in: image, unlocking: nil, options: options(image))
-        states.insert(opened.info.keys.first?.state)
+        states.insert(opened.info().keys.first?.state)
         try opened.close()
       }
     }

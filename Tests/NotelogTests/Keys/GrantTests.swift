@@ -26,7 +26,7 @@ struct Visit: Record {
     let store = try folder.create()
     try store.putAll([visit])
     try store.grant(["diagnostics"], to: Self.support)
-    #expect(store.info.slots.map(\.grant) == [nil, ["diagnostics"]])
+    #expect(store.info().slots.map(\.grant) == [nil, ["diagnostics"]])
     try store.close()
     return (folder, visit)
   }
@@ -70,9 +70,9 @@ struct Visit: Record {
     #expect(throws: NotelogError(.locked, "")) { try store.get(Visit.self, later.id)?.notes }
     try store.close()
     store = try folder.open()
-    let slot = try #require(store.info.slots.last)
+    let slot = try #require(store.info().slots.last)
     try store.removeSlot(slot.number)
-    #expect(throws: NotelogError(.invalidArgument, "")) { try store.removeSlot(store.info.slots[0].number) }
+    #expect(throws: NotelogError(.invalidArgument, "")) { try store.removeSlot(store.info().slots[0].number) }
     try store.close()
     #expect(throws: NotelogError(.wrongPassword, "")) { try folder.open(Self.support) }
   }
@@ -87,7 +87,7 @@ struct Visit: Record {
     #expect(throws: NotelogError(.notFound, "")) { try store.grant(["nowhere"], to: Self.support) }
     #expect(throws: NotelogError(.invalidArgument, "")) { try store.grant([], to: Self.support) }
     #expect(throws: NotelogError(.invalidArgument, "")) { try store.grant(["here"], to: .password("")) }
-    #expect(store.info.slots.count == 1)
+    #expect(store.info().slots.count == 1)
     try store.close()
   }
 

@@ -111,14 +111,14 @@ import Testing
     let body = String(repeating: "body ", count: 60)
     try store.putAll((0..<3000).map { Note(title: "title \($0)", body: body) })
     try store.beginRotation(of: "personal")
-    let begun = store.info.usedByteCount
+    let begun = store.info().usedByteCount
     var dueCount = 0
     for _ in 0..<40 {
       let step = try store.rotate("personal", .bytes(32 << 10))
       if step.isFinished { break }
       dueCount += store.journal.spaceContract.isDue ? 1 : 0
     }
-    #expect(dueCount == 0 && store.info.usedByteCount < begun * 3 / 2)
+    #expect(dueCount == 0 && store.info().usedByteCount < begun * 3 / 2)
     try store.close()
   }
 
@@ -143,7 +143,7 @@ import Testing
     #expect(disk.contents("keyring") == disk.contents("keyring.copy"))
     if !isClosed { try store.close() }
     let again = try Store.open(in: disk, unlocking: TemporaryFolder.key, options: Store.Options())
-    #expect(again.info.keys.contains { $0.name == "new" })
+    #expect(again.info().keys.contains { $0.name == "new" })
     try again.close()
   }
 
@@ -159,7 +159,7 @@ import Testing
         disk.crashPoints.first { $0 >= start && disk.describe(call: $0) == "rename keyring.copy.partial" })
       let image = disk.crashImage(after: copied, .processKilled, seed: 1)
       let opened = try Store.open(in: image, unlocking: TemporaryFolder.key, options: Store.Options())
-      let generations = try #require(opened.info.keys.first { $0.name == "personal" }).generations
+      let generations = try #require(opened.info().keys.first { $0.name == "personal" }).generations
       #expect(generations.count == 2)
       #expect(try opened.countSealedValues().counts[generations[1]] == nil)
       if isRotated {

@@ -111,7 +111,7 @@ private struct Classes: Record {
     // Unlocked, and locked again.
     try store.unlock(TemporaryFolder.key)
     #expect(try sample.opens(store) == "abcdef")
-    #expect(store.info.keys.allSatisfy { $0.state == .open })
+    #expect(store.info().keys.allSatisfy { $0.state == .open })
     store.lock()
     #expect(try sample.opens(store) == "cdef")
     store.lock(.everything)
@@ -134,7 +134,7 @@ private struct Classes: Record {
       #expect(try sample.opens(store) == "")
       try store.unlock(TemporaryFolder.key)
       #expect(try sample.opens(store) == "ace")
-      #expect(store.info.keys.map(\.state) == [.open, .elsewhere, .open, .elsewhere, .open, .elsewhere])
+      #expect(store.info().keys.map(\.state) == [.open, .elsewhere, .open, .elsewhere, .open, .elsewhere])
       #expect(throws: NotelogError(.missingKey, "")) { _ = try store.get(Classes.self, sample.id)?.b }
       store.lock()
       #expect(try sample.opens(store) == "ce")
@@ -182,12 +182,12 @@ private struct Classes: Record {
     try store.createKey("third", .always)
     try store.close()
     store = try sample.open(device: other)
-    #expect(store.info.keys.suffix(2).map(\.state) == [.open, .open])
+    #expect(store.info().keys.suffix(2).map(\.state) == [.open, .open])
     try store.close()
     store = try sample.open()
-    #expect(store.info.keys.suffix(2).map(\.state) == [.locked, .locked])
+    #expect(store.info().keys.suffix(2).map(\.state) == [.locked, .locked])
     try store.unlock(TemporaryFolder.key)
-    #expect(store.info.keys.suffix(2).map(\.state) == [.elsewhere, .open])
+    #expect(store.info().keys.suffix(2).map(\.state) == [.elsewhere, .open])
     #expect(try sample.opens(store) == "abcdef")
     try store.close()
   }
@@ -228,11 +228,11 @@ private struct Classes: Record {
     try store.createKey("kept", .alwaysThisDeviceOnly)
     try store.close()
     let again = try Store.open(at: folder.path, options: options)
-    #expect(again.info.keys.first?.state == .open)
+    #expect(again.info().keys.first?.state == .open)
     try again.close()
     options.deviceSecret = .kept { _ in nil }
     let elsewhere = try Store.open(at: folder.path, unlocking: TemporaryFolder.key, options: options)
-    #expect(elsewhere.info.keys.first?.state == .elsewhere)
+    #expect(elsewhere.info().keys.first?.state == .elsewhere)
     try elsewhere.close()
   }
 }

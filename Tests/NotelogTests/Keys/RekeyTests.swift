@@ -39,7 +39,7 @@ import Testing
     let disk = try Self.makeDisk()
     var store = try Self.open(disk, Self.old)
     try store.rekey(Self.old, to: Self.new)
-    #expect(store.isUnlocked && store.info.slots.count == 1)
+    #expect(store.isUnlocked && store.info().slots.count == 1)
     try store.putAll([Note(title: "after", body: "after")])
     try store.close()
     for credential in [Self.old, Self.third, .key([UInt8](repeating: 45, count: 32))] {
@@ -50,7 +50,7 @@ import Testing
       try store.query(Note.self).entries().map { try $0.title + $0.body }.sorted() == [
         "afterafter", "beforebefore",
       ])
-    #expect(store.info.keys.allSatisfy { $0.generations.count == 2 && $0.name != nil })
+    #expect(store.info().keys.allSatisfy { $0.generations.count == 2 && $0.name != nil })
     // The former schemas' key has gone: nothing that is under the old root counts any more.
     #expect(!store.vault.isRootChangeUnfinished)
     for name in ["default", "personal"] { #expect(try store.rotate(name).isFinished) }

@@ -47,13 +47,13 @@ import Testing
     let notes = (0..<400).map { Note(title: "title \($0)", body: "body \($0)") }
     try store.putAll(notes)
     let name = "personal"
-    let old = try #require(store.info.keys.first { $0.name == name }).number
+    let old = try #require(store.info().keys.first { $0.name == name }).number
     #expect(try store.countSealedValues().counts[old] == 400)
     var (steps, resealed) = (0, 0)
     var last = try store.rotate(name, .bytes(1))
     let new = last.generation
     #expect(new != old && !last.isFinished && last.resealedCount > 0 && last.resealedCount < 400)
-    #expect(store.info.keys.first { $0.name == name }?.generations == [old, new])
+    #expect(store.info().keys.first { $0.name == name }?.generations == [old, new])
     try store.putAll([Note(title: "new", body: "new")])
     #expect(try store.countSealedValues().counts == Self.count(store))
     resealed = last.resealedCount
@@ -64,7 +64,7 @@ import Testing
       #expect(try store.countSealedValues().counts == Self.count(store))
     }
     #expect(steps > 2 && resealed == 400 && last.retired == [old])
-    #expect(store.info.keys.first { $0.name == name }?.generations == [new])
+    #expect(store.info().keys.first { $0.name == name }?.generations == [new])
     #expect(try store.countSealedValues().counts[new] == 401)
     for note in notes { #expect(try store.get(Note.self, note.id)?.body == note.body) }
     try store.close()
@@ -82,7 +82,7 @@ import Testing
     let disk = SimulatedDisk()
     let store = try Store.create(in: disk, unlocking: TemporaryFolder.key, options: Self.small)
     try store.putAll((0..<300).map { Note(title: "title \($0)", body: "body \($0)") })
-    let old = try #require(store.info.keys.first { $0.name == "personal" }).number
+    let old = try #require(store.info().keys.first { $0.name == "personal" }).number
     /// The frames in which a value under the old key lies, whatever they are worth.
     func frames(_ disk: SimulatedDisk, under key: UInt32) throws -> Int {
       var count = 0
@@ -137,7 +137,7 @@ import Testing
       for note in notes { #expect(try store.get(Note.self, note.id)?.body == note.body, "\(place)") }
       #expect(try store.get(Letter.self, large.id)?.scan == large.scan, "\(place)")
       #expect(try store.countSealedValues().counts == Self.count(store), "\(place)")
-      old += store.info.keys.contains { $0.generations.count > 1 } ? 1 : 0
+      old += store.info().keys.contains { $0.generations.count > 1 } ? 1 : 0
       tried += 1
       if index % 7 == 0 {
         for name in ["personal", "default"] { while try !store.rotate(name).isFinished {} }
@@ -156,7 +156,7 @@ import Testing
       Letter(subject: "small", scan: [1, 2, 3]),
     ]
     try store.putAll(letters)
-    let old = try #require(store.info.keys.first { $0.name == "default" }).number
+    let old = try #require(store.info().keys.first { $0.name == "default" }).number
     let before = try #require(try store.countSealedValues().counts[old])
     let step = try store.rotate("default")
     #expect(step.isFinished && step.resealedCount == before)
@@ -231,7 +231,7 @@ import Testing
           try store.write { tx in _ = try tx.delete(Note.self, ids[index]) }
           ids.remove(at: index)
         case 4, 5:
-          guard !store.info.keys.isEmpty else { continue }
+          guard !store.info().keys.isEmpty else { continue }
           let name = Bool.random(using: &random) ? "personal" : "default"
           let start = disk.callCount
           try store.rotate(name, .bytes(Int.random(in: 1...600, using: &random)))

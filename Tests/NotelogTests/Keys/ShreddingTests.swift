@@ -67,7 +67,7 @@ import Testing
     try store.shredKey("notes")
     #expect(throws: NotelogError(.missingKey, "")) { try store.get(Visit.self, visits[0].id)?.notes }
     #expect(try store.get(Visit.self, visits[0].id)?.diagnostics == "log 0")
-    #expect(store.info.keys.map(\.state) == [.shredded, .open])
+    #expect(store.info().keys.map(\.state) == [.shredded, .open])
     #expect(throws: NotelogError(.missingKey, "")) { try store.putAll([Visit(notes: "more")]) }
     try store.write { tx in try tx.update(Visit.self, visits[1].id) { $0.set(\.diagnostics, "log, changed") }
     }
@@ -122,8 +122,8 @@ import Testing
     // A new root takes along what is known of it.
     store = try Store.open(in: disk, unlocking: Self.key, options: Self.small)
     try store.rekey(Self.key, to: Self.key)
-    #expect(store.info.keys.map(\.state) == [.shredded, .open])
-    #expect(store.info.keys[0].generations.count == 1 && store.info.keys[1].generations.count == 2)
+    #expect(store.info().keys.map(\.state) == [.shredded, .open])
+    #expect(store.info().keys[0].generations.count == 1 && store.info().keys[1].generations.count == 2)
     try store.close()
     #expect(try verify(disk) == [0, 5, 0, 5])
   }
@@ -148,7 +148,7 @@ import Testing
         // Done again, it is done.
         let store = try Store.open(in: image, unlocking: Self.key, options: Self.small)
         try store.shredKey("notes")
-        #expect(store.info.keys.map(\.state) == [.shredded, .open])
+        #expect(store.info().keys.map(\.state) == [.shredded, .open])
         try store.close()
         #expect(try Self.opened(image) == (0, 5))
       }
@@ -180,7 +180,7 @@ import Testing
     try FileManager.default.linkItem(atPath: folder.path + "/00001.effaceable", toPath: link)
     defer { try? FileManager.default.removeItem(atPath: link) }
     #expect(throws: NotelogError(.inputOutput, "")) { try store.shredKey("special") }
-    #expect(store.info.keys.map(\.state) == [.open, .open])
+    #expect(store.info().keys.map(\.state) == [.open, .open])
     try store.close()
   }
 }

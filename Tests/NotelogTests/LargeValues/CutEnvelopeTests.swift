@@ -64,7 +64,7 @@ import Testing
     let collection = try #require(try store.journal.read(letter.id.bytes, into: &buffer)).collection
     let body = buffer.body.array()
     // From here on it is known which chunks live.
-    _ = store.info
+    _ = store.info()
     var batch = Batch()
     batch.put(letter.id.bytes, collection: collection, bodyByteCount: body.count) {
       $0.copy(body.rawSpan, at: 0)

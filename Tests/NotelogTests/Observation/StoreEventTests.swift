@@ -232,9 +232,9 @@ import Testing
     var options = recorder.options
     options.segmentByteCount = 16 << 10
     let store = try Store.create(in: disk, unlocking: TemporaryFolder.key, options: options)
-    let first = (segments: store.info.segments.count, syncs: store.counters.syncs)
+    let first = (segments: store.info().segments.count, syncs: store.counters.syncs)
     for number in 0..<600 { try store.write(.buffered) { tx in try tx.put(Self.note(number)) } }
-    let begun = store.info.segments.count - first.segments
+    let begun = store.info().segments.count - first.segments
     // Of each switch to another segment: the segments before the head, and the new one's start.
     #expect(begun > 5 && store.counters.syncs - first.syncs >= 2 * begun - 1)
     let before = store.counters.syncs
@@ -305,7 +305,7 @@ import Testing
     let told = recorder.events.count
     for number in 0..<1100 { try store.write { tx in try tx.put(Self.note(number)) } }
     let counters = store.counters
-    #expect(counters.untoldEvents == counters.syncs - told + 1 - EventTeller.waitingMax)
+    #expect(counters.droppedEvents == counters.syncs - told + 1 - EventTeller.waitingMax)
     mayGoOn.signal()
     try store.close()
     #expect(recorder.events.count >= EventTeller.waitingMax)

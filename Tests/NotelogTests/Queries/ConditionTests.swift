@@ -58,13 +58,13 @@ import Testing
     #expect(try counts(all.where(\.perhaps, hasPrefix: "text 99")) == [990, 992, 994, 996, 998])
     #expect(try counts(all.where(\.name, hasPrefix: "name 3")).count == 100)
     #expect(try counts(all.where(\.title, hasPrefix: "title 99")) == [99] + Array(990..<1_000))
-    #expect(try counts(all.where(\.count, isIn: [3, 1, 4, 1, 5_000])) == [1, 3, 4])
-    #expect(try counts(all.where(\.count, isIn: [])) == [])
+    #expect(try counts(all.where(\.count, in: [3, 1, 4, 1, 5_000])) == [1, 3, 4])
+    #expect(try counts(all.where(\.count, in: [])) == [])
     #expect(
-      try counts(all.where(\.perhaps, isIn: ["text 4", nil]).where(\.count, in: ..<6)) == [1, 3, 4, 5])
+      try counts(all.where(\.perhaps, in: ["text 4", nil]).where(\.count, in: ..<6)) == [1, 3, 4, 5])
     try store.putAll([Sample(count: -1, name: "\u{E9}"), Sample(count: -2, name: "e\u{301}")])
-    #expect(try counts(all.where(\.name, isIn: ["e\u{301}", "x"])) == [-2])
-    #expect(try counts(all.where(\.name, isIn: ["e\u{301}", "\u{E9}"])) == [-2, -1])
+    #expect(try counts(all.where(\.name, in: ["e\u{301}", "x"])) == [-2])
+    #expect(try counts(all.where(\.name, in: ["e\u{301}", "\u{E9}"])) == [-2, -1])
     #expect(try counts(all.where(\.name, hasPrefix: "e")) == [-2])
   }
 
@@ -85,7 +85,7 @@ import Testing
     // A side without an index leaves all of them.
     #expect(try all.where(.field(\.flag, is: true) || .field(\.small, is: 3)).explain().indexes.isEmpty)
     #expect(try all.where(!.field(\.flag, is: false)).explain().indexes.isEmpty)
-    let sets = all.where(\.count, isIn: [8, 3, 5])
+    let sets = all.where(\.count, in: [8, 3, 5])
     #expect(
       try sets.explain().description
         == "index on count from [8, 3, 5]; 3 candidates; 1 condition; opens nothing")
@@ -141,7 +141,7 @@ import Testing
     let query = all().onDamage { _ in told.withLock { $0 += 1 } }
     let near = number - 2...number + 2
     #expect(try counts(query.where(.field(\.count, in: near) || .field(\.count, is: number))).count == 4)
-    #expect(try counts(query.where(\.count, isIn: Array(near))).count == 4)
+    #expect(try counts(query.where(\.count, in: Array(near))).count == 4)
     #expect(try counts(query.where(!.field(\.count, in: 200...))).count == 199)
     #expect(
       try query.where(\.name, hasPrefix: "name").sorted(by: \.name).sorted(by: \.count).entries().count == 199

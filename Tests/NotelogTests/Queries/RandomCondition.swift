@@ -54,11 +54,11 @@ struct RandomCondition {
         $0.priority == .high || $0.priority == .urgent
       }
     case 10: range(\.small, UInt8(random.pick(0..<4)), UInt8(1), &random) { $0 + $1 }
-    case 11: field(\.count, isIn: (0..<random.pick(0..<5)).map { _ in random.pick(-45..<45) })
+    case 11: field(\.count, in: (0..<random.pick(0..<5)).map { _ in random.pick(-45..<45) })
     case 12:
       random.oneIn(2)
-        ? field(\.uuid, isIn: (0..<random.pick(0..<4)).map { _ in Sample.uuid(random.pick(0..<32)) })
-        : field(\.priority, isIn: Priority.allCases.filter { _ in random.oneIn(2) })
+        ? field(\.uuid, in: (0..<random.pick(0..<4)).map { _ in Sample.uuid(random.pick(0..<32)) })
+        : field(\.priority, in: Priority.allCases.filter { _ in random.oneIn(2) })
     case 13: optional(&random)
     case 14: text(&random)
     case 15: field(\.title, is: "title \(random.pick(0..<9))")
@@ -78,9 +78,9 @@ struct RandomCondition {
   }
 
   private static func field<Value: Hashable & Sendable>(
-    _ path: FieldKeyPath<Sample, Value>, isIn values: [Value]
+    _ path: FieldKeyPath<Sample, Value>, in values: [Value]
   ) -> RandomCondition {
-    RandomCondition(.field(path, isIn: values), "\(path) is in \(values)") { sample in
+    RandomCondition(.field(path, in: values), "\(path) is in \(values)") { sample in
       values.contains { $0 == sample[keyPath: path] }
     }
   }
@@ -148,7 +148,7 @@ struct RandomCondition {
     case 5:
       let names = (0..<random.pick(0..<4)).map { _ in someName(&random) }
       let all = names.map { Array($0.utf8) }
-      return RandomCondition(.field(\.name, isIn: names), "name in \(names.map(shown))") {
+      return RandomCondition(.field(\.name, in: names), "name in \(names.map(shown))") {
         all.contains(Array($0.name.utf8))
       }
     default:
@@ -182,7 +182,7 @@ struct RandomCondition {
         $0.perhaps?.utf8.starts(with: prefix.utf8) ?? false
       }
     case 6:
-      return RandomCondition(.field(\.perhaps, isIn: [nil, name]), "perhaps in nil, \(shown(name))") {
+      return RandomCondition(.field(\.perhaps, in: [nil, name]), "perhaps in nil, \(shown(name))") {
         $0.perhaps.map { Array($0.utf8) == bytes } ?? true
       }
     default:

@@ -83,7 +83,7 @@ private let locked = NotelogError(.locked, "")
     #expect(try opened(query.where(\.phone, is: 1_009), [people[9].id]) == 1)
     #expect(
       try opened(
-        query.where(\.email, isIn: [people[1].email, people[2].email, "x"]), [people[1].id, people[2].id])
+        query.where(\.email, in: [people[1].email, people[2].email, "x"]), [people[1].id, people[2].id])
         == 2)
     #expect(try opened(query.where(\.phone, isNot: 1_009).limit(3), query.limit(3).entries().map(\.id)) >= 3)
     let plan = try query.where(\.email, is: people[7].email).explain()
@@ -168,7 +168,7 @@ private let locked = NotelogError(.locked, "")
   @Test func `rotating the key makes the digests anew, and the old key tells no value`() throws {
     let folder = try TemporaryFolder()
     let (store, people) = try store(folder, 100)
-    let old = try #require(store.info.keys.first { $0.name == "contacts" }).number
+    let old = try #require(store.info().keys.first { $0.name == "contacts" }).number
     let before = try people.map { try storedDigests(store, "person", $0.id) }
     // What whoever has the old key can tell.
     let plan = try #require(store.registry.withLock { $0.find("person")?.plan })

@@ -177,7 +177,7 @@ private struct StrictAccount: Record {
     // Two that take the lock in turn, with an index in each that was made before the other wrote.
     var options = Store.Options()
     options.writing = .leased(idle: .milliseconds(100))
-    options.patience = .seconds(20)
+    options.lockTimeout = .seconds(20)
     let one = try Store.open(at: folder.path, unlocking: TemporaryFolder.key, options: options)
     isRefused { try one.putAll([Self.account(7)]) }
     let other = try Store.open(at: folder.path, unlocking: TemporaryFolder.key, options: options)

@@ -12,7 +12,7 @@ import Testing
     var options = Store.Options()
     options.writing = writing
     options.isReadOnly = isReadOnly
-    options.follows = follows
+    options.followsOtherProcesses = follows
     return options
   }
 
@@ -205,7 +205,7 @@ import Testing
     #expect(throws: NotelogError(.suspended, "")) { try app.compact() }
     #expect(try app.get(Note.self, note.id)?.title == "mine")
     let other = try folder.open()
-    #expect(other.info.wasClosed)
+    #expect(other.info().wasClosed)
     #expect(throws: NotelogError(.busy, "")) { try app.resume() }
     #expect(throws: NotelogError(.busy, "")) { try app.resume(waiting: .milliseconds(30)) }
     try other.write { tx in try tx.put(Note(id: note.id, title: "theirs")) }
@@ -230,7 +230,7 @@ import Testing
     try folder.create().close()
     let stores = try (0..<4).map { _ in
       var options = Self.options(.leased(idle: .milliseconds(200)))
-      options.patience = .seconds(20)
+      options.lockTimeout = .seconds(20)
       return try Store.open(at: folder.path, unlocking: TemporaryFolder.key, options: options)
     }
     let counter = RecordID()
@@ -251,7 +251,7 @@ import Testing
     }
     // One that holds the lock for good waits until it is idle.
     var patient = Self.options()
-    patient.patience = .seconds(20)
+    patient.lockTimeout = .seconds(20)
     try stores[1].write { tx in try tx.put(Note(title: "last")) }
     let held = try Store.open(at: folder.path, unlocking: TemporaryFolder.key, options: patient)
     #expect(try held.query(Note.self).count() == 1)

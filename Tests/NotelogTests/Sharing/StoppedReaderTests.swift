@@ -47,7 +47,7 @@ final class StoppedStorage: ForwardingStorage {
 
   /// The key's generations, of which the old one goes with the last value under it.
   private static func generations(_ writer: Store) -> [UInt32] {
-    writer.info.keys.first { $0.name == "personal" }?.generations ?? []
+    writer.info().keys.first { $0.name == "personal" }?.generations ?? []
   }
 
   private static func check(_ reader: Store) throws {

@@ -63,7 +63,7 @@ final class BytesStore: Sendable {
     var options = Store.Options()
     options.isReadOnly = true
     let store = try Store.open(at: path, unlocking: nil, options: options)
-    let count = store.info.recordCount
+    let count = store.info().recordCount
     try store.close()
     return count
   }

@@ -30,7 +30,7 @@ struct CompactionPause {
   /// Puts notes until they take as many bytes as asked for.
   private func fill(_ store: Store) throws -> Int {
     var count = 0
-    while store.info.liveByteCount < byteCount {
+    while store.info().liveByteCount < byteCount {
       try put(store, count..<count + 10 * Self.batch)
       count += 10 * Self.batch
     }

@@ -45,7 +45,7 @@ struct RotationPause {
         }
       })
     report(try measure(store, "pause-compaction", resealed) { _ = try store.purge() })
-    guard try store.countSealedValues().counts.count == 1, store.info.keys[0].generations.count == 1 else {
+    guard try store.countSealedValues().counts.count == 1, store.info().keys[0].generations.count == 1 else {
       throw Failure("something is under the old generation")
     }
     try store.close()
@@ -65,7 +65,7 @@ struct RotationPause {
   ) throws -> Figure {
     let isDone = Atomic(false)
     let times = Mutex<[UInt64]>([])
-    let first = Atomic(store.info.recordCount)
+    let first = Atomic(store.info().recordCount)
     let seconds = try Threads.run(1 + Self.writerCount) { thread in
       if thread == 0 {
         defer { isDone.store(true, ordering: .releasing) }

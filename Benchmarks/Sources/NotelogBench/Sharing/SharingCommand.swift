@@ -53,7 +53,7 @@ struct SharingCommand {
     try Store.create(at: path, unlocking: Self.credential).close()
     var options = Store.Options()
     options.writing = .leased(idle: .seconds(10))
-    options.patience = .seconds(10)
+    options.lockTimeout = .seconds(10)
     let stores = try (0..<2).map { _ in
       try Store.open(at: path, unlocking: Self.credential, options: options)
     }
